@@ -1,0 +1,161 @@
+"""Commit a run: data first, list of files next, manifest last, by a step that cannot replace."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from audioloom_storage import AlreadyExists, Location, UnknownOutcome, make_folder, publish
+
+from audioloom_manifest.canonical import canonical_bytes
+from audioloom_manifest.envelope import (
+    VERSION,
+    Envelope,
+    Execution,
+    FileEntry,
+    InputRef,
+    Kind,
+    Producer,
+    Recipe,
+)
+from audioloom_manifest.errors import MissingManifest, NameTaken
+from audioloom_manifest.fields import Part
+from audioloom_manifest.files import files_list
+from audioloom_manifest.kinds import MODELS
+from audioloom_manifest.naming import manifest_location, run_identity
+from audioloom_manifest.reading import Opened, read_manifest
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run is asked to do: enough to name it, before any work."""
+
+    kind: Kind
+    name: str
+    folder: Location
+    recipe: Recipe
+    inputs: tuple[InputRef, ...]
+
+    @property
+    def input_identities(self) -> list[str]:
+        """The identities of the inputs, in order."""
+        return [reference.identity for reference in self.inputs]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at a run."""
+
+    producer: Producer
+    host: str
+    versions: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+    id: str = field(default_factory=lambda: uuid.uuid4().hex)
+    started: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
+
+    def execution(self) -> Execution:
+        """The record of this try, ended now."""
+        return Execution(
+            attempt=self.id,
+            started=self.started,
+            finished=datetime.now(UTC).replace(microsecond=0),
+            host=self.host,
+            versions=self.versions,
+            settings=self.settings,
+        )
+
+
+@dataclass(frozen=True)
+class Committed:
+    """The outcome of a commit: the manifest that stands, and whether this try put it there."""
+
+    opened: Opened[Any]
+    ours: bool
+
+
+def find_committed(plan: Plan) -> Opened[Any] | None:
+    """The committed run of this plan, or None when there is none yet.
+
+    Raises:
+        NameTaken: a run of that name has another recipe or other inputs.
+    """
+    try:
+        opened = read_manifest(plan.folder)
+    except MissingManifest:
+        return None
+    _check_same(plan, opened)
+    return opened
+
+
+def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part) -> Committed:
+    """Make the run real. Identical commands may race: one commits, the other finds it committed.
+
+    Raises:
+        NameTaken: another recipe was committed under this name meanwhile.
+        UnknownOutcome: storage could not say; look before acting (the attempt id tells).
+    """
+    model = build(plan, attempt, files, stats)
+    data, ref = files_list(files)
+    make_folder(plan.folder)
+    try:
+        publish(plan.folder / ref.name, data)
+    except AlreadyExists:
+        pass  # its name is its digest: the same list, from an earlier try
+    where = manifest_location(plan.folder)
+    try:
+        publish(where, canonical_bytes(model.to_json(), indent=2))
+    except (AlreadyExists, UnknownOutcome):
+        standing = find_committed(plan)
+        if standing is None:
+            raise
+        ours = standing.manifest.execution.attempt == attempt.id
+        return Committed(standing, ours)
+    return Committed(read_manifest(where), ours=True)
+
+
+def build(plan: Plan, attempt: Attempt, files: Iterable[FileEntry], stats: Part) -> Envelope:
+    """The manifest of a finished run, without writing it."""
+    entries = list(files)
+    _, ref = files_list(entries)
+    return MODELS[plan.kind].model_validate(
+        {
+            "kind": plan.kind,
+            "version": VERSION,
+            "name": plan.name,
+            "identity": run_identity(plan.kind, plan.recipe, plan.input_identities, entries),
+            "created": datetime.now(UTC).replace(microsecond=0),
+            "producer": attempt.producer,
+            "inputs": plan.inputs,
+            "recipe": plan.recipe,
+            "execution": attempt.execution(),
+            "files": ref,
+            "stats": stats,
+        }
+    )
+
+
+def _check_same(plan: Plan, opened: Opened[Any]) -> None:
+    found = opened.manifest
+    if found.kind == plan.kind and found.recipe == plan.recipe:
+        if [ref.identity for ref in found.inputs] == plan.input_identities:
+            return
+        expected, difference = "the same inputs", "other inputs"
+    else:
+        expected, difference = "the same recipe", _first_difference(plan.recipe, found.recipe)
+    raise NameTaken(
+        where=opened.location,
+        expected=f"a run of {expected} as asked for",
+        found=difference,
+        hint="Nothing is overwritten: give another --name (or none), or ask for what is there.",
+    )
+
+
+def _first_difference(asked: Recipe, found: Recipe) -> str:
+    left, right = asked.model_dump(mode="json"), found.model_dump(mode="json")
+    for key in sorted(left.keys() | right.keys()):
+        if left.get(key) != right.get(key):
+            return f"{key} = {right.get(key)!r} there, {left.get(key)!r} asked for"
+    return "another kind"

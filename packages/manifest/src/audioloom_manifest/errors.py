@@ -1,0 +1,74 @@
+"""What can be wrong with a manifest, and where.
+
+* ManifestError
+  * MissingManifest       nothing is there (also a FileNotFoundError)
+  * MalformedManifest     not JSON, or a field is missing, of another type or out of bounds
+  * UnknownKind           a kind that no stage of ours writes
+  * WrongKind             a good manifest of another kind than the one asked for
+  * UnsupportedVersion    another major version: reading it would be guessing
+  * WrongChecksum         bytes differ from what the manifest (or its files list) says
+  * MissingFile           a file that the manifest names is not there
+  * NameTaken             a run of that name was made by another recipe or from other inputs
+"""
+
+from __future__ import annotations
+
+
+class ManifestError(Exception):
+    """A manifest or a file that it names cannot be used.
+
+    Args:
+        where: the location (and field or line) that is wrong.
+        expected: what should have been there.
+        found: what was there instead, shortened.
+        hint: what to do next.
+    """
+
+    def __init__(self, *, where: object, expected: str, found: str, hint: str = "") -> None:
+        self.where = str(where)
+        self.expected = expected
+        self.found = shorten(found)
+        self.hint = hint
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        text = f"{self.where}: expected {self.expected}, found {self.found}"
+        return f"{text}. {self.hint}" if self.hint else text
+
+
+class MissingManifest(ManifestError, FileNotFoundError):
+    """There is no manifest at the location."""
+
+
+class MalformedManifest(ManifestError, ValueError):
+    """The bytes are not a manifest of the version they claim to be."""
+
+
+class UnknownKind(ManifestError, ValueError):
+    """The manifest is of a kind that this release does not know."""
+
+
+class WrongKind(ManifestError, ValueError):
+    """The manifest is a good one, of another kind than the one asked for."""
+
+
+class UnsupportedVersion(ManifestError, ValueError):
+    """The manifest was written for another major version of the contract."""
+
+
+class WrongChecksum(ManifestError, ValueError):
+    """Bytes are not what the manifest says they are."""
+
+
+class MissingFile(ManifestError, FileNotFoundError):
+    """A file that the manifest names is not there."""
+
+
+class NameTaken(ManifestError, FileExistsError):
+    """A committed run of that name has another recipe or other inputs."""
+
+
+def shorten(text: str, limit: int = 300) -> str:
+    """Bound a text that came from outside, so that an error stays readable."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"

@@ -1,0 +1,160 @@
+"""The list of data files beside a manifest, and whether the files are what it says."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from audioloom_storage import Location, NotFound, open_read, read_bytes, stat
+from pydantic import ValidationError
+
+from audioloom_manifest.canonical import canonical_bytes, parse_json
+from audioloom_manifest.envelope import FileEntry, FilesRef
+from audioloom_manifest.errors import (
+    MalformedManifest,
+    ManifestError,
+    MissingFile,
+    WrongChecksum,
+)
+
+MOST_LIST_BYTES = 1 << 30
+_BLOCK = 1 << 20
+
+
+def files_list(entries: Iterable[FileEntry]) -> tuple[bytes, FilesRef]:
+    """The list as bytes (sorted by path, one JSON object a line) and what the manifest says of it.
+
+    The list's name holds its digest: a try that died between list and manifest leaves a file that
+    no later try can collide with.
+    """
+    ordered = sorted(entries, key=lambda entry: entry.path)
+    paths = [entry.path for entry in ordered]
+    if len(set(paths)) != len(paths):
+        twice = next(path for path in paths if paths.count(path) > 1)
+        raise ValueError(f"the file {twice!r} is listed twice")
+    out = io.BytesIO()
+    for entry in ordered:
+        out.write(canonical_bytes(entry.model_dump(mode="json", exclude_none=True)))
+        out.write(b"\n")
+    data = out.getvalue()
+    sha256 = hashlib.sha256(data).hexdigest()
+    name = f"files-{sha256[:12]}.jsonl"
+    return data, FilesRef(name=name, sha256=sha256, count=len(ordered), bytes=len(data))
+
+
+def read_files(folder: Location, ref: FilesRef, *, newer_minor: bool = False) -> list[FileEntry]:
+    """Read and check the list that *ref* names in *folder*.
+
+    Raises:
+        MissingFile, WrongChecksum, MalformedManifest: with the line.
+    """
+    where = folder / ref.name
+    if ref.bytes > MOST_LIST_BYTES:
+        raise MalformedManifest(
+            where=where, expected=f"at most {MOST_LIST_BYTES} bytes", found=f"{ref.bytes}"
+        )
+    try:
+        data = read_bytes(where, limit=ref.bytes + 1)
+    except NotFound as error:
+        raise _missing(where) from error
+    found = hashlib.sha256(data).hexdigest()
+    if found != ref.sha256 or len(data) != ref.bytes:
+        raise WrongChecksum(
+            where=where,
+            expected=f"{ref.bytes} bytes with SHA-256 {ref.sha256}",
+            found=f"{len(data)} bytes with {found}",
+            hint="The list was changed after the commit: restore it or rerun the stage.",
+        )
+    entries = []
+    for number, line in enumerate(data.splitlines(), start=1):
+        place = f"{where} line {number}"
+        value = parse_json(line, where=place)
+        try:
+            extra = "ignore" if newer_minor else "forbid"
+            entries.append(FileEntry.model_validate(value, strict=True, extra=extra))
+        except ValidationError as error:
+            raise MalformedManifest(
+                where=place, expected="a file entry", found=describe(error)
+            ) from None
+    if len(entries) != ref.count or len({entry.path for entry in entries}) != ref.count:
+        raise MalformedManifest(
+            where=where, expected=f"{ref.count} different files", found=f"{len(entries)} lines"
+        )
+    return entries
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One file that is not what its manifest says."""
+
+    path: str
+    error: ManifestError
+
+
+def check_file(folder: Location, entry: FileEntry, *, content: bool = True) -> None:
+    """Compare one data file with its entry: presence, size and, unless told not to, SHA-256.
+
+    Raises:
+        MissingFile, WrongChecksum: naming the file.
+    """
+    where = folder / entry.path
+    try:
+        size = stat(where).size
+    except NotFound as error:
+        raise _missing(where) from error
+    if size != entry.bytes:
+        raise WrongChecksum(
+            where=where,
+            expected=f"{entry.bytes} bytes",
+            found=f"{size} bytes",
+            hint="The file was cut short or changed: rerun the stage that wrote it elsewhere.",
+        )
+    if content and (found := file_sha256(where)) != entry.sha256:
+        raise WrongChecksum(
+            where=where,
+            expected=f"SHA-256 {entry.sha256}",
+            found=found,
+            hint="The file was changed after the commit: rerun the stage that wrote it.",
+        )
+
+
+def check_files(
+    folder: Location, entries: Iterable[FileEntry], *, content: bool = True
+) -> Iterator[Problem]:
+    """Compare every data file with its entry, and go on after the first that is wrong."""
+    for entry in entries:
+        try:
+            check_file(folder, entry, content=content)
+        except ManifestError as error:
+            yield Problem(entry.path, error)
+
+
+def file_sha256(location: Location) -> str:
+    """SHA-256 (hex) of a file, read in blocks."""
+    found = hashlib.sha256()
+    with open_read(location) as source:
+        while block := source.read(_BLOCK):
+            found.update(block)
+    return found.hexdigest()
+
+
+def describe(error: ValidationError) -> str:
+    """The first faults of a pydantic error in one line: field, what is wrong, the value."""
+    faults = []
+    for fault in error.errors(include_url=False)[:3]:
+        field = ".".join(str(part) for part in fault["loc"]) or "(whole)"
+        value = "" if fault["type"] == "missing" else f" (found {fault['input']!r:.100})"
+        faults.append(f"{field}: {fault['msg']}{value}")
+    more = error.error_count() - len(faults)
+    return "; ".join(faults) + (f"; and {more} more" if more > 0 else "")
+
+
+def _missing(where: Location) -> MissingFile:
+    return MissingFile(
+        where=where,
+        expected="a file that the manifest names",
+        found="nothing",
+        hint="Copy the whole folder, or rerun the stage that wrote it.",
+    )

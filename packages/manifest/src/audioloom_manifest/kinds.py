@@ -1,0 +1,213 @@
+"""The four kinds of manifest: what each says beyond the envelope.
+
+Read with `shared/contracts/SPEC.md` beside it: the meaning of each field stands there.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from audioloom_manifest.envelope import Envelope, Recipe
+from audioloom_manifest.fields import Count, Name, Parameters, Part, Positive, Sha256, Text, Word
+
+Share = Annotated[float, Field(gt=0, le=1)]
+LabelCounts = Annotated[dict[Text, Count], Field(max_length=100_000)]
+
+
+# --- recordings --------------------------------------------------------------------------------
+
+
+class RecordingsRecipe(Recipe):
+    """What was listed, and how labels and groups were taken from the paths."""
+
+    source: Text = Field(description="URI of the folder, or of the inventory file")
+    suffixes: tuple[Word, ...] = Field(description="file name endings taken; empty takes all")
+    pattern: Text | None = Field(description="regular expression with groups label, group, target")
+    listing: Sha256 = Field(description="digest of the listing itself")
+
+
+class RecordingsStats(Part):
+    """What the listing holds."""
+
+    recordings: Count
+    bytes: Count
+    labelled: Count
+    grouped: Count
+    labels: LabelCounts
+
+
+class RecordingsManifest(Envelope):
+    """A list of recordings: the inventory."""
+
+    kind: Literal["recordings"]
+    recipe: RecordingsRecipe
+    stats: RecordingsStats
+
+
+# --- features ----------------------------------------------------------------------------------
+
+
+class Feature(Part):
+    """The feature that each window holds: a matrix of fixed shape."""
+
+    name: Name
+    dtype: Literal["float32", "float16"]
+    shape: tuple[Positive, Positive] = Field(description="(coefficients, frames), C order")
+    sample_rate: Positive
+    parameters: Parameters = Field(description="of the named feature, such as n_fft")
+
+
+class FeaturesRecipe(Recipe):
+    """How recordings become windows of features."""
+
+    feature: Feature
+    engine: Word
+    windows: Literal["first", "all"]
+    channels: Literal["mix", "split", "left", "right"]
+    unit_bytes: Positive
+    unit_recordings: Positive
+
+
+class FeaturesStats(Part):
+    """Where every input ended: features or ledger."""
+
+    recordings: Count = Field(description="inputs: extracted + refused")
+    extracted: Count
+    refused: Count
+    flagged: Count
+    windows: Count
+    audio_seconds: Annotated[float, Field(ge=0)]
+    refusals: dict[Word, Count]
+    labels: LabelCounts = Field(description="windows per label")
+
+
+class FeaturesManifest(Envelope):
+    """Windows of features as Parquet, and the ledger of what was refused."""
+
+    kind: Literal["features"]
+    recipe: FeaturesRecipe
+    stats: FeaturesStats
+
+
+# --- shards ------------------------------------------------------------------------------------
+
+
+class ShardsRecipe(Recipe):
+    """How windows are assigned to splits and shards."""
+
+    seed: Count
+    lanes: Positive
+    shards: Positive | None = Field(description="shards of the largest split, when asked for")
+    shard_bytes: Positive | None = Field(description="bytes aimed at in one shard, else")
+    splits: dict[Name, Share] = Field(min_length=1, max_length=100)
+    ungrouped: Literal["refuse", "by-recording"]
+    labels: tuple[Text, ...] | None = Field(description="the vocabulary when it was given")
+    target: Literal["label", "number"]
+    compression: Literal["none"]
+
+    @model_validator(mode="after")
+    def _one_size(self) -> ShardsRecipe:
+        if (self.shards is None) == (self.shard_bytes is None):
+            raise ValueError("exactly one of shards and shard_bytes is set")
+        if abs(sum(self.splits.values()) - 1) > 1e-6:  # noqa: PLR2004
+            raise ValueError(f"the shares of the splits add up to {sum(self.splits.values())}")
+        return self
+
+
+class ShardFeature(Part):
+    """The feature inside each record."""
+
+    name: Name
+    dtype: Literal["float32", "float16"]
+    shape: tuple[Positive, Positive]
+
+
+class SplitStats(Part):
+    """One split: its shards are numbered 0 … shards-1 and hold the same number of records ±1."""
+
+    records: Positive
+    shards: Positive
+    lanes: Positive = Field(description="divides shards; replicas must divide it")
+    bytes: Count
+    recordings: Count
+    groups: Count
+    labels: LabelCounts
+
+    @model_validator(mode="after")
+    def _whole_lanes(self) -> SplitStats:
+        if self.shards % self.lanes or self.shards > self.records:
+            raise ValueError(
+                f"{self.shards} shards, {self.lanes} lanes, {self.records} records: shards is a"
+                " multiple of lanes and none is empty"
+            )
+        return self
+
+
+class ShardsStats(Part):
+    """What the shards hold, and all that a trainer needs to count its steps."""
+
+    feature: ShardFeature
+    labels: tuple[Text, ...] = Field(max_length=100_000, description="label_id is the index here")
+    splits: dict[Name, SplitStats] = Field(min_length=1)
+
+
+class ShardsManifest(Envelope):
+    """Balanced TFRecord shards with their indexes."""
+
+    kind: Literal["shards"]
+    recipe: ShardsRecipe
+    stats: ShardsStats
+
+
+# --- training-run ------------------------------------------------------------------------------
+
+
+class ModelRef(Part):
+    """The function that builds the model, and the digest of the file that holds it."""
+
+    function: Text = Field(description="package.module:function or file.py:function")
+    sha256: Sha256
+    arguments: Parameters
+
+
+class TrainingRunRecipe(Recipe):
+    """What was trained, on which order of the data."""
+
+    model: ModelRef
+    epochs: Positive
+    batch_size: Positive = Field(description="records of a global batch, whatever the replicas")
+    seed: Count
+    shuffle_window: Positive = Field(description="shards of a lane that are shuffled together")
+    deterministic: bool
+
+
+class TrainingRunStats(Part):
+    """What came out."""
+
+    steps: Count
+    records: Count = Field(description="records trained on, all epochs")
+    replicas: Positive
+    parameters: Count
+    scores: dict[Name, dict[Word, float]] = Field(
+        description="per split: loss, the model's metrics, chance, majority"
+    )
+
+
+class TrainingRunManifest(Envelope):
+    """A trained model, its scores and its history."""
+
+    kind: Literal["training-run"]
+    recipe: TrainingRunRecipe
+    stats: TrainingRunStats
+
+
+Manifest = RecordingsManifest | FeaturesManifest | ShardsManifest | TrainingRunManifest
+
+MODELS: dict[str, type[Envelope]] = {
+    "recordings": RecordingsManifest,
+    "features": FeaturesManifest,
+    "shards": ShardsManifest,
+    "training-run": TrainingRunManifest,
+}

@@ -1,0 +1,228 @@
+"""Read a manifest: kind and version before anything else, then the whole, strictly."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, overload
+from typing import Literal as L  # noqa: N817
+
+from audioloom_storage import (
+    IsAFolder,
+    Location,
+    NotFound,
+    TooLarge,
+    list_folder,
+    locate,
+    read_bytes,
+)
+from pydantic import ValidationError
+
+from audioloom_manifest.canonical import parse_json
+from audioloom_manifest.envelope import (
+    FOLDERS,
+    MAJOR,
+    MANIFEST_NAME,
+    MINOR,
+    VERSION,
+    Envelope,
+    FileEntry,
+    InputRef,
+    Kind,
+)
+from audioloom_manifest.errors import (
+    MalformedManifest,
+    ManifestError,
+    MissingManifest,
+    UnknownKind,
+    UnsupportedVersion,
+    WrongKind,
+)
+from audioloom_manifest.fields import check_relative_path
+from audioloom_manifest.files import describe, read_files
+from audioloom_manifest.kinds import (
+    MODELS,
+    FeaturesManifest,
+    Manifest,
+    RecordingsManifest,
+    ShardsManifest,
+    TrainingRunManifest,
+)
+from audioloom_manifest.naming import root_of
+
+MOST_MANIFEST_BYTES = 16 << 20
+
+M_co = TypeVar("M_co", bound=Envelope, covariant=True)
+
+
+@dataclass(frozen=True)
+class Opened(Generic[M_co]):
+    """A manifest that was read, and where it was read from."""
+
+    manifest: M_co
+    folder: Location
+    sha256: str
+
+    @property
+    def location(self) -> Location:
+        """Where the manifest itself lies."""
+        return self.folder / MANIFEST_NAME
+
+    @property
+    def root(self) -> Location:
+        """The root that the run lies under."""
+        return root_of(self.folder)
+
+    @property
+    def newer_minor(self) -> bool:
+        """Whether a later minor version wrote it, so that unknown fields were passed over."""
+        return self.manifest.version != VERSION
+
+    def files(self, *roles: str) -> list[FileEntry]:
+        """The data files, all or those of the named roles, in path order."""
+        entries = read_files(self.folder, self.manifest.files, newer_minor=self.newer_minor)
+        return [entry for entry in entries if not roles or entry.role in roles]
+
+    def reference(self, root: Location) -> InputRef:
+        """How a manifest under *root* names this one as its input."""
+        location = self.folder.relative_to(root) if self.folder.is_under(root) else self.folder.uri
+        return InputRef(
+            kind=self.manifest.kind,
+            name=self.manifest.name,
+            location=location,
+            identity=self.manifest.identity,
+            sha256=self.sha256,
+        )
+
+
+@overload
+def read_manifest(place: str | Location, expect: L["recordings"]) -> Opened[RecordingsManifest]: ...
+@overload
+def read_manifest(place: str | Location, expect: L["features"]) -> Opened[FeaturesManifest]: ...
+@overload
+def read_manifest(place: str | Location, expect: L["shards"]) -> Opened[ShardsManifest]: ...
+@overload
+def read_manifest(
+    place: str | Location, expect: L["training-run"]
+) -> Opened[TrainingRunManifest]: ...
+@overload
+def read_manifest(place: str | Location, expect: None = None) -> Opened[Manifest]: ...
+
+
+def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[Any]:
+    """Read the manifest at *place*: the file itself or the run folder that holds it.
+
+    Args:
+        place: a location; a folder stands for the manifest inside it.
+        expect: the kind wanted; None takes any.
+
+    Raises:
+        MissingManifest, MalformedManifest, UnknownKind, WrongKind, UnsupportedVersion.
+    """
+    where = locate(place)
+    if where.name != MANIFEST_NAME:
+        where = where / MANIFEST_NAME
+    try:
+        data = read_bytes(where, limit=MOST_MANIFEST_BYTES)
+    except (NotFound, IsAFolder, NotADirectoryError) as error:
+        raise MissingManifest(
+            where=where,
+            expected=f"a {expect} manifest" if expect else "a manifest",
+            found="nothing",
+            hint="Check the path, or run the stage that writes it: without a manifest a run is"
+            " not done.",
+        ) from error
+    except TooLarge as error:
+        raise MalformedManifest(
+            where=where, expected=f"at most {MOST_MANIFEST_BYTES} bytes", found=str(error)
+        ) from error
+    manifest = parse_manifest(data, where=where, expect=expect)
+    return Opened(manifest, where.parent, hashlib.sha256(data).hexdigest())
+
+
+def parse_manifest(data: bytes, *, where: object, expect: Kind | None = None) -> Envelope:
+    """Check manifest bytes and make the model of their kind; as `read_manifest` without the I/O."""
+    value = parse_json(data, where=where)
+    kind, minor = _head(value, where)
+    if expect is not None and kind != expect:
+        raise WrongKind(
+            where=where,
+            expected=f"a {expect} manifest",
+            found=f"a {kind} manifest",
+            hint=f"A {expect} manifest lies under {FOLDERS[expect]}/ of a root.",
+        )
+    try:
+        # A newer minor adds what an old reader may pass over; within a version nothing is unknown.
+        extra = "ignore" if minor > MINOR else "forbid"
+        return MODELS[kind].model_validate_json(data, extra=extra)
+    except ValidationError as error:
+        raise MalformedManifest(
+            where=where,
+            expected=f"a {kind} manifest of version {value['version']}",
+            found=describe(error),
+        ) from None
+
+
+def _head(value: Any, where: object) -> tuple[str, int]:
+    if not isinstance(value, dict) or not {"kind", "version"} <= value.keys():
+        raise MalformedManifest(
+            where=where,
+            expected="an object with kind and version",
+            found=f"the keys {sorted(value)[:10]}" if isinstance(value, dict) else repr(value),
+            hint="This is not an audioloom manifest.",
+        )
+    kind, version = value["kind"], value["version"]
+    if kind not in MODELS:
+        raise UnknownKind(where=where, expected=f"one of {', '.join(MODELS)}", found=repr(kind))
+    parts = version.split(".") if isinstance(version, str) else []
+    if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):  # noqa: PLR2004
+        raise MalformedManifest(
+            where=where, expected="a version like 1.0", found=f"version {version!r}"
+        )
+    if int(parts[0]) != MAJOR:
+        raise UnsupportedVersion(
+            where=where,
+            expected=f"version {MAJOR}.x of a {kind} manifest",
+            found=f"version {version}",
+            hint="A later release of this stage reads it; upgrade the stage."
+            if int(parts[0]) > MAJOR
+            else "It was written by a draft that was never released: rerun its stage.",
+        )
+    return str(kind), int(parts[1])
+
+
+def resolve_input(reference: InputRef, root: Location) -> Location:
+    """The folder of an input: below *root* when its location is relative.
+
+    Raises:
+        ManifestError: when a relative location leaves the root.
+    """
+    if "://" in reference.location:
+        return locate(reference.location)
+    try:
+        return root / check_relative_path(reference.location)
+    except ValueError as error:
+        raise MalformedManifest(
+            where=root, expected="an input below the root, or a URI", found=str(error)
+        ) from None
+
+
+def list_manifests(
+    root: Location, kind: Kind
+) -> Iterator[tuple[Location, Opened[Manifest] | ManifestError | None]]:
+    """Each run folder of a kind under *root*, with its manifest, what is wrong with it, or None.
+
+    None is a run that has not been committed: in progress, or killed.
+    """
+    try:
+        folders = [entry for entry in list_folder(root / FOLDERS[kind]) if entry.is_folder]
+    except NotFound:
+        return
+    for entry in folders:
+        try:
+            yield entry.location, read_manifest(entry.location)
+        except MissingManifest:
+            yield entry.location, None
+        except ManifestError as error:
+            yield entry.location, error

@@ -1,0 +1,104 @@
+"""Work units and their receipts: resume that does not depend on Spark's partitions.
+
+A stage writes what a unit yields into files named by their content, then publishes one receipt.
+A rerun does only the units without one. Of two tries at a unit the first receipt stands; what the
+other wrote is named by nothing, and `gc` finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from audioloom_storage import (
+    AlreadyExists,
+    Location,
+    NotFound,
+    list_folder,
+    make_folder,
+    publish,
+    read_bytes,
+    remove,
+)
+from pydantic import Field, ValidationError
+
+from audioloom_manifest.canonical import canonical_bytes, parse_json
+from audioloom_manifest.envelope import FileEntry
+from audioloom_manifest.errors import MalformedManifest, ManifestError
+from audioloom_manifest.fields import Name, Part, Word
+from audioloom_manifest.files import check_file, describe
+
+RECEIPTS = "receipts"
+MOST_RECEIPT_BYTES = 4 << 20
+
+
+class Receipt(Part):
+    """One finished unit: its files, and the counts that the stats are summed from."""
+
+    unit: Name
+    attempt: Word
+    files: tuple[FileEntry, ...]
+    counts: dict[str, Any] = Field(default_factory=dict)
+
+
+def publish_receipt(folder: Location, receipt: Receipt) -> Receipt:
+    """Publish the receipt of a unit, and answer the one that stands: ours, or an earlier one.
+
+    An earlier receipt whose files are gone is taken away first: it says what is no longer true.
+    """
+    make_folder(folder / RECEIPTS)
+    where = folder / RECEIPTS / f"{receipt.unit}.json"
+    data = canonical_bytes(receipt.model_dump(mode="json", exclude_none=True))
+    try:
+        publish(where, data)
+    except AlreadyExists:
+        standing = _read(where)
+        if _holds(folder, standing):
+            return standing
+        remove(where)
+        publish(where, data)
+    return receipt
+
+
+def read_receipts(folder: Location, units: Iterable[str]) -> Mapping[str, Receipt]:
+    """The receipts of those units that are finished and whose files are there, by unit.
+
+    A receipt whose files are gone or of another size does not count: the unit is done again.
+    """
+    wanted = {f"{unit}.json" for unit in units}
+    found: dict[str, Receipt] = {}
+    try:
+        entries = list(list_folder(folder / RECEIPTS))
+    except NotFound:
+        return found
+    for entry in entries:
+        if entry.name not in wanted:
+            continue
+        receipt = _read(entry.location)
+        if _holds(folder, receipt):
+            found[receipt.unit] = receipt
+    return found
+
+
+def _holds(folder: Location, receipt: Receipt) -> bool:
+    try:
+        for file in receipt.files:
+            check_file(folder, file, content=False)
+    except ManifestError:
+        return False
+    return True
+
+
+def _read(where: Location) -> Receipt:
+    value = parse_json(read_bytes(where, limit=MOST_RECEIPT_BYTES), where=where)
+    try:
+        receipt = Receipt.model_validate_json(canonical_bytes(value))
+    except ValidationError as error:
+        raise MalformedManifest(
+            where=where, expected="the receipt of a unit", found=describe(error)
+        ) from None
+    if where.name != f"{receipt.unit}.json":
+        raise MalformedManifest(
+            where=where, expected=f"the receipt of unit {where.name}", found=receipt.unit
+        )
+    return receipt
