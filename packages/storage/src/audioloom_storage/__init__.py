@@ -1,0 +1,53 @@
+"""Bytes of audioloom: list, read and publish without replacing, the same on every storage."""
+
+from audioloom_storage._backends import Entry
+from audioloom_storage._temporary import is_temporary
+from audioloom_storage.errors import (
+    AlreadyExists,
+    IsAFolder,
+    NoSpace,
+    NotAFile,
+    NotAFolder,
+    NotFound,
+    PermissionDenied,
+    StorageError,
+    TooLarge,
+    Unavailable,
+    UnknownOutcome,
+    UnsafePath,
+    UnsupportedScheme,
+)
+from audioloom_storage.location import Location, locate
+from audioloom_storage.reading import exists, list_folder, open_read, read_bytes, stat, walk
+from audioloom_storage.writing import create, make_folder, publish, remove, remove_tree
+
+__all__ = [
+    "AlreadyExists",
+    "Entry",
+    "IsAFolder",
+    "Location",
+    "NoSpace",
+    "NotAFile",
+    "NotAFolder",
+    "NotFound",
+    "PermissionDenied",
+    "StorageError",
+    "TooLarge",
+    "Unavailable",
+    "UnknownOutcome",
+    "UnsafePath",
+    "UnsupportedScheme",
+    "create",
+    "exists",
+    "is_temporary",
+    "list_folder",
+    "locate",
+    "make_folder",
+    "open_read",
+    "publish",
+    "read_bytes",
+    "remove",
+    "remove_tree",
+    "stat",
+    "walk",
+]

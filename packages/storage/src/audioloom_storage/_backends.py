@@ -1,0 +1,82 @@
+"""Which module does the bytes of which scheme. A new storage is one line here and one module."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+
+from audioloom_storage.errors import UnsupportedScheme
+from audioloom_storage.location import Location
+
+MODULES = {"file": "audioloom_storage._local"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a listing knows of a file or a folder.
+
+    Args:
+        location: where it lies.
+        size: bytes; 0 for a folder.
+        modified_ns: last change, nanoseconds since 1970-01-01 UTC.
+        is_folder: a folder, or a link to one.
+    """
+
+    location: Location
+    size: int
+    modified_ns: int
+    is_folder: bool
+
+
+class Sink(Protocol):
+    """The storage's end of a new file: bytes go in, in order."""
+
+    def write(self, data: memoryview) -> int:
+        """Take some of the bytes, and say how many."""
+    def finish(self) -> None:
+        """Close; when it returns, the bytes outlive a power cut."""
+    def abandon(self) -> None:
+        """Close without a promise. Must not raise."""
+
+
+class Backend(Protocol):
+    """What a storage must do. All of it raises `StorageError`s and nothing else of its own."""
+
+    def stat(self, location: Location) -> Entry:
+        """Raise NotFound where nothing lies, a parent is a file, or a link leads nowhere."""
+    def list_folder(self, location: Location) -> Iterator[Entry]:
+        """Sorted by name."""
+    def folder_identity(self, location: Location) -> Hashable:
+        """The same for two locations that are one folder by way of links."""
+    def open_read(self, location: Location) -> BinaryIO:
+        """Seekable."""
+    def open_new(self, location: Location) -> Sink:
+        """Raise AlreadyExists rather than replace; NotFound when the parent is missing."""
+    def move(self, temporary: Location, target: Location) -> None:
+        """The commit: rename within a folder. Raise AlreadyExists rather than replace, in one indivisible step."""
+    def make_folder(self, location: Location) -> None:
+        """With its parents; may exist."""
+    def remove(self, location: Location) -> None:
+        """Remove a file."""
+    def remove_tree(self, location: Location) -> None:
+        """Remove a folder with all it holds, following no link; take a step for each removal it makes."""
+
+
+def backend_of(location: Location) -> Backend:
+    """The module that does the bytes of this location, imported when first asked for."""
+    try:
+        module = MODULES[location.scheme]
+    except KeyError:
+        known = ", ".join(f"{scheme}://" for scheme in MODULES)
+        raise UnsupportedScheme(
+            f"this release cannot read or write {location.scheme}://", where=location, expected=f"one of {known}"
+        ) from None
+    return cast(Backend, import_module(module))
+
+
+if TYPE_CHECKING:  # mypy compares each module with the protocol
+    from audioloom_storage import _local
+
+    _LOCAL: Backend = _local

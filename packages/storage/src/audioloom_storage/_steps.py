@@ -1,0 +1,34 @@
+"""The numbered input/output steps: where a crash test may cut the power.
+
+Every operation that changes storage takes one step first. Nothing listens unless `audioloom_storage.testing`
+was asked to, so a step costs one comparison.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+
+from audioloom_storage.location import Location
+
+
+class Step(Enum):
+    """What is about to happen; the value is the byte that the counter file keeps."""
+
+    CREATE = b"c"
+    WRITE = b"w"
+    SYNC = b"s"
+    MOVE = b"m"
+    MOVED = b"M"
+    MAKE_FOLDER = b"f"
+    REMOVE = b"r"
+    READ = b""  # takes no number, for it changes nothing, but a dead process does not read either
+
+
+listener: Callable[[Step, Location], None] | None = None
+
+
+def step(what: Step, location: Location) -> None:
+    """Tell the listener, if there is one, that `what` is about to happen to `location`."""
+    if listener is not None:
+        listener(what, location)

@@ -1,0 +1,108 @@
+"""What can go wrong with storage.
+
+* StorageError
+  - NotFound            (FileNotFoundError)   nothing lies there, or a link leads nowhere
+  - AlreadyExists       (FileExistsError)     a new file was asked for and something lies there
+  - PermissionDenied    (PermissionError)     it lies there, and this user may not
+  - NotAFolder          (NotADirectoryError)  a folder was needed
+  - NotAFile                                  a file was needed: a pipe, a socket or a device lies there
+    - IsAFolder         (IsADirectoryError)   a file was needed: a folder lies there
+  - TooLarge                                  more bytes than the caller agreed to read
+  - Unavailable         (OSError)             the storage failed; nothing was published
+    - NoSpace                                 … because it is full, or a quota is used up
+  - UnknownOutcome                            the storage failed in the middle of a commit: look before acting
+  - UnsafePath          (ValueError)          a path that could leave its folder, or cannot be written down
+  - UnsupportedScheme   (ValueError)          no storage of that name is known here
+
+A failed commit has three outcomes, and they never share a name: it landed before (`AlreadyExists`, `IsAFolder`),
+it did not land (anything else: safe to try again), or nobody can tell (`UnknownOutcome`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class StorageError(Exception):
+    """Storage did not do what was asked.
+
+    Args:
+        found: what was found instead, one sentence without a full stop.
+        where: the location, as people see it.
+        expected: what was needed.
+        hint: what to do next.
+    """
+
+    def __init__(self, found: str, *, where: object = "", expected: str = "", hint: str = "") -> None:
+        super().__init__(found)
+        self.found = found
+        self.where = str(where)
+        self.expected = expected
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.found}" if self.where else self.found
+        if self.expected:
+            text += f" (expected {self.expected})"
+        return f"{text}. {self.hint}" if self.hint else text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Keyword arguments do not survive the default pickling, and errors cross process borders.
+        return _rebuild, (type(self), self.found, self.where, self.expected, self.hint)
+
+
+def _rebuild(
+    kind: type[StorageError], found: str, where: str, expected: str, hint: str
+) -> StorageError:
+    return kind(found, where=where, expected=expected, hint=hint)
+
+
+class NotFound(StorageError, FileNotFoundError):
+    """Nothing lies there, or a symbolic link leads nowhere."""
+
+
+class AlreadyExists(StorageError, FileExistsError):
+    """A new file was asked for, and something lies there already. It was left as it is."""
+
+
+class PermissionDenied(StorageError, PermissionError):
+    """This user may not."""
+
+
+class NotAFolder(StorageError, NotADirectoryError):
+    """A folder was needed, and something else lies there."""
+
+
+class NotAFile(StorageError):
+    """A file was needed, and a pipe, a socket or a device lies there."""
+
+
+class IsAFolder(NotAFile, IsADirectoryError):
+    """A file was needed, and a folder lies there."""
+
+
+class TooLarge(StorageError):
+    """There are more bytes than the caller agreed to read."""
+
+
+class Unavailable(StorageError, OSError):
+    """The storage failed (input/output error, time-out, too many open files). Nothing was published."""
+
+
+class NoSpace(Unavailable):
+    """The storage is full, or a quota or a size limit is used up. Nothing was published."""
+
+
+class UnknownOutcome(StorageError):
+    """The storage failed in the middle of a commit: it may have landed, now or later.
+
+    Look at the location before acting. Nothing was deleted.
+    """
+
+
+class UnsafePath(StorageError, ValueError):
+    """A path that could leave its folder, or that cannot be written down."""
+
+
+class UnsupportedScheme(StorageError, ValueError):
+    """No storage of that name is known here."""
