@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -100,10 +101,8 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
     model = build(plan, attempt, files, stats)
     data, ref = files_list(files)
     make_folder(plan.folder)
-    try:
+    with suppress(AlreadyExists):  # its name is its digest: the same list, from an earlier try
         publish(plan.folder / ref.name, data)
-    except AlreadyExists:
-        pass  # its name is its digest: the same list, from an earlier try
     where = manifest_location(plan.folder)
     try:
         publish(where, canonical_bytes(model.to_json(), indent=2))

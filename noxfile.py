@@ -1,0 +1,305 @@
+#!/usr/bin/env -S uv run --script
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["nox>=2025.5.1"]
+# ///
+"""Every action there is: `uv run noxfile.py` runs the default sessions, `-l` lists them all.
+
+Projects are found by glob: a new package, service or tool needs no edit here. Each has its own
+lock file and its own environment under `.nox/envs`, made by uv from that lock and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import nox
+
+ROOT = Path(__file__).parent
+ENVIRONMENTS = ROOT / ".nox" / "envs"
+PYTHON = "3.11"
+RUFF = "ruff==0.15.22"
+IMPORT_LINTER = "import-linter==2.13"
+
+PROJECTS = {
+    path.parent.name: path.parent.relative_to(ROOT)
+    for group in ("packages", "services", "tools")
+    for path in sorted(ROOT.glob(f"{group}/*/pyproject.toml"))
+}
+SERVICES = [name for name, path in PROJECTS.items() if path.parts[0] == "services"]
+PACKAGES = [name for name, path in PROJECTS.items() if path.parts[0] == "packages"]
+
+nox.options.default_venv_backend = "none"
+nox.options.error_on_missing_interpreters = True
+
+
+def sync(session: nox.Session, project: str, *options: str) -> Path:
+    """Bring the environment of *project* in line with its lock file; answer its bin folder."""
+    environment = ENVIRONMENTS / project
+    session.run_install(
+        *("uv", "sync", "--quiet", "--locked", f"--python={PYTHON}"),
+        *(f"--project={PROJECTS[project]}", *(options or ("--group=test", "--all-extras"))),
+        env={"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": ""},
+        external=True,
+    )
+    return environment / "bin"
+
+
+def tool(session: nox.Session, requirement: str, *command: str, env: dict[str, str] | None = None) -> None:
+    """Run a command-line tool of a pinned version in an environment of its own."""
+    session.run("uv", "tool", "run", f"--python={PYTHON}", "--from", requirement, *command,
+                env=env, external=True)  # fmt: skip
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and format of everything."""
+    tool(session, RUFF, "ruff", "check", *session.posargs)
+    tool(session, RUFF, "ruff", "format", "--check")
+
+
+@nox.session
+def imports(session: nox.Session) -> None:
+    """Check who may import whom: between the projects, and inside each that says so itself."""
+    sources = [ROOT / path / "src" for path in PROJECTS.values()]
+    env = {"PYTHONPATH": os.pathsep.join(map(str, sources))}
+    between = Path(session.create_tmp()) / "between.toml"
+    between.write_text(_contract_between_projects())
+    tool(session, IMPORT_LINTER, "lint-imports", f"--config={between}", "--no-cache", env=env)
+    for path in PROJECTS.values():
+        if "[tool.importlinter]" in (ROOT / path / "pyproject.toml").read_text():
+            config = f"--config={path / 'pyproject.toml'}"
+            tool(session, IMPORT_LINTER, "lint-imports", config, "--no-cache", env=env)
+
+
+def _contract_between_projects() -> str:
+    modules = {name: f"audioloom_{name.replace('-', '_')}" for name in PROJECTS}
+    services = [modules[name] for name in SERVICES]
+    return f"""
+[tool.importlinter]
+root_packages = {json.dumps([modules[name] for name in (*PACKAGES, *SERVICES)])}
+[[tool.importlinter.contracts]]
+name = "No service imports another"
+type = "independence"
+modules = {json.dumps(services)}
+[[tool.importlinter.contracts]]
+name = "Dependencies point one way: services, spark, stage, manifest, storage; mfcc stands alone"
+type = "layers"
+layers = [{json.dumps(" | ".join(services))}, "audioloom_spark", "audioloom_stage",
+          "audioloom_manifest", "audioloom_storage"]
+[[tool.importlinter.contracts]]
+name = "mfcc knows nothing of the pipeline"
+type = "forbidden"
+source_modules = ["audioloom_mfcc"]
+forbidden_modules = {json.dumps([modules[name] for name in PACKAGES if name != "mfcc"])}
+"""
+
+
+@nox.session
+@nox.parametrize("project", PROJECTS, ids=PROJECTS)
+def types(session: nox.Session, project: str) -> None:
+    """Check the types of a project, strictly."""
+    python = sync(session, project)
+    module = f"audioloom_{project.replace('-', '_')}"
+    session.run(python / "mypy", "--config-file=pyproject.toml", "--package", module, external=True)
+
+
+@nox.session
+def contract(session: nox.Session) -> None:
+    """Compare models, schemas, fixtures and frozen digests of `shared/contracts`."""
+    python = sync(session, "manifest")
+    session.run(python / "pytest", "packages/manifest/tests/test_contract.py", external=True)
+
+
+@nox.session
+@nox.parametrize("project", PROJECTS, ids=PROJECTS)
+def tests(session: nox.Session, project: str) -> None:
+    """Run the tests of a project in the environment of its lock; `-- -m slow` for the long form."""
+    python = sync(session, project)
+    options = session.posargs or ["-m", "not slow"]
+    session.run(python / "pytest", str(PROJECTS[project] / "tests"), *options, external=True)
+
+
+@nox.session
+@nox.parametrize("stage", SERVICES, ids=SERVICES)
+def isolated(session: nox.Session, stage: str) -> None:
+    """Install a stage's built wheel, and those of its packages, in an empty environment."""
+    wheels = build_wheels(session, stage)
+    environment = ENVIRONMENTS / f"isolated-{stage}"
+    venv(session, environment)
+    requirements = locked_requirements(session, stage, wheels.parent / "requirements.txt")
+    session.run_install(
+        *("uv", "pip", "install", "--quiet", f"--python={environment}"),
+        *("--requirements", requirements, *sorted(map(str, wheels.glob("*.whl")))),
+        external=True,
+    )
+    session.run(environment / "bin/python", "-I", "-c", _IMPORT_ALL, stage, external=True)
+    for option in ("--version", "--help"):
+        session.run(environment / "bin" / f"audioloom-{stage}", option, external=True, silent=True)
+
+
+_IMPORT_ALL = """
+import importlib, pkgutil, sys
+module = importlib.import_module("audioloom_" + sys.argv[1].replace("-", "_"))
+names = [info.name for info in pkgutil.walk_packages(module.__path__, module.__name__ + ".")]
+for name in names:
+    importlib.import_module(name)
+print(f"{module.__name__}: {len(names)} modules import from wheels alone")
+"""
+
+
+@nox.session
+def quickstart_short(session: nox.Session) -> None:
+    """Run the quickstart on a small set: the four installed stages, end to end."""
+    pipeline(session, "quickstart", "--short", *session.posargs)
+
+
+@nox.session(default=False)
+def quickstart(session: nox.Session) -> None:
+    """Make recordings, run the four installed stages on them, and show what came out."""
+    pipeline(session, "quickstart", *session.posargs)
+
+
+@nox.session(default=False)
+def realdata(session: nox.Session) -> None:
+    """Run the pipeline on 1,705 real recordings (Debian's telephone prompts in three languages)."""
+    pipeline(session, "realdata", *session.posargs)
+
+
+def pipeline(session: nox.Session, what: str, *options: str) -> None:
+    """Install every stage in an environment of its own, from wheels, and drive their commands."""
+    stages = {}
+    for stage in SERVICES:
+        extras = "--all-extras" if stage == "trainer" else "--no-default-groups"
+        bin_folder = sync_installed(session, stage, extras)
+        stages[stage] = str(bin_folder / f"audioloom-{stage}")
+    python = sync(session, "quickstart")
+    tools = {name: str(sync(session, name) / "python") for name in ("demo_voices", "debian_voices")}
+    session.run(
+        *(python / "python", "-m", "audioloom_quickstart", what, *options),
+        env={"AUDIOLOOM_PROGRAMS": json.dumps({**stages, **tools})},
+        external=True,
+    )
+
+
+def sync_installed(session: nox.Session, stage: str, *options: str) -> Path:
+    """An environment that holds a stage as users have it: no test tools, nothing editable."""
+    environment = ENVIRONMENTS / f"installed-{stage}"
+    session.run_install(
+        *("uv", "sync", "--quiet", "--locked", "--no-editable", "--no-default-groups"),
+        *(f"--python={PYTHON}", f"--project={PROJECTS[stage]}", *options),
+        *(f"--reinstall-package=audioloom-{name}" for name in (stage, *PACKAGES)),
+        env={"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": ""},
+        external=True,
+    )
+    return environment / "bin"
+
+
+@nox.session(default=False)
+@nox.parametrize("project", PROJECTS, ids=PROJECTS)
+def minimums(session: nox.Session, project: str) -> None:
+    """Run a project's tests with the lowest versions that it allows."""
+    environment = ENVIRONMENTS / f"minimums-{project}"
+    venv(session, environment)
+    session.run_install(
+        *("uv", "pip", "install", "--quiet", f"--python={environment}"),
+        *("--resolution=lowest-direct", "--all-extras", f"--group={PROJECTS[project]}/pyproject.toml:test"),
+        *("--requirements", str(PROJECTS[project] / "pyproject.toml")),
+        *("--editable", str(PROJECTS[project])),
+        external=True,
+    )
+    tests_folder = str(PROJECTS[project] / "tests")
+    session.run(environment / "bin/pytest", tests_folder, "-m", "not slow", *session.posargs, external=True)
+
+
+@nox.session(default=False)
+@nox.parametrize("stage", SERVICES, ids=SERVICES)
+def dist(session: nox.Session, stage: str) -> None:
+    """Make what is deployed: a wheelhouse with hashes that installs without an index."""
+    target = ROOT / "dist" / stage
+    wheelhouse = target / "wheelhouse"
+    shutil.rmtree(target, ignore_errors=True)
+    wheels = build_wheels(session, stage)
+    target.mkdir(parents=True)
+    requirements = locked_requirements(session, stage, target / "locked.txt")
+    tool(session, "pip==26.1", "pip", "wheel", "--quiet", "--require-hashes", "--no-deps",
+         f"--wheel-dir={wheelhouse}", f"--requirement={requirements}")  # fmt: skip
+    for wheel in wheels.glob("*.whl"):
+        shutil.copy(wheel, wheelhouse)
+    Path(requirements).unlink()
+    pinned = write_pins(wheelhouse, target / "requirements.txt")
+    environment = ENVIRONMENTS / f"dist-{stage}"
+    venv(session, environment)
+    session.run(
+        *("uv", "pip", "install", "--quiet", f"--python={environment}", "--no-index", "--offline"),
+        *(f"--find-links={wheelhouse}", "--require-hashes", f"--requirements={pinned}"),
+        external=True,
+    )
+    session.run(environment / "bin" / f"audioloom-{stage}", "--version", external=True)
+    session.log(f"{target.relative_to(ROOT)}: install with the command above")
+
+
+def write_pins(wheelhouse: Path, target: Path) -> Path:
+    """Pin every wheel of a wheelhouse by version and SHA-256."""
+    import hashlib  # noqa: PLC0415
+
+    lines = []
+    for wheel in sorted(wheelhouse.glob("*.whl")):
+        name, version = wheel.name.split("-")[:2]
+        digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+        lines.append(f"{name}=={version} --hash=sha256:{digest}\n")
+    target.write_text("".join(lines))
+    return target
+
+
+@nox.session(default=False)
+def bench(session: nox.Session) -> None:
+    """Measure: `-- featurize|shard|train [--json FILE] [--png FILE]`; ratios taken in one run."""
+    python = sync(session, "bench")
+    session.run(python / "python", "-m", "audioloom_bench", *session.posargs, external=True)
+
+
+def build_wheels(session: nox.Session, stage: str) -> Path:
+    """Build the wheels of a stage and of every package into a fresh folder."""
+    wheels = Path(session.create_tmp()) / stage / "wheels"
+    shutil.rmtree(wheels.parent, ignore_errors=True)
+    for path in (PROJECTS[stage], *(PROJECTS[name] for name in PACKAGES if needs(stage, name))):
+        session.run_install(
+            *("uv", "build", "--quiet", "--wheel", f"--python={PYTHON}", f"--out-dir={wheels}"),
+            str(path),
+            external=True,
+        )
+    return wheels
+
+
+def needs(stage: str, package: str) -> bool:
+    """Whether the lock of a stage holds a package of ours."""
+    lock = (ROOT / PROJECTS[stage] / "uv.lock").read_text()
+    return f'name = "audioloom-{package}"' in lock
+
+
+def locked_requirements(session: nox.Session, stage: str, target: Path) -> str:
+    """Write what a stage's lock pins, hashes and all, without our own projects."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    extras = ("--extra=cpu",) if stage == "trainer" else ()
+    session.run_install(
+        *("uv", "export", "--quiet", "--locked", f"--project={PROJECTS[stage]}", *extras),
+        *("--no-default-groups", "--no-emit-local", f"--output-file={target}"),
+        external=True,
+        silent=True,
+    )
+    return str(target)
+
+
+def venv(session: nox.Session, environment: Path) -> None:
+    """Make an empty environment."""
+    session.run_install(
+        "uv", "venv", "--quiet", "--clear", f"--python={PYTHON}", str(environment), external=True
+    )
+
+
+if __name__ == "__main__":
+    nox.main()
