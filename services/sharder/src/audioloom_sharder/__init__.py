@@ -1,0 +1,1 @@
+"""Features → balanced TFRecord shards: the sharder stage of audioloom."""
