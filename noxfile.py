@@ -48,10 +48,12 @@ def sync(session: nox.Session, project: str, *options: str) -> Path:
     return environment / "bin"
 
 
-def tool(session: nox.Session, requirement: str, *command: str, env: dict[str, str] | None = None) -> None:
+def tool(
+    session: nox.Session, requirement: str, *command: str, env: dict[str, str] | None = None
+) -> None:
     """Run a command-line tool of a pinned version in an environment of its own."""
-    session.run("uv", "tool", "run", f"--python={PYTHON}", "--from", requirement, *command,
-                env=env, external=True)  # fmt: skip
+    run = ("uv", "tool", "run", f"--python={PYTHON}", "--from", requirement)
+    session.run(*run, *command, env=env, external=True)
 
 
 @nox.session
@@ -202,17 +204,17 @@ def sync_installed(session: nox.Session, stage: str, *options: str) -> Path:
 @nox.parametrize("project", PROJECTS, ids=PROJECTS)
 def minimums(session: nox.Session, project: str) -> None:
     """Run a project's tests with the lowest versions that it allows."""
+    folder = PROJECTS[project]
     environment = ENVIRONMENTS / f"minimums-{project}"
     venv(session, environment)
     session.run_install(
         *("uv", "pip", "install", "--quiet", f"--python={environment}"),
-        *("--resolution=lowest-direct", "--all-extras", f"--group={PROJECTS[project]}/pyproject.toml:test"),
-        *("--requirements", str(PROJECTS[project] / "pyproject.toml")),
-        *("--editable", str(PROJECTS[project])),
+        *("--resolution=lowest-direct", f"--group={folder}/pyproject.toml:test"),
+        *("--all-extras", f"--requirements={folder}/pyproject.toml", f"--editable={folder}"),
         external=True,
     )
-    tests_folder = str(PROJECTS[project] / "tests")
-    session.run(environment / "bin/pytest", tests_folder, "-m", "not slow", *session.posargs, external=True)
+    options = session.posargs or ["-m", "not slow"]
+    session.run(environment / "bin/pytest", str(folder / "tests"), *options, external=True)
 
 
 @nox.session(default=False)

@@ -35,6 +35,16 @@ class ManifestError(Exception):
         text = f"{self.where}: expected {self.expected}, found {self.found}"
         return f"{text}. {self.hint}" if self.hint else text
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross process borders (Spark tasks); keyword arguments do not survive pickling.
+        return _rebuild, (type(self), self.where, self.expected, self.found, self.hint)
+
+
+def _rebuild(
+    kind: type[ManifestError], where: str, expected: str, found: str, hint: str
+) -> ManifestError:
+    return kind(where=where, expected=expected, found=found, hint=hint)
+
 
 class MissingManifest(ManifestError, FileNotFoundError):
     """There is no manifest at the location."""

@@ -6,6 +6,7 @@ import hashlib
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from audioloom_storage import Location, NotFound, open_read, read_bytes, stat
 from pydantic import ValidationError
@@ -72,8 +73,7 @@ def read_files(folder: Location, ref: FilesRef, *, newer_minor: bool = False) ->
         place = f"{where} line {number}"
         value = parse_json(line, where=place)
         try:
-            extra = "ignore" if newer_minor else "forbid"
-            entries.append(FileEntry.model_validate(value, strict=True, extra=extra))
+            entries.append(FileEntry.model_validate(value, extra=unknown_fields(newer_minor)))
         except ValidationError as error:
             raise MalformedManifest(
                 where=place, expected="a file entry", found=describe(error)
@@ -138,6 +138,11 @@ def file_sha256(location: Location) -> str:
         while block := source.read(_BLOCK):
             found.update(block)
     return found.hexdigest()
+
+
+def unknown_fields(newer_minor: bool) -> Literal["ignore", "forbid"]:  # noqa: FBT001
+    """A newer minor adds what an old reader may pass over; within a version nothing is unknown."""
+    return "ignore" if newer_minor else "forbid"
 
 
 def describe(error: ValidationError) -> str:

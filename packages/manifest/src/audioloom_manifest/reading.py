@@ -40,7 +40,7 @@ from audioloom_manifest.errors import (
     WrongKind,
 )
 from audioloom_manifest.fields import check_relative_path
-from audioloom_manifest.files import describe, read_files
+from audioloom_manifest.files import describe, read_files, unknown_fields
 from audioloom_manifest.kinds import (
     MODELS,
     FeaturesManifest,
@@ -153,9 +153,7 @@ def parse_manifest(data: bytes, *, where: object, expect: Kind | None = None) ->
             hint=f"A {expect} manifest lies under {FOLDERS[expect]}/ of a root.",
         )
     try:
-        # A newer minor adds what an old reader may pass over; within a version nothing is unknown.
-        extra = "ignore" if minor > MINOR else "forbid"
-        return MODELS[kind].model_validate_json(data, extra=extra)
+        return MODELS[kind].model_validate_json(data, extra=unknown_fields(minor > MINOR))
     except ValidationError as error:
         raise MalformedManifest(
             where=where,

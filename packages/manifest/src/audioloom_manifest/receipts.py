@@ -72,7 +72,7 @@ def read_receipts(folder: Location, units: Iterable[str]) -> Mapping[str, Receip
     except NotFound:
         return found
     for entry in entries:
-        if entry.name not in wanted:
+        if entry.location.name not in wanted:
             continue
         receipt = _read(entry.location)
         if _holds(folder, receipt):

@@ -1,0 +1,33 @@
+import json
+
+import pytest
+from audioloom_manifest import canonical_bytes, digest
+from audioloom_manifest.canonical import parse_json
+from hypothesis import given
+from hypothesis import strategies as st
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(codec="utf-8")),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {"a": [float("-inf")]}])
+def test_non_finite_numbers_cannot_be_written(value: object) -> None:
+    """JSON has no NaN: writing one is an error, not invalid JSON."""
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        canonical_bytes(value)
+
+
+@given(VALUES)
+def test_reads_back_as_itself(value: object) -> None:
+    """Both forms, for digests and for people, hold the same value."""
+    assert value == parse_json(canonical_bytes(value), where="here")
+    assert value == json.loads(canonical_bytes(value, indent=2))
+
+
+@given(st.dictionaries(st.text(st.characters(codec="utf-8")), st.integers()))
+def test_key_order_does_not_matter(value: dict[str, int]) -> None:
+    """Equal objects have equal digests."""
+    assert digest(value) == digest(dict(reversed(value.items())))

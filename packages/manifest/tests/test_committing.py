@@ -1,0 +1,87 @@
+from pathlib import Path
+
+import pytest
+from audioloom_manifest import (
+    MalformedManifest,
+    MissingManifest,
+    NameTaken,
+    check_files,
+    commit,
+    find_committed,
+    read_manifest,
+)
+from audioloom_storage import Location, locate
+from audioloom_storage.testing import Crashed, CrashPlan, steps
+
+from .conftest import RECIPE, STATS, attempt, commit_one, plan, write
+
+
+def test_name_taken_by_another_recipe_names_the_difference(root: Location) -> None:
+    """A name given by hand that another recipe has is refused, and nothing changes."""
+    before = commit_one(root, name="calls").opened
+    other = plan(root, RECIPE.model_copy(update={"windows": "all"}), name="calls")
+    with pytest.raises(NameTaken, match="windows = 'first' there, 'all' asked for"):
+        find_committed(other)
+    with pytest.raises(NameTaken):
+        commit(other, attempt(), [], STATS)
+    assert before == read_manifest(before.folder)
+
+
+def test_second_commit_finds_the_first(root: Location) -> None:
+    """Of two identical commands one commits; the other is told so and changes nothing."""
+    first = commit_one(root)
+    asked = plan(root)
+    second = commit(asked, attempt(), first.opened.files(), STATS)
+    assert (True, False) == (first.ours, second.ours)
+    assert first.opened == second.opened == find_committed(asked)
+
+
+def test_nothing_committed_yet(root: Location) -> None:
+    """Before a commit there is nothing to find."""
+    assert find_committed(plan(root)) is None
+
+
+def test_delete_and_rerun_gives_the_same_identity(tmp_path: Path) -> None:
+    """Same recipe and content: same name, same identity, whatever the time, host or root."""
+    one = commit_one(locate(tmp_path / "one")).opened.manifest
+    two = commit_one(locate(tmp_path / "two")).opened.manifest
+    assert (one.name, one.identity) == (two.name, two.identity)
+    assert one.execution.attempt != two.execution.attempt
+
+
+def test_other_content_is_another_identity(tmp_path: Path) -> None:
+    """Data that differs shows in the identity, not in the name."""
+    one = commit_one(locate(tmp_path / "one"), b"a").opened.manifest
+    two = commit_one(locate(tmp_path / "two"), b"b").opened.manifest
+    assert one.name == two.name
+    assert one.identity != two.identity
+
+
+def test_crash_at_every_step_leaves_nothing_or_a_manifest_that_verifies(tmp_path: Path) -> None:
+    """Whatever step the power fails at, no half commit is visible, and a rerun succeeds."""
+    with steps(tmp_path / "all") as all_steps:
+        commit_one(locate(tmp_path / "whole"))
+    assert all_steps.count > 10
+    for number in range(1, all_steps.count + 1):
+        root = locate(tmp_path / f"crash-{number}")
+        with pytest.raises(Crashed), CrashPlan(tmp_path / f"counter-{number}", number).armed():
+            commit_one(root)
+        asked = plan(root)
+        try:
+            opened = read_manifest(asked.folder)
+        except MissingManifest:
+            data = Path(asked.folder.path, "features/a.parquet")
+            data.unlink(missing_ok=True)  # a real stage names data by its digest instead
+            opened = commit(
+                asked, attempt(), [write(asked.folder, "features/a.parquet", b"windows")], STATS
+            ).opened
+        assert [] == list(check_files(opened.folder, opened.files()))
+
+
+def test_manifest_of_a_broken_run_is_not_taken_for_nothing(root: Location) -> None:
+    """A manifest that cannot be read is an error, never an invitation to write a new one."""
+    asked = plan(root)
+    Path(asked.folder.path).mkdir(parents=True)
+    Path(asked.folder.path, "manifest.json").write_text("{")
+    with pytest.raises(MalformedManifest):
+        find_committed(asked)

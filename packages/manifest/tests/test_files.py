@@ -1,0 +1,87 @@
+import json
+from pathlib import Path
+
+import pytest
+from audioloom_manifest import (
+    FileEntry,
+    MalformedManifest,
+    MissingFile,
+    WrongChecksum,
+    check_file,
+    check_files,
+)
+from audioloom_manifest.files import files_list, read_files
+from audioloom_storage import Location, create, locate
+
+from .conftest import commit_one, write
+
+
+def test_missing_short_and_changed_files_are_named(root: Location) -> None:
+    """Each data file that is not what its entry says has its own error and its path."""
+    entries = [write(root, name, b"12345678") for name in ("gone", "short", "changed", "good")]
+    Path(root.path, "gone").unlink()
+    Path(root.path, "short").write_bytes(b"1234")
+    Path(root.path, "changed").write_bytes(b"12345679")
+    problems = {problem.path: type(problem.error) for problem in check_files(root, entries)}
+    assert {"gone": MissingFile, "short": WrongChecksum, "changed": WrongChecksum} == problems
+
+
+def test_size_alone_does_not_read_the_content(root: Location) -> None:
+    """With content=False a changed byte goes unnoticed: the caller asked for sizes."""
+    entry = write(root, "a", b"12345678")
+    Path(root.path, "a").write_bytes(b"12345679")
+    check_file(root, entry, content=False)
+
+
+def test_changed_list_is_refused(root: Location) -> None:
+    """The list of files is guarded by the manifest's checksum."""
+    opened = commit_one(root).opened
+    name = Path(opened.folder.path, opened.manifest.files.name)
+    name.write_bytes(name.read_bytes().replace(b'"records":1', b'"records":2'))
+    with pytest.raises(WrongChecksum, match="SHA-256"):
+        opened.files()
+
+
+def test_missing_list_is_refused(root: Location) -> None:
+    """Without its list a manifest names nothing."""
+    opened = commit_one(root).opened
+    Path(opened.folder.path, opened.manifest.files.name).unlink()
+    with pytest.raises(MissingFile):
+        opened.files()
+
+
+@pytest.mark.parametrize(
+    "path", ["../x", "/x", "a//b", "a/./b", "a\\b", "file:///x", "a\nb", "", "C:x", "a/.."]
+)
+def test_entry_that_leaves_the_folder_is_refused_with_its_line(tmp_path: Path, path: str) -> None:
+    """A data file's path stays inside its folder, whatever it is spelled like."""
+    good = FileEntry(path="good", bytes=0, sha256="0" * 64, role="x")
+    data, ref = files_list([good])
+    data = data.replace(b'"good"', json.dumps(path).encode())
+    ref = ref.model_copy(update={"bytes": len(data), "sha256": _sha256(data)})
+    with create(locate(tmp_path) / ref.name) as sink:
+        sink.write(data)
+    with pytest.raises(MalformedManifest, match="line 1"):
+        read_files(locate(tmp_path), ref)
+
+
+def test_same_path_twice_is_refused() -> None:
+    """A list names each file once."""
+    entry = FileEntry(path="a", bytes=0, sha256="0" * 64, role="x")
+    with pytest.raises(ValueError, match="twice"):
+        files_list([entry, entry])
+
+
+def test_list_reads_back_sorted(root: Location) -> None:
+    """Entries come back in path order, whatever order they were given in."""
+    entries = [write(root, name, name.encode()) for name in ("b", "c", "a")]
+    data, ref = files_list(entries)
+    with create(root / ref.name) as sink:
+        sink.write(data)
+    assert sorted(entries, key=lambda entry: entry.path) == read_files(root, ref)
+
+
+def _sha256(data: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()

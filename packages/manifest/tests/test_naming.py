@@ -1,0 +1,40 @@
+from audioloom_manifest import Recipe, run_identity, run_name
+from audioloom_storage import Location
+
+from .conftest import RECIPE, write
+
+
+class Old(Recipe):
+    seed: int
+
+
+class New(Old):
+    added_later: bool = False
+
+
+def test_field_added_later_keeps_old_names() -> None:
+    """A recipe field of a later minor, left at "as before", does not rename old runs."""
+    old = run_name("shards", Old(algorithm=1, seed=0), [])
+    assert old == run_name("shards", New(algorithm=1, seed=0), [])
+    assert old != run_name("shards", New(algorithm=1, seed=0, added_later=True), [])
+
+
+def test_name_depends_on_kind_recipe_and_inputs() -> None:
+    """Each of the three makes another name; the same three make the same."""
+    base = run_name("features", RECIPE, ["sha256:a"])
+    other = RECIPE.model_copy(update={"algorithm": 2})
+    assert base == run_name("features", RECIPE, ["sha256:a"])
+    names = {
+        base,
+        run_name("shards", RECIPE, ["sha256:a"]),
+        run_name("features", RECIPE, ["sha256:b"]),
+        run_name("features", other, ["sha256:a"]),
+    }
+    assert 4 == len(names)
+
+
+def test_identity_does_not_depend_on_file_order(root: Location) -> None:
+    """Files are a set."""
+    files = [write(root, name, name.encode()) for name in ("a", "b")]
+    one = run_identity("features", RECIPE, [], files)
+    assert one == run_identity("features", RECIPE, [], files[::-1])

@@ -1,0 +1,86 @@
+from pathlib import Path
+
+import pytest
+from audioloom_manifest import (
+    InputRef,
+    MalformedManifest,
+    MissingManifest,
+    WrongKind,
+    list_manifests,
+    read_manifest,
+    resolve_input,
+)
+from audioloom_storage import Location, locate
+
+from .conftest import commit_one
+
+
+def test_missing_manifest_says_what_to_do(root: Location) -> None:
+    """A folder without a manifest is a run that is not done."""
+    with pytest.raises(MissingManifest, match="without a manifest a run is not done"):
+        read_manifest(root)
+
+
+def test_another_kind_is_refused_by_both_names(root: Location) -> None:
+    """Asking for shards and finding features names both."""
+    folder = commit_one(root).opened.folder
+    with pytest.raises(WrongKind, match="expected a shards manifest, found a features manifest"):
+        read_manifest(folder, "shards")
+
+
+def test_deep_nesting_is_refused(tmp_path: Path) -> None:
+    """A manifest made to exhaust the parser's stack is malformed, not a crash."""
+    (tmp_path / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(MalformedManifest, match="nesting"):
+        read_manifest(locate(tmp_path))
+
+
+@pytest.mark.parametrize("text", ["[]", '"features"', "{}", '{"kind": "features"}', "null"])
+def test_json_that_is_no_manifest(tmp_path: Path, text: str) -> None:
+    """JSON without kind and version is no manifest of ours."""
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(MalformedManifest, match="kind and version"):
+        read_manifest(locate(tmp_path))
+
+
+@pytest.mark.parametrize("location", ["../elsewhere", "/etc", "a/../../b", "a\\b", ""])
+def test_input_cannot_leave_the_root(root: Location, location: str) -> None:
+    """A relative input that would leave the root is refused."""
+    reference = InputRef.model_construct(location=location)
+    with pytest.raises(MalformedManifest):
+        resolve_input(reference, root)
+
+
+def test_folder_and_file_name_the_same_manifest(root: Location) -> None:
+    """A run can be named by its folder or by its manifest."""
+    opened = commit_one(root).opened
+    assert opened == read_manifest(opened.folder) == read_manifest(str(opened.location))
+
+
+def test_reference_is_relative_below_the_root_only(root: Location, tmp_path: Path) -> None:
+    """A tree can move as a whole; an input from elsewhere keeps its address."""
+    opened = commit_one(root).opened
+    inside = opened.reference(root)
+    outside = opened.reference(locate(tmp_path / "other"))
+    assert f"features/{opened.manifest.name}" == inside.location
+    assert opened.folder.uri == outside.location
+    assert opened.folder == resolve_input(inside, root) == resolve_input(outside, root)
+
+
+def test_listing_shows_committed_uncommitted_and_broken(root: Location) -> None:
+    """A listing goes on past a run that cannot be read."""
+    good = commit_one(root, name="good").opened
+    Path(root.path, "features", "killed").mkdir()
+    broken = Path(root.path, "features", "broken")
+    broken.mkdir()
+    (broken / "manifest.json").write_text("{")
+    found = {folder.name: result for folder, result in list_manifests(root, "features")}
+    assert ["broken", "good", "killed"] == sorted(found)
+    assert good == found["good"]
+    assert found["killed"] is None
+    assert isinstance(found["broken"], MalformedManifest)
+
+
+def test_listing_of_nothing_is_empty(root: Location) -> None:
+    """A root that does not exist holds no runs."""
+    assert [] == list(list_manifests(root, "shards"))
