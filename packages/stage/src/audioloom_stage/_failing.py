@@ -1,0 +1,110 @@
+"""How an error reaches a person (or a log collector): what, where, expected, found, what to do."""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from pathlib import Path
+
+from audioloom_stage._terminal import printable, write_line
+from audioloom_stage.exit_codes import FULL, MEANING, ExitCode, exit_code
+
+_LIMIT = 2000  # characters of one field: what came from outside must not bury the message
+
+
+def report(error: BaseException, *, program: str, debug: bool, as_json: bool) -> ExitCode:
+    """Say on stderr why a command ended, and answer its exit code.
+
+    Args:
+        debug: print the traceback before it. Never with local variables: they hold secrets.
+        as_json: one JSON line through the log instead of a block of text.
+    """
+    code = exit_code(error)
+    told = tell(error, code, program)
+    if debug:
+        write_line("".join(traceback.format_exception(error)).rstrip())
+    if as_json:
+        import structlog  # noqa: PLC0415 - the console form must also work where logging failed
+
+        headline = told.pop("error")
+        structlog.get_logger().error(headline, exit_code=int(code), **told)
+        return code
+    width = max(map(len, told))
+    for word, text in told.items():
+        shown = printable(text).replace("\n", "\n" + " " * (width + 2))
+        write_line(f"error: {shown}" if word == "error" else f"  {word:<{width}}  {shown}")
+    return code
+
+
+def tell(error: BaseException, code: ExitCode, program: str) -> dict[str, str]:
+    """Answer the parts of an error's text that are not empty, the headline first."""
+    told = {
+        "error": str(getattr(error, "summary", "")) or MEANING[code],
+        "where": str(getattr(error, "where", "")),
+        "expected": str(getattr(error, "expected", "")),
+        "found": str(getattr(error, "found", "")),
+        "try": str(getattr(error, "hint", "")),
+    }
+    if code is ExitCode.INTERRUPTED:
+        told = {"error": "interrupted"}
+    elif code is ExitCode.OUR_BUG:
+        told = {
+            "error": f"this is a bug in {program}: {_named(error)}",
+            "where": _place(error),
+            "try": "run the same command with --debug and report what it prints",
+        }
+    elif isinstance(error, MemoryError):
+        told = {
+            "error": "out of memory",
+            "found": str(error),
+            "try": "give this process more memory",
+        }
+    elif not (told["expected"] or told["found"] or getattr(error, "summary", "")):
+        told |= _of_a_library(error)
+    return {word: _bounded(text) for word, text in told.items() if text}
+
+
+def _of_a_library(error: BaseException) -> dict[str, str]:
+    if isinstance(error, OSError) and error.strerror:
+        full = "make room, then run the same command again: finished work is kept"
+        return {
+            "error": error.strerror[:1].lower() + error.strerror[1:],
+            "where": str(error.filename or ""),
+            "try": full if error.errno in FULL else "",
+        }
+    return {"error": f"{MEANING[exit_code(error)]}: {_named(error)}"}
+
+
+def _named(error: BaseException) -> str:
+    text = str(error)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _place(error: BaseException) -> str:
+    """Answer file and line of the last frame in the stage's own code, else of the last frame."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [each for each in frames if _is_ours(Path(each.filename))]
+    last = (ours or list(frames))[-1:]
+    return "".join(f"{each.filename}:{each.lineno} in {each.name}" for each in last)
+
+
+def _is_ours(file: Path) -> bool:
+    package = file.parent.name
+    return package.startswith("audioloom_") and package != "audioloom_stage"
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= _LIMIT else f"{text[: _LIMIT - 1]}…"
+
+
+def say_next(commands: tuple[str, ...], *, as_json: bool) -> None:
+    """Print the commands that are useful after a success, to stderr."""
+    if not commands or logging.getLogger("audioloom").level > logging.INFO:
+        return
+    if as_json:
+        import structlog  # noqa: PLC0415 - see above
+
+        structlog.get_logger().info("next", commands=list(commands))
+        return
+    for each in commands:
+        write_line(f"next: {each}")

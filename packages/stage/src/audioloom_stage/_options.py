@@ -1,0 +1,216 @@
+"""A settings model as a list of options: what the flags, variables, keys and help are made from."""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import PurePath
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from audioloom_stage.settings import Flag, Positional, Secret
+
+Shape = Literal["switch", "one", "many", "pairs"]
+
+_SEVERAL = (list, tuple, set, frozenset, Sequence)
+_WORDS = {bool: "BOOL", int: "INT", float: "NUMBER", str: "TEXT"}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One field of a settings model, as people meet it.
+
+    Attributes:
+        name: the field, which is also the TOML key.
+        shape: a switch (--x/--no-x), one value, many (a repeatable flag) or key=value pairs.
+        choices: the words that are allowed and what each stands for; empty when anything may come.
+        typed_pairs: the values of pairs may be other than text, so 64 is a number.
+    """
+
+    name: str
+    help: str
+    shape: Shape
+    metavar: str
+    choices: Mapping[str, object]
+    default: str
+    required: bool
+    positional: bool
+    secret: bool
+    typed_pairs: bool
+    short: str
+    variable: str
+
+    @property
+    def flag(self) -> str:
+        """The long flag, also for what has none: a positional or a secret."""
+        return "--" + self.name.replace("_", "-")
+
+    @property
+    def shown(self) -> str:
+        """How an error calls it."""
+        if self.positional:
+            return self.metavar
+        return self.variable if self.secret else self.flag
+
+    def parse(self, text: str) -> object:
+        """Make of the text of a variable what a TOML file would hold. Pydantic checks it later.
+
+        Many values are separated by commas, or are a JSON list; pairs likewise, or a JSON object.
+        """
+        if self.shape == "many":
+            whole = _json(text) if text.lstrip().startswith("[") else None
+            return whole if isinstance(whole, list) else self.gather(_split(text))
+        if self.shape == "pairs":
+            whole = _json(text) if text.lstrip().startswith("{") else None
+            return whole if isinstance(whole, dict) else self.gather(_split(text))
+        return self.choices.get(text, text)
+
+    def gather(self, words: Sequence[str]) -> object:
+        """Make the value of a flag that was given several times.
+
+        Raises:
+            ValueError: a pair without an equals sign, or one key twice.
+        """
+        if self.shape == "many":
+            return [self.choices.get(word, word) for word in words]
+        pairs: dict[str, object] = {}
+        for word in words:
+            key, equals, text = word.partition("=")
+            if not (key and equals):
+                raise ValueError(f"expected key=value, found {word!r}")
+            if key in pairs:
+                raise ValueError(f"the key {key!r} is given twice")
+            value = _json(text) if self.typed_pairs else None
+            pairs[key] = text if value is None else value
+        return pairs
+
+
+def options(model: type[BaseModel], stage: str) -> tuple[Option, ...]:
+    """List the options of a settings model, in the order of its fields.
+
+    Raises:
+        TypeError: the model is not frozen, or lets unknown fields through.
+    """
+    config = model.model_config
+    if not config.get("frozen") or config.get("extra") != "forbid":
+        raise TypeError(f"{model.__name__} must be frozen and forbid extra fields: derive Settings")
+    return tuple(_option(name, field, stage) for name, field in model.model_fields.items())
+
+
+def prefix(stage: str) -> str:
+    """Answer what the stage's environment variables begin with: `AUDIOLOOM_YARN_LAUNCHER_`."""
+    return f"AUDIOLOOM_{stage.upper().replace('-', '_')}_"
+
+
+def _option(name: str, field: FieldInfo, stage: str) -> Option:
+    place = next((mark for mark in field.metadata if isinstance(mark, Positional)), None)
+    short = next((mark.short for mark in field.metadata if isinstance(mark, Flag)), "")
+    kind = _bare(field.annotation)
+    shape = _shape(kind)
+    element = _element(kind, shape)
+    choices = _choices(element)
+    metavar = _metavar(element)
+    if place:
+        metavar = place.metavar or name.upper()
+    elif shape == "pairs":
+        metavar = "KEY=VALUE"
+    return Option(
+        name=name,
+        help=(field.description or "").strip(),
+        shape=shape,
+        metavar=metavar,
+        choices=choices,
+        default=_shown_default(field, shape),
+        required=field.is_required(),
+        positional=place is not None,
+        secret=kind is Secret,
+        typed_pairs=shape == "pairs" and element is not str,
+        short=short,
+        variable=prefix(stage) + name.upper(),
+    )
+
+
+def _bare(kind: Any) -> Any:
+    """Strip Annotated and "or None": what is left is what a value looks like."""
+    while get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    if _is_union(kind):
+        rest = [part for part in get_args(kind) if part is not type(None)]
+        return _bare(rest[0]) if len(rest) == 1 else kind
+    return kind
+
+
+def _is_union(kind: Any) -> bool:
+    return get_origin(kind) in (Union, types.UnionType)
+
+
+def _shape(kind: Any) -> Shape:
+    origin = get_origin(kind) or kind
+    if kind is bool:
+        return "switch"
+    if origin in _SEVERAL:
+        return "many"
+    return "pairs" if origin in (dict, Mapping) else "one"
+
+
+def _element(kind: Any, shape: Shape) -> Any:
+    inner = get_args(kind)
+    if shape == "many":
+        return _bare(inner[0]) if inner else str
+    if shape == "pairs":
+        return _bare(inner[1]) if inner else str
+    return kind
+
+
+def _choices(kind: Any) -> Mapping[str, object]:
+    if get_origin(kind) is Literal:
+        return {str(value): value for value in get_args(kind)}
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return {str(member.value): member for member in kind}
+    return {}
+
+
+def _metavar(kind: Any) -> str:
+    if choices := _choices(kind):
+        return "|".join(choices)
+    if _is_union(kind):
+        return "|".join(_metavar(_bare(part)) for part in get_args(kind) if part is not type(None))
+    if isinstance(kind, type) and issubclass(kind, PurePath):
+        return "PATH"
+    return _WORDS.get(kind) or getattr(kind, "__name__", "VALUE").upper()
+
+
+def _shown_default(field: FieldInfo, shape: Shape) -> str:
+    if field.is_required():
+        return ""
+    value = field.get_default(call_default_factory=field.default_factory is not None)
+    if value is None or isinstance(value, Secret):
+        return ""
+    if shape == "switch":
+        return "on" if value else "off"
+    if shape == "pairs":
+        return " ".join(f"{key}={_word(text)}" for key, text in value.items())
+    if shape == "many":
+        return " ".join(_word(part) for part in value)
+    return _word(value)
+
+
+def _word(value: object) -> str:
+    return str(value.value if isinstance(value, Enum) else value)
+
+
+def _split(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _json(text: str) -> object:
+    """Read a JSON value; None where it is none, which then is plain text."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return None

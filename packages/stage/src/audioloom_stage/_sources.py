@@ -1,0 +1,208 @@
+"""Where settings come from: flags over variables over the TOML file over defaults.
+
+Done here and not by pydantic-settings, because that merges the sources before it validates: an error
+could no longer say which flag, variable or line is wrong. It also skips a configuration file that is
+not there, never looks at a misspelt variable, and cannot share one TOML table among the commands of
+a stage. What it would save is `os.environ` and `tomllib`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from audioloom_stage._options import Option, prefix
+from audioloom_stage.errors import BadConfiguration, InputMissing, StageError, Usage
+
+# Every stage reads the same file, so a table of another stage is no mistake in it.
+STAGES = ("featurizer", "sharder", "trainer", "yarn-launcher")
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Given:
+    """One value and the place it was written: a flag, a variable or a key of the file."""
+
+    value: object
+    where: str
+    by_flag: bool
+
+
+def read_settings(
+    model: type[Model],
+    declared: Sequence[Option],
+    *,
+    stage: str,
+    known: Iterable[str],
+    flags: Mapping[str, Any],
+    environ: Mapping[str, str],
+    config: str | None,
+) -> Model:
+    """Collect the settings of one command and check them.
+
+    Args:
+        known: the fields of all commands of the stage; a key among them that this command does not
+            have is no mistake, because the file and the variables serve every command.
+        flags: what stood on the command line, None or empty where nothing did.
+        config: path of a TOML file, or None.
+
+    Raises:
+        Usage: a flag is wrong, or a setting is required and given nowhere.
+        BadConfiguration: a variable or the file is wrong.
+        InputMissing: there is no such file.
+    """
+    names = frozenset(known)
+    given: dict[str, Given] = {}
+    if config is not None:
+        given |= _from_file(Path(config), declared, stage, names)
+    given |= _from_variables(environ, declared, stage, names)
+    given |= _from_flags(flags, declared)
+    try:
+        return model.model_validate({name: each.value for name, each in given.items()})
+    except ValidationError as error:
+        raise _explain(error, declared, given, stage) from error
+
+
+def _from_flags(flags: Mapping[str, Any], declared: Sequence[Option]) -> dict[str, Given]:
+    given = {}
+    for option in declared:
+        value = flags.get(option.name)
+        if value is None or value == []:
+            continue
+        try:
+            made = option.parse(value) if isinstance(value, str) else value
+            made = option.gather(value) if isinstance(value, list) else made
+        except ValueError as error:
+            raise Usage(str(error), where=option.shown) from error
+        given[option.name] = Given(made, option.shown, by_flag=True)
+    return given
+
+
+def _from_variables(
+    environ: Mapping[str, str], declared: Sequence[Option], stage: str, known: frozenset[str]
+) -> dict[str, Given]:
+    start = prefix(stage)
+    allowed = {start + name.upper() for name in known}
+    for variable in sorted(environ):
+        if variable.startswith(start) and variable not in allowed:
+            raise BadConfiguration(
+                f"no setting of {stage} has the variable {variable}",
+                where="the environment",
+                hint=did_you_mean(variable, allowed) or f"unset {variable}",
+            )
+    given = {}
+    for option in declared:
+        text = environ.get(option.variable, "")
+        if not text:  # an empty variable is the shell's way of saying: not set
+            continue
+        try:
+            value = option.parse(text)
+        except ValueError as error:
+            raise BadConfiguration(str(error), where=f"the variable {option.variable}") from error
+        given[option.name] = Given(value, f"the variable {option.variable}", by_flag=False)
+    return given
+
+
+def _from_file(
+    path: Path, declared: Sequence[Option], stage: str, known: frozenset[str]
+) -> dict[str, Given]:
+    whole = _read_toml(path)
+    tables = {*STAGES, stage}
+    for name, table in whole.items():
+        if name not in tables:
+            kind = "table" if isinstance(table, dict) else "key outside a table:"
+            raise BadConfiguration(
+                f"unknown {kind} {name}",
+                expected="one table for each stage: " + ", ".join(f"[{each}]" for each in tables),
+                where=path,
+                hint=did_you_mean(name, tables),
+            )
+    table = whole.get(stage, {})
+    if not isinstance(table, dict):
+        raise BadConfiguration(expected=f"a table [{stage}]", found=repr(table), where=path)
+    for key in table:
+        if key not in known:
+            raise BadConfiguration(
+                f"no setting of {stage} is called {key}",
+                where=f"{path} [{stage}]",
+                hint=did_you_mean(key, known),
+            )
+    mine = {option.name for option in declared}
+    return {
+        key: Given(value, f"{path} [{stage}] {key}", by_flag=False)
+        for key, value in table.items()
+        if key in mine
+    }
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputMissing("there is no such configuration file", where=path) from error
+    except IsADirectoryError as error:
+        raise BadConfiguration(expected="a TOML file", found="a folder", where=path) from error
+    except UnicodeDecodeError as error:
+        raise BadConfiguration(expected="UTF-8 text", found=str(error), where=path) from error
+    except tomllib.TOMLDecodeError as error:
+        raise BadConfiguration(expected="TOML", found=str(error), where=path) from error
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Answer a question with the nearest known word, or nothing when none is near."""
+    near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
+    return f"did you mean {near[0]}?" if near else ""
+
+
+def _explain(
+    error: ValidationError, declared: Sequence[Option], given: Mapping[str, Given], stage: str
+) -> StageError:
+    """Turn pydantic's report into one error that names flag, variable or key."""
+    by_name = {option.name: option for option in declared}
+    reports = error.errors(include_url=False, include_context=False)
+    ours = [_one(report, by_name, given, stage) for report in reports]
+    # A wrong flag is the caller's to mend at once, so it decides between exit code 2 and 78.
+    first = next((each for each in ours if isinstance(each, Usage)), ours[0])
+    if len(ours) == 1:
+        return first
+    return type(first)("; ".join(str(each) for each in ours))
+
+
+def _one(
+    report: Any, by_name: Mapping[str, Option], given: Mapping[str, Given], stage: str
+) -> StageError:
+    place, message = report["loc"], str(report["msg"]).removeprefix("Value error, ")
+    if not place:  # a rule about several fields together
+        by_flag = any(each.by_flag for each in given.values()) or not given
+        return (Usage if by_flag else BadConfiguration)(message)
+    option = by_name[str(place[0])]
+    source = given.get(option.name)
+    if source is None:
+        return Usage(_required(option, stage))
+    kind = Usage if source.by_flag else BadConfiguration
+    item = "".join(f", item {at + 1}" if isinstance(at, int) else f", {at}" for at in place[1:])
+    found = "(a secret)" if option.secret else _shorten(repr(report["input"]))
+    wanted = message.removeprefix("Input should be ").partition(", unable to")[0]
+    if wanted == message:
+        return kind(message, found=found, where=source.where + item)
+    hint = did_you_mean(str(report["input"]), option.choices) if option.choices else ""
+    return kind(expected=wanted, found=found, where=source.where + item, hint=hint)
+
+
+def _required(option: Option, stage: str) -> str:
+    key = f"{option.name} under [{stage}] in a --config file"
+    if option.secret:
+        return f"{option.name} is required: set {option.variable}, or {key}"
+    give = "give it on the command line" if option.positional else f"give {option.flag}"
+    return f"{option.shown} is required: {give}, set {option.variable}, or put {key}"
+
+
+def _shorten(text: str, limit: int = 200) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,0 +1,106 @@
+"""How far the work is: a bar on a terminal, a log line every ten seconds otherwise."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+import structlog
+
+from audioloom_stage._terminal import is_terminal, show_bar
+from audioloom_stage.logs import current_logs
+
+EVERY_SECONDS = 10.0
+REDRAW_SECONDS = 0.1
+
+log = structlog.get_logger()
+
+Item = TypeVar("Item")
+
+
+class Progress:
+    """Counts work that is done and shows it.
+
+    Attributes:
+        done: units finished so far.
+        total: units there will be, or None while nobody knows; may be set later.
+    """
+
+    def __init__(self, total: int | None, what: str, unit: str) -> None:
+        self.total = total
+        self.done = 0
+        self._what = what
+        self._unit = unit
+        self._started = self._told = time.monotonic()
+        settings = current_logs()
+        self._silent = settings.level > logging.INFO
+        self._draws = is_terminal() and not settings.as_json and not self._silent
+
+    def advance(self, count: int = 1) -> None:
+        """Say that *count* more units are done. Cheap: call it for each."""
+        self.done += count
+        now = time.monotonic()
+        if now - self._told < (REDRAW_SECONDS if self._draws else EVERY_SECONDS):
+            return
+        self._told = now
+        if self._draws:
+            show_bar(self._line(now - self._started))
+        elif not self._silent:
+            log.info(self._what, **self._numbers(now - self._started))
+
+    def over(self, items: Iterable[Item]) -> Iterator[Item]:
+        """Pass items on and count each when the next one is asked for."""
+        for item in items:
+            yield item
+            self.advance()
+
+    def _numbers(self, seconds: float) -> dict[str, object]:
+        numbers: dict[str, object] = {"done": self.done, "unit": self._unit}
+        if self.total is not None:
+            numbers["total"] = self.total
+        numbers["seconds"] = round(seconds, 1)
+        return numbers
+
+    def _line(self, seconds: float) -> str:
+        rate = self.done / seconds if seconds > 0 else 0.0
+        count = f"{self.done:,}" if self.total is None else f"{self.done:,}/{self.total:,}"
+        text = f"{self._what} {count} {self._unit}  {rate:,.1f}/s"
+        if self.total:
+            share = min(self.done / self.total, 1.0)
+            full = round(share * 20)
+            text = f"{'█' * full}{'░' * (20 - full)} {share:4.0%}  {text}"
+            if rate > 0:
+                text += f"  {_clock((self.total - self.done) / rate)} left"
+        return text[: max(shutil.get_terminal_size().columns - 1, 1)]
+
+
+@contextmanager
+def progress(total: int | None, what: str, unit: str) -> Iterator[Progress]:
+    """Show how far a piece of work is, on stderr; nothing with `--quiet`.
+
+        with progress(len(files), "checking", "files") as bar:
+            for file in bar.over(files): …
+
+    Args:
+        total: how many units there will be; None when that is not known.
+        what: the work, as a verb: "extracting".
+        unit: what is counted, in the plural.
+    """
+    bar = Progress(total, what, unit)
+    try:
+        yield bar
+    finally:
+        if bar._draws:  # noqa: SLF001 - its own class, one screen up
+            show_bar("")
+    if not bar._silent:  # noqa: SLF001
+        log.info(f"{what}: done", **bar._numbers(time.monotonic() - bar._started))  # noqa: SLF001
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(max(seconds, 0)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -1,0 +1,97 @@
+"""What a stage says when it cannot go on.
+
+* StageError
+  - Usage              the command line itself is wrong
+  - BadData            what came in is not what it should be
+  - InputMissing       what was named is not there
+  - ServiceDown        something this stage needs does not answer
+  - NameTaken          the output exists, made by another recipe
+  - TryAgain           a peer was lost or time ran out: the same command may succeed
+  - NoPermission       this user may not
+  - BadConfiguration   a variable or a configuration file is wrong
+
+Each has its exit code in `audioloom_stage.exit_codes`, the only place that knows the numbers.
+A stage subclasses the one that fits and needs no entry there.
+"""
+
+from __future__ import annotations
+
+
+class StageError(Exception):
+    """A stage cannot go on, and can say why.
+
+    Args:
+        summary: one sentence without a full stop; may be left out when `expected` and `found` say it.
+        expected: what should have been there.
+        found: what was there instead.
+        where: the file, field, flag or address that is meant.
+        hint: what to do next, as a command or one sentence.
+    """
+
+    def __init__(
+        self,
+        summary: str = "",
+        *,
+        expected: object = "",
+        found: object = "",
+        where: object = "",
+        hint: str = "",
+    ) -> None:
+        super().__init__(summary)
+        self.summary = summary
+        self.expected = str(expected)
+        self.found = str(found)
+        self.where = str(where)
+        self.hint = hint
+
+    def __str__(self) -> str:
+        contrast = ", ".join(
+            f"{word} {text}"
+            for word, text in (("expected", self.expected), ("found", self.found))
+            if text
+        )
+        text = ": ".join(part for part in (self.where, self.summary, contrast) if part)
+        return f"{text}. {self.hint}" if self.hint else text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross process borders (Spark tasks), and keyword arguments do not survive pickling alone.
+        fields = (self.summary, self.expected, self.found, self.where, self.hint)
+        return _rebuild, (type(self), *fields)
+
+
+def _rebuild(
+    kind: type[StageError], summary: str, expected: str, found: str, where: str, hint: str
+) -> StageError:
+    return kind(summary, expected=expected, found=found, where=where, hint=hint)
+
+
+class Usage(StageError):
+    """The command line itself is wrong."""
+
+
+class BadData(StageError):
+    """What came in is not what it should be: a manifest, a recording, a table."""
+
+
+class InputMissing(StageError):
+    """What was named is not there."""
+
+
+class ServiceDown(StageError):
+    """Something that this stage needs does not answer: a name node, a resource manager."""
+
+
+class NameTaken(StageError):
+    """The output exists already and was made by another recipe. Nothing was overwritten."""
+
+
+class TryAgain(StageError):
+    """A peer was lost or time ran out: the same command may succeed later."""
+
+
+class NoPermission(StageError):
+    """This user may not."""
+
+
+class BadConfiguration(StageError):
+    """A variable or a configuration file is wrong."""

@@ -1,0 +1,93 @@
+"""The one table from errors to exit codes (sysexits.h), for people and for what restarts stages.
+
+Errors are looked up by name along their base classes, so nothing is imported for the table
+and a subclass made in a stage is found through its parent.
+"""
+
+from __future__ import annotations
+
+import errno
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the exit code of every audioloom program means."""
+
+    DONE = 0
+    USAGE = 2
+    BAD_DATA = 65
+    INPUT_MISSING = 66
+    SERVICE_DOWN = 69
+    OUR_BUG = 70
+    NAME_TAKEN = 73
+    TRY_AGAIN = 75
+    NO_PERMISSION = 77
+    CONFIGURATION = 78
+    INTERRUPTED = 130
+
+
+MEANING = {
+    ExitCode.DONE: "done",
+    ExitCode.USAGE: "wrong usage",
+    ExitCode.BAD_DATA: "bad data",
+    ExitCode.INPUT_MISSING: "input missing",
+    ExitCode.SERVICE_DOWN: "a service is down",
+    ExitCode.OUR_BUG: "our own bug",
+    ExitCode.NAME_TAKEN: "output exists with another recipe",
+    ExitCode.TRY_AGAIN: "try again",
+    ExitCode.NO_PERMISSION: "no permission",
+    ExitCode.CONFIGURATION: "bad configuration",
+    ExitCode.INTERRUPTED: "interrupted",
+}
+
+TABLE = {
+    "audioloom_stage.Usage": ExitCode.USAGE,
+    "audioloom_stage.BadData": ExitCode.BAD_DATA,
+    "audioloom_stage.InputMissing": ExitCode.INPUT_MISSING,
+    "audioloom_stage.ServiceDown": ExitCode.SERVICE_DOWN,
+    "audioloom_stage.NameTaken": ExitCode.NAME_TAKEN,
+    "audioloom_stage.TryAgain": ExitCode.TRY_AGAIN,
+    "audioloom_stage.NoPermission": ExitCode.NO_PERMISSION,
+    "audioloom_stage.BadConfiguration": ExitCode.CONFIGURATION,
+    # Manifests
+    "audioloom_manifest.MissingManifest": ExitCode.INPUT_MISSING,
+    "audioloom_manifest.MissingFile": ExitCode.INPUT_MISSING,
+    "audioloom_manifest.NameTaken": ExitCode.NAME_TAKEN,
+    "audioloom_manifest.ManifestError": ExitCode.BAD_DATA,
+    # Storage
+    "audioloom_storage.NotFound": ExitCode.INPUT_MISSING,
+    "audioloom_storage.AlreadyExists": ExitCode.NAME_TAKEN,
+    "audioloom_storage.PermissionDenied": ExitCode.NO_PERMISSION,
+    "audioloom_storage.Unavailable": ExitCode.SERVICE_DOWN,
+    "audioloom_storage.NoSpace": ExitCode.TRY_AGAIN,
+    "audioloom_storage.UnknownOutcome": ExitCode.TRY_AGAIN,
+    "audioloom_storage.UnsupportedScheme": ExitCode.USAGE,
+    "audioloom_storage.UnsafePath": ExitCode.BAD_DATA,
+    "audioloom_storage.StorageError": ExitCode.BAD_DATA,
+    # What libraries and Python itself raise
+    "pydantic_core.ValidationError": ExitCode.BAD_DATA,
+    "builtins.KeyboardInterrupt": ExitCode.INTERRUPTED,
+    "builtins.MemoryError": ExitCode.TRY_AGAIN,
+    "builtins.FileNotFoundError": ExitCode.INPUT_MISSING,
+    "builtins.PermissionError": ExitCode.NO_PERMISSION,
+    "builtins.ConnectionRefusedError": ExitCode.SERVICE_DOWN,
+    "builtins.ConnectionError": ExitCode.TRY_AGAIN,
+    "builtins.TimeoutError": ExitCode.TRY_AGAIN,
+}
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def exit_code(error: BaseException) -> ExitCode:
+    """Answer the exit code that an error ends the program with.
+
+    An error that the table does not know is our own bug, and says so.
+    """
+    if isinstance(error, OSError) and error.errno in FULL:
+        return ExitCode.TRY_AGAIN  # room can be made, and every stage goes on where it stopped
+    for kind in type(error).__mro__:
+        package = kind.__module__.partition(".")[0]
+        found = TABLE.get(f"{package}.{kind.__name__}")
+        if found is not None:
+            return found
+    return ExitCode.OUR_BUG

@@ -1,0 +1,151 @@
+"""structlog, set up once by the program: console on a terminal, JSON lines otherwise, always stderr.
+
+Modules only say `log = structlog.get_logger()`. Logs of other libraries come through the standard
+library and are written by the same formatter, from WARNING on.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import structlog
+from structlog.typing import EventDict, Processor, WrappedLogger
+
+from audioloom_stage._terminal import is_terminal, printable, write_line
+
+Format = Literal["auto", "console", "json"]
+
+
+@dataclass(frozen=True)
+class LogSettings:
+    """How this program logs. Small and picklable, so that a Spark task can log the same way.
+
+    Attributes:
+        level: the lowest level shown of our own logs; other libraries' begin at WARNING.
+        debug: show tracebacks, and other libraries from INFO on.
+        bound: values on every line, such as stage and run.
+    """
+
+    format: Format = "auto"
+    level: int = logging.INFO
+    debug: bool = False
+    bound: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def as_json(self) -> bool:
+        """Whether lines are JSON: asked for, or nobody is watching."""
+        return self.format == "json" or (self.format == "auto" and not is_terminal())
+
+
+_current = LogSettings()
+
+
+def configure_logs(settings: LogSettings) -> None:
+    """Set up structlog and the standard library's logging. Only programs call it, once."""
+    global _current  # noqa: PLW0603 - a process has one log
+    _current = settings
+    first: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(
+            fmt="iso" if settings.as_json else "%Y-%m-%dT%H:%M:%SZ", utc=True
+        ),
+        _trace if settings.debug else _no_trace,
+    ]
+    last: Processor = structlog.processors.JSONRenderer(ensure_ascii=False)
+    if not settings.as_json:
+        last = structlog.dev.ConsoleRenderer(
+            colors=is_terminal() and "NO_COLOR" not in os.environ,
+            exception_formatter=structlog.dev.plain_traceback,
+        )
+    handler = _Handler()
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*first, structlog.stdlib.add_logger_name],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _in_order if settings.as_json else _escape_controls,
+                last,
+            ],
+        )
+    )
+    logging.root.handlers[:] = [handler]
+    logging.root.setLevel(logging.INFO if settings.debug else logging.WARNING)
+    logging.captureWarnings(capture=True)
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *first,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=_ours,
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    logging.getLogger(_OURS).setLevel(settings.level)
+    structlog.contextvars.clear_contextvars()
+    bind(**settings.bound)
+
+
+def current_logs() -> LogSettings:
+    """Answer how this process logs now, with what is bound: hand it to `configure_logs` in a task."""
+    bound_now = structlog.contextvars.get_contextvars()
+    return LogSettings(_current.format, _current.level, _current.debug, dict(bound_now))
+
+
+def bind(**values: Any) -> None:
+    """Put values on every log line from here on: `bind(run=name)`."""
+    structlog.contextvars.bind_contextvars(**values)
+
+
+def bound(**values: Any) -> AbstractContextManager[None]:
+    """Put values on every log line inside a `with`: `with bound(input=path): …`."""
+    return structlog.contextvars.bound_contextvars(**values)
+
+
+_OURS = "audioloom"
+
+
+def _ours(*_: Any) -> logging.Logger:
+    """Answer the one logger that our own lines go through, whatever module says them."""
+    return logging.getLogger(_OURS)
+
+
+class _Handler(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            write_line(self.format(record))
+        except Exception:  # noqa: BLE001 - as the standard library: a log line never ends the work
+            self.handleError(record)
+
+
+def _trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    return structlog.processors.format_exc_info(_, __, event)
+
+
+def _no_trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    """Keep of an exception what it says; the stack is for `--debug`."""
+    told = event.pop("exc_info", None)
+    if isinstance(told, tuple):
+        told = told[1]
+    if told is True:
+        import sys  # noqa: PLC0415
+
+        told = sys.exc_info()[1]
+    if isinstance(told, BaseException):
+        event["error"] = f"{type(told).__name__}: {told}"
+    event.pop("stack_info", None)
+    return event
+
+
+def _in_order(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    first = {key: event.pop(key) for key in ("timestamp", "level", "event") if key in event}
+    return {**first, **event}
+
+
+def _escape_controls(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    return {key: printable(v) if isinstance(v, str) else v for key, v in event.items()}

@@ -1,0 +1,119 @@
+"""The result of a command, and the way it alone reaches stdout."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+JSON: TypeAlias = (
+    "None | bool | int | float | str | list[JSON] | tuple[JSON, ...] | dict[str, JSON]"
+)
+
+Write: TypeAlias = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a command answers.
+
+    Attributes:
+        text: for people and shells; lines when they come one by one (a log that is followed).
+        data: for programs, printed with `--json`.
+        next: commands that are useful now, printed to stderr.
+        exit_code: other than 0 when the answer itself is bad news, such as a failed check.
+    """
+
+    text: str | Iterable[str]
+    data: Mapping[str, JSON] = field(default_factory=dict)
+    next: tuple[str, ...] = ()
+    exit_code: int = 0
+
+
+def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> None:
+    """Write a result: its text, or with *as_json* one object on one line.
+
+    A reader that has gone away (`… | head -1`) is not an error: what it wanted, it has.
+    """
+    with contextlib.suppress(BrokenPipeError):
+        if as_json:
+            write(as_object(result.data, kind=kind) + "\n")
+        elif isinstance(result.text, str):
+            write(result.text if result.text.endswith("\n") else result.text + "\n")
+        else:
+            for line in result.text:
+                write(line + "\n")
+
+
+def as_object(data: Mapping[str, JSON], *, kind: str, version: int = 1) -> str:
+    """Answer the JSON object of a result.
+
+    Raises:
+        ValueError: a number that JSON has no word for, or a key that the envelope owns.
+        TypeError: something that is not JSON.
+    """
+    if taken := {"kind", "version"} & data.keys():
+        raise ValueError(f"the envelope of a result owns {sorted(taken)}")
+    whole = {"kind": kind, "version": version, **data}
+    text = json.dumps(whole, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a file name that is not UTF-8
+        return json.dumps(whole, ensure_ascii=True, allow_nan=False)
+    return text
+
+
+@contextlib.contextmanager
+def reserved_stdout() -> Iterator[Write]:
+    """Keep stdout for the result: inside, whatever else writes to it lands on stderr.
+
+    The descriptor itself is turned round, so that it holds for a JVM or any other child too,
+    and children do not inherit the real one: none of them can keep a pipe open.
+    """
+    if _descriptor() != 1:  # captured by a test, or closed
+        real = sys.stdout
+        with contextlib.redirect_stdout(sys.stderr):
+            yield lambda text: _write_captured(real, text)
+        return
+    sys.stdout.flush()
+    kept = os.dup(1)
+    _point_at_stderr()
+    try:
+        yield lambda text: _write_all(kept, text)
+    finally:
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+
+
+def _descriptor() -> int | None:
+    try:
+        return sys.stdout.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
+
+
+def _point_at_stderr() -> None:
+    try:
+        os.dup2(2, 1)
+    except OSError:  # there is no stderr
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        os.close(nowhere)
+
+
+def _write_all(descriptor: int, text: str) -> None:
+    rest = memoryview(text.encode("utf-8", "surrogateescape"))
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _write_captured(stream: object, text: str) -> None:
+    if stream is not None:
+        stream.write(text)  # type: ignore[attr-defined]
+        stream.flush()  # type: ignore[attr-defined]

@@ -1,0 +1,138 @@
+"""Running one command: settings, logs, the work, its result, its exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+
+import typer
+from pydantic import BaseModel
+
+from audioloom_stage._failing import report, say_next
+from audioloom_stage._options import Option
+from audioloom_stage.exit_codes import ExitCode
+from audioloom_stage.result import Result, emit, reserved_stdout
+
+if TYPE_CHECKING:
+    from audioloom_stage.app import StageApp
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Common:
+    """The options that every command has."""
+
+    config: str | None
+    as_json: bool
+    log_format: Literal["auto", "console", "json"]
+    verbose: bool
+    quiet: bool
+    debug: bool
+
+
+@dataclass(frozen=True)
+class Job(Generic[Model]):
+    """A command as it was declared."""
+
+    app: StageApp
+    name: str
+    settings: type[Model]
+    declared: tuple[Option, ...]
+    function: Callable[[Model], Result]
+
+
+class Main(Protocol):
+    """The `main` of a stage."""
+
+    def __call__(self, argv: Sequence[str] | None = None) -> int:
+        """Take the words after the program's name, and answer the exit code."""
+        ...
+
+
+def run_app(app: StageApp) -> Main:
+    """Make the `main` of a stage: words after the program's name in, exit code out.
+
+    It never raises and never exits by itself, so a console script and a test call it alike.
+    """
+
+    def main(argv: Sequence[str] | None = None) -> int:
+        try:
+            code = _parse_and_perform(app, argv)
+        except KeyboardInterrupt as interrupt:
+            code = report(interrupt, program=app.program, debug=False, as_json=False)
+        return _flushed(int(code))
+
+    return main
+
+
+def perform(job: Job[Model], words: Mapping[str, Any], common: Common) -> int:
+    """Run a command to its exit code. Every error ends here, and nowhere else."""
+    # structlog costs 0.2 s, which --help must not pay.
+    from audioloom_stage._sources import read_settings  # noqa: PLC0415
+    from audioloom_stage.logs import LogSettings, configure_logs  # noqa: PLC0415
+
+    logs = LogSettings(
+        format=common.log_format,
+        level=_level(common),
+        debug=common.debug,
+        bound={"stage": job.app.stage},
+    )
+    try:
+        configure_logs(logs)
+        settings = read_settings(
+            job.settings,
+            job.declared,
+            stage=job.app.stage,
+            known=job.app.known,
+            flags=words,
+            environ=os.environ,
+            config=common.config,
+        )
+        with reserved_stdout() as write:
+            result = job.function(settings)
+            kind = f"audioloom.{job.app.stage}.{job.name}"
+            emit(result, write, kind=kind, as_json=common.as_json)
+        if result.exit_code == 0:
+            say_next(result.next, as_json=logs.as_json)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - this is the rim
+        return report(error, program=job.app.program, debug=common.debug, as_json=logs.as_json)
+    return result.exit_code
+
+
+def _level(common: Common) -> int:
+    if common.verbose or common.debug:
+        return 10
+    return 30 if common.quiet else 20
+
+
+def _parse_and_perform(app: StageApp, argv: Sequence[str] | None) -> int:
+    program = typer.main.get_command(app)
+    try:
+        words = None if argv is None else list(argv)
+        code = program.main(args=words, prog_name=app.program, standalone_mode=False)
+    except SystemExit as ending:  # shell completion, and a reader of --help that went away
+        return ending.code if isinstance(ending.code, int) else 0
+    except typer.TyperException as mistake:
+        mistake.show()  # type: ignore[attr-defined]
+        return mistake.exit_code
+    except typer.Abort:
+        return ExitCode.INTERRUPTED
+    return code if isinstance(code, int) else 0
+
+
+def _flushed(code: int) -> int:
+    """Flush stdout while an error can still be caught; at exit Python would complain about it."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, sys.stdout.fileno())
+            os.close(nowhere)
+    return code

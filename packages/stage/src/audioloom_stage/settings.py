@@ -1,0 +1,87 @@
+"""The words a stage declares its settings with.
+
+A command's settings are one frozen pydantic model. Each field is at once a flag, an environment
+variable and a key of the TOML file:
+
+    class RunSettings(Settings):
+        features: Annotated[str, Positional("FEATURES")] = Field(description="The features manifest.")
+        lanes: int = Field(24, ge=1, description="Lanes of an epoch.")
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from pydantic import BaseModel, ConfigDict, SecretStr
+from pydantic_core import core_schema
+
+MASK = "**********"
+
+
+class Settings(BaseModel):
+    """Base of every command's settings: frozen, and no field that was not declared.
+
+    Validators are built at first use: `--help` of eight commands must not pay for them.
+    """
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        defer_build=True,
+        hide_input_in_errors=True,
+        allow_inf_nan=False,
+    )
+
+
+@dataclass(frozen=True)
+class Positional:
+    """Marks a field that is given by its place on the command line instead of by a flag.
+
+    A tuple or list field takes all the places that are left, and must come last.
+
+    Args:
+        metavar: how the help calls it, in capitals; the field's name by default.
+    """
+
+    metavar: str = ""
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Gives a field's flag a short form.
+
+    Args:
+        short: a dash and a letter: `-f`.
+    """
+
+    short: str
+
+
+class Secret(SecretStr):
+    """A password or token: shown as stars, written nowhere.
+
+    It has a variable and a TOML key and no flag, because command lines are seen by every user of the
+    machine. `get_secret_value()` answers the text. Every form of dumping gives stars, and pickling is
+    refused, so that a secret cannot travel into a manifest, a log or a Spark task unnoticed.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> core_schema.CoreSchema:
+        return core_schema.no_info_after_validator_function(
+            lambda value: value if isinstance(value, cls) else cls(value),
+            core_schema.union_schema(
+                [core_schema.is_instance_schema(cls), core_schema.str_schema(strict=True)],
+                mode="left_to_right",
+            ),
+            serialization=core_schema.plain_serializer_function_ser_schema(lambda _: MASK),
+        )
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret is not pickled: hand over the one thing that is made with it")
+
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Secret:
+        return self
