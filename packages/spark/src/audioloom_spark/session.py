@@ -1,0 +1,115 @@
+"""A Spark session that is quiet, bounded, and runs the stage's own Python in its tasks."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from audioloom_spark.java import find_java
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Task logs go to stderr: stdout of a stage is its result alone. py4j prints through stderr too.
+_LOG4J = """\
+rootLogger.level = error
+rootLogger.appenderRef.stderr.ref = stderr
+appender.stderr.type = Console
+appender.stderr.name = stderr
+appender.stderr.target = SYSTEM_ERR
+appender.stderr.layout.type = PatternLayout
+appender.stderr.layout.pattern = %d{HH:mm:ss} spark %p %c{1}: %m%n
+# One line for each lost task of a job that is reported as a whole anyway.
+logger.noise.name = org.apache.spark.scheduler.TaskSetManager
+logger.noise.level = off
+"""
+
+
+@contextmanager
+def spark_session(
+    application: str, master: str = "local[*]", *, settings: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """A session for one run of a stage; it is stopped and its scratch folder removed at the end.
+
+    Args:
+        application: the name that Spark shows.
+        master: `local[N]`, `local[*]`.
+        settings: further `spark.*` settings; they win over ours.
+
+    Raises:
+        BadConfiguration: no usable Java, naming what was found.
+    """
+    java = find_java()
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - a second of import, after the checks
+
+    with tempfile.TemporaryDirectory(prefix="audioloom-spark-") as scratch:
+        log4j = Path(scratch, "log4j2.properties")
+        log4j.write_text(_LOG4J)
+        # In client mode the workers' Python comes from the environment alone.
+        environment = {
+            "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+            "PYSPARK_DRIVER_PYTHON": sys.executable,
+            "JAVA_HOME": str(java.resolve().parent.parent),
+        }
+        with _environment(environment):
+            builder = SparkSession.builder.appName(application).master(master)
+            for key, value in {**_defaults(scratch, log4j), **(settings or {})}.items():
+                builder = builder.config(key, value)
+            session = builder.getOrCreate()
+            try:
+                yield session
+            finally:
+                gateway = session.sparkContext._gateway  # noqa: SLF001 - see _end_gateway
+                session.stop()
+                _end_gateway(gateway)
+
+
+def _defaults(scratch: str, log4j: Path) -> dict[str, str]:
+    return {
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log4j.as_uri()}",
+        "spark.local.dir": scratch,
+        "spark.sql.warehouse.dir": str(Path(scratch, "warehouse")),
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # Interpreters are reused: each pays its imports (NumPy, SciPy, libsndfile) once.
+        "spark.python.worker.reuse": "true",
+        # A unit is written once, by its digest: a second copy of a slow task would only cost.
+        "spark.speculation": "false",
+        # The driver holds plans and receipts, not audio.
+        "spark.driver.memory": "1g",
+        # Nothing listens beyond this machine when the master is local.
+        "spark.driver.host": "localhost",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    before = {key: os.environ.get(key) for key in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for key, value in before.items():
+            if value is None:
+                os.environ.pop(key, None)
+            else:
+                os.environ[key] = value
+
+
+def _end_gateway(gateway: Any) -> None:
+    """End the JVM too: pyspark leaves it to the end of the interpreter, with its scratch open."""
+    from pyspark import SparkContext  # noqa: PLC0415
+
+    gateway.shutdown()
+    process = gateway.proc
+    if process.stdin is not None:
+        process.stdin.close()  # pyspark's JVM ends when its stdin does
+    process.wait(timeout=30)
+    SparkContext._gateway = None  # noqa: SLF001 - so that a later session starts a JVM of its own
+    SparkContext._jvm = None  # noqa: SLF001

@@ -1,0 +1,78 @@
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from audioloom_spark import run_units, spark_session
+from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[SparkSession]:
+    with spark_session("test", "local[2]") as session:
+        yield session
+
+
+def test_error_of_a_unit_arrives_as_itself(session: SparkSession) -> None:
+    """What a unit raises is raised by the iterator, with its type and arguments."""
+
+    def fail(unit: int) -> int:
+        if unit == 2:
+            raise FileNotFoundError(2, "gone", "a.wav")
+        return unit
+
+    with pytest.raises(FileNotFoundError) as caught:
+        list(run_units(session, [1, 2, 3], fail))
+    assert "a.wav" == caught.value.filename
+
+
+def test_session_serves_after_an_error(session: SparkSession) -> None:
+    """A failed job leaves the session usable."""
+    assert [1] == list(run_units(session, [1], lambda unit: unit))
+
+
+def test_closing_early_cancels_the_rest(session: SparkSession, tmp_path: Path) -> None:
+    """Units that have not started when the iterator is closed never run."""
+
+    def mark(unit: int) -> int:
+        (tmp_path / str(unit)).touch()
+        return unit
+
+    answers = run_units(session, list(range(200)), mark)
+    next(answers)
+    answers.close()
+    assert len(list(tmp_path.iterdir())) < 200
+
+
+def test_every_unit_answers_once(session: SparkSession) -> None:
+    """Each unit answers exactly once, from workers that run this interpreter."""
+    answers = list(run_units(session, list(range(20)), lambda unit: (unit, sys.executable)))
+    assert [(unit, sys.executable) for unit in range(20)] == sorted(answers)
+
+
+def test_no_units_need_no_job(session: SparkSession) -> None:
+    """No unit, no answer."""
+    assert [] == list(run_units(session, [], lambda unit: unit))
+
+
+def test_nothing_stays_behind(tmp_path: Path) -> None:
+    """After a session its JVM, its workers and its scratch folder are gone; stdout is untouched."""
+    program = (
+        "from audioloom_spark import run_units, spark_session\n"
+        "import psutil\n"
+        "for _ in range(2):\n"
+        "    with spark_session('t', 'local[1]') as s:\n"
+        "        list(run_units(s, [1], lambda u: u))\n"
+        "    assert not psutil.Process().children(recursive=True)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (0, "") == (done.returncode, done.stdout), done.stderr
+    assert [] == [path for path in tmp_path.iterdir() if path.name.startswith("audioloom")]
