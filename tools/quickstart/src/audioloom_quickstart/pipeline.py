@@ -1,0 +1,60 @@
+"""The four stages in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from audioloom_quickstart.programs import Programs, read_manifest
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The manifest of each stage: where it lies and what it says."""
+
+    recordings: str
+    features: str
+    shards: str
+    run: str
+
+    def manifest(self, stage: str) -> dict[str, Any]:
+        """The manifest of "recordings", "features", "shards" or "run"."""
+        return read_manifest(getattr(self, stage))
+
+
+def run_pipeline(
+    programs: Programs,
+    audio: Path,
+    root: Path,
+    *,
+    pattern: str,
+    split: str,
+    name: str,
+    workers: int,
+    training: Sequence[str],
+) -> Outcome:
+    """Scan, featurize, shard and train; each stage is given the manifest of the one before.
+
+    Args:
+        programs: the installed stages.
+        audio: folder of recordings.
+        root: where everything is written.
+        pattern: regular expression with the groups label and group.
+        split: shares, as the sharder takes them.
+        name: of the training run.
+        workers: processes of the training gang.
+        training: further options of `audioloom-trainer run`.
+    """
+    at = ("--root", str(root))
+    recordings = programs.run("scan", "featurizer", "scan", str(audio), *at, "--pattern", pattern)
+    features = programs.run("featurize", "featurizer", "run", recordings)
+    shards = programs.run("shard", "sharder", "run", features, "--split", split)
+    trainer = (programs.paths["trainer"], "run", shards, *training)
+    run = programs.run(
+        "train",
+        "yarn-launcher",
+        *("run", "--on", "local", "--workers", str(workers), *at, "--name", name, "--", *trainer),
+    )
+    return Outcome(recordings, features, shards, run)

@@ -1,0 +1,63 @@
+"""Run the installed stages by their command lines, and time them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+VARIABLE = "AUDIOLOOM_PROGRAMS"
+
+
+class StepFailedError(Exception):
+    """A step ended with another exit code than 0."""
+
+
+@dataclass
+class Programs:
+    """Where each program is installed, and how long each step took."""
+
+    paths: Mapping[str, str]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    def run(self, step: str, program: str, *arguments: str) -> str:
+        """Run a program, show its command and its messages, and answer its stdout.
+
+        Raises:
+            StepFailedError: naming the command and its exit code.
+        """
+        command = [self.paths[program], *arguments]
+        name = Path(command[0]).name if not command[0].endswith("python") else program
+        shown = shlex.join([name, *arguments])
+        print(f"\n$ {shown}", file=sys.stderr, flush=True)
+        begin = time.monotonic()
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        self.seconds[step] = self.seconds.get(step, 0.0) + time.monotonic() - begin
+        if done.returncode:
+            raise StepFailedError(f"{shown} ended with exit code {done.returncode}")
+        return done.stdout.strip()
+
+
+def programs_from_environment() -> Programs:
+    """The programs that the nox session installed."""
+    text = os.environ.get(VARIABLE)
+    if not text:
+        raise StepFailedError(
+            f"{VARIABLE} is not set: start this with `uv run noxfile.py -s quickstart`"
+        )
+    return Programs(json.loads(text))
+
+
+def read_manifest(location: str) -> dict[str, Any]:
+    """A manifest that a stage answered with, as plain JSON: the contract is all we know of it."""
+    value = json.loads(Path(location).read_bytes())
+    if not isinstance(value, dict):
+        raise TypeError(f"{location}: expected a JSON object, found {type(value).__name__}")
+    return value
