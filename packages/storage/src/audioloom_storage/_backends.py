@@ -1,4 +1,4 @@
-"""Which module does the bytes of which scheme. A new storage is one line here and one module."""
+"""Which module does the bytes of which scheme: a new storage is one module and one line here."""
 
 from __future__ import annotations
 
@@ -35,48 +35,78 @@ class Sink(Protocol):
 
     def write(self, data: memoryview) -> int:
         """Take some of the bytes, and say how many."""
+        ...
+
     def finish(self) -> None:
-        """Close; when it returns, the bytes outlive a power cut."""
+        """Close; once it returns, the bytes outlive a power cut."""
+        ...
+
     def abandon(self) -> None:
-        """Close without a promise. Must not raise."""
+        """Close without a promise. Must not raise, and may be called after anything."""
+        ...
 
 
 class Backend(Protocol):
-    """What a storage must do. All of it raises `StorageError`s and nothing else of its own."""
+    """What a storage must do. It raises `StorageError`s for whatever the storage refuses."""
 
     def stat(self, location: Location) -> Entry:
         """Raise NotFound where nothing lies, a parent is a file, or a link leads nowhere."""
+        ...
+
     def list_folder(self, location: Location) -> Iterator[Entry]:
-        """Sorted by name."""
+        """Sorted by name; raises when called, not when iterated."""
+        ...
+
     def folder_identity(self, location: Location) -> Hashable:
-        """The same for two locations that are one folder by way of links."""
+        """Equal for two locations that are one folder by way of links."""
+        ...
+
     def open_read(self, location: Location) -> BinaryIO:
-        """Seekable."""
+        """Seekable and buffered; its failures are StorageErrors too."""
+        ...
+
     def open_new(self, location: Location) -> Sink:
-        """Raise AlreadyExists rather than replace; NotFound when the parent is missing."""
+        """Raise AlreadyExists rather than replace, NotFound where the parent is missing."""
+        ...
+
     def move(self, temporary: Location, target: Location) -> None:
-        """The commit: rename within a folder. Raise AlreadyExists rather than replace, in one indivisible step."""
+        """Commit: rename within a folder, indivisibly. Raise AlreadyExists rather than replace.
+
+        When it returns, the new name outlives a power cut. Raises UnknownOutcome where the storage
+        cannot tell whether the name is taken by this very file.
+        """
+        ...
+
     def make_folder(self, location: Location) -> None:
         """With its parents; may exist."""
+        ...
+
     def remove(self, location: Location) -> None:
-        """Remove a file."""
+        """Remove a file or a link."""
+        ...
+
     def remove_tree(self, location: Location) -> None:
-        """Remove a folder with all it holds, following no link; take a step for each removal it makes."""
+        """Remove a folder with all it holds, following no link; take a step before each call."""
+        ...
 
 
 def backend_of(location: Location) -> Backend:
-    """The module that does the bytes of this location, imported when first asked for."""
-    try:
-        module = MODULES[location.scheme]
-    except KeyError:
-        known = ", ".join(f"{scheme}://" for scheme in MODULES)
+    """The module for this location, imported when first asked for.
+
+    Raises:
+        UnsupportedScheme: the scheme can be named, but not used.
+    """
+    module = MODULES.get(location.scheme)
+    if module is None:
         raise UnsupportedScheme(
-            f"this release cannot read or write {location.scheme}://", where=location, expected=f"one of {known}"
-        ) from None
-    return cast(Backend, import_module(module))
+            f"this release cannot read or write {location.scheme}://",
+            where=location,
+            expected="one of " + ", ".join(f"{scheme}://" for scheme in MODULES),
+        )
+    return cast("Backend", import_module(module))
 
 
-if TYPE_CHECKING:  # mypy compares each module with the protocol
+if TYPE_CHECKING:  # mypy compares each module with the protocol here
     from audioloom_storage import _local
 
     _LOCAL: Backend = _local

@@ -1,95 +1,130 @@
 """file:// by the operating system's own calls."""
 
+# No pathlib: names of any bytes, folder descriptors and flags are what it hides.
+# ruff: noqa: PTH
+
 from __future__ import annotations
 
 import errno
 import io
 import os
-import stat as mode
+import stat as kinds
 from collections.abc import Hashable, Iterator
 from contextlib import suppress
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from audioloom_storage._backends import Entry
-from audioloom_storage._local_errors import told
-from audioloom_storage._local_move import move as _move
+from audioloom_storage._local_errors import translated, translating
+from audioloom_storage._local_move import keep_names, move
 from audioloom_storage._steps import Step, step
-from audioloom_storage.errors import IsAFolder, NotAFile, NotAFolder, NotFound
+from audioloom_storage.errors import IsAFolder, NotAFile, NotAFolder
 from audioloom_storage.location import Location
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = [  # what `Backend` asks for
+    "folder_identity",
+    "list_folder",
+    "make_folder",
+    "move",
+    "open_new",
+    "open_read",
+    "remove",
+    "remove_tree",
+    "stat",
+]
+
 _READ_BUFFER_BYTES = 256 << 10
+_LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
 def stat(location: Location) -> Entry:
-    with told(location):
-        try:
-            return _entry(location, os.stat(location.path))
-        except NotADirectoryError:
-            raise NotFound("nothing lies there: a file stands where a folder should", where=location) from None
+    """One entry, links followed."""
+    with translating(location, looking=True):
+        return _entry(location, os.stat(location.path))
 
 
 def list_folder(location: Location) -> Iterator[Entry]:
-    with told(location):
-        names = sorted(os.listdir(location.path))
+    """The names now, the rest on the way."""
+    with translating(location):
+        names = os.listdir(location.path)
+    names.sort()
+    return _entries(location, names)
+
+
+def _entries(location: Location, names: list[str]) -> Iterator[Entry]:
     for name in names:
         child = location.child(name)
         try:
             found = os.stat(child.path)
         except OSError as error:
-            if error.errno not in (errno.ENOENT, errno.ELOOP):
-                with told(child):
-                    raise
             try:
-                found = os.lstat(child.path)  # a link that leads nowhere
+                found = os.lstat(child.path)
             except FileNotFoundError:
                 continue  # removed since the names were read
+            except OSError:
+                raise translated(error, child) from error
+            if not kinds.S_ISLNK(found.st_mode) or error.errno not in _LEADS_NOWHERE:
+                raise translated(error, child) from error
         yield _entry(child, found)
 
 
 def folder_identity(location: Location) -> Hashable:
-    with told(location):
+    """Device and inode."""
+    with translating(location, looking=True):
         found = os.stat(location.path)
     return found.st_dev, found.st_ino
 
 
 def open_read(location: Location) -> BinaryIO:
-    with told(location):
-        # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+    """A regular file, and nothing that could make a reader wait for ever."""
+    with translating(location, looking=True):
+        # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
         descriptor = os.open(location.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     kind = os.fstat(descriptor).st_mode
-    if not mode.S_ISREG(kind):
-        os.close(descriptor)
-        if mode.S_ISDIR(kind):
-            raise IsAFolder("a folder lies there", where=location, expected="a file")
-        raise NotAFile("a pipe, a socket or a device lies there", where=location, expected="a file")
-    return cast(BinaryIO, io.BufferedReader(_ReadFile(descriptor, location), _READ_BUFFER_BYTES))
+    if kinds.S_ISREG(kind):
+        return cast(
+            "BinaryIO", io.BufferedReader(_ReadFile(descriptor, location), _READ_BUFFER_BYTES)
+        )
+    os.close(descriptor)
+    if kinds.S_ISDIR(kind):
+        raise IsAFolder("a folder lies there", where=location, expected="a file")
+    raise NotAFile("a pipe or a device lies there", where=location, expected="a file")
 
 
 def open_new(location: Location) -> _LocalSink:
-    with told(location):
+    """A name that was free; the umask decides who may read it."""
+    with translating(location):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         return _LocalSink(os.open(location.path, flags, 0o666), location)
 
 
-def move(temporary: Location, target: Location) -> None:
-    _move(temporary, target)
-
-
 def make_folder(location: Location) -> None:
-    with told(location):
-        try:
-            os.makedirs(location.path, exist_ok=True)
-        except FileExistsError:
-            raise NotAFolder("something that is no folder lies there", where=location) from None
+    """Level by level, each on disk before the next."""
+    missing: list[Location] = []
+    with translating(location):
+        while not os.path.isdir(location.path):
+            missing.append(location)
+            location = location.parent
+        for folder in reversed(missing):
+            try:
+                os.mkdir(folder.path)
+            except FileExistsError:  # somebody else was faster, or it is no folder
+                if not os.path.isdir(folder.path):
+                    raise NotAFolder("no folder lies there", where=folder) from None
+            keep_names(folder.parent)
 
 
 def remove(location: Location) -> None:
-    with told(location):
+    """A file or a link."""
+    with translating(location, looking=True):
         os.unlink(location.path)
 
 
 def remove_tree(location: Location) -> None:
-    with told(location):
+    """From the leaves up, by folder descriptors: a link put in on the way is not followed."""
+    with translating(location):
         for _, folders, files, descriptor in os.fwalk(location.path, topdown=False, onerror=_raise):
             for name in files:
                 step(Step.REMOVE, location)
@@ -109,24 +144,28 @@ def _raise(error: OSError) -> None:
 
 
 def _entry(location: Location, found: os.stat_result) -> Entry:
-    is_folder = mode.S_ISDIR(found.st_mode)
+    is_folder = kinds.S_ISDIR(found.st_mode)
     return Entry(location, 0 if is_folder else found.st_size, found.st_mtime_ns, is_folder)
 
 
 class _ReadFile(io.FileIO):
-    """A file whose failures name the location."""
+    """A file whose failures name its location."""
 
     def __init__(self, descriptor: int, location: Location) -> None:
         super().__init__(descriptor, "rb")
         self._location = location
 
-    def readinto(self, buffer):  # type: ignore[no-untyped-def, override]
-        with told(self._location):
+    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
+        try:
             return super().readinto(buffer)
+        except OSError as error:
+            raise translated(error, self._location) from error
 
     def readall(self) -> bytes:
-        with told(self._location):
+        try:
             return super().readall()
+        except OSError as error:
+            raise translated(error, self._location) from error
 
 
 class _LocalSink:
@@ -135,14 +174,14 @@ class _LocalSink:
         self._location = location
 
     def write(self, data: memoryview) -> int:
-        with told(self._location):
+        with translating(self._location):
             return os.write(self._descriptor, data)
 
     def finish(self) -> None:
-        with told(self._location):
+        with translating(self._location):
             os.fsync(self._descriptor)
             descriptor, self._descriptor = self._descriptor, -1
-            os.close(descriptor)
+            os.close(descriptor)  # where a network file system may still find its disk full
 
     def abandon(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1

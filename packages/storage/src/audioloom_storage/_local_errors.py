@@ -19,36 +19,54 @@ from audioloom_storage.errors import (
 )
 from audioloom_storage.location import Location
 
-_KINDS: dict[int, tuple[type[StorageError], str]] = {
-    errno.ENOENT: (NotFound, "Look at the path; a link may lead to what is gone."),
+# All of these say that nothing was done. Any other number may come after the fact.
+_REFUSALS: dict[int, tuple[type[StorageError], str]] = {
+    errno.ENOENT: (NotFound, "Check the path; a link may lead to what is gone."),
     errno.ELOOP: (NotFound, "A symbolic link leads back to itself: mend or remove it."),
-    errno.EEXIST: (AlreadyExists, ""),
+    errno.EEXIST: (AlreadyExists, "Nothing was replaced."),
     errno.ENOTDIR: (NotAFolder, "A file stands where a folder should."),
-    errno.EISDIR: (IsAFolder, ""),
-    errno.EACCES: (PermissionDenied, "Ask the owner for access, or run as a user who has it."),
-    errno.EPERM: (PermissionDenied, "Ask the owner for access, or run as a user who has it."),
-    errno.EROFS: (PermissionDenied, "The file system is mounted read-only: choose another folder."),
-    errno.ENOSPC: (NoSpace, "Free some space or choose another folder, then run again."),
+    errno.EISDIR: (IsAFolder, "Name a file in it."),
+    errno.EACCES: (PermissionDenied, "Run as a user who may, or ask its owner for access."),
+    errno.EPERM: (PermissionDenied, "Run as a user who may, or ask its owner for access."),
+    errno.EROFS: (PermissionDenied, "It is mounted read-only: choose another folder."),
+    errno.ENOSPC: (NoSpace, "Make space or choose another folder, then run again."),
     errno.EDQUOT: (NoSpace, "Ask for a larger quota or choose another folder, then run again."),
-    errno.EFBIG: (NoSpace, "Raise the limit on file sizes (ulimit -f) or choose another file system."),
+    errno.EFBIG: (NoSpace, "Raise the limit on file sizes (ulimit -f), then run again."),
     errno.ENAMETOOLONG: (UnsafePath, "Choose a shorter name."),
-    errno.EMFILE: (Unavailable, "This process has too many files open: raise the limit (ulimit -n)."),
+    errno.EMFILE: (Unavailable, "Raise the limit on open files (ulimit -n), then run again."),
 }
-_OTHER = (Unavailable, "Nothing was published: see that the file system is well, then run again.")
+_FAILURE = (Unavailable, "See that the file system is well (dmesg), then run again.")
 
 
-def translate(error: OSError, location: Location) -> StorageError:
+def is_refusal(error: OSError) -> bool:
+    """Whether the operating system says that it did nothing, rather than that it failed."""
+    return error.errno in _REFUSALS
+
+
+def translated(error: OSError, location: Location) -> StorageError:
     """The same failure as an error of this package."""
-    kind, hint = _KINDS.get(error.errno or 0, _OTHER)
-    return kind(error.strerror or str(error), where=location, hint=hint)
+    kind, hint = _REFUSALS.get(error.errno or 0, _FAILURE)
+    result = kind(error.strerror or str(error), where=location, hint=hint)
+    if isinstance(result, OSError):
+        result.errno = error.errno  # callers that look for numbers find them
+    return result
 
 
 @contextmanager
-def told(location: Location) -> Iterator[None]:
-    """Name the location in whatever the operating system refuses inside."""
+def translating(location: Location, *, looking: bool = False) -> Iterator[None]:
+    """Name the location in whatever the operating system refuses inside.
+
+    Args:
+        location: what the calls inside are about.
+        looking: the calls look for something, so a parent that is no folder means "not found".
+    """
     try:
         yield
     except StorageError:
         raise
+    except NotADirectoryError as error:
+        if looking:
+            raise NotFound("a file stands where a folder should", where=location) from error
+        raise translated(error, location) from error
     except OSError as error:
-        raise translate(error, location) from error
+        raise translated(error, location) from error

@@ -1,7 +1,7 @@
 """The numbered input/output steps: where a crash test may cut the power.
 
-Every operation that changes storage takes one step first. Nothing listens unless `audioloom_storage.testing`
-was asked to, so a step costs one comparison.
+Every operation that changes storage takes one step first. Nothing listens unless
+`audioloom_storage.testing` was asked to, so a step costs one comparison.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from audioloom_storage.location import Location
 
 
 class Step(Enum):
-    """What is about to happen; the value is the byte that the counter file keeps."""
+    """What is about to happen; the value is the byte that a counter file keeps."""
 
     CREATE = b"c"
     WRITE = b"w"
@@ -22,13 +22,23 @@ class Step(Enum):
     MOVED = b"M"
     MAKE_FOLDER = b"f"
     REMOVE = b"r"
-    READ = b""  # takes no number, for it changes nothing, but a dead process does not read either
+    READ = b""  # changes nothing and takes no number, but the dead do not read either
 
 
-listener: Callable[[Step, Location], None] | None = None
+Listener = Callable[[Step, Location], None]
+
+
+class _Ears:
+    listener: Listener | None = None
 
 
 def step(what: Step, location: Location) -> None:
     """Tell the listener, if there is one, that `what` is about to happen to `location`."""
-    if listener is not None:
-        listener(what, location)
+    if _Ears.listener is not None:
+        _Ears.listener(what, location)
+
+
+def listen(listener: Listener | None) -> Listener | None:
+    """Let `listener` hear every step of this process from now on; answers who did before."""
+    before, _Ears.listener = _Ears.listener, listener
+    return before

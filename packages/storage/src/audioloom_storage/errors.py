@@ -1,21 +1,22 @@
 """What can go wrong with storage.
 
 * StorageError
-  - NotFound            (FileNotFoundError)   nothing lies there, or a link leads nowhere
-  - AlreadyExists       (FileExistsError)     a new file was asked for and something lies there
-  - PermissionDenied    (PermissionError)     it lies there, and this user may not
-  - NotAFolder          (NotADirectoryError)  a folder was needed
-  - NotAFile                                  a file was needed: a pipe, a socket or a device lies there
-    - IsAFolder         (IsADirectoryError)   a file was needed: a folder lies there
-  - TooLarge                                  more bytes than the caller agreed to read
-  - Unavailable         (OSError)             the storage failed; nothing was published
-    - NoSpace                                 … because it is full, or a quota is used up
-  - UnknownOutcome                            the storage failed in the middle of a commit: look before acting
-  - UnsafePath          (ValueError)          a path that could leave its folder, or cannot be written down
-  - UnsupportedScheme   (ValueError)          no storage of that name is known here
+  - NotFound (FileNotFoundError): nothing lies there, or a link leads nowhere
+  - AlreadyExists (FileExistsError): a new file was asked for, and something lies there
+  - PermissionDenied (PermissionError): it lies there, and this user may not
+  - NotAFolder (NotADirectoryError): a folder was needed
+  - NotAFile: a file was needed, and a pipe, a socket or a device lies there
+      - IsAFolder (IsADirectoryError): … a folder lies there
+  - TooLarge: more bytes than the caller agreed to read
+  - Unavailable (OSError): the storage failed, and nothing was published
+      - NoSpace: … because it is full, or a quota is used up
+  - UnknownOutcome: the storage failed in the middle of a commit
+  - UnsafePath (ValueError): a path that could leave its folder, or that cannot be written down
+  - UnsupportedScheme (ValueError): no storage of that name is known here
 
-A failed commit has three outcomes, and they never share a name: it landed before (`AlreadyExists`, `IsAFolder`),
-it did not land (anything else: safe to try again), or nobody can tell (`UnknownOutcome`).
+A commit that fails has three outcomes, and they never share a name: something was there before
+(`AlreadyExists`, `IsAFolder`), nothing was published (`UnknownOutcome` aside, all others: safe to
+try again), or nobody can tell (`UnknownOutcome`: look before acting).
 """
 
 from __future__ import annotations
@@ -27,13 +28,15 @@ class StorageError(Exception):
     """Storage did not do what was asked.
 
     Args:
-        found: what was found instead, one sentence without a full stop.
+        found: what was found, a clause without a full stop.
         where: the location, as people see it.
         expected: what was needed.
-        hint: what to do next.
+        hint: what to do next, whole sentences.
     """
 
-    def __init__(self, found: str, *, where: object = "", expected: str = "", hint: str = "") -> None:
+    def __init__(
+        self, found: str, *, where: object = "", expected: str = "", hint: str = ""
+    ) -> None:
         super().__init__(found)
         self.found = found
         self.where = str(where)
@@ -47,7 +50,7 @@ class StorageError(Exception):
         return f"{text}. {self.hint}" if self.hint else text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Keyword arguments do not survive the default pickling, and errors cross process borders.
+        # Keyword arguments do not survive the default pickling, and errors cross processes.
         return _rebuild, (type(self), self.found, self.where, self.expected, self.hint)
 
 
@@ -62,7 +65,7 @@ class NotFound(StorageError, FileNotFoundError):
 
 
 class AlreadyExists(StorageError, FileExistsError):
-    """A new file was asked for, and something lies there already. It was left as it is."""
+    """A new file was asked for, and something lies there. It was left as it is."""
 
 
 class PermissionDenied(StorageError, PermissionError):
@@ -86,15 +89,15 @@ class TooLarge(StorageError):
 
 
 class Unavailable(StorageError, OSError):
-    """The storage failed (input/output error, time-out, too many open files). Nothing was published."""
+    """The storage failed: input/output error, time-out, too many open files. Nothing appeared."""
 
 
 class NoSpace(Unavailable):
-    """The storage is full, or a quota or a size limit is used up. Nothing was published."""
+    """The storage is full, or a quota or a size limit is used up. Nothing appeared."""
 
 
 class UnknownOutcome(StorageError):
-    """The storage failed in the middle of a commit: it may have landed, now or later.
+    """The storage failed in the middle of a commit, which may have landed or may yet land.
 
     Look at the location before acting. Nothing was deleted.
     """

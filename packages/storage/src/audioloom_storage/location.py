@@ -1,5 +1,8 @@
 """Where something lies: a storage, and a path in it that cannot climb out."""
 
+# No pathlib: it drops what a URI keeps, and holds nothing but local paths.
+# ruff: noqa: PTH
+
 from __future__ import annotations
 
 import os
@@ -7,36 +10,35 @@ import re
 from dataclasses import dataclass
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
-from audioloom_storage.errors import UnsafePath, UnsupportedScheme
+from audioloom_storage.errors import NotFound, UnsafePath, UnsupportedScheme
 
 SCHEMES = ("file", "hdfs", "webhdfs")
 
-_URI = re.compile(
-    r"""(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://(?P<authority>[^/]*)(?P<path>.*)""", re.DOTALL
-)
-_JAVA_FILE = re.compile(r"\Afile:(?=/(?!/))")  # java.io.File and Hadoop write file:/a
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
+_JAVA_URI = re.compile(r"\A(file|hdfs|webhdfs):(?=/(?!/))", re.IGNORECASE)  # as Java writes file:/a
 _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
-_UNSAFE_SEGMENT = re.compile(r"(?:^|/)\.{0,2}(?:/|\Z)")
-_SLASHES = re.compile(r"/(?:\.?/)*")
+_SLASHES = re.compile(r"/(?:\.?/|\.\Z)*")
+_UNSAFE_PART = re.compile(r"(?:\A|/)\.{0,2}(?:/|\Z)")
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
-# Written as %XX: what would end a URI early, and what would break a line, hide or reorder text on a terminal.
-# Spaces and the letters of every script stay readable, as Hadoop writes them.
-_UNPRINTABLE = "\\x00-\\x1f\\x7f-\\x9f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ud800-\\udfff"
-_ESCAPED_IN_URI = re.compile(f"[%#?{_UNPRINTABLE}]")
+# Characters that break a line, or hide or reorder text on a terminal, or are no characters at all.
+# Spaces and the letters of every script stay readable in a URI, as Hadoop writes them.
+_UNPRINTABLE = r"\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
 _NOT_PLAIN = re.compile(f"[{_UNPRINTABLE}]")
+_ESCAPED_IN_URI = re.compile(f"[%#?{_UNPRINTABLE}]")
 
 
 @dataclass(frozen=True, order=True, slots=True)
 class Location:
-    """A place on a storage: every instance is absolute, has no "." or "..", and no trailing slash.
+    """A place on a storage: always absolute, without "." or "..", without a trailing slash.
 
     Args:
         scheme: "file", "hdfs" or "webhdfs".
-        authority: "" for file, else a host with or without port, or a name service ("" is the cluster's default).
-        path: absolute POSIX path. Undecodable bytes of a local name are kept as Python does (surrogateescape).
+        authority: "" for file; else a host, host:port or name service, "" for the cluster's own.
+        path: absolute POSIX path. Bytes of a local name that are no UTF-8 are kept as Python keeps
+            them (surrogateescape).
 
     Raises:
-        UnsafePath: the path is not of that form.
+        UnsafePath: authority or path are not of that form.
         UnsupportedScheme: the scheme is none of the three.
     """
 
@@ -47,22 +49,22 @@ class Location:
     def __post_init__(self) -> None:
         if self.scheme not in SCHEMES:
             known = ", ".join(f"{scheme}://" for scheme in SCHEMES)
-            raise UnsupportedScheme(f"{self.scheme}:// is not a storage known here", expected=f"one of {known}")
-        if self.authority and (self.scheme == "file" or not _AUTHORITY.fullmatch(self.authority)):
-            # The text is not repeated: what stands before an "@" is often a password.
-            expected = "file:///path" if self.scheme == "file" else f"{self.scheme}://host:port/path, no user or password"
-            raise UnsafePath(f"the {self.scheme}:// URI names a host that is not allowed", expected=expected)
-        _check_path(self.path, self.scheme)
+            raise UnsupportedScheme(
+                f"{self.scheme}:// is no storage known here", expected=f"a path, or one of {known}"
+            )
+        if self.authority:
+            _check_authority(self.scheme, self.authority)
+        _check_path(self.scheme, self.path)
 
     @property
     def uri(self) -> str:
-        """The location as manifests store it: one line, `locate` reads it back exactly."""
+        """The location as manifests store it: one line, which `locate` reads back exactly."""
         return f"{self.scheme}://{self.authority}{_ESCAPED_IN_URI.sub(_percent, self.path)}"
 
     def __str__(self) -> str:
         """The location as people see it: a plain path for file, the URI otherwise.
 
-        A path that cannot be printed on one line is shown as its URI too, so that printing never fails
+        A path that cannot be shown on one line is given as its URI too: printing it never fails,
         and `locate(str(location)) == location` holds for every location.
         """
         if self.scheme == "file" and not _NOT_PLAIN.search(self.path):
@@ -70,19 +72,19 @@ class Location:
         return self.uri
 
     def __truediv__(self, relative: str) -> Location:
-        """The location below this one.
+        r"""The location below this one; what it is given may come from outside.
 
         Args:
             relative: one or more names joined by "/", as a manifest holds them.
 
         Raises:
-            UnsafePath: it is empty, absolute, or holds "..", ".", "//", a backslash or NUL.
+            UnsafePath: it is empty or absolute, or holds "..", ".", "//", a backslash or NUL.
         """
         _check_relative(relative)
         return self.child(relative)
 
     def child(self, name: str) -> Location:
-        r"""As `/`, for names that a listing of this folder gave: these may hold a backslash."""
+        """As `/`, for a name that a listing gave: a local one may well hold a backslash."""
         joined = f"/{name}" if self.path == "/" else f"{self.path}/{name}"
         return Location(self.scheme, self.authority, joined)
 
@@ -97,94 +99,111 @@ class Location:
         return Location(self.scheme, self.authority, self.path.rpartition("/")[0] or "/")
 
     def is_under(self, other: Location) -> bool:
-        """Whether it lies anywhere below `other`. A location is not under itself."""
+        """Whether it lies anywhere below `other`. Nothing lies under itself."""
         if (self.scheme, self.authority) != (other.scheme, other.authority) or self == other:
             return False
-        return other.path == "/" or self.path.startswith(other.path + "/")
+        return self.path.startswith(other.path.rstrip("/") + "/")
 
     def relative_to(self, other: Location) -> str:
-        """The path from `other` down to here: `other / location.relative_to(other) == location`.
+        """The path from `other` down to here, so that `other.child(…)` of it leads back.
 
         Raises:
             UnsafePath: it does not lie under `other`.
         """
         if not self.is_under(other):
-            raise UnsafePath("does not lie under that folder", where=self, expected=f"a location under {other}")
+            raise UnsafePath("it lies elsewhere", where=self, expected=f"a path under {other}")
         return self.path[len(other.path.rstrip("/")) + 1 :]
 
 
 def locate(text: str | Location | os.PathLike[str]) -> Location:
     """Read a location as a user or a manifest writes it.
 
-    Plain paths become absolute file locations: relative ones start at the working directory, "~/" at the home
-    directory, and ".." is resolved as the file system resolves it, links included. In a URI %XX is decoded, once,
-    before anything is checked.
+    Plain paths become absolute file locations: relative ones start at the working directory, "~/"
+    at the home directory, and ".." is resolved as the file system does, links included. In a URI
+    %XX is decoded, once, before anything is checked; a % that starts no such code stays.
 
     Raises:
-        UnsafePath: empty, or a URI with "..", credentials, or bytes that no path can hold.
+        UnsafePath: empty, or a URI with "..", a user or a password, or what no path can hold.
         UnsupportedScheme: a scheme other than file, hdfs, webhdfs.
+        NotFound: a relative path, and the working directory is gone.
     """
     if isinstance(text, Location):
         return text
     if not isinstance(text, str):
         return _local(os.fspath(text))
-    parts = _URI.fullmatch(_JAVA_FILE.sub("file://", text, count=1))
+    parts = _URI.fullmatch(_JAVA_URI.sub(r"\1://", text))
     if parts is None:
         at_home = text == "~" or text.startswith("~/")
         return _local(os.path.expanduser(text) if at_home else text)
-    scheme, authority, path = parts["scheme"].lower(), parts["authority"] or "", parts["path"]
+    scheme, authority, path = parts[1].lower(), parts[2], parts[3]
     if scheme == "file" and authority == "localhost":
         authority = ""
+    _check_text(path)
     if "%" in path:
-        path = unquote_to_bytes(path).decode("utf-8", "surrogateescape")
+        decoded = unquote_to_bytes(path.encode("utf-8", "surrogateescape"))
+        path = decoded.decode("utf-8", "surrogateescape")
     return Location(scheme, authority, _SLASHES.sub("/", path).rstrip("/") or "/")
 
 
 def _local(text: str) -> Location:
     if not text:
-        raise UnsafePath("an empty path names nothing", expected="a path, or a URI such as hdfs://namenode/data")
+        raise UnsafePath("an empty path", expected="a path, or a URI such as hdfs://namenode/data")
     _check_text(text)
-    absolute = os.path.join(os.getcwd(), text)
-    segments = absolute.split("/")
-    if ".." in segments:
+    try:
+        absolute = text if text.startswith("/") else f"{os.getcwd()}/{text}"
+    except FileNotFoundError:
+        raise NotFound(
+            "the working directory is gone, and the path starts there",
+            where=text,
+            hint="Change to a folder that exists, or give an absolute path.",
+        ) from None
+    parts = absolute.split("/")
+    if ".." in parts:
         # Only the file system knows what ".." means after a symbolic link.
-        last = len(segments) - segments[::-1].index("..")
-        absolute = "/".join([os.path.realpath("/".join(segments[:last])), *segments[last:]])
+        after = len(parts) - parts[::-1].index("..")
+        absolute = "/".join([os.path.realpath("/".join(parts[:after])), *parts[after:]])
     return Location("file", "", os.path.normpath("/" + absolute.lstrip("/")))
 
 
-def _check_path(path: str, scheme: str) -> None:
-    if not path.startswith("/"):
-        raise UnsafePath("the path is not absolute", where=repr(path), expected="a path that starts with /")
-    if path != "/" and _UNSAFE_SEGMENT.search(path[1:]):
+def _check_authority(scheme: str, authority: str) -> None:
+    if scheme == "file" or not _AUTHORITY.fullmatch(authority):
+        # The authority itself is not repeated: what stands before an "@" may be a password.
+        form = "file:///path" if scheme == "file" else f"{scheme}://host:port/path without a user"
+        raise UnsafePath(f"this {scheme}:// URI names its host in a way not known", expected=form)
+
+
+def _check_path(scheme: str, path: str) -> None:
+    if not path.startswith("/") or (path != "/" and _UNSAFE_PART.search(path, 1)):
         raise UnsafePath(
-            'the path holds "..", "." or an empty part', where=repr(path), expected="plain names between slashes"
+            "this path is not absolute, or not plain",
+            where=ascii(path),
+            expected='one that starts with "/" and holds no "..", ".", "//" or trailing slash',
         )
     _check_text(path)
     if scheme != "file" and not path.isascii() and _UNDECODABLE.search(path):
-        raise UnsafePath("the name is not UTF-8", where=ascii(path), expected=f"UTF-8, as {scheme}:// keeps names")
+        raise UnsafePath("this path is no UTF-8", where=ascii(path), expected="UTF-8 in names")
 
 
 def _check_relative(relative: str) -> None:
-    if not relative or relative.startswith("/") or "\\" in relative or _UNSAFE_SEGMENT.search(relative):
+    if "\\" in relative or _UNSAFE_PART.search(relative):
         raise UnsafePath(
-            "this is not a path below a folder",
-            where=repr(relative),
-            expected='names joined by "/", without "..", ".", "//", a leading or trailing slash, or a backslash',
+            "this is no path below a folder",
+            where=ascii(relative),
+            expected='names joined by "/", none of them empty, "." or "..", and no backslash',
         )
 
 
 def _check_text(text: str) -> None:
     if "\0" in text:
-        raise UnsafePath("the path holds a NUL byte", where=repr(text), expected="a path without NUL")
+        raise UnsafePath("the path holds a NUL byte", where=ascii(text), expected="none")
     if text.isascii():
         return
     try:
         canonical = text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        canonical = None
+        canonical = ""
     if canonical != text:
-        raise UnsafePath("these are not the bytes of any path", where=ascii(text), expected="text, or a path Python gave")
+        raise UnsafePath("these are the bytes of no path", where=ascii(text), expected="text")
 
 
 def _percent(character: re.Match[str]) -> str:

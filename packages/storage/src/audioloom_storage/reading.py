@@ -36,32 +36,38 @@ def exists(location: Location) -> bool:
 
 
 def list_folder(location: Location) -> Iterator[Entry]:
-    """What lies directly in a folder, sorted by name, unfinished files included (see `is_temporary`).
+    """What lies directly in a folder, sorted by name, unfinished files included (`is_temporary`).
 
-    The names of this one folder are held in memory; sizes and times are asked for as you go. A link is shown as what
-    it leads to; one that leads nowhere (or in circles) as a file of its own size, which nobody can open. What
-    disappears while the listing runs is left out.
+    The names of this one folder are read at once (about 0.1 kB of memory each); sizes and times
+    are asked for as you go. A link is shown as what it leads to; one that leads nowhere, in
+    circles or out of reach is shown as a file, which nobody can open. What disappears while the
+    listing runs is left out.
 
     Raises:
-        NotFound, NotAFolder, PermissionDenied: when the first entry is asked for.
+        NotFound, NotAFolder, PermissionDenied: when called.
     """
     step(Step.READ, location)
-    yield from backend_of(location).list_folder(location)
+    return backend_of(location).list_folder(location)
 
 
 def walk(location: Location) -> Iterator[Entry]:
-    """The files anywhere below a folder, depth first, each folder sorted by name; folders are not shown.
+    """The files anywhere below a folder, depth first, each folder sorted by name.
 
-    Links to folders are followed, except back into a folder that the walk stands in: so it ends, and what lies behind
-    two links is seen twice, under both names. Nothing is held but the names of the folders on the way.
+    Links to folders are followed, except back into a folder that the walk stands in: it always
+    ends, and what two links lead to is seen twice, under both names. Only the names in the folders
+    on the way are held.
 
     Raises:
-        NotFound, NotAFolder: `location` itself is no folder.
-        PermissionDenied: some folder may not be listed; the error names it. A silent gap would look like an
-            archive without those files.
+        NotFound, NotAFolder: when called.
+        PermissionDenied: a folder below may not be listed; it is named. To leave it out silently
+            would look like an archive without those files.
     """
-    identity = backend_of(location).folder_identity
-    trail: list[tuple[Hashable, Iterator[Entry]]] = [(identity(location), list_folder(location))]
+    first = (backend_of(location).folder_identity(location), list_folder(location))
+    return _walk(first)
+
+
+def _walk(first: tuple[Hashable, Iterator[Entry]]) -> Iterator[Entry]:
+    trail = [first]
     while trail:
         entry = next(trail[-1][1], None)
         if entry is None:
@@ -70,19 +76,19 @@ def walk(location: Location) -> Iterator[Entry]:
             yield entry
         else:
             try:
-                itself = identity(entry.location)
-            except NotFound:
+                identity = backend_of(entry.location).folder_identity(entry.location)
+                if all(identity != above for above, _ in trail):
+                    trail.append((identity, list_folder(entry.location)))
+            except NotFound:  # removed since its name was read
                 continue
-            if all(itself != above for above, _ in trail):
-                trail.append((itself, list_folder(entry.location)))
 
 
 def open_read(location: Location) -> BinaryIO:
-    """Open a file for reading; seekable, buffered.
+    """Open a file for reading: seekable, buffered.
 
     Raises:
-        NotFound, PermissionDenied, IsAFolder, NotAFile: it is not a file that this user may read.
-            While reading: Unavailable.
+        NotFound, PermissionDenied, IsAFolder, NotAFile: it is no file that this user may read.
+        Unavailable: the storage failed, now or during a later read.
     """
     step(Step.READ, location)
     return backend_of(location).open_read(location)
@@ -92,14 +98,19 @@ def read_bytes(location: Location, *, limit: int) -> bytes:
     """The whole of a small file.
 
     Args:
+        location: the file.
         limit: bytes. What comes from outside is never read without one.
 
     Raises:
-        TooLarge: it holds more than `limit`; at most `limit` + 1 were read.
+        TooLarge: it holds more than `limit`, of which one byte more was read.
         NotFound, PermissionDenied, IsAFolder, NotAFile, Unavailable: as `open_read`.
     """
     with open_read(location) as file:
         data = file.read(limit + 1)
     if len(data) > limit:
-        raise TooLarge("the file is larger than what may be read at once", where=location, expected=f"at most {limit} bytes")
+        raise TooLarge(
+            "the file is larger than this reader accepts",
+            where=location,
+            expected=f"at most {limit} bytes",
+        )
     return data

@@ -1,11 +1,18 @@
 """Faults for tests: cut the power at a numbered input/output step. Product code never imports this.
 
-Every operation that changes storage takes the next number from a counter file that all processes share.
+Every operation that changes storage takes the next number, from a counter file that all processes
+share: the size of the file, for each step adds one byte to it. Reading takes no number. First
+`steps` counts what a program does, then a `CrashPlan` for each number lets it die there, and the
+test looks at what is left and runs the program again.
 """
+
+# No pathlib: the counter is appended to by descriptor.
+# ruff: noqa: PTH
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -13,25 +20,30 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from audioloom_storage import _steps
-from audioloom_storage._steps import Step
+from audioloom_storage._steps import Listener, Step, listen
 from audioloom_storage.location import Location
+
+__all__ = ["VARIABLE", "CrashPlan", "Crashed", "Steps", "install_from_environment", "steps"]
 
 VARIABLE = "AUDIOLOOM_STORAGE_CRASH"
 
 
 class Crashed(BaseException):
-    """The power is off. Not an Exception, and every later step raises it too, so no cleanup touches storage."""
+    """The power is off.
+
+    Not an Exception, and every later step raises it too: so no handler, no `finally` and no second
+    thread touches storage any more, and what is left is what a SIGKILL leaves.
+    """
 
 
 @dataclass(frozen=True)
 class CrashPlan:
-    """Die at step `at` (the first is 1), in whichever process takes it, and at every later step in all of them.
+    """Whichever process takes step `at` dies before doing it, and all others at their next one.
 
     Args:
-        counter: file shared by all processes, one byte a step.
-        at: number of the step that is not done any more.
-        mode: "raise" raises `Crashed`; "kill" ends the own process with SIGKILL.
+        counter: file that all processes share; it need not exist yet.
+        at: number of the first step that is not done; the first of all is 1.
+        mode: "raise" raises `Crashed` where the step was; "kill" ends the process with SIGKILL.
     """
 
     counter: Path
@@ -40,28 +52,29 @@ class CrashPlan:
 
     @contextmanager
     def armed(self) -> Iterator[None]:
-        """Listen to the steps of this process until the block ends."""
-        with _listening(self._listen):
+        """Arm the plan in this process until the block ends."""
+        with _heard_by(self.hear):
             yield
 
     def environment(self) -> dict[str, str]:
-        """What makes `install_from_environment` arm the same plan in another process."""
+        """The variable by which `install_from_environment` arms this plan in another process."""
         return {VARIABLE: f"{self.counter}:{self.at}:{self.mode}"}
 
-    def _listen(self, what: Step, location: Location) -> None:
+    def hear(self, what: Step, location: Location) -> None:
+        """Take a number for the step, and die if it is time."""
         number = _take(self.counter, what)
         if number >= self.at:
-            self._die(f"step {number}, {what.name} {location}")
+            self._die(f"at step {number}, {what.name.lower()} {location}")
 
-    def _die(self, text: str) -> NoReturn:
+    def _die(self, where: str) -> NoReturn:
         if self.mode == "kill":
             os.kill(os.getpid(), signal.SIGKILL)
-        raise Crashed(text)
+        raise Crashed(where)
 
 
 @dataclass(frozen=True)
 class Steps:
-    """The steps taken so far, by all processes that share the counter."""
+    """The steps taken so far by all processes that share a counter."""
 
     counter: Path
 
@@ -72,54 +85,58 @@ class Steps:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What they were, in order: "create", "write", "sync", "move", "moved", "make_folder", "remove"."""
-        known = {kind.value: kind.name.lower() for kind in Step}
-        return tuple(known[bytes([byte])] for byte in self.counter.read_bytes())
+        """What they were: create, write, sync, move, moved, make_folder, remove."""
+        names = {kind.value: kind.name.lower() for kind in Step}
+        return tuple(names[bytes([byte])] for byte in self.counter.read_bytes())
 
 
 @contextmanager
 def steps(counter_file: str | os.PathLike[str]) -> Iterator[Steps]:
-    """Count the steps of this process, and let them pass."""
+    """Count the steps of this process until the block ends, and let them pass."""
     counter = Path(counter_file)
     counter.touch()
 
-    def listen(what: Step, location: Location) -> None:
+    def hear(what: Step, _location: Location) -> None:
         _take(counter, what)
 
-    with _listening(listen):
+    with _heard_by(hear):
         yield Steps(counter)
 
 
 def install_from_environment(environment: Mapping[str, str] = os.environ) -> None:
-    """Arm the plan in AUDIOLOOM_STORAGE_CRASH ("COUNTER:N:raise|kill") for the rest of this process, if it is set.
+    """Arm the plan that `CrashPlan.environment` put there, if any, for the rest of this process.
 
     For a sitecustomize, a conftest or a worker hook of a test.
+
+    Raises:
+        ValueError: the variable is set, and is no COUNTER:N:raise or COUNTER:N:kill.
     """
     text = environment.get(VARIABLE)
     if not text:
         return
-    counter, at, mode = text.rsplit(":", 2)
-    if mode not in ("raise", "kill"):
+    match = re.fullmatch(r"(.+):([1-9][0-9]*):(raise|kill)", text, re.DOTALL)
+    if match is None:
         raise ValueError(f"{VARIABLE}={text!r}: expected COUNTER:N:raise or COUNTER:N:kill")
-    _steps.listener = CrashPlan(Path(counter), int(at), "kill" if mode == "kill" else "raise")._listen
+    mode: Literal["raise", "kill"] = "kill" if match[3] == "kill" else "raise"
+    listen(CrashPlan(Path(match[1]), int(match[2]), mode).hear)
 
 
 @contextmanager
-def _listening(listen: object) -> Iterator[None]:
-    before, _steps.listener = _steps.listener, listen  # type: ignore[assignment]
+def _heard_by(listener: Listener) -> Iterator[None]:
+    before = listen(listener)
     try:
         yield
     finally:
-        _steps.listener = before
+        listen(before)
 
 
 def _take(counter: Path, what: Step) -> int:
     descriptor = os.open(counter, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        if not what.value:
+        if what is Step.READ:
             return os.fstat(descriptor).st_size
         os.write(descriptor, what.value)
-        # The offset after an O_APPEND write is the end of this write: unique, whoever else writes.
+        # Where an appending write ends is a number that no other writer got.
         return os.lseek(descriptor, 0, os.SEEK_CUR)
     finally:
         os.close(descriptor)

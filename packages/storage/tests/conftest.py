@@ -1,0 +1,53 @@
+"""What tests of storage share: a folder, and a way to be bound by permissions as everybody is."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from audioloom_storage import Location, locate
+
+_CAPABILITIES_VERSION_3 = 0x20080522
+_OVERRIDES = sum(1 << number for number in (1, 2, 3))  # CAP_DAC_OVERRIDE, _DAC_READ_SEARCH, _FOWNER
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Location:
+    """An empty local folder."""
+    return locate(tmp_path)
+
+
+@pytest.fixture
+def bound_by_permissions() -> Iterator[None]:
+    """Give up root's right to read everything, which container builds run tests with."""
+    if os.geteuid() != 0:
+        yield
+        return
+    with _without_overrides():
+        yield
+
+
+@contextmanager
+def _without_overrides() -> Iterator[None]:
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(_CAPABILITIES_VERSION_3, 0)
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; then the upper halves
+
+    def call(function: str) -> None:
+        if getattr(libc, function)(ctypes.byref(header), ctypes.byref(sets)) != 0:
+            raise OSError(ctypes.get_errno(), function)
+
+    call("capget")
+    before = sets[0]
+    sets[0] = before & ~_OVERRIDES
+    call("capset")
+    try:
+        yield
+    finally:
+        sets[0] = before
+        call("capset")
