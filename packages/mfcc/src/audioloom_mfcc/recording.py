@@ -1,0 +1,64 @@
+"""What is known of a recording: from its header, and after it has been decoded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What the header says, checked against the file's size where that can be done.
+
+    Attributes:
+        format: The container by its content: wav, rf64, w64, aiff, au, caf, flac, ogg, mp3, nist.
+        codec: libsndfile's name of the coding in lower case: pcm_16, ulaw, vorbis, gsm610 …
+        sample_rate: Hz, as recorded.
+        channels: As recorded.
+        frames: Samples a channel that decoding should bring.
+        frames_declared: Samples a channel the header claims; None where it does not say.
+        flags: ``truncated``, ``header_lies``, ``trailing_bytes``, ``partial_frame`` (bytes at the
+            end that make no whole sample of every channel; dropped) and ``wrong_container`` (the
+            name ends in another format's extension).
+    """
+
+    format: str
+    codec: str
+    sample_rate: int
+    channels: int
+    frames: int
+    frames_declared: int | None
+    flags: tuple[str, ...] = ()
+
+    @property
+    def seconds(self) -> float:
+        """Length, by ``frames``."""
+        return self.frames / self.sample_rate
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What an extraction has seen.
+
+    Attributes:
+        recording: What the header said.
+        frames_read: Samples a channel decoded, at the recording's own rate.
+        windows: Windows handed out, over all channels.
+        complete: The recording was decoded to its end; False while windows are still to come and
+            after ``windows="first"`` has stopped early.
+        peak: Largest magnitude among the samples used, full scale being 1.
+        flags: The recording's, with ``truncated`` added where decoding ended before ``frames``,
+            ``over_full_scale`` (float samples beyond +-1: used as they are) and ``silent`` (every
+            window was).
+    """
+
+    recording: Recording
+    frames_read: int
+    windows: int
+    complete: bool
+    peak: float
+    flags: tuple[str, ...]
+
+    @property
+    def seconds_read(self) -> float:
+        """Length of what was decoded."""
+        return self.frames_read / self.recording.sample_rate

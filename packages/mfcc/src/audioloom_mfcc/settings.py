@@ -1,0 +1,102 @@
+"""What is extracted: the numbers that decide the shape and the values of every window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from audioloom_mfcc.errors import BadSettings
+
+Windows = Literal["first", "all"]
+Channels = Literal["mix", "split", "left", "right"]
+Normalise = Literal["window", "none"]
+Dtype = Literal["float32", "float16"]
+Engine = Literal["numpy", "librosa"]
+
+
+@dataclass(frozen=True)
+class MfccSettings:
+    """Settings of an extraction; the defaults are those of a plain librosa clip pipeline.
+
+    Attributes:
+        sample_rate: Hz that every recording is resampled to.
+        window_seconds: Length of a window. Each window is a clip of its own: zero-padded at both
+            sides for its edge frames, clamped at its own loudest band, normalised by itself.
+        n_mfcc: Coefficients kept, from c0.
+        n_fft: Samples a frame; even.
+        hop_length: Samples from one frame to the next.
+        n_mels: Mel bands under the cosine transform.
+        top_db: Everything further below the window's loudest band is raised to that line.
+        windows: ``first`` stops decoding after one window a channel; ``all`` takes the whole
+            recording, the last window padded with zeros.
+        channels: ``mix`` averages the channels (and numbers the result -1), ``split`` gives every
+            channel its own windows, ``left`` and ``right`` take one.
+        normalise: ``window`` subtracts the window's mean and divides by its standard deviation,
+            over all coefficients and frames together; ``none`` leaves decibels.
+        dtype: Type of the values handed out; the arithmetic is float32 either way.
+        engine: ``numpy``, or ``librosa`` (an extra) from samples to coefficients.
+
+    Raises:
+        BadSettings: A value is outside its range; the message names the setting.
+    """
+
+    sample_rate: int = 16000
+    window_seconds: float = 10.0
+    n_mfcc: int = 40
+    n_fft: int = 2048
+    hop_length: int = 512
+    n_mels: int = 128
+    top_db: float = 80.0
+    windows: Windows = "first"
+    channels: Channels = "mix"
+    normalise: Normalise = "window"
+    dtype: Dtype = "float32"
+    engine: Engine = "numpy"
+
+    def __post_init__(self) -> None:
+        for field, low, high in (
+            ("sample_rate", 1000, 768000),
+            ("window_seconds", 1 / self.sample_rate if self.sample_rate else 0, 3600),
+            ("n_fft", 2, 1 << 16),
+            ("hop_length", 1, self.n_fft),
+            ("n_mels", 1, self.n_fft // 2),
+            ("n_mfcc", 1, self.n_mels),
+            ("top_db", 1, 1000),
+        ):
+            _require(low <= getattr(self, field) <= high, field, f"{low:g} to {high:g}", self)
+        _require(self.n_fft % 2 == 0, "n_fft", "an even number", self)
+        for field, choices in (
+            ("windows", Windows),
+            ("channels", Channels),
+            ("normalise", Normalise),
+            ("dtype", Dtype),
+            ("engine", Engine),
+        ):
+            allowed = get_args(choices)
+            _require(getattr(self, field) in allowed, field, f"one of {', '.join(allowed)}", self)
+
+    @property
+    def window_samples(self) -> int:
+        """Samples a window, at ``sample_rate``."""
+        return round(self.window_seconds * self.sample_rate)
+
+    @property
+    def hop_seconds(self) -> float:
+        """Seconds from the start of one window to the start of the next."""
+        return self.window_samples / self.sample_rate
+
+    @property
+    def frames(self) -> int:
+        """Frames a window: one centred on its first sample, then one every ``hop_length``."""
+        return 1 + self.window_samples // self.hop_length
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of a window's values: coefficients, frames."""
+        return (self.n_mfcc, self.frames)
+
+
+def _require(holds: bool, field: str, expected: str, settings: MfccSettings) -> None:  # noqa: FBT001
+    if not holds:
+        found = getattr(settings, field)
+        raise BadSettings(f"{field}: expected {expected}, found {found!r}")
