@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
 from audioloom_storage import Location, locate
 
 _CAPABILITIES_VERSION_3 = 0x20080522

@@ -1,7 +1,7 @@
 """file:// by the operating system's own calls."""
 
 # No pathlib: names of any bytes, folder descriptors and flags are what it hides.
-# ruff: noqa: PTH
+# ruff: noqa: PTH102, PTH106, PTH108, PTH112, PTH116, PTH208
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The commit on file://: a move that cannot replace, by the first way the file system knows."""
 
 # No pathlib: it cannot link without following, nor sync a folder.
-# ruff: noqa: PTH
+# ruff: noqa: PTH104, PTH108
 
 from __future__ import annotations
 
@@ -15,7 +15,13 @@ from contextlib import suppress
 
 from audioloom_storage._local_errors import is_refusal, translated, translating
 from audioloom_storage._temporary import temporary_beside
-from audioloom_storage.errors import AlreadyExists, IsAFolder, Unavailable, UnknownOutcome
+from audioloom_storage.errors import (
+    AlreadyExists,
+    IsAFolder,
+    StorageError,
+    Unavailable,
+    UnknownOutcome,
+)
 from audioloom_storage.location import Location
 
 _UNSUPPORTED = (errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
@@ -38,6 +44,8 @@ def move(temporary: Location, target: Location) -> None:
             way(temporary, target)
         except _Unsupported:
             continue
+        except StorageError:
+            raise
         except OSError as error:
             _judge(error, before, target)
         break

@@ -1,7 +1,7 @@
 """Where something lies: a storage, and a path in it that cannot climb out."""
 
 # No pathlib: it drops what a URI keeps, and holds nothing but local paths.
-# ruff: noqa: PTH
+# ruff: noqa: PTH109, PTH111
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
 _JAVA_URI = re.compile(r"\A(file|hdfs|webhdfs):(?=/(?!/))", re.IGNORECASE)  # as Java writes file:/a
 _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _SLASHES = re.compile(r"/(?:\.?/|\.\Z)*")
-_UNSAFE_PART = re.compile(r"(?:\A|/)\.{0,2}(?:/|\Z)")
+_UNSAFE_PART = re.compile(r"/\.{0,2}(?:/|\Z)")  # looked for in what starts with a slash
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
 # Characters that break a line, or hide or reorder text on a terminal, or are no characters at all.
 # Spaces and the letters of every script stay readable in a URI, as Hadoop writes them.
@@ -173,7 +173,7 @@ def _check_authority(scheme: str, authority: str) -> None:
 
 
 def _check_path(scheme: str, path: str) -> None:
-    if not path.startswith("/") or (path != "/" and _UNSAFE_PART.search(path, 1)):
+    if not path.startswith("/") or (path != "/" and _UNSAFE_PART.search(path)):
         raise UnsafePath(
             "this path is not absolute, or not plain",
             where=ascii(path),
@@ -185,7 +185,7 @@ def _check_path(scheme: str, path: str) -> None:
 
 
 def _check_relative(relative: str) -> None:
-    if "\\" in relative or _UNSAFE_PART.search(relative):
+    if "\\" in relative or _UNSAFE_PART.search(f"/{relative}"):
         raise UnsafePath(
             "this is no path below a folder",
             where=ascii(relative),

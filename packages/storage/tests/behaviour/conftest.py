@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pytest
-
 from audioloom_storage import Location, _local_move
 
 # The ways of a local commit are tried in order; leaving out the first is a file system without it.

@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-
 from audioloom_storage import (
     AlreadyExists,
     Location,
@@ -118,9 +117,7 @@ def test_the_sequence_takes_the_steps_it_should(
     manifest = ["create", "write", "sync", "move", "moved"]
     expected = ["make_folder", *file, *manifest, "remove"]
     assert expected == list(taken.names)[: len(expected)]
-    assert {"remove"} == set(
-        taken.names[len(expected) :]
-    )  # of the tree: as many as the storage needs
+    assert {"remove"} == set(taken.names[len(expected) :])  # the tree, in as many as it needs
 
 
 def test_a_crash_at_any_step_leaves_whole_files(

@@ -60,7 +60,7 @@ def test_of_racing_publishers_exactly_one_wins(place: object) -> None:
 
 
 def test_writers_of_different_files_do_not_meet(folder: Location) -> None:
-    """Two files of one folder are written side by side, even with the same beginning of the name."""
+    """Two files of one folder are written side by side, even if their names begin alike."""
     long = "x" * 250
     with create(folder / f"{long}-1") as one, create(folder / f"{long}-2") as two:
         one.write(b"1")

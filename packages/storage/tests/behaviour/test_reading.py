@@ -3,7 +3,6 @@ from __future__ import annotations
 import io
 
 import pytest
-
 from audioloom_storage import (
     Entry,
     IsAFolder,
@@ -100,11 +99,11 @@ def test_reading_seeks(folder: Location) -> None:
 
 def test_a_listing_shows_one_folder_sorted(folder: Location) -> None:
     """Names in order of their UTF-8 bytes, folders among them, nothing from below."""
-    for name in ("b", "a.txt", "a/below", "Z", "é", "z", "😀", "~"):  # noqa: RUF001
+    for name in ("b", "a.txt", "a/below", "Z", "é", "z", "😀", "~"):
         publish(folder / name, name.encode())
     entries = list(list_folder(folder))
     names = [entry.location.name for entry in entries]
-    assert ["Z", "a", "a.txt", "b", "z", "~", "é", "😀"] == names  # noqa: RUF001
+    assert ["Z", "a", "a.txt", "b", "z", "~", "é", "😀"] == names
     assert sorted(name.encode() for name in names) == [name.encode() for name in names]
     assert ["a"] == [entry.location.name for entry in entries if entry.is_folder]
     assert stat(folder / "b") == entries[names.index("b")]

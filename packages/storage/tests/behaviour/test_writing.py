@@ -5,7 +5,6 @@ import threading
 import zipfile
 
 import pytest
-
 from audioloom_storage import (
     AlreadyExists,
     IsAFolder,
@@ -44,7 +43,7 @@ def test_nothing_is_replaced(folder: Location) -> None:
 
 def test_what_appears_while_writing_is_not_replaced(folder: Location) -> None:
     """The move itself refuses: looking before is only to save the work."""
-    with pytest.raises(AlreadyExists), create(folder / "m.json") as file:
+    with pytest.raises(AlreadyExists), create(folder / "m.json") as file:  # noqa: PT012
         file.write(b"slow")
         publish(folder / "m.json", b"fast")
     assert b"fast" == read_bytes(folder / "m.json", limit=99)
@@ -61,7 +60,7 @@ def test_a_folder_is_no_target(folder: Location) -> None:
 
 def test_an_empty_folder_that_appears_while_writing_is_no_target(folder: Location) -> None:
     """A plain rename would replace it."""
-    with pytest.raises(IsAFolder), create(folder / "m.json") as file:
+    with pytest.raises(IsAFolder), create(folder / "m.json") as file:  # noqa: PT012
         make_folder(folder / "m.json")
         file.write(b"new")
     assert [("m.json", True)] == [(e.location.name, e.is_folder) for e in list_folder(folder)]
@@ -91,7 +90,7 @@ def test_an_exception_in_the_block_leaves_nothing(
     folder: Location, error: type[BaseException]
 ) -> None:
     """Not even Ctrl-C leaves a part of a file, under any name."""
-    with pytest.raises(error), create(folder / "data") as file:
+    with pytest.raises(error), create(folder / "data") as file:  # noqa: PT012
         file.write(b"x" * 3_000_000)
         raise error
     assert [] == names(folder)
@@ -134,7 +133,7 @@ def test_wrappers_may_close_the_file(folder: Location) -> None:
 
 def test_a_closed_file_is_still_discarded(folder: Location) -> None:
     """Closing is not the commit: the end of the block is."""
-    with pytest.raises(ValueError, match="late"), create(folder / "data") as file:
+    with pytest.raises(ValueError, match="late"), create(folder / "data") as file:  # noqa: PT012
         file.close()
         raise ValueError("late")
     assert [] == names(folder)
