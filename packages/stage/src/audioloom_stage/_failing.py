@@ -16,19 +16,23 @@ def report(error: BaseException, *, program: str, debug: bool, as_json: bool) ->
     """Say on stderr why a command ended, and answer its exit code.
 
     Args:
+        error: what ended the command.
+        program: as the user called it.
         debug: print the traceback before it. Never with local variables: they hold secrets.
         as_json: one JSON line through the log instead of a block of text.
     """
     code = exit_code(error)
     told = tell(error, code, program)
-    if debug:
-        write_line("".join(traceback.format_exception(error)).rstrip())
+    trace = "".join(traceback.format_exception(error)).rstrip() if debug else ""
     if as_json:
+        told |= {"exception": trace} if trace else {}
         import structlog  # noqa: PLC0415 - the console form must also work where logging failed
 
         headline = told.pop("error")
         structlog.get_logger().error(headline, exit_code=int(code), **told)
         return code
+    if trace:
+        write_line(trace)
     width = max(map(len, told))
     for word, text in told.items():
         shown = printable(text).replace("\n", "\n" + " " * (width + 2))

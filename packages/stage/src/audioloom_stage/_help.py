@@ -14,7 +14,7 @@ class StageCommand(TyperCommand):
 
     declared: ClassVar[tuple[Option, ...]] = ()
 
-    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
         """Name the positionals as they are: in brackets only where they may be left out."""
         pieces = [self.options_metavar] if self.options_metavar else []
         for option in self.declared:
@@ -27,10 +27,11 @@ class StageCommand(TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of the help page."""
         ours = {option.name: option for option in self.declared}
-        rest = []
-        for param in self.get_params(ctx):
-            if param.name not in ours and (record := param.get_help_record(ctx)) is not None:
-                rest.append((record[0], param.help if hasattr(param, "help") else record[1]))
+        rest = [
+            (record[0], getattr(param, "help", "") or record[1])
+            for param in self.get_params(ctx)
+            if param.name not in ours and (record := param.get_help_record(ctx)) is not None
+        ]
         sections = {
             "Arguments": [
                 (each.metavar, described(each)) for each in self.declared if each.positional

@@ -94,12 +94,17 @@ def options(model: type[BaseModel], stage: str) -> tuple[Option, ...]:
     """List the options of a settings model, in the order of its fields.
 
     Raises:
-        TypeError: the model is not frozen, or lets unknown fields through.
+        TypeError: the model is not frozen, lets unknown fields through, or has a field that
+            cannot be written on a command line.
     """
     config = model.model_config
     if not config.get("frozen") or config.get("extra") != "forbid":
         raise TypeError(f"{model.__name__} must be frozen and forbid extra fields: derive Settings")
-    return tuple(_option(name, field, stage) for name, field in model.model_fields.items())
+    declared = tuple(_option(name, field, stage) for name, field in model.model_fields.items())
+    places = [option for option in declared if option.positional]
+    if any(option.shape == "many" for option in places[:-1]):
+        raise TypeError(f"{model.__name__}: a positional that takes several must be the last")
+    return declared
 
 
 def prefix(stage: str) -> str:
@@ -113,6 +118,10 @@ def _option(name: str, field: FieldInfo, stage: str) -> Option:
     kind = _bare(field.annotation)
     shape = _shape(kind)
     element = _element(kind, shape)
+    if field.validation_alias or not _is_word(element):
+        raise TypeError(f"{name}: a setting is a word, words or key=value pairs, with no alias")
+    if place and shape in ("switch", "pairs"):
+        raise TypeError(f"{name}: a positional is a word or words")
     choices = _choices(element)
     metavar = _metavar(element)
     if place:
@@ -167,6 +176,15 @@ def _element(kind: Any, shape: Shape) -> Any:
     return kind
 
 
+def _is_word(kind: Any) -> bool:
+    """Tell whether a value can be one word: nothing that is built of fields or items itself."""
+    if _is_union(kind):
+        return all(_is_word(_bare(part)) for part in get_args(kind))
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        return False
+    return _shape(kind) in ("one", "switch")
+
+
 def _choices(kind: Any) -> Mapping[str, object]:
     if get_origin(kind) is Literal:
         return {str(value): value for value in get_args(kind)}
@@ -188,7 +206,7 @@ def _metavar(kind: Any) -> str:
 def _shown_default(field: FieldInfo, shape: Shape) -> str:
     if field.is_required():
         return ""
-    value = field.get_default(call_default_factory=field.default_factory is not None)
+    value = field.get_default(call_default_factory=True, validated_data={})
     if value is None or isinstance(value, Secret):
         return ""
     if shape == "switch":

@@ -1,9 +1,9 @@
 """Where settings come from: flags over variables over the TOML file over defaults.
 
-Done here and not by pydantic-settings, because that merges the sources before it validates: an error
-could no longer say which flag, variable or line is wrong. It also skips a configuration file that is
-not there, never looks at a misspelt variable, and cannot share one TOML table among the commands of
-a stage. What it would save is `os.environ` and `tomllib`.
+Done here and not by pydantic-settings, because that merges the sources before it validates: an
+error could no longer say which flag, variable or key is wrong. It also skips a configuration file
+that is not there, never looks at a misspelt variable, and cannot share one TOML table among the
+commands of a stage. What it would save is `os.environ` and `tomllib`.
 """
 
 from __future__ import annotations
@@ -48,9 +48,13 @@ def read_settings(
     """Collect the settings of one command and check them.
 
     Args:
+        model: the settings of the command.
+        declared: its options.
+        stage: names the TOML table and begins the variables.
         known: the fields of all commands of the stage; a key among them that this command does not
             have is no mistake, because the file and the variables serve every command.
         flags: what stood on the command line, None or empty where nothing did.
+        environ: the environment variables.
         config: path of a TOML file, or None.
 
     Raises:
@@ -166,8 +170,15 @@ def _explain(
 ) -> StageError:
     """Turn pydantic's report into one error that names flag, variable or key."""
     by_name = {option.name: option for option in declared}
-    reports = error.errors(include_url=False, include_context=False)
-    ours = [_one(report, by_name, given, stage) for report in reports]
+    together: dict[tuple[Any, ...], list[Any]] = {}
+    for report in error.errors(include_url=False, include_context=False):
+        # A union reports every member that did not fit: to people that is one mistake.
+        depth = 1 + (bool(report["loc"]) and by_name[str(report["loc"][0])].shape in _DEEP)
+        together.setdefault(report["loc"][:depth], []).append(report)
+    ours = [
+        _one(place, reports, by_name, given, stage) if place else _rule(reports[0], given)
+        for place, reports in together.items()
+    ]
     # A wrong flag is the caller's to mend at once, so it decides between exit code 2 and 78.
     first = next((each for each in ours if isinstance(each, Usage)), ours[0])
     if len(ours) == 1:
@@ -175,25 +186,47 @@ def _explain(
     return type(first)("; ".join(str(each) for each in ours))
 
 
+_DEEP = ("many", "pairs")
+
+
+def _rule(report: Any, given: Mapping[str, Given]) -> StageError:
+    """Word a rule about several fields together."""
+    by_flag = any(each.by_flag for each in given.values()) or not given
+    return (Usage if by_flag else BadConfiguration)(_message(report))
+
+
 def _one(
-    report: Any, by_name: Mapping[str, Option], given: Mapping[str, Given], stage: str
+    place: tuple[Any, ...],
+    reports: Sequence[Any],
+    by_name: Mapping[str, Option],
+    given: Mapping[str, Given],
+    stage: str,
 ) -> StageError:
-    place, message = report["loc"], str(report["msg"]).removeprefix("Value error, ")
-    if not place:  # a rule about several fields together
-        by_flag = any(each.by_flag for each in given.values()) or not given
-        return (Usage if by_flag else BadConfiguration)(message)
     option = by_name[str(place[0])]
     source = given.get(option.name)
     if source is None:
         return Usage(_required(option, stage))
     kind = Usage if source.by_flag else BadConfiguration
     item = "".join(f", item {at + 1}" if isinstance(at, int) else f", {at}" for at in place[1:])
-    found = "(a secret)" if option.secret else _shorten(repr(report["input"]))
-    wanted = message.removeprefix("Input should be ").partition(", unable to")[0]
-    if wanted == message:
-        return kind(message, found=found, where=source.where + item)
-    hint = did_you_mean(str(report["input"]), option.choices) if option.choices else ""
-    return kind(expected=wanted, found=found, where=source.where + item, hint=hint)
+    value = reports[0]["input"]
+    found = "(a secret)" if option.secret else _shorten(repr(value))
+    messages = [_message(report) for report in reports]
+    if not all(each.startswith(_SHOULD) for each in messages):
+        return kind("; ".join(messages), found=found, where=source.where + item)
+    wanted = dict.fromkeys(each.removeprefix(_SHOULD).partition(", unable")[0] for each in messages)
+    return kind(
+        expected=" or ".join(wanted),
+        found=found,
+        where=source.where + item,
+        hint=did_you_mean(str(value), option.choices),
+    )
+
+
+_SHOULD = "Input should be "
+
+
+def _message(report: Any) -> str:
+    return str(report["msg"]).removeprefix("Value error, ")
 
 
 def _required(option: Option, stage: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 
@@ -30,6 +31,11 @@ def is_terminal() -> bool:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):
         return False
+
+
+def can_draw() -> bool:
+    """Tell whether stderr understands how to take a line back."""
+    return is_terminal() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def printable(text: str) -> str:

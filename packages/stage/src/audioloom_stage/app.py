@@ -49,14 +49,7 @@ class StageApp(typer.Typer):
         self.program = f"audioloom-{stage}"
         self.known: set[str] = set()
         self._version = version
-        flag = typer.Option(
-            False,
-            "--version",
-            help="Print the version.",
-            is_eager=True,
-            show_default=False,
-            callback=self._print_version,
-        )
+        flag = _switch("Print the version.", "--version", callback=self._print_version)
 
         def root(*, version: bool = flag) -> None:
             del version
@@ -98,7 +91,8 @@ def command(
     function itself stays as it is, to be called by tests.
 
     Raises:
-        TypeError: the model is not frozen, lets unknown fields through, or a field cannot be a flag.
+        TypeError: the model is not frozen, lets unknown fields through, or a field cannot be a
+            flag or has the flag of another.
     """
     declared = options(settings, app.stage)
     app.known |= {option.name for option in declared}
@@ -112,6 +106,7 @@ def command(
             return perform(job, words, common)
 
         parameters = [_parameter(each) for each in declared if not each.secret] + _common()
+        _refuse_two_of_a_kind(parameters, settings)
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in parameters}
         shown = type("DeclaredCommand", (StageCommand,), {"declared": declared})
@@ -123,8 +118,7 @@ def command(
     return declare
 
 
-# Our own options carry a prefix, so that a settings field may be called `debug` in Python
-# while its flag would still clash, which typer refuses at once.
+# Our own options carry a prefix, so that the words of the settings can be told from them.
 _COMMON = "common_"
 
 
@@ -152,51 +146,61 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 
 def _common() -> list[inspect.Parameter]:
-    """The options that every command has."""
-    said: dict[str, tuple[Any, Any]] = {
-        "config": (
-            str | None,
-            typer.Option(
-                None,
-                "--config",
-                metavar="FILE.toml",
-                envvar=CONFIG_VARIABLE,
-                help=f"Settings of all stages, a table for each. [variable: {CONFIG_VARIABLE}]",
-            ),
-        ),
-        "as_json": (
-            bool,
-            typer.Option(False, "--json", show_default=False, help="Print the result as JSON."),
-        ),
-        "log_format": (
-            Literal["auto", "console", "json"],
-            typer.Option(
-                "auto",
-                "--log-format",
-                envvar=LOG_FORMAT_VARIABLE,
-                metavar="auto|console|json",
-                show_default=False,
-                help=f"How to log; auto is JSON unless on a terminal. [variable: {LOG_FORMAT_VARIABLE}]",
-            ),
-        ),
-        "verbose": (
-            bool,
-            typer.Option(False, "--verbose", "-v", show_default=False, help="Log details too."),
-        ),
-        "quiet": (
-            bool,
-            typer.Option(
-                False, "--quiet", "-q", show_default=False, help="Log warnings and errors only."
-            ),
-        ),
-        "debug": (
-            bool,
-            typer.Option(
-                False, "--debug", show_default=False, help="Show tracebacks, and log everything."
-            ),
-        ),
+    """Make the options that every command has."""
+    text, logs = str | None, Literal["auto", "console", "json"]
+    said = {
+        "config": (text, _config_option()),
+        "as_json": (bool, _switch("Print the result as JSON.", "--json")),
+        "log_format": (logs, _log_format_option()),
+        "verbose": (bool, _switch("Log details too.", "--verbose", "-v")),
+        "quiet": (bool, _switch("Log warnings and errors only.", "--quiet", "-q")),
+        "debug": (bool, _switch("Show tracebacks, and log everything.", "--debug")),
     }
     return [_named(_COMMON + name, kind, default) for name, (kind, default) in said.items()]
+
+
+def _config_option() -> Any:
+    return typer.Option(
+        None,
+        "--config",
+        metavar="FILE.toml",
+        envvar=CONFIG_VARIABLE,
+        help=f"Settings of all stages, a table for each.  [variable: {CONFIG_VARIABLE}]",
+    )
+
+
+def _log_format_option() -> Any:
+    about = "How to log; auto is JSON unless on a terminal."
+    return typer.Option(
+        "auto",
+        "--log-format",
+        envvar=LOG_FORMAT_VARIABLE,
+        metavar="auto|console|json",
+        show_default=False,
+        help=f"{about}  [default: auto; variable: {LOG_FORMAT_VARIABLE}]",
+    )
+
+
+def _switch(about: str, *flags: str, callback: Callable[[bool], None] | None = None) -> Any:
+    off: Any = False
+    return typer.Option(
+        off,
+        *flags,
+        help=about,
+        show_default=False,
+        callback=callback,
+        is_eager=callback is not None,
+    )
+
+
+def _refuse_two_of_a_kind(parameters: list[inspect.Parameter], settings: type[BaseModel]) -> None:
+    seen = {"--help", "-h"}
+    for parameter in parameters:
+        for flags in parameter.default.param_decls or ():
+            for flag in flags.split("/"):
+                if flag in seen:
+                    raise TypeError(f"{settings.__name__}: two options have the flag {flag}")
+                seen.add(flag)
 
 
 def _named(name: str, kind: Any, default: Any) -> inspect.Parameter:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import structlog
 
-from audioloom_stage._terminal import is_terminal, show_bar
+from audioloom_stage._terminal import can_draw, show_bar
 from audioloom_stage.logs import current_logs
 
 EVERY_SECONDS = 10.0
@@ -38,7 +38,7 @@ class Progress:
         self._started = self._told = time.monotonic()
         settings = current_logs()
         self._silent = settings.level > logging.INFO
-        self._draws = is_terminal() and not settings.as_json and not self._silent
+        self._draws = not (settings.as_json or self._silent) and can_draw()
 
     def advance(self, count: int = 1) -> None:
         """Say that *count* more units are done. Cheap: call it for each."""
@@ -57,6 +57,11 @@ class Progress:
         for item in items:
             yield item
             self.advance()
+
+    def finish(self) -> None:
+        """Log how much was done and how long it took."""
+        if not self._silent:
+            log.info(self._what, finished=True, **self._numbers(time.monotonic() - self._started))
 
     def _numbers(self, seconds: float) -> dict[str, object]:
         numbers: dict[str, object] = {"done": self.done, "unit": self._unit}
@@ -94,10 +99,8 @@ def progress(total: int | None, what: str, unit: str) -> Iterator[Progress]:
     try:
         yield bar
     finally:
-        if bar._draws:  # noqa: SLF001 - its own class, one screen up
-            show_bar("")
-    if not bar._silent:  # noqa: SLF001
-        log.info(f"{what}: done", **bar._numbers(time.monotonic() - bar._started))  # noqa: SLF001
+        show_bar("")
+    bar.finish()
 
 
 def _clock(seconds: float) -> str:

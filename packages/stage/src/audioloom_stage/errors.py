@@ -21,7 +21,7 @@ class StageError(Exception):
     """A stage cannot go on, and can say why.
 
     Args:
-        summary: one sentence without a full stop; may be left out when `expected` and `found` say it.
+        summary: one sentence without a full stop; left out when `expected` and `found` say it.
         expected: what should have been there.
         found: what was there instead.
         where: the file, field, flag or address that is meant.
@@ -54,15 +54,14 @@ class StageError(Exception):
         return f"{text}. {self.hint}" if self.hint else text
 
     def __reduce__(self) -> tuple[object, ...]:
-        # Errors cross process borders (Spark tasks), and keyword arguments do not survive pickling alone.
-        fields = (self.summary, self.expected, self.found, self.where, self.hint)
-        return _rebuild, (type(self), *fields)
+        # Errors cross process borders (Spark tasks), where keyword arguments do not survive.
+        return _blank, (type(self), self.args), self.__dict__
 
 
-def _rebuild(
-    kind: type[StageError], summary: str, expected: str, found: str, where: str, hint: str
-) -> StageError:
-    return kind(summary, expected=expected, found=found, where=where, hint=hint)
+def _blank(kind: type[StageError], args: tuple[object, ...]) -> StageError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    return error
 
 
 class Usage(StageError):

@@ -73,6 +73,9 @@ TABLE = {
     "builtins.ConnectionRefusedError": ExitCode.SERVICE_DOWN,
     "builtins.ConnectionError": ExitCode.TRY_AGAIN,
     "builtins.TimeoutError": ExitCode.TRY_AGAIN,
+    "builtins.IsADirectoryError": ExitCode.BAD_DATA,
+    "builtins.NotADirectoryError": ExitCode.BAD_DATA,
+    "builtins.OSError": ExitCode.SERVICE_DOWN,  # a disk or a network that fails is no bug of ours
 }
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})

@@ -1,4 +1,4 @@
-"""structlog, set up once by the program: console on a terminal, JSON lines otherwise, always stderr.
+"""structlog, set up once by the program: console on a terminal, JSON lines otherwise, on stderr.
 
 Modules only say `log = structlog.get_logger()`. Logs of other libraries come through the standard
 library and are written by the same formatter, from WARNING on.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -73,7 +74,8 @@ def configure_logs(settings: LogSettings) -> None:
             ],
         )
     )
-    logging.root.handlers[:] = [handler]
+    others = [each for each in logging.root.handlers if not isinstance(each, _Handler)]
+    logging.root.handlers[:] = [*others, handler]
     logging.root.setLevel(logging.INFO if settings.debug else logging.WARNING)
     logging.captureWarnings(capture=True)
     structlog.configure(
@@ -92,18 +94,18 @@ def configure_logs(settings: LogSettings) -> None:
 
 
 def current_logs() -> LogSettings:
-    """Answer how this process logs now, with what is bound: hand it to `configure_logs` in a task."""
+    """Answer how this process logs, with what is bound: `configure_logs` takes it in a task."""
     bound_now = structlog.contextvars.get_contextvars()
     return LogSettings(_current.format, _current.level, _current.debug, dict(bound_now))
 
 
 def bind(**values: Any) -> None:
-    """Put values on every log line from here on: `bind(run=name)`."""
+    """Put values such as `run=name` on every log line from here on."""
     structlog.contextvars.bind_contextvars(**values)
 
 
 def bound(**values: Any) -> AbstractContextManager[None]:
-    """Put values on every log line inside a `with`: `with bound(input=path): …`."""
+    """Put values on every log line of a `with` block."""
     return structlog.contextvars.bound_contextvars(**values)
 
 
@@ -133,8 +135,6 @@ def _no_trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     if isinstance(told, tuple):
         told = told[1]
     if told is True:
-        import sys  # noqa: PLC0415
-
         told = sys.exc_info()[1]
     if isinstance(told, BaseException):
         event["error"] = f"{type(told).__name__}: {told}"

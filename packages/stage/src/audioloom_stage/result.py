@@ -6,13 +6,11 @@ import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-JSON: TypeAlias = (
-    "None | bool | int | float | str | list[JSON] | tuple[JSON, ...] | dict[str, JSON]"
-)
+JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 
 Write: TypeAlias = Callable[[str], None]
 

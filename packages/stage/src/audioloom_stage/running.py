@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from audioloom_stage._failing import report, say_next
 from audioloom_stage._options import Option
+from audioloom_stage._terminal import write_line
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.result import Result, emit, reserved_stdout
 
@@ -63,8 +64,8 @@ def run_app(app: StageApp) -> Main:
     def main(argv: Sequence[str] | None = None) -> int:
         try:
             code = _parse_and_perform(app, argv)
-        except KeyboardInterrupt as interrupt:
-            code = report(interrupt, program=app.program, debug=False, as_json=False)
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - before a command began
+            code = report(error, program=app.program, debug=False, as_json=False)
         return _flushed(int(code))
 
     return main
@@ -115,8 +116,11 @@ def _parse_and_perform(app: StageApp, argv: Sequence[str] | None) -> int:
     try:
         words = None if argv is None else list(argv)
         code = program.main(args=words, prog_name=app.program, standalone_mode=False)
-    except SystemExit as ending:  # shell completion, and a reader of --help that went away
-        return ending.code if isinstance(ending.code, int) else 0
+    except SystemExit as ending:  # shell completion, a reader of --help that went away, a library
+        if isinstance(ending.code, str):
+            write_line(ending.code)
+            return ExitCode.OUR_BUG
+        return int(ending.code or 0)
     except typer.TyperException as mistake:
         mistake.show()  # type: ignore[attr-defined]
         return mistake.exit_code

@@ -4,7 +4,7 @@ A command's settings are one frozen pydantic model. Each field is at once a flag
 variable and a key of the TOML file:
 
     class RunSettings(Settings):
-        features: Annotated[str, Positional("FEATURES")] = Field(description="The features manifest.")
+        features: Annotated[str, Positional("FEATURES")] = Field(description="The manifest.")
         lanes: int = Field(24, ge=1, description="Lanes of an epoch.")
 """
 
@@ -61,9 +61,9 @@ class Flag:
 class Secret(SecretStr):
     """A password or token: shown as stars, written nowhere.
 
-    It has a variable and a TOML key and no flag, because command lines are seen by every user of the
-    machine. `get_secret_value()` answers the text. Every form of dumping gives stars, and pickling is
-    refused, so that a secret cannot travel into a manifest, a log or a Spark task unnoticed.
+    It has a variable and a TOML key and no flag, because every user of the machine sees command
+    lines. `get_secret_value()` answers the text. Every form of dumping gives stars, and pickling
+    is refused, so that a secret cannot travel into a manifest, a log or a Spark task unnoticed.
     """
 
     @classmethod
