@@ -101,7 +101,7 @@ forbidden_modules = {json.dumps([modules[name] for name in PACKAGES if name != "
 
 
 @nox.session
-@nox.parametrize("project", PROJECTS, ids=PROJECTS)
+@nox.parametrize("project", [*PROJECTS], ids=[*PROJECTS])
 def types(session: nox.Session, project: str) -> None:
     """Check the types of a project, strictly."""
     python = sync(session, project)
@@ -117,7 +117,7 @@ def contract(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("project", PROJECTS, ids=PROJECTS)
+@nox.parametrize("project", [*PROJECTS], ids=[*PROJECTS])
 def tests(session: nox.Session, project: str) -> None:
     """Run the tests of a project in the environment of its lock; `-- -m slow` for the long form."""
     python = sync(session, project)
@@ -201,7 +201,7 @@ def sync_installed(session: nox.Session, stage: str, *options: str) -> Path:
 
 
 @nox.session(default=False)
-@nox.parametrize("project", PROJECTS, ids=PROJECTS)
+@nox.parametrize("project", [*PROJECTS], ids=[*PROJECTS])
 def minimums(session: nox.Session, project: str) -> None:
     """Run a project's tests with the lowest versions that it allows."""
     folder = PROJECTS[project]
