@@ -9,7 +9,7 @@ import numpy as np
 
 from audioloom_mfcc import pcm, sndfile
 from audioloom_mfcc.errors import BadRate, EmptyRecording
-from audioloom_mfcc.formats import SNIFFED_BYTES, is_misnamed, sniff
+from audioloom_mfcc.formats import SNIFFED_BYTES, declared_size, is_misnamed, sniff
 from audioloom_mfcc.recording import Recording
 from audioloom_mfcc.riff import FLOAT, PCM, WaveHeader, read_header
 from audioloom_mfcc.source import read_fully, size_of
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 MIN_RATE: Final = 1000
 MAX_RATE: Final = 768000
+_UNKNOWN_FRAMES: Final = 1 << 62  # a FLAC written to a pipe: libsndfile says 2**63 - 1
 
 Signals = tuple["NDArray[np.float32]", ...]
 
@@ -52,19 +53,20 @@ def open_decoder(source: Source, name: str) -> Decoder:
     """
     size = size_of(source)
     source.seek(0)
-    form = sniff(read_fully(source, SNIFFED_BYTES), name)
-    flags = ("wrong_container",) if is_misnamed(name, form) else ()
-    if form != "wav":
+    head = read_fully(source, SNIFFED_BYTES)
+    form = sniff(head, name)
+    flags: tuple[str, ...] = ("wrong_container",) if is_misnamed(name, form) else ()
+    if form not in {"wav", "rf64"}:
+        if (declared_size(head, form) or 0) > size:
+            flags = ("truncated", *flags)
         view = sndfile.View(source, b"", 0, size)
         decoder = _by_sndfile(view, form, None, flags, name)
     else:
         header = read_header(source, size, name)
-        codec = pcm.codec_of(header)
-        if codec:
-            decoder = _by_pcm(source, header, codec, flags, name)
-        else:
-            view = sndfile.wave_view(source, header)
-            decoder = _by_sndfile(view, form, header, flags, name)
+        flags = header.flags + flags
+        decoder = _by_pcm(source, form, header, flags, name) or _by_sndfile(
+            sndfile.wave_view(source, header), form, header, flags, name
+        )
     rate = decoder.recording.sample_rate
     if not MIN_RATE <= rate <= MAX_RATE:
         decoder.close()
@@ -73,20 +75,24 @@ def open_decoder(source: Source, name: str) -> Decoder:
 
 
 def _by_pcm(
-    source: Source, header: WaveHeader, codec: str, flags: tuple[str, ...], name: str
-) -> Decoder:
+    source: Source, form: str, header: WaveHeader, flags: tuple[str, ...], name: str
+) -> Decoder | None:
+    """The decoder of this package's own, for what it decodes."""
+    codec = pcm.codec_of(header)
+    if codec is None:
+        return None
     frame = pcm.frame_bytes(codec, header.channels)
     frames, partial = divmod(header.present, frame)
     if not frames:
         raise EmptyRecording(name, expected="samples", found=f"{partial} bytes of data")
     recording = Recording(
-        format="wav",
+        format=form,
         codec=codec,
         sample_rate=header.sample_rate,
         channels=header.channels,
         frames=frames,
         frames_declared=None if header.declared is None else header.declared // frame,
-        flags=header.flags + (("partial_frame",) if partial else ()) + flags,
+        flags=tuple(sorted(("partial_frame", *flags) if partial else flags)),
     )
     return Decoder(
         recording, lambda numbers: pcm.blocks(source, header, codec, numbers), lambda: None
@@ -97,16 +103,17 @@ def _by_sndfile(
     view: sndfile.View, form: str, header: WaveHeader | None, flags: tuple[str, ...], name: str
 ) -> Decoder:
     file: Any = sndfile.open_file(view, form, header, name)
-    frames: int = file.frames
-    declared: int | None = frames
+    frames: int | None = file.frames if file.frames < _UNKNOWN_FRAMES else None
+    declared = None if "truncated" in flags else frames
     if header is not None:
-        flags = header.flags + flags
+        width = header.channels * ((header.bits + 7) // 8)
+        fixed = header.tag in {PCM, FLOAT} and width > 0
         if header.declared is None:
             declared = None
-        elif header.tag in {PCM, FLOAT} and header.block_align:
-            declared = header.declared // header.block_align
-            if header.present % header.block_align:
-                flags = ("partial_frame", *flags)
+        elif fixed:
+            declared = header.declared // width
+        if fixed and header.present % width:
+            flags = ("partial_frame", *flags)
     recording = Recording(
         format=form,
         codec=file.subtype.lower(),
@@ -114,6 +121,6 @@ def _by_sndfile(
         channels=file.channels,
         frames=frames,
         frames_declared=declared,
-        flags=flags,
+        flags=tuple(sorted(flags)),
     )
     return Decoder(recording, lambda numbers: sndfile.blocks(file, view, numbers, name), file.close)

@@ -100,8 +100,9 @@ class Extraction(Iterator[Window]):
         """What has been seen so far; of the whole extraction once the windows have ended."""
         recording = self._decoder.recording
         flags = recording.flags
-        if self._complete and self._frames_read < recording.frames and "truncated" not in flags:
-            flags = ("truncated", *flags)
+        ended_early = self._complete and self._frames_read < (recording.frames or 0)
+        if ended_early and "truncated" not in flags:
+            flags = (*flags, "truncated")
         if self._peak > 1:
             flags = (*flags, "over_full_scale")
         if self._windows and not self._audible:
@@ -112,7 +113,7 @@ class Extraction(Iterator[Window]):
             windows=self._windows,
             complete=self._complete,
             peak=self._peak,
-            flags=flags,
+            flags=tuple(sorted(flags)),
         )
 
     def __next__(self) -> Window:

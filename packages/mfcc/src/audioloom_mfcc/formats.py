@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Final
 
 from audioloom_mfcc.errors import BadHeader, EmptyRecording, NotAudio, UnsupportedCodec
 
-SNIFFED_BYTES: Final = 16
+SNIFFED_BYTES: Final = 24
 
 _BY_START: Final = (
-    (b"RF64", "rf64"),
     (b"riff\x2e\x91\xcf\x11", "w64"),
     (b".snd", "au"),
     (b"dns.", "au"),
@@ -49,6 +49,8 @@ _EXTENSIONS: Final = {
     "wave": {"wav", "rf64"},
 }
 
+_AU_UNKNOWN: Final = 0xFFFFFFFF
+
 _EXPECTED: Final = "a recording (WAV, W64, AIFF, AU, CAF, FLAC, Ogg, MP3 or NIST SPHERE)"
 
 
@@ -63,7 +65,7 @@ def sniff(head: bytes, name: str) -> str:
     """
     if not head:
         raise EmptyRecording(name, expected=_EXPECTED, found="no bytes at all")
-    if head[:4] in {b"RIFF", b"RIFX"}:
+    if head[:4] in {b"RIFF", b"RIFX", b"RF64", b"BW64"}:
         return _riff_form(head, name)
     if head[:4] == b"FORM" and head[8:12] in {b"AIFF", b"AIFC"}:
         return "aiff"
@@ -77,7 +79,7 @@ def sniff(head: bytes, name: str) -> str:
         raise UnsupportedCodec(name, expected=_EXPECTED, found="AAC (ADTS)")
     if _is_mpeg_frame(head):
         return "mp3"
-    raise NotAudio(name, expected=_EXPECTED, found=f"a file that starts with {head!r}")
+    raise NotAudio(name, expected=_EXPECTED, found=f"a file that starts with {head[:16]!r}")
 
 
 def _riff_form(head: bytes, name: str) -> str:
@@ -88,7 +90,7 @@ def _riff_form(head: bytes, name: str) -> str:
         )
     if form != b"WAVE":
         raise NotAudio(name, expected="a RIFF file that holds WAVE", found=f"RIFF with {form!r}")
-    return "wav"
+    return "rf64" if head[:4] in {b"RF64", b"BW64"} else "wav"
 
 
 def _is_adts(head: bytes) -> bool:
@@ -102,6 +104,24 @@ def _is_mpeg_frame(head: bytes) -> bool:
     version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
     bitrate, rate = head[2] >> 4, head[2] >> 2 & 3
     return version != 1 and layer != 0 and bitrate not in {0, 15} and rate != 3  # noqa: PLR2004
+
+
+def declared_size(head: bytes, form: str) -> int | None:
+    """Bytes of the whole file by its first ones, for formats that say it there.
+
+    libsndfile reads what there is and reports that as what should be: without this a cut file
+    would look whole.
+    """
+    if len(head) < SNIFFED_BYTES:
+        return None
+    if form == "aiff":
+        return 8 + int(struct.unpack_from(">I", head, 4)[0])
+    if form == "w64":
+        return int(struct.unpack_from("<Q", head, 16)[0])
+    if form == "au":
+        offset, size = struct.unpack_from(">II" if head[:4] == b".snd" else "<II", head, 4)
+        return None if size == _AU_UNKNOWN else int(offset + size)
+    return None
 
 
 def is_misnamed(name: str, form: str) -> bool:

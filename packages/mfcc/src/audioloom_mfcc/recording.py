@@ -14,7 +14,7 @@ class Recording:
         codec: libsndfile's name of the coding in lower case: pcm_16, ulaw, vorbis, gsm610 …
         sample_rate: Hz, as recorded.
         channels: As recorded.
-        frames: Samples a channel that decoding should bring.
+        frames: Samples a channel that decoding should bring; None where only decoding can tell.
         frames_declared: Samples a channel the header claims; None where it does not say.
         flags: ``truncated``, ``header_lies``, ``trailing_bytes``, ``partial_frame`` (bytes at the
             end that make no whole sample of every channel; dropped) and ``wrong_container`` (the
@@ -25,14 +25,14 @@ class Recording:
     codec: str
     sample_rate: int
     channels: int
-    frames: int
+    frames: int | None
     frames_declared: int | None
     flags: tuple[str, ...] = ()
 
     @property
-    def seconds(self) -> float:
+    def seconds(self) -> float | None:
         """Length, by ``frames``."""
-        return self.frames / self.sample_rate
+        return None if self.frames is None else self.frames / self.sample_rate
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The header of a RIFF/WAVE file, walked without trusting any size in it.
+"""The header of a RIFF/WAVE file (RIFX and RF64 too), walked without trusting any size in it.
 
 libsndfile refuses a file for a malformed LIST chunk that nobody needs, and reads no samples, with
 no error, where a recorder died before it wrote the data size. So the chunks are walked here; the
@@ -16,6 +16,8 @@ from audioloom_mfcc.errors import BadChannels, BadHeader, BadRate, EmptyRecordin
 from audioloom_mfcc.source import read_fully
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from audioloom_mfcc.source import Source
 
 PCM: Final = 0x0001
@@ -29,8 +31,10 @@ _GUID_TAIL: Final = bytes.fromhex("000000001000800000aa00389b71")
 # What recorders that cannot seek write for "until the end": 0x7FFFF000 (sox, espeak-ng),
 # 0x7FFFFFFF, 0x80000000 (arecord), 0xFFFFFFFF (ffmpeg), each perhaps less a header.
 _PLACEHOLDER: Final = 0x7FFFF000
+_IN_DS64: Final = 0xFFFFFFFF  # RF64: the data size stands in the ds64 chunk
 _MAX_CHUNKS: Final = 4096
-_MAX_FMT: Final = 4096
+_MAX_KEPT: Final = 4096
+_FIRST_CHUNK: Final = 12
 _SKIP: Final = 1 << 16
 _EXTENSIBLE_FMT: Final = 40
 _PLAIN_FMT: Final = 16
@@ -45,7 +49,8 @@ class WaveHeader:
         fact: The ``fact`` chunk's bytes, if there is one before the data.
         big_endian: RIFX.
         tag: Format tag; an EXTENSIBLE one is looked through where its sub-format is a tag.
-        channels, sample_rate, block_align, bits: As the header says; the first two are not zero.
+        channels, sample_rate, bits: As the header says; the first two are not zero. The block
+            alignment is left out: it lies in files that are otherwise fine.
         offset: Where the data begin.
         present: Bytes of data there really are, more than none.
         declared: Bytes of data the header claims; None where it does not say.
@@ -60,7 +65,6 @@ class WaveHeader:
     tag: int
     channels: int
     sample_rate: int
-    block_align: int
     bits: int
     offset: int
     present: int
@@ -69,7 +73,7 @@ class WaveHeader:
 
 
 def read_header(source: Source, size: int, name: str) -> WaveHeader:
-    """The header of *source*, which starts with RIFF or RIFX and WAVE and holds *size* bytes.
+    """The header of *source*, which starts as a RIFF, RIFX or RF64 file of *size* bytes.
 
     Reads forward only, and leaves the position anywhere.
 
@@ -77,65 +81,84 @@ def read_header(source: Source, size: int, name: str) -> WaveHeader:
         BadHeader, BadRate, BadChannels, EmptyRecording: see `audioloom_mfcc.errors`.
     """
     source.seek(0)
-    big_endian = read_fully(source, 12)[:4] == b"RIFX"
+    big_endian = read_fully(source, _FIRST_CHUNK)[:4] == b"RIFX"
     order = ">" if big_endian else "<"
-    position = 12
-    fmt: bytes | None = None
-    fact: bytes | None = None
-    for _ in range(_MAX_CHUNKS):
-        head = read_fully(source, 8)
-        if len(head) < 8:  # noqa: PLR2004 - id and length
-            found = "the end of the file" if fmt is None else "a format and no data chunk"
-            raise BadHeader(name, expected="fmt and data chunks", found=found)
-        chunk, length = head[:4], struct.unpack(order + "I", head[4:])[0]
-        position += 8
-        if not _is_chunk_id(chunk):
-            raise BadHeader(
-                name, expected=f"a chunk at byte {position - 8}", found=f"the bytes {chunk!r}"
-            )
+    kept: dict[bytes, bytes] = {}
+    for chunk, length, position in _chunks(source, order, size, name):
         if chunk == b"data":
-            if fmt is None:
-                raise BadHeader(name, expected="fmt before data", found="data first")
-            present, declared, flags = _data_extent(source, order, position, length, size)
-            if not present:
-                raise EmptyRecording(name, expected="samples", found="a header and no samples")
-            tag, channels, rate, align, bits = _format_fields(fmt, order, name)
-            return WaveHeader(
-                fmt, fact, big_endian, tag, channels, rate, align, bits,
-                position, present, declared, flags,
-            )  # fmt: skip
-        if length > size - position:
-            raise BadHeader(
-                name,
-                expected=f"chunks within the file's {size} bytes",
-                found=f"a {chunk!r} chunk of {length} bytes at byte {position - 8}",
-            )
-        if chunk in {b"fmt ", b"fact"} and length <= _MAX_FMT:
-            body = read_fully(source, length)
-            if chunk == b"fmt ":
-                fmt = body
-            else:
-                fact = body
+            offset = position
+            declared = _wide_length(kept.get(b"ds64", b"")) if length == _IN_DS64 else length
+            break
+        if chunk in {b"fmt ", b"fact", b"ds64"} and length <= _MAX_KEPT:
+            kept[chunk] = read_fully(source, length)
             _skip(source, length & 1)
         else:
             _skip(source, length + (length & 1))
-        position += length + (length & 1)
+    if b"fmt " not in kept:
+        raise BadHeader(name, expected="a fmt chunk before the data", found="data first")
+    present, claimed, flags = _data_extent(source, order, offset, declared, size)
+    if not present:
+        raise EmptyRecording(name, expected="samples", found="a header and no samples")
+    tag, channels, rate, bits = _format_fields(kept[b"fmt "], order, name)
+    return WaveHeader(
+        fmt=kept[b"fmt "],
+        fact=kept.get(b"fact"),
+        big_endian=big_endian,
+        tag=tag,
+        channels=channels,
+        sample_rate=rate,
+        bits=bits,
+        offset=offset,
+        present=present,
+        declared=claimed,
+        flags=flags,
+    )
+
+
+def _chunks(source: Source, order: str, size: int, name: str) -> Iterator[tuple[bytes, int, int]]:
+    """Name, length and position of each chunk's body up to the data, which come last.
+
+    The caller reads or skips the body, padding included, before it asks for the next chunk.
+    """
+    position = _FIRST_CHUNK
+    for _ in range(_MAX_CHUNKS):
+        head = read_fully(source, 8)
+        if len(head) < 8:  # noqa: PLR2004 - name and length
+            raise BadHeader(name, expected="a data chunk", found="the end of the file")
+        chunk, length = head[:4], struct.unpack(order + "I", head[4:])[0]
+        if not _is_chunk_name(chunk):
+            raise BadHeader(
+                name, expected=f"a chunk at byte {position}", found=f"the bytes {chunk!r}"
+            )
+        if chunk != b"data" and length > size - position - 8:
+            raise BadHeader(
+                name,
+                expected=f"chunks within the file's {size} bytes",
+                found=f"a {chunk!r} chunk of {length} bytes at byte {position}",
+            )
+        yield chunk, length, position + 8
+        position += 8 + length + (length & 1)
     raise BadHeader(name, expected="a data chunk", found=f"{_MAX_CHUNKS} chunks without one")
 
 
-def _format_fields(fmt: bytes, order: str, name: str) -> tuple[int, int, int, int, int]:
+def _wide_length(ds64: bytes) -> int:
+    """The data size of an RF64 file; of a RIFF file, which has no such chunk, the placeholder."""
+    return struct.unpack_from("<Q", ds64, 8)[0] if len(ds64) >= 16 else _IN_DS64  # noqa: PLR2004
+
+
+def _format_fields(fmt: bytes, order: str, name: str) -> tuple[int, int, int, int]:
     if len(fmt) < _PLAIN_FMT:
         raise BadHeader(
             name, expected=f"a fmt chunk of {_PLAIN_FMT} bytes", found=f"one of {len(fmt)}"
         )
-    tag, channels, rate, _, align, bits = struct.unpack_from(order + "HHIIHH", fmt)
+    tag, channels, rate, _, _, bits = struct.unpack_from(order + "HHIIHH", fmt)
     if tag == EXTENSIBLE and len(fmt) >= _EXTENSIBLE_FMT and fmt[26:40] == _GUID_TAIL:
         tag = struct.unpack_from(order + "H", fmt, 24)[0]
     if not rate:
         raise BadRate(name, expected="a sampling rate", found="0 Hz")
     if not channels:
         raise BadChannels(name, expected="one channel or more", found="0 channels")
-    return tag, channels, rate, align, bits
+    return tag, channels, rate, bits
 
 
 def _data_extent(
@@ -148,7 +171,7 @@ def _data_extent(
             return 0, 0, ()
         return available, None, ("header_lies",)
     if declared > available:
-        if declared >= _PLACEHOLDER:
+        if _PLACEHOLDER <= declared <= _IN_DS64:
             return available, None, ("header_lies",)
         return available, declared, ("truncated",)
     end = offset + declared + (declared & 1)
@@ -164,7 +187,7 @@ def _holds_chunks_only(source: Source, order: str, start: int, size: int) -> boo
             return True
         source.seek(position)
         head = read_fully(source, 8)
-        if len(head) < 8 or not _is_chunk_id(head[:4]):  # noqa: PLR2004 - id and length
+        if len(head) < 8 or not _is_chunk_name(head[:4]):  # noqa: PLR2004 - name and length
             return False
         length = struct.unpack(order + "I", head[4:])[0]
         position += 8 + length
@@ -174,7 +197,7 @@ def _holds_chunks_only(source: Source, order: str, start: int, size: int) -> boo
     return False
 
 
-def _is_chunk_id(chunk: bytes) -> bool:
+def _is_chunk_name(chunk: bytes) -> bool:
     return len(chunk) == 4 and all(0x20 <= byte <= 0x7E for byte in chunk)  # noqa: PLR2004
 
 

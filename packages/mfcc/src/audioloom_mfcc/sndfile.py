@@ -23,6 +23,7 @@ from audioloom_mfcc.errors import (
     BadHeader,
     DamagedRecording,
     MissingDecoder,
+    NotAudio,
     RefusedRecording,
     UnsupportedCodec,
 )
@@ -36,8 +37,10 @@ if TYPE_CHECKING:
     from audioloom_mfcc.riff import WaveHeader
     from audioloom_mfcc.source import Source
 
-_BLOCK_SAMPLES: Final = 1 << 16  # over all channels
-_UNSUPPORTED_ENCODING: Final = 4  # libsndfile's SF_ERR_UNSUPPORTED_ENCODING
+_BLOCK_SAMPLES: Final = 1 << 14  # over all channels; an error costs the whole block it falls in
+# libsndfile's SF_ERR_UNSUPPORTED_ENCODING and, within a WAV, SFE_UNIMPLEMENTED.
+_UNSUPPORTED: Final = {4, 18}
+_RIFF_LIMIT: Final = 0xFFFF0000
 
 # WAVE format tags that libsndfile decodes, and names for some that it does not.
 _DECODED_TAGS: Final = {PCM, 2, FLOAT, 6, 7, 0x11, 0x31, 0x38, 0x40, 0x64}
@@ -107,15 +110,20 @@ class View:
 def wave_view(source: Source, header: WaveHeader) -> View:
     """The samples of *header* behind a plain header with a true data size."""
     order = ">" if header.big_endian else "<"
-    present = min(header.present, 0xFFFFFFFF - 8 - (len(header.fmt) + 64))
+    present = header.present
     chunks = _chunk(order, b"fmt ", header.fmt)
     if header.fact is not None:
         chunks += _chunk(order, b"fact", header.fact)
-    chunks += b"data" + struct.pack(order + "I", present)
-    head = (b"RIFX" if header.big_endian else b"RIFF") + struct.pack(
-        order + "I", 4 + len(chunks) + present
-    )
-    return View(source, head + b"WAVE" + chunks, header.offset, present)
+    if present <= _RIFF_LIMIT or header.big_endian:
+        present = min(present, _RIFF_LIMIT)
+        chunks += b"data" + struct.pack(order + "I", present)
+        magic = b"RIFX" if header.big_endian else b"RIFF"
+        length = struct.pack(order + "I", 4 + len(chunks) + present)
+    else:
+        sizes = struct.pack("<QQQI", 4 + 36 + len(chunks) + 8 + present, present, 0, 0)
+        chunks = _chunk("<", b"ds64", sizes) + chunks + b"data\xff\xff\xff\xff"
+        magic, length = b"RF64", b"\xff\xff\xff\xff"
+    return View(source, magic + length + b"WAVE" + chunks, header.offset, present)
 
 
 def _chunk(order: str, name: bytes, body: bytes) -> bytes:
@@ -127,7 +135,7 @@ def open_file(view: View, form: str, header: WaveHeader | None, name: str) -> An
 
     Raises:
         MissingDecoder: soundfile or libsndfile is missing here, or was built without MP3.
-        UnsupportedCodec, BadHeader: see `audioloom_mfcc.errors`.
+        UnsupportedCodec, BadHeader, NotAudio: see `audioloom_mfcc.errors`.
     """
     reader, failure, formats = _library()
     if form in {"mp3", "flac", "ogg", "caf"} and form.upper() not in formats:
@@ -139,7 +147,7 @@ def open_file(view: View, form: str, header: WaveHeader | None, name: str) -> An
         file = reader(view)
     except failure as error:
         view.check()
-        raise _refusal(error, header, name) from error
+        raise _refusal(error, form, header, name) from error
     view.check()
     return file
 
@@ -161,8 +169,8 @@ def _library() -> tuple[type[Any], type[Exception], frozenset[str]]:
     return ForwardReader, soundfile.LibsndfileError, frozenset(soundfile.available_formats())
 
 
-def _refusal(error: Any, header: WaveHeader | None, name: str) -> RefusedRecording:
-    found = str(error.error_string).strip()
+def _refusal(error: Any, form: str, header: WaveHeader | None, name: str) -> RefusedRecording:
+    found = _reason(error)
     if header is not None and header.tag not in _DECODED_TAGS:
         coding = _TAG_NAMES.get(header.tag, "unknown coding")
         return UnsupportedCodec(
@@ -171,12 +179,21 @@ def _refusal(error: Any, header: WaveHeader | None, name: str) -> RefusedRecordi
             found=f"tag 0x{header.tag:04X} ({coding})",
             tag=header.tag,
         )
-    if error.code == _UNSUPPORTED_ENCODING:
-        tag = header.tag if header else None
+    if header is not None and error.code in _UNSUPPORTED:
         return UnsupportedCodec(
-            name, expected="a coding that libsndfile decodes", found=found, tag=tag
+            name,
+            expected="a coding that libsndfile decodes",
+            found=f"tag 0x{header.tag:04X} with {header.bits} bits a sample",
+            tag=header.tag,
         )
+    if form == "mp3":
+        # Two bytes make an MPEG frame, and text in UTF-16 begins with them too.
+        return NotAudio(name, expected="MPEG audio frames", found="none that can be followed")
     return BadHeader(name, expected="a header that libsndfile can follow", found=found)
+
+
+def _reason(error: Any) -> str:
+    return str(error.error_string).strip().removeprefix("Error : ").rstrip(".")
 
 
 def blocks(
@@ -193,7 +210,7 @@ def blocks(
             view.check()
             at = position / file.samplerate
             raise DamagedRecording(
-                name, expected="samples to the end", found=f"{error} after {at:.1f} s"
+                name, expected="samples to the end", found=f"{_reason(error)} behind {at:.1f} s"
             ) from error
         view.check()
         if not len(block):
