@@ -47,7 +47,7 @@ class StoreServer:
     def admit(self, owner: str) -> socket.socket:
         """The end of a new connection, for the worker that may own keys under this name."""
         ours, theirs = socket.socketpair()
-        ours.setblocking(False)
+        ours.settimeout(0)  # asyncio wants it so
         asyncio.run_coroutine_threadsafe(self._start(ours, owner), self._loop).result()
         return theirs
 

@@ -1,0 +1,151 @@
+"""Own a run: of two launchers that are started for one run, one works and the other waits."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from dataclasses import dataclass
+
+import structlog
+from audioloom_storage import Location
+
+from audioloom_yarn_launcher.attempts import (
+    Attempt,
+    Ended,
+    FirstCause,
+    Started,
+    begin,
+    now,
+    read_attempts,
+    record_end,
+)
+from audioloom_yarn_launcher.causes import TRY_AGAIN
+from audioloom_yarn_launcher.errors import Busy, OwnerUnknown
+from audioloom_yarn_launcher.owner import is_alive, this_process
+from audioloom_yarn_launcher.request import Request, check_same
+
+LOOK_AGAIN_S = 0.5
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One life of a launcher: what its records have in common."""
+
+    request: Request
+    size: int
+    on: str
+    id: str
+
+    def attempt(self, number: int, generation: int) -> Started:
+        """The record that begins an attempt."""
+        return Started(
+            attempt=number,
+            generation=generation,
+            launch=self.id,
+            started=now(),
+            on=self.on,
+            size=self.size,
+            command=self.request.command,
+            working_folder=self.request.working_folder,
+            owner=this_process(),
+        )
+
+
+def new_launch(request: Request, *, size: int, on: str) -> Launch:
+    """This launcher's life."""
+    return Launch(request, size, on, uuid.uuid4().hex)
+
+
+def claim(launch: Launch, *, wait: bool, take_over: int | None) -> Started | None:
+    """Begin the next attempt of the run; None if the run is committed, now or after waiting.
+
+    Args:
+        launch: of this launcher.
+        wait: if another launcher is at work on the run, wait until it is not.
+        take_over: the attempt whose launcher is gone, says who may know.
+
+    Raises:
+        OtherCommand: the run belongs to another command.
+        Busy: another launcher is at work, and this one is not to wait.
+        OwnerUnknown: nobody here can tell whether it is.
+    """
+    folder, told = launch.request.folder, False
+    while True:
+        attempts = read_attempts(folder)
+        check_same(launch.request, attempts)
+        if launch.request.committed:
+            return None
+        last = attempts[-1] if attempts else None
+        if last is None or not last.open or _is_gone(last, folder, take_over):
+            if last is not None and last.ended is None:
+                _record_lost(folder, last)
+            started = launch.attempt(last.started.attempt + 1 if last else 1, generation=0)
+            if begin(folder, started):
+                return started
+            continue  # another was faster: look at it
+        if not wait:
+            raise _busy(last, folder)
+        if not told:
+            log.info(
+                "another launcher is at work on this run: waiting", owner=str(last.started.owner)
+            )
+            told = True
+        time.sleep(LOOK_AGAIN_S)
+
+
+def next_attempt(launch: Launch, before: Started) -> Started:
+    """Begin the attempt after one of this launcher's own.
+
+    Raises:
+        Busy: another launcher took the run over, because this one was declared gone.
+    """
+    started = launch.attempt(before.attempt + 1, before.generation + 1)
+    if not begin(launch.request.folder, started):
+        raise _busy(read_attempts(launch.request.folder)[-1], launch.request.folder)
+    return started
+
+
+def _is_gone(last: Attempt, folder: Location, take_over: int | None) -> bool:
+    alive = is_alive(last.started.owner)
+    if alive is None and take_over != last.started.attempt:
+        raise OwnerUnknown(
+            f"attempt {last.started.attempt} of this run was begun elsewhere and has no end",
+            where=folder,
+            expected="an end, or a launcher of this machine that can be asked",
+            found=f"{last.started.owner}, begun {last.started.started}",
+            hint="Look there whether it lives; if it is gone, run this again with"
+            f" --take-over {last.started.attempt}",
+        )
+    return not alive
+
+
+def _busy(last: Attempt, folder: Location) -> Busy:
+    return Busy(
+        "another launcher is at work on this run",
+        where=folder,
+        found=f"{last.started.owner}, begun {last.started.started}",
+        hint=f"audioloom-yarn-launcher status {folder}",
+    )
+
+
+def _record_lost(folder: Location, last: Attempt) -> None:
+    started = last.started
+    record_end(
+        folder,
+        Ended(
+            attempt=started.attempt,
+            generation=started.generation,
+            launch=started.launch,
+            started=started.started,
+            ended=None,
+            outcome="failed",
+            exit_code=TRY_AGAIN,
+            cause=FirstCause(
+                kind="launcher-lost",
+                text=f"the launcher was lost: {started.owner} is gone",
+                exit_code=TRY_AGAIN,
+            ),
+        ),
+    )

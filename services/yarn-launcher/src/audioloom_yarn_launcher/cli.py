@@ -1,0 +1,52 @@
+"""The command line of the launcher."""
+
+from __future__ import annotations
+
+from audioloom_stage import Result, command, run_app, stage_app
+
+from audioloom_yarn_launcher.settings import (
+    LogsSettings,
+    RunSettings,
+    StatusSettings,
+    WorkerSettings,
+)
+
+app = stage_app("yarn-launcher", help="Run any command as a gang of workers that find each other.")
+
+
+@command(app, RunSettings)
+def run(settings: RunSettings) -> Result:
+    """Run a command by several workers at once, each with its TF_CONFIG, until it is done.
+
+    Prints the location of the manifest that the command committed, else of the run folder.
+    """
+    from audioloom_yarn_launcher.launch import launch
+
+    return launch(settings)
+
+
+@command(app, StatusSettings)
+def status(settings: StatusSettings) -> Result:
+    """Show how a run is: its workers, their attempts, how they ended and how far they are."""
+    from audioloom_yarn_launcher.status import show_status
+
+    return show_status(settings)
+
+
+@command(app, LogsSettings)
+def logs(settings: LogsSettings) -> Result:
+    """Print what the workers of a run have written."""
+    from audioloom_yarn_launcher.logs import show_logs
+
+    return show_logs(settings)
+
+
+@command(app, WorkerSettings)
+def worker(settings: WorkerSettings) -> Result:
+    """Be one worker of a gang. For the launcher itself: it writes this command line."""
+    from audioloom_yarn_launcher.worker import work_by_settings
+
+    return Result((), exit_code=work_by_settings(settings))
+
+
+main = run_app(app)

@@ -1,0 +1,246 @@
+"""The coordinator: lets the workers meet, freezes who runs, and ends what cannot go on.
+
+It runs where the store is: in the launcher for a local gang, in the application master on a
+cluster. It learns everything from the store and from the place that the workers come from.
+"""
+
+from __future__ import annotations
+
+import queue
+import signal
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from audioloom_yarn_launcher.causes import TRY_AGAIN, Cause, first_cause
+from audioloom_yarn_launcher.gang import (
+    GENERATION,
+    OUTCOME,
+    PLAN,
+    WORKER,
+    End,
+    Exit,
+    Plan,
+    Reports,
+    Roster,
+    encode,
+    end_key,
+    exit_key,
+    first_key,
+    read_reports,
+    ready_key,
+    roster_key,
+)
+from audioloom_yarn_launcher.kv import Delete, Equals, KeyValueStore, Missing, Put
+from audioloom_yarn_launcher.verdict import (
+    Finished,
+    Form,
+    Wait,
+    forming,
+    running,
+    silent,
+    vanished,
+)
+from audioloom_yarn_launcher.workers import Workers
+
+LOOK_AGAIN_S = 5.0
+"""Hints are enough; looking now and then costs nothing and needs no proof that none is lost."""
+INTERRUPTED_GRACE_S = 5.0
+REPORT_WITHIN_S = 10.0
+
+
+class Interruption:
+    """Whether the launcher was told to stop, and how often; set from a signal handler."""
+
+    def __init__(self, wakes: queue.SimpleQueue[None]) -> None:
+        self._wakes = wakes
+        self.signal: signal.Signals | None = None
+        self.times = 0
+
+    def __call__(self, number: int, _frame: object = None) -> None:
+        """Take a signal."""
+        self.signal = signal.Signals(number)
+        self.times += 1
+        self._wakes.put(None)
+
+
+@dataclass(frozen=True)
+class Gang:
+    """What the coordinator works with."""
+
+    store: KeyValueStore
+    workers: Workers
+    plan: Plan
+    wakes: queue.SimpleQueue[None]
+    interruption: Interruption
+    registration_s: float
+
+
+@dataclass(frozen=True)
+class Generation:
+    """How a generation went.
+
+    Args:
+        roster: who ran; None if the gang was never complete.
+        cause: why it ended; None if every process finished well.
+        exits: how the processes ended, by rank.
+        lost: what happened to the workers that vanished, by rank.
+    """
+
+    roster: Roster | None
+    cause: Cause | None
+    exits: Mapping[int, Exit] = field(default_factory=dict)
+    lost: Mapping[int, str] = field(default_factory=dict)
+
+
+def open_gang(gang: Gang) -> None:
+    """Say what is to be run; workers may come from now on."""
+    gang.store.subscribe(WORKER, lambda: gang.wakes.put(None))
+    gang.store.transaction([], [Put(PLAN, encode(gang.plan))])
+
+
+def close_gang(gang: Gang) -> None:
+    """Tell the workers to leave, and see that they did."""
+    gang.store.transaction([], [Put(OUTCOME, "over")])
+    gang.workers.close()
+
+
+def run_generation(
+    gang: Gang, *, attempt: int, generation: int, formed: Callable[[Roster], None]
+) -> Generation:
+    """Let the gang meet, run and end once. Main thread only.
+
+    Args:
+        gang: opened.
+        attempt: the number that the processes are told, and that their logs carry.
+        generation: one more than the last of this gang, from 0.
+        formed: called when the gang is complete, while its processes start.
+    """
+    _raise_generation(gang, generation)
+    gang.workers.fill()
+    roster = _form(gang, attempt, generation)
+    if isinstance(roster, Cause):
+        return Generation(None, roster)
+    formed(roster)
+    cause = _watch(gang, roster)
+    reports, lost = _gather(gang, roster, grace_s=INTERRUPTED_GRACE_S if cause else 0)
+    if cause is None and (lost or any(end.failed for end in reports.exits.values())):
+        cause = first_cause(reports, lost)
+    return Generation(roster, cause, reports.exits, lost)
+
+
+def pause(gang: Gang, seconds: float) -> None:
+    """Wait, unless the launcher is told to stop."""
+    deadline = time.monotonic() + seconds
+    while gang.interruption.signal is None and (left := deadline - time.monotonic()) > 0:
+        _wait(gang, left)
+
+
+def interrupted(gang: Gang) -> Cause | None:
+    """The cause that a signal to the launcher is."""
+    number = gang.interruption.signal
+    if number is None:
+        return None
+    return Cause("interrupted", f"the launcher got {number.name}", exit_code=128 + number)
+
+
+def _raise_generation(gang: Gang, generation: int) -> None:
+    old = generation - 1
+    ranks = range(gang.plan.size)
+    forget = [key(old) for key in (roster_key, end_key, first_key)]
+    forget += [key(old, rank) for key in (ready_key, exit_key) for rank in ranks]
+    gang.store.transaction([], [Put(GENERATION, str(generation)), *map(Delete, forget)])
+
+
+def _form(gang: Gang, attempt: int, generation: int) -> Roster | Cause:
+    deadline = time.monotonic() + gang.registration_s
+    while True:
+        if cause := interrupted(gang):
+            return cause
+        reports = _reports(gang, generation)
+        if lost := gang.workers.lost():
+            worker, text = next(iter(lost.items()))
+            return Cause(
+                "lost", f"{worker} was lost before the gang was complete: {text}", TRY_AGAIN
+            )
+        match forming(gang.plan.size, reports):
+            case Form(members):
+                roster = Roster(attempt, generation, members)
+                if _freeze(gang, roster):
+                    return roster
+            case Wait():
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return _nobody_else_came(gang, reports)
+                _wait(gang, min(left, LOOK_AGAIN_S))
+
+
+def _freeze(gang: Gang, roster: Roster) -> bool:
+    """Make the roster stand, unless a worker has vanished or changed since it was read."""
+    key = roster_key(roster.generation)
+    still = [
+        Equals(ready_key(roster.generation, rank), encode(member))
+        for rank, member in enumerate(roster.members)
+    ]
+    return gang.store.transaction([Missing(key), *still], [Put(key, encode(roster))])
+
+
+def _nobody_else_came(gang: Gang, reports: Reports) -> Cause:
+    came = {member.id for member in reports.ready.values()}
+    waiting = "; ".join(gang.workers.absent(came)) or "nothing is known of the others"
+    text = (
+        f"{len(came)} of {gang.plan.size} workers came within {gang.registration_s:g} s"
+        f" (came: {', '.join(sorted(came)) or 'none'}; {waiting})"
+    )
+    return Cause("registration", text, TRY_AGAIN)
+
+
+def _watch(gang: Gang, roster: Roster) -> Cause | None:
+    """Wait until the generation is over; the cause if it was told to stop."""
+    while True:
+        if cause := interrupted(gang):
+            return cause
+        reports = _reports(gang, roster.generation)
+        for rank in vanished(roster, reports):
+            key = first_key(roster.generation)
+            gang.store.transaction([Missing(key)], [Put(key, str(rank))])
+        match running(roster, reports):
+            case Wait():
+                _wait(gang, LOOK_AGAIN_S)
+            case Finished():
+                return None
+            case _:
+                return None
+
+
+def _gather(gang: Gang, roster: Roster, *, grace_s: float) -> tuple[Reports, dict[int, str]]:
+    """End what still runs, and wait until everybody has said how it ended or is gone."""
+    generation = roster.generation
+    gang.store.transaction([], [Put(end_key(generation), encode(End(grace_s)))])
+    impatience = gang.interruption.times
+    deadline = time.monotonic() + grace_s + REPORT_WITHIN_S
+    killed: set[int] = set()
+    while left := silent(roster, reports := _reports(gang, generation)):
+        if time.monotonic() >= deadline or gang.interruption.times > impatience:
+            for rank, worker in left.items():
+                gang.workers.kill(worker)
+                killed.add(rank)
+        _wait(gang, min(1.0, max(0.01, deadline - time.monotonic())))
+    lost = {
+        rank: gang.workers.why_gone(worker)
+        for rank, worker in vanished(roster, reports).items()
+        if rank not in killed
+    }
+    return reports, lost
+
+
+def _reports(gang: Gang, generation: int) -> Reports:
+    return read_reports(gang.store.get_prefix(WORKER), generation)
+
+
+def _wait(gang: Gang, seconds: float) -> None:
+    with suppress(queue.Empty):
+        gang.wakes.get(timeout=seconds)
+        while True:  # many hints, one look
+            gang.wakes.get_nowait()

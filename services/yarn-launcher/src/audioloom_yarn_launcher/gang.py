@@ -1,0 +1,205 @@
+"""What the coordinator and the workers of a gang tell each other, and under which keys.
+
+Orders, which only the coordinator writes and every worker watches:
+
+    gang/order/plan              what to run: `Plan`
+    gang/order/generation        how many times the gang has been started anew, from 0
+    gang/order/roster/<g>        who runs in generation g, frozen: `Roster`
+    gang/order/end/<g>           generation g is over, stop: `End`
+    gang/order/outcome           the run is over, leave
+
+Reports, which the workers write and only the coordinator watches:
+
+    gang/worker/rank/<r>         id of the worker that holds rank r; owned by it
+    gang/worker/ready/<g>/<r>    it holds a port for generation g: `Member`; owned by it
+    gang/worker/exit/<g>/<r>     how its process ended: `Exit`
+    gang/worker/first/<g>        rank of the first process that failed by itself
+
+So a worker's report wakes the coordinator alone, whatever the size of the gang.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+ORDER = "gang/order/"
+WORKER = "gang/worker/"
+PLAN = f"{ORDER}plan"
+GENERATION = f"{ORDER}generation"
+OUTCOME = f"{ORDER}outcome"
+RANKS = f"{WORKER}rank/"
+
+
+def roster_key(generation: int) -> str:
+    """Where the roster of a generation stands."""
+    return f"{ORDER}roster/{generation}"
+
+
+def end_key(generation: int) -> str:
+    """Where the end of a generation is ordered."""
+    return f"{ORDER}end/{generation}"
+
+
+def rank_key(rank: int) -> str:
+    """Where a worker claims its rank."""
+    return f"{RANKS}{rank}"
+
+
+def ready_key(generation: int, rank: int) -> str:
+    """Where a worker says that it holds a port."""
+    return f"{WORKER}ready/{generation}/{rank}"
+
+
+def exit_key(generation: int, rank: int) -> str:
+    """Where a worker says how its process ended."""
+    return f"{WORKER}exit/{generation}/{rank}"
+
+
+def first_key(generation: int) -> str:
+    """Where the first failure of a generation is claimed."""
+    return f"{WORKER}first/{generation}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What every worker runs.
+
+    Args:
+        size: how many workers there are; ranks go from 0 to size - 1.
+        command: the program and its arguments.
+        folder: URI of the run folder.
+        marker: put into the environment of all that the command starts, so that it can be found.
+    """
+
+    size: int
+    command: tuple[str, ...]
+    folder: str
+    marker: str
+
+
+@dataclass(frozen=True)
+class Member:
+    """A worker that is ready: its address is bound and kept until its process has ended."""
+
+    id: str
+    address: str
+    host: str
+    pid: int
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Who runs in a generation, by rank."""
+
+    attempt: int
+    generation: int
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True)
+class End:
+    """A generation is over: processes get SIGTERM and *grace_s* seconds, then SIGKILL."""
+
+    grace_s: float
+
+
+@dataclass(frozen=True)
+class Exit:
+    """How a worker's process ended.
+
+    Args:
+        id: the worker.
+        code: exit code; negative for a signal, as in `subprocess`; None if it was never started.
+        stopped: the worker ended it, because it was told to.
+        pid: of the process, None if it was never started.
+        started: when, RFC 3339 by the worker's clock.
+        ended: when.
+        tail: the last lines of its output.
+    """
+
+    id: str
+    code: int | None
+    stopped: bool
+    pid: int | None = None
+    started: str | None = None
+    ended: str | None = None
+    tail: str = ""
+
+    @property
+    def failed(self) -> bool:
+        """Whether it ended by itself, and not well."""
+        return not self.stopped and self.code != 0
+
+
+@dataclass(frozen=True)
+class Orders:
+    """What a worker has been told, at one moment."""
+
+    generation: int | None = None
+    roster: Roster | None = None
+    end: End | None = None
+    over: bool = False
+
+
+@dataclass(frozen=True)
+class Reports:
+    """What the workers have told about one generation, at one moment."""
+
+    ranks: Mapping[int, str] = field(default_factory=dict)
+    ready: Mapping[int, Member] = field(default_factory=dict)
+    exits: Mapping[int, Exit] = field(default_factory=dict)
+    first: int | None = None
+
+
+def encode(message: Plan | Member | Roster | End | Exit) -> str:
+    """The JSON text of a message."""
+    return json.dumps(asdict(message))
+
+
+def decode_plan(text: str) -> Plan:
+    """The plan in a JSON text."""
+    value = json.loads(text)
+    return Plan(**{**value, "command": tuple(value["command"])})
+
+
+def decode_roster(text: str) -> Roster:
+    """The roster in a JSON text."""
+    value = json.loads(text)
+    return Roster(**{**value, "members": tuple(Member(**member) for member in value["members"])})
+
+
+def read_orders(keys: Mapping[str, str]) -> Orders:
+    """The orders among the keys below `ORDER`; those of other generations do not count."""
+    if GENERATION not in keys:
+        return Orders(over=OUTCOME in keys)
+    generation = int(keys[GENERATION])
+    roster, end = keys.get(roster_key(generation)), keys.get(end_key(generation))
+    return Orders(
+        generation=generation,
+        roster=decode_roster(roster) if roster else None,
+        end=End(**json.loads(end)) if end else None,
+        over=OUTCOME in keys,
+    )
+
+
+def read_reports(keys: Mapping[str, str], generation: int) -> Reports:
+    """The reports on a generation among the keys below `WORKER`."""
+    ranks: dict[int, str] = {}
+    ready: dict[int, Member] = {}
+    exits: dict[int, Exit] = {}
+    first: int | None = None
+    for key, text in keys.items():
+        match key.removeprefix(WORKER).split("/"):
+            case ["rank", rank]:
+                ranks[int(rank)] = text
+            case ["ready", of, rank] if int(of) == generation:
+                ready[int(rank)] = Member(**json.loads(text))
+            case ["exit", of, rank] if int(of) == generation:
+                value: dict[str, Any] = json.loads(text)
+                exits[int(rank)] = Exit(**value)
+            case ["first", of] if int(of) == generation:
+                first = int(text)
+    return Reports(ranks, ready, exits, first)

@@ -1,0 +1,141 @@
+"""`run`: claim the run, let the gang work, start it anew while that helps, say how it ended."""
+
+from __future__ import annotations
+
+import queue
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import structlog
+from audioloom_stage import JSON, Result, bind
+from audioloom_storage import Location
+
+from audioloom_yarn_launcher.attempts import Started, record_end, record_roster
+from audioloom_yarn_launcher.causes import Cause
+from audioloom_yarn_launcher.claim import Launch, claim, new_launch, next_attempt
+from audioloom_yarn_launcher.coordinator import (
+    Gang,
+    Interruption,
+    close_gang,
+    interrupted,
+    open_gang,
+    pause,
+    run_generation,
+)
+from audioloom_yarn_launcher.gang import Plan, Roster
+from audioloom_yarn_launcher.local_kv import StoreServer
+from audioloom_yarn_launcher.local_workers import AgentCommand, LocalWorkers, worker_command
+from audioloom_yarn_launcher.memory_kv import MemoryStore
+from audioloom_yarn_launcher.recording import ended, formed
+from audioloom_yarn_launcher.request import Request, read_request
+from audioloom_yarn_launcher.settings import RunSettings
+
+FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_PROGRAM = "audioloom-yarn-launcher"
+
+log = structlog.get_logger()
+
+
+def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
+    """Run a command by a gang of workers on this machine.
+
+    Args:
+        settings: of `run`.
+        agents: the command of a worker, if not the one of this program.
+    """
+    request = read_request(settings)
+    bind(run=request.name)
+    life = new_launch(request, size=settings.workers, on=settings.on)
+    started = claim(life, wait=settings.wait, take_over=settings.take_over)
+    if started is None:
+        log.info("already committed", manifest=str(request.manifest))
+        return _result(request, None, attempts=0)
+    with local_gang(life, settings, agents or worker_command(settings.advertise)) as gang:
+        cause, attempts = run_attempts(gang, life, started, settings.max_restarts)
+    return _result(request, cause, attempts)
+
+
+def run_attempts(
+    gang: Gang, life: Launch, started: Started, max_restarts: int
+) -> tuple[Cause | None, int]:
+    """Run generation after generation until one ends well or starting anew would not help.
+
+    Returns:
+        The cause of the last one, None if the work is done; and how many there were.
+    """
+    folder = life.request.folder
+    for restarts in range(max_restarts + 1):
+        went = run_generation(
+            gang,
+            attempt=started.attempt,
+            generation=started.generation,
+            formed=lambda roster: _note_formed(folder, roster),
+        )
+        cause = None if life.request.committed else went.cause
+        again = cause is not None and restarts < max_restarts and _may_help(cause)
+        record_end(folder, ended(started, went, cause, restarts=again))
+        if not again:
+            return cause, restarts + 1
+        assert cause is not None  # noqa: S101 - or there were no again
+        seconds = min(FIRST_PAUSE_S * 2**restarts, MOST_PAUSE_S)
+        log.warning(cause.text, attempt=started.attempt, starting_anew_in_s=seconds)
+        pause(gang, seconds)
+        if stopped := interrupted(gang):
+            return stopped, restarts + 1
+        started = next_attempt(life, started)
+    raise AssertionError("the last attempt returns")
+
+
+@contextmanager
+def local_gang(life: Launch, settings: RunSettings, agents: AgentCommand) -> Iterator[Gang]:
+    """A gang of processes of this machine; all of them have ended when the block has."""
+    store = MemoryStore()
+    server = StoreServer(store)
+    wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    interruption = Interruption(wakes)
+    plan = Plan(settings.workers, life.request.command, life.request.folder.uri, marker=life.id)
+    workers = LocalWorkers(
+        plan.size,
+        server=server,
+        marker=plan.marker,
+        command=agents,
+        changed=lambda: wakes.put(None),
+    )
+    gang = Gang(store, workers, plan, wakes, interruption, settings.timeout_registration)
+    before = {number: signal.signal(number, interruption) for number in SIGNALS}
+    try:
+        open_gang(gang)
+        yield gang
+    finally:
+        close_gang(gang)
+        server.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _note_formed(folder: Location, roster: Roster) -> None:
+    record_roster(folder, formed(roster))
+    log.info("the gang is complete", attempt=roster.attempt, workers=len(roster.members))
+
+
+def _may_help(cause: Cause) -> bool:
+    return not cause.repeats and cause.kind in ("exit", "signal", "lost")
+
+
+def _result(request: Request, cause: Cause | None, attempts: int) -> Result:
+    committed = request.committed
+    data: dict[str, JSON] = {
+        "run": request.folder.uri,
+        "manifest": request.manifest.uri if committed else None,
+        "attempts": attempts,
+        "cause": cause.text if cause else None,
+    }
+    look = (f"{_PROGRAM} status {request.folder}",)
+    if cause is None:
+        return Result(str(request.manifest if committed else request.folder), data, next=look)
+    for line in cause.tail.splitlines():
+        log.error("output", rank=cause.rank, line=line)
+    log.error(cause.text, look=look[0], exit_code=cause.exit_code)
+    return Result((), data, exit_code=cause.exit_code)

@@ -1,0 +1,162 @@
+"""Workers as processes of this machine, each with its own connection to the launcher's store."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from audioloom_yarn_launcher import processes
+from audioloom_yarn_launcher.causes import describe_end
+from audioloom_yarn_launcher.local_kv import StoreServer
+from audioloom_yarn_launcher.worker_log import tail
+
+LEAVE_WITHIN_S = 10.0
+KNOWN_WITHIN_S = 5.0
+TAIL_BYTES = 2048
+
+AgentCommand = Callable[[int, str, int], list[str]]
+"""The command of a worker: from the descriptor of its connection, its id and its slot."""
+
+
+@dataclass(frozen=True)
+class Agent:
+    """A worker's process, and the nameless file that its own messages go to."""
+
+    id: str
+    process: subprocess.Popen[bytes]
+    messages: int
+    since: float
+
+
+class LocalWorkers:
+    """`Workers` of this machine.
+
+    Args:
+        size: how many.
+        server: the store's.
+        marker: the one of the plan, by which what a lost worker left behind is found.
+        command: the command of a worker.
+        changed: called, from any thread, when a worker has ended.
+    """
+
+    def __init__(
+        self,
+        size: int,
+        *,
+        server: StoreServer,
+        marker: str,
+        command: AgentCommand,
+        changed: Callable[[], None],
+    ) -> None:
+        self._server, self._marker, self._command = server, marker, command
+        self._changed = changed
+        self._slots: list[Agent | None] = [None] * size
+        self._gone: dict[str, str] = {}
+        self._started = 0
+
+    def fill(self) -> None:
+        """Start a process for each slot whose worker has ended. Main thread only: see `start`."""
+        self.lost()
+        self._gone.clear()
+        for slot, agent in enumerate(self._slots):
+            if agent is None:
+                self._slots[slot] = self._start(slot)
+
+    def lost(self) -> dict[str, str]:
+        """The workers whose process has ended, and how."""
+        for slot, agent in enumerate(self._slots):
+            if agent is not None and agent.process.poll() is not None:
+                self._forget(slot, agent)
+        return dict(self._gone)
+
+    def why_gone(self, worker: str) -> str:
+        """How the process of this worker ended; a moment may pass between its keys and itself."""
+        for agent in self._slots:
+            if agent is not None and agent.id == worker:
+                try:
+                    agent.process.wait(KNOWN_WITHIN_S)
+                except subprocess.TimeoutExpired:
+                    return f"process {agent.process.pid} closed its connection and still runs"
+        return self.lost().get(worker, "nothing is known of its process")
+
+    def absent(self, present: Collection[str]) -> list[str]:
+        """What is known of the processes of the workers that are not there."""
+        sentences = [f"{worker}: {text}" for worker, text in self.lost().items()]
+        for agent in self._slots:
+            if agent is not None and agent.id not in present:
+                age = time.monotonic() - agent.since
+                said = tail(agent.messages, TAIL_BYTES).rpartition("\n")[2]
+                ending = f" and last said: {said}" if said else " and has said nothing"
+                sentences.append(
+                    f"{agent.id}: process {agent.process.pid} runs since {age:.0f} s{ending}"
+                )
+        return sentences
+
+    def kill(self, worker: str) -> None:
+        """SIGKILL to the worker's process; the kernel passes it on to what it runs."""
+        for agent in self._slots:
+            if agent is not None and agent.id == worker:
+                agent.process.kill()
+                agent.process.wait()
+        self.lost()
+
+    def close(self) -> None:
+        """Wait for the processes to end, end those that do not, and sweep up."""
+        deadline = time.monotonic() + LEAVE_WITHIN_S
+        for agent in [agent for agent in self._slots if agent is not None]:
+            try:
+                agent.process.wait(max(0, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                agent.process.kill()
+                agent.process.wait()
+        self.lost()
+        processes.sweep(f"{self._marker}/")
+
+    def _start(self, slot: int) -> Agent:
+        name = f"worker-{self._started}"
+        self._started += 1
+        messages, path = tempfile.mkstemp()
+        Path(path).unlink()  # nobody needs its name, and so nothing is left behind
+        with self._server.admit(name) as connection:
+            process = processes.start(
+                self._command(connection.fileno(), name, slot),
+                environment=os.environ,
+                output=messages,
+                when_orphaned=signal.SIGTERM,
+                pass_fds=[connection.fileno()],
+            )
+        threading.Thread(target=self._wait_for, args=(process,), daemon=True).start()
+        return Agent(name, process, messages, time.monotonic())
+
+    def _wait_for(self, process: subprocess.Popen[bytes]) -> None:
+        process.wait()
+        self._changed()
+
+    def _forget(self, slot: int, agent: Agent) -> None:
+        said = tail(agent.messages, TAIL_BYTES).rpartition("\n")[2]
+        ending = f" after saying: {said}" if said else ""
+        self._gone[agent.id] = (
+            f"its process {agent.process.pid} {describe_end(agent.process.returncode)}{ending}"
+        )
+        os.close(agent.messages)
+        self._slots[slot] = None
+        processes.sweep(f"{self._marker}/{agent.id}/")
+
+
+def worker_command(advertise: str) -> AgentCommand:
+    """The command of a worker: this program, by the interpreter that runs it now."""
+
+    def command(descriptor: int, worker: str, slot: int) -> list[str]:
+        program = [sys.executable, "-m", "audioloom_yarn_launcher", "worker"]
+        store = [f"--store=fd:{descriptor}", f"--id={worker}"]
+        return [*program, *store, f"--prefer={slot}", f"--advertise={advertise}"]
+
+    return command

@@ -1,0 +1,146 @@
+"""`logs`: what the workers of a run have written, all at once or as it comes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from audioloom_stage import JSON, Result
+from audioloom_storage import Location, NotFound, list_folder, open_read
+
+from audioloom_yarn_launcher.errors import NoRun
+from audioloom_yarn_launcher.run_view import RunView, locate_run, view_run
+from audioloom_yarn_launcher.settings import LogsSettings
+
+LOOK_AGAIN_S = 0.3
+MOST_LINE_BYTES = 1 << 16
+_LOG = re.compile(r"([0-9]+)\.([0-9]+)(?:\.([0-9]+))?\.log")
+
+
+@dataclass(frozen=True, order=True)
+class LogFile:
+    """A log, or a piece of one (then with a number)."""
+
+    rank: int
+    attempt: int
+    piece: int
+    location: Location
+
+
+def show_logs(settings: LogsSettings) -> Result:
+    """The logs that were asked for.
+
+    Raises:
+        NoRun: there is no such run, attempt or rank.
+    """
+    folder = locate_run(settings.run)
+    view = view_run(folder)
+    attempt = settings.attempt or (view.last.started.attempt if view.last else 0)
+    files = log_files(folder, attempt, settings.rank)
+    if not files and (view.over or not settings.follow):
+        raise _no_log(view, attempt, settings.rank)
+    data: dict[str, JSON] = {
+        "run": folder.uri,
+        "attempt": attempt,
+        "logs": [{"rank": file.rank, "location": file.location.uri} for file in files],
+    }
+    if settings.follow:
+        return Result(follow(folder, settings), data)
+    return Result(_print(files), data)
+
+
+def log_files(folder: Location, attempt: int, rank: int | None) -> list[LogFile]:
+    """The logs of an attempt, by rank and piece."""
+    try:
+        names = [
+            (_LOG.fullmatch(e.location.name), e.location) for e in list_folder(folder / "logs")
+        ]
+    except NotFound:
+        return []
+    files = [
+        LogFile(int(match[1]), int(match[2]), int(match[3] or 0), location)
+        for match, location in names
+        if match
+    ]
+    return sorted(f for f in files if f.attempt == attempt and rank in (None, f.rank))
+
+
+def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
+    """Lines as they come, attempt after attempt, until the run is over or the one asked for is."""
+    attempt = settings.attempt
+    while True:
+        view = view_run(folder)
+        if not view.attempts:
+            return
+        number = attempt or view.attempts[-1].started.attempt
+        while True:
+            yield from _follow_attempt(folder, number, settings.rank)
+            view = view_run(folder)
+            if attempt is not None or number == view.attempts[-1].started.attempt:
+                break
+            number += 1
+        if view.over or attempt is not None:
+            return
+
+
+def _follow_attempt(folder: Location, attempt: int, rank: int | None) -> Iterator[str]:
+    positions: dict[LogFile, int] = {}
+    while True:
+        over = _attempt_over(
+            view_run(folder), attempt
+        )  # before the last look, so nothing is missed
+        files = log_files(folder, attempt, rank)
+        for file in files:
+            for line, position in _lines(file, positions.get(file, 0), whole=not over):
+                positions[file] = position
+                yield _prefixed(line, file, alone=rank is not None)
+        if over:
+            return
+        time.sleep(LOOK_AGAIN_S)
+
+
+def _attempt_over(view: RunView, number: int) -> bool:
+    for attempt in view.attempts:
+        if attempt.started.attempt == number and attempt.ended is None:
+            return view.over
+    return True
+
+
+def _print(files: list[LogFile]) -> Iterator[str]:
+    alone = len({file.rank for file in files}) == 1
+    for file in files:
+        for line, _ in _lines(file, 0, whole=False):
+            yield _prefixed(line, file, alone=alone)
+
+
+def _lines(file: LogFile, position: int, *, whole: bool) -> Iterator[tuple[str, int]]:
+    """The lines from a position on, each with the position after it.
+
+    Args:
+        file: a log.
+        position: in bytes.
+        whole: leave out a line that has no end yet.
+    """
+    with open_read(file.location) as opened:
+        opened.seek(position)
+        while line := opened.readline(MOST_LINE_BYTES):
+            ended = line.endswith(b"\n")
+            if whole and not ended and len(line) < MOST_LINE_BYTES:
+                return
+            position += len(line)
+            yield line.decode("utf-8", "surrogateescape").removesuffix("\n"), position
+
+
+def _prefixed(line: str, file: LogFile, *, alone: bool) -> str:
+    return line if alone else f"[{file.rank}] {line}"
+
+
+def _no_log(view: RunView, attempt: int, rank: int | None) -> NoRun:
+    whose = "any worker" if rank is None else f"worker {rank}"
+    return NoRun(
+        f"there is no log of {whose} of attempt {attempt}",
+        where=view.folder / "logs",
+        hint=f"audioloom-yarn-launcher status {view.folder}",
+    )

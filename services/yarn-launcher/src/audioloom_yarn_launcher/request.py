@@ -1,0 +1,138 @@
+"""What is asked for: a command, and the run folder that it belongs to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from audioloom_manifest import FOLDERS, MANIFEST_NAME
+from audioloom_storage import Location, exists, locate
+
+from audioloom_yarn_launcher.attempts import Attempt
+from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
+from audioloom_yarn_launcher.settings import RunSettings
+
+NAME_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class Request:
+    """A command that is to be run by a gang.
+
+    Args:
+        name: of the run.
+        named_by_hand: the name does not follow from the command.
+        folder: of the run.
+        command: program and arguments.
+        working_folder: where relative paths in them start.
+    """
+
+    name: str
+    named_by_hand: bool
+    folder: Location
+    command: tuple[str, ...]
+    working_folder: str
+
+    @property
+    def manifest(self) -> Location:
+        """Where the command commits, if it does."""
+        return self.folder / MANIFEST_NAME
+
+    @property
+    def committed(self) -> bool:
+        """Whether it has: the manifest's presence is success."""
+        return exists(self.manifest)
+
+
+def read_request(settings: RunSettings) -> Request:
+    """The request in the settings of `run`.
+
+    Raises:
+        NoCommand: the program cannot be found, or may not be executed.
+    """
+    program = settings.command[0]
+    if shutil.which(program) is None:
+        there = Path(program).is_file()
+        raise NoCommand(
+            "the command cannot be run",
+            expected="a program that may be executed",
+            found="a file that may not" if there else "no such program",
+            where=program,
+            hint="Give the whole path of a program, after `--`.",
+        )
+    name = settings.name or digest_name(settings.command)
+    return Request(
+        name=name,
+        named_by_hand=settings.name is not None,
+        folder=locate(settings.root) / FOLDERS["training-run"] / name,
+        command=settings.command,
+        working_folder=str(Path.cwd()),
+    )
+
+
+def digest_name(command: tuple[str, ...]) -> str:
+    """The name of a run that was not named: the same for any number of workers, on any backend.
+
+    Where the program is installed does not count, only what it is called.
+    """
+    basis = json.dumps(["audioloom-yarn-launcher run", *_comparable(command)])
+    return hashlib.sha256(basis.encode()).hexdigest()[:NAME_DIGITS]
+
+
+def check_same(request: Request, attempts: list[Attempt]) -> None:
+    """Refuse a run folder that belongs to another command.
+
+    Raises:
+        OtherCommand: it does, or it was committed by something that left no record.
+    """
+    if not attempts:
+        if request.named_by_hand and request.committed:
+            raise OtherCommand(
+                "the run of that name was committed without the launcher",
+                where=request.folder,
+                expected="a run that this command was started in before",
+                found="a manifest and no record of a command",
+                hint="Give another --name, or none.",
+            )
+        return
+    before = attempts[0].started
+    if _comparable(before.command) != _comparable(request.command):
+        raise OtherCommand(
+            "the run of that name belongs to another command",
+            where=request.folder,
+            expected=_shown(request.command),
+            found=_shown(before.command),
+            hint="Give another --name, or none.",
+        )
+    moved = before.working_folder != request.working_folder
+    if moved and (argument := _relative_path(request, before.working_folder)):
+        raise OtherCommand(
+            f"{argument} is another file than when this run was begun",
+            where=request.folder,
+            expected=f"the working folder {before.working_folder}",
+            found=f"the working folder {request.working_folder}",
+            hint="Give whole paths in the command, or another --name.",
+        )
+
+
+def _comparable(command: tuple[str, ...]) -> list[str]:
+    return [Path(command[0]).name, *command[1:]]
+
+
+def _relative_path(request: Request, before: str) -> str | None:
+    """The first argument that names something relative to either working folder."""
+    for argument in request.command[1:]:
+        path = argument.rpartition("=")[2] if argument.startswith("-") else argument
+        if not path or Path(path).is_absolute():
+            continue
+        if any((Path(folder) / path).exists() for folder in (request.working_folder, before)):
+            return path
+    return None
+
+
+def _shown(command: tuple[str, ...], limit: int = 300) -> str:
+    text = " ".join(command)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

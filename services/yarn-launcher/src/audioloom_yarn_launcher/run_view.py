@@ -1,0 +1,168 @@
+"""How a run is, as its folder tells: what `status` shows and `logs --follow` goes by."""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from audioloom_manifest import MANIFEST_NAME
+from audioloom_storage import Location, NotFound, exists, locate, open_read
+
+from audioloom_yarn_launcher.attempts import Attempt, Seat, WorkerEnd, read_attempts
+from audioloom_yarn_launcher.errors import NoRun
+from audioloom_yarn_launcher.owner import is_alive
+
+State = Literal[
+    "committed",  # the manifest is there
+    "finished",  # every process ended well, and committed nothing
+    "failed",
+    "interrupted",
+    "forming",  # workers are coming
+    "running",
+    "restarting",  # an attempt failed, the next one begins
+    "lost",  # the launcher is gone and did not say how it ended
+    "unknown",  # begun on another machine, or in another container, and not ended
+]
+
+LAST_BYTES = 1 << 16
+PROGRESS = ("step", "epoch", "loss", "event", "time", "attempt")
+
+
+@dataclass(frozen=True)
+class WorkerView:
+    """A worker of the last attempt.
+
+    Args:
+        attempts: how many attempts a worker of this rank took part in.
+        exit: exit code, or the name of the signal that ended its process; "" while unknown.
+        progress: the newest that its program wrote of each of `PROGRESS`.
+    """
+
+    rank: int
+    state: str
+    host: str
+    pid: int | None
+    attempts: int
+    exit: str
+    progress: dict[str, Any]
+    log: Location | None
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run and its attempts."""
+
+    folder: Location
+    state: State
+    attempts: tuple[Attempt, ...]
+
+    @property
+    def last(self) -> Attempt | None:
+        """The last attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come of itself."""
+        return self.state not in ("forming", "running", "restarting", "unknown")
+
+
+def locate_run(text: str) -> Location:
+    """The folder of a run, from it or from the manifest in it."""
+    location = locate(text)
+    return location.parent if location.name == MANIFEST_NAME else location
+
+
+def view_run(folder: Location) -> RunView:
+    """Look at a run.
+
+    Raises:
+        NoRun: no attempt was ever made there, and nothing was committed.
+    """
+    attempts = tuple(read_attempts(folder))
+    committed = exists(folder / MANIFEST_NAME)
+    if not attempts and not committed:
+        raise NoRun(
+            "no run lies there",
+            where=folder,
+            expected="the folder of a run, <root>/runs/<name>",
+            found="no manifest and no record of an attempt" if exists(folder) else "nothing",
+        )
+    return RunView(folder, _state(attempts, committed=committed), attempts)
+
+
+def view_workers(view: RunView) -> list[WorkerView]:
+    """Look at the workers of the last attempt, by rank."""
+    last = view.last
+    if last is None:
+        return []
+    seats: tuple[Seat, ...] = ()
+    if last.ended is not None and last.ended.workers:
+        seats = last.ended.workers
+    elif last.formed is not None:
+        seats = last.formed.workers
+    return [_view_worker(view, last, seat) for seat in seats]
+
+
+def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> State:
+    last = attempts[-1] if attempts else None
+    alive = is_alive(last.started.owner) if last is not None and last.open else False
+    if committed and not alive:
+        return "committed"
+    assert last is not None  # noqa: S101 - or it is committed
+    if alive is None:
+        return "unknown"
+    if last.ended is not None and not last.ended.restarts:
+        return last.ended.outcome
+    if not alive:
+        return "lost"
+    if last.ended is not None:
+        return "restarting"
+    return "running" if last.formed is not None else "forming"
+
+
+def _view_worker(view: RunView, attempt: Attempt, seat: Seat) -> WorkerView:
+    end = seat if isinstance(seat, WorkerEnd) else None
+    log = view.folder / f"logs/{seat.rank}.{attempt.started.attempt}.log"
+    return WorkerView(
+        rank=seat.rank,
+        state=end.end if end else "lost" if view.over else "running",
+        host=seat.host,
+        pid=end.pid if end else None,
+        attempts=sum(
+            any(each.rank == seat.rank for each in one.formed.workers)
+            for one in view.attempts
+            if one.formed is not None
+        ),
+        exit=_exit(end) if end else "",
+        progress=_newest(view.folder / f"progress/{seat.rank}.jsonl"),
+        log=log,
+    )
+
+
+def _exit(end: WorkerEnd) -> str:
+    if end.signal is not None:
+        return signal.Signals(end.signal).name
+    return "" if end.exit_code is None else str(end.exit_code)
+
+
+def _newest(where: Location) -> dict[str, Any]:
+    """The newest step and loss in a file of JSON lines, and the newest line's event and time."""
+    try:
+        with open_read(where) as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - LAST_BYTES))
+            lines = file.read().split(b"\n")
+    except NotFound:
+        return {}
+    found: dict[str, Any] = {}
+    for line in reversed(lines):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue  # the first may be cut off by us, the last by who writes it
+        if isinstance(record, dict):
+            found = {key: record[key] for key in PROGRESS if key in record} | found
+    return found

@@ -1,0 +1,122 @@
+"""`status`: one page on a run, and on each of its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from audioloom_manifest import MANIFEST_NAME
+from audioloom_stage import JSON, Result
+
+from audioloom_yarn_launcher.run_view import (
+    RunView,
+    WorkerView,
+    locate_run,
+    view_run,
+    view_workers,
+)
+from audioloom_yarn_launcher.settings import StatusSettings
+
+_PROGRAM = "audioloom-yarn-launcher"
+_COLUMNS = ("rank", "state", "host", "pid", "attempts", "exit", "step", "loss", "log")
+
+
+def show_status(settings: StatusSettings) -> Result:
+    """How the run is."""
+    view = view_run(locate_run(settings.run))
+    workers = view_workers(view)
+    text = _head(view) + ([""] if workers else []) + _table(workers)
+    follow = () if view.over else (f"{_PROGRAM} logs {view.folder} --follow",)
+    return Result(text, _data(view, workers), next=follow)
+
+
+def _head(view: RunView) -> list[str]:
+    facts = {"run": view.folder.name, "state": view.state, "folder": str(view.folder)}
+    if view.state == "committed":
+        facts["manifest"] = str(view.folder / MANIFEST_NAME)
+    last = view.last
+    if last is not None:
+        started = last.started
+        facts["command"] = " ".join(started.command)
+        facts["workers"] = f"{started.size} ({started.on})"
+        facts["attempt"] = f"{started.attempt}, begun {started.started}"
+        facts["launcher"] = str(started.owner)
+        if last.ended is not None:
+            facts["ended"] = last.ended.ended or "unseen"
+    for attempt in view.attempts:
+        if attempt.ended is not None and attempt.ended.cause is not None:
+            number = attempt.started.attempt
+            facts[f"cause of {number}"] = attempt.ended.cause.text
+    width = max(map(len, facts))
+    return [f"{name:<{width}}  {_shown(text)}" for name, text in facts.items()]
+
+
+def _table(workers: Sequence[WorkerView]) -> list[str]:
+    if not workers:
+        return []
+    rows = [_COLUMNS, *(_row(worker) for worker in workers)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    return [
+        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _row(worker: WorkerView) -> tuple[str, ...]:
+    cells = (
+        worker.rank,
+        worker.state,
+        worker.host,
+        worker.pid,
+        worker.attempts,
+        worker.exit,
+        worker.progress.get("step"),
+        worker.progress.get("loss"),
+        worker.log,
+    )
+    return tuple("-" if cell in (None, "") else _shown(_number(cell)) for cell in cells)
+
+
+def _number(cell: object) -> str:
+    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
+
+
+def _data(view: RunView, workers: Sequence[WorkerView]) -> Mapping[str, JSON]:
+    return {
+        "run": view.folder.uri,
+        "name": view.folder.name,
+        "state": view.state,
+        "manifest": (view.folder / MANIFEST_NAME).uri if view.state == "committed" else None,
+        "attempts": [
+            {
+                "attempt": each.started.attempt,
+                "generation": each.started.generation,
+                "started": each.started.started,
+                "ended": each.ended.ended if each.ended else None,
+                "outcome": each.ended.outcome if each.ended else None,
+                "exit_code": each.ended.exit_code if each.ended else None,
+                "cause": each.ended.cause.text if each.ended and each.ended.cause else None,
+            }
+            for each in view.attempts
+        ],
+        "workers": [
+            {
+                "rank": worker.rank,
+                "state": worker.state,
+                "host": worker.host,
+                "pid": worker.pid,
+                "attempts": worker.attempts,
+                "exit": worker.exit or None,
+                "progress": worker.progress,
+                "log": worker.log.uri if worker.log else None,
+            }
+            for worker in workers
+        ],
+    }
+
+
+def _shown(text: str) -> str:
+    """What a terminal would obey is escaped: records are data from outside."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in text
+    )

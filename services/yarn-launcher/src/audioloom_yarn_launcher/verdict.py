@@ -1,0 +1,80 @@
+"""What the coordinator makes of what it sees: nothing but a function of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from audioloom_yarn_launcher.gang import Member, Reports, Roster
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Nothing is to be done."""
+
+
+@dataclass(frozen=True)
+class Form:
+    """All are ready: let them run together."""
+
+    members: tuple[Member, ...]
+
+
+@dataclass(frozen=True)
+class Finished:
+    """Every process has ended well."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The generation is over before its work is done.
+
+    Args:
+        lost: what happened to the workers that vanished, by rank; empty if a process failed.
+    """
+
+    lost: Mapping[int, str]
+
+
+Verdict = Wait | Form | Finished | Failed
+
+
+def forming(size: int, reports: Reports) -> Form | Wait:
+    """Whether all *size* workers are ready, each for the rank it holds, at its own address."""
+    members = [reports.ready.get(rank) for rank in range(size)]
+    ready = [member for member in members if member is not None]
+    holders = [reports.ranks.get(rank) for rank in range(size)]
+    if [member.id for member in ready] != holders:
+        return Wait()
+    if len({member.address for member in ready}) != size:
+        return Wait()  # two hosts that call themselves the same would talk to themselves
+    return Form(tuple(ready))
+
+
+def running(roster: Roster, reports: Reports) -> Wait | Finished | Failed:
+    """What has become of a generation that runs."""
+    lost = vanished(roster, reports)
+    if lost:
+        return Failed(lost)
+    if any(end.failed for end in reports.exits.values()):
+        return Failed({})
+    return Finished() if len(reports.exits) == len(roster.members) else Wait()
+
+
+def vanished(roster: Roster, reports: Reports) -> dict[int, str]:
+    """The members whose keys have gone, by rank, and that said nothing before."""
+    return {
+        rank: member.id
+        for rank, member in enumerate(roster.members)
+        if rank not in reports.exits and reports.ready.get(rank) != member
+    }
+
+
+def silent(roster: Roster, reports: Reports) -> dict[int, str]:
+    """The members that are there and have not yet said how their process ended, by rank."""
+    gone = vanished(roster, reports)
+    return {
+        rank: member.id
+        for rank, member in enumerate(roster.members)
+        if rank not in reports.exits and rank not in gone
+    }

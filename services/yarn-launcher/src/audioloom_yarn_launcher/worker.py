@@ -1,0 +1,248 @@
+"""A worker: claims a rank, meets the others, runs the command, says how it ended.
+
+The same code runs as a plain process under the local launcher and inside a container. It decides
+nothing: `steps.next_step` says what comes next, and the coordinator what the gang does. When the
+store is lost there is nobody left to run for, so what runs is ended.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+import signal
+import socket
+import subprocess
+import threading
+from contextlib import suppress
+from dataclasses import replace
+
+from audioloom_stage import Usage
+from audioloom_storage import locate
+
+from audioloom_yarn_launcher import port, processes
+from audioloom_yarn_launcher.attempts import now
+from audioloom_yarn_launcher.errors import StoreLost
+from audioloom_yarn_launcher.gang import (
+    GENERATION,
+    ORDER,
+    PLAN,
+    RANKS,
+    Exit,
+    Member,
+    Orders,
+    Plan,
+    decode_plan,
+    encode,
+    exit_key,
+    first_key,
+    rank_key,
+    read_orders,
+    ready_key,
+)
+from audioloom_yarn_launcher.kv import Equals, KeyValueStore, Missing, Put
+from audioloom_yarn_launcher.local_kv import StoreClient
+from audioloom_yarn_launcher.settings import WorkerSettings
+from audioloom_yarn_launcher.steps import Standing, Step, next_step
+from audioloom_yarn_launcher.tf_config import environment, marker
+from audioloom_yarn_launcher.worker_log import WorkerLog, open_log, tail
+
+TAIL_BYTES = 2048
+CLAIM_AGAIN_S = 0.25
+STOP_GRACE_S = 2.0
+LEFT, TOLD_TO_STOP, ALONE = 0, 143, 75
+
+
+def work(store: KeyValueStore, *, me: str, prefer: int, advertise: str) -> int:
+    """Be a worker until the run is over; the exit code of this process.
+
+    Must be called from the main thread: what it starts dies with that thread.
+
+    Args:
+        store: where the gang meets.
+        me: the id that this worker may own keys under.
+        prefer: the rank to try first, so that claims do not collide.
+        advertise: the host name or address under which the others reach this one.
+    """
+    worker = Worker(store, me, prefer, advertise)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: worker.stop())
+    try:
+        return worker.run()
+    except StoreLost:
+        return ALONE
+    finally:
+        worker.end()
+
+
+def work_by_settings(settings: WorkerSettings) -> int:
+    """Be the worker that the launcher's command line asks for; its exit code."""
+    kind, _, where = settings.store.partition(":")
+    if kind != "fd" or not where.isdecimal():
+        raise Usage("no such store", expected="fd:<number>", found=settings.store, where="--store")
+    connection = socket.socket(fileno=int(where))
+    connection.set_inheritable(False)  # what this worker runs has no business with it
+    store = StoreClient(connection)
+    try:
+        return work(store, me=settings.id, prefer=settings.prefer, advertise=settings.advertise)
+    finally:
+        store.close()
+
+
+class Worker:
+    """What a worker holds: a rank, a port, a process and its log."""
+
+    def __init__(self, store: KeyValueStore, me: str, prefer: int, advertise: str) -> None:
+        self._store = store
+        self._prefer = prefer
+        self._advertise = advertise
+        self._wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._told_to_stop = False
+        self._mine = Standing(id=me)
+        self._plan: Plan | None = None
+        self._port: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._marker = ""
+        self._log: WorkerLog | None = None
+        self._exit = Exit(id=me, code=None, stopped=True)
+
+    def stop(self) -> None:
+        """Leave as soon as possible; safe to call from a signal handler."""
+        self._told_to_stop = True
+        self._wakes.put(None)
+
+    def run(self) -> int:
+        """Do step after step until there is none."""
+        self._store.subscribe(ORDER, lambda: self._wakes.put(None))
+        while True:
+            orders = read_orders(self._store.get_prefix(ORDER))
+            if self._told_to_stop:
+                self._end_process(STOP_GRACE_S)
+                return TOLD_TO_STOP  # what it owned vanishes, and so the coordinator knows
+            self._look_at_process()
+            match next_step(orders, self._mine):
+                case Step.LEAVE:
+                    return LEFT
+                case Step.CLAIM:
+                    self._claim()
+                case Step.PREPARE:
+                    self._prepare(orders)
+                case Step.START:
+                    self._start(orders)
+                case Step.STOP:
+                    assert orders.end is not None  # noqa: S101 - next_step saw it
+                    self._end_process(orders.end.grace_s)
+                case Step.REPORT:
+                    self._report()
+                case Step.WAIT:
+                    self._wakes.get()
+
+    def end(self) -> None:
+        """End what runs, and let go of everything."""
+        self._end_process(0)
+        if self._port is not None:
+            self._port.close()
+            self._port = None
+
+    def _claim(self) -> None:
+        plan = self._store.get_prefix(PLAN).get(PLAN)
+        if plan is not None:
+            self._plan = decode_plan(plan)
+            taken = self._store.get_prefix(RANKS)
+            size = self._plan.size
+            for rank in ((self._prefer + step) % size for step in range(size)):
+                if rank_key(rank) in taken:
+                    continue
+                put = Put(rank_key(rank), self._mine.id, self._mine.id)
+                if self._store.transaction([Missing(put.key)], [put]):
+                    self._mine = replace(self._mine, rank=rank)
+                    return
+        with suppress(queue.Empty):  # all are taken, perhaps by one that is about to vanish
+            self._wakes.get(timeout=CLAIM_AGAIN_S)
+
+    def _prepare(self, orders: Orders) -> None:
+        self.end()
+        self._exit = Exit(id=self._mine.id, code=None, stopped=True)
+        assert self._mine.rank is not None  # noqa: S101 - next_step saw it
+        assert orders.generation is not None  # noqa: S101
+        self._port = port.hold()
+        member = Member(
+            id=self._mine.id,
+            address=port.address(self._advertise, self._port),
+            host=socket.gethostname(),
+            pid=os.getpid(),
+        )
+        # Not ready for a generation that has passed meanwhile, nor without the rank.
+        still = [
+            Equals(GENERATION, str(orders.generation)),
+            Equals(rank_key(self._mine.rank), self._mine.id),
+        ]
+        key = ready_key(orders.generation, self._mine.rank)
+        if self._store.transaction(still, [Put(key, encode(member), self._mine.id)]):
+            self._mine = Standing(
+                id=self._mine.id, rank=self._mine.rank, generation=orders.generation
+            )
+        else:
+            self._mine = Standing(id=self._mine.id, rank=self._rank_still_mine())
+
+    def _rank_still_mine(self) -> int | None:
+        held = self._store.get_prefix(RANKS)
+        rank = self._mine.rank
+        return rank if rank is not None and held.get(rank_key(rank)) == self._mine.id else None
+
+    def _start(self, orders: Orders) -> None:
+        plan, roster, rank = self._plan, orders.roster, self._mine.rank
+        assert plan is not None  # noqa: S101 - there is a rank, so there was a plan
+        assert roster is not None  # noqa: S101 - next_step saw it
+        assert rank is not None  # noqa: S101
+        self._log = open_log(locate(plan.folder), rank, roster.attempt)
+        self._marker = marker(plan, roster, rank)
+        self._process = processes.start(
+            plan.command,
+            environment=environment(os.environ, plan, roster, rank),
+            output=self._log.output,
+        )
+        self._exit = Exit(
+            id=self._mine.id, code=None, stopped=False, pid=self._process.pid, started=now()
+        )
+        self._mine = replace(self._mine, started=True, running=True)
+        threading.Thread(target=self._wait_for, args=(self._process,), daemon=True).start()
+
+    def _wait_for(self, process: subprocess.Popen[bytes]) -> None:
+        process.wait()
+        self._wakes.put(None)
+
+    def _look_at_process(self) -> None:
+        if self._process is not None and self._process.poll() is not None:
+            self._note_exit(self._process, stopped=False)
+
+    def _end_process(self, grace_s: float) -> None:
+        if self._process is None:
+            return
+        stopped = self._process.poll() is None
+        processes.end(self._process, marker=self._marker, grace_s=grace_s)
+        self._note_exit(self._process, stopped=stopped)
+
+    def _note_exit(self, process: subprocess.Popen[bytes], *, stopped: bool) -> None:
+        processes.sweep(self._marker)  # what it started and left behind holds files and devices
+        last = ""
+        if self._log is not None:
+            last = tail(self._log.output, TAIL_BYTES)
+            self._log.close()
+        self._exit = replace(
+            self._exit, code=process.returncode, stopped=stopped, ended=now(), tail=last
+        )
+        self._process, self._log = None, None
+        self._mine = replace(self._mine, running=False)
+
+    def _report(self) -> None:
+        generation, rank = self._mine.generation, self._mine.rank
+        assert generation is not None  # noqa: S101 - next_step saw it
+        assert rank is not None  # noqa: S101
+        report = Put(exit_key(generation, rank), encode(self._exit))
+        first = Put(first_key(generation), str(rank))
+        was_first = self._exit.failed and self._store.transaction(
+            [Missing(first.key)], [first, report]
+        )
+        if not was_first:
+            self._store.transaction([], [report])
+        self._mine = replace(self._mine, reported=True)

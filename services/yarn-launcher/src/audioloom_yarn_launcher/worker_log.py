@@ -1,0 +1,119 @@
+"""Where the output of a worker's process goes: into the run folder, whatever storage that is on.
+
+On a file system the process writes `logs/<rank>.<attempt>.log` itself: nothing is in between that
+could fail, fill up or fall behind. Elsewhere files can only be published whole, so it writes to a
+nameless local file, and a thread publishes what has been added as `logs/<rank>.<attempt>.<k>.log`,
+k = 0, 1, …: after ten seconds, then more and more seldom, and whenever much has come.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Protocol
+
+from audioloom_storage import Location, StorageError, create, make_folder
+
+FIRST_WAIT_S, MOST_WAIT_S = 10.0, 600.0
+MOST_WAITING_BYTES = 16 << 20
+CHUNK_BYTES = 1 << 20
+LOOK_EVERY_S = 1.0
+
+
+class WorkerLog(Protocol):
+    """The log of one process."""
+
+    @property
+    def output(self) -> int:
+        """The descriptor that the process writes to."""
+
+    def close(self) -> None:
+        """Make everything written so far stand in the run folder."""
+
+
+def open_log(folder: Location, rank: int, attempt: int) -> WorkerLog:
+    """A new log in the run folder *folder*.
+
+    Raises:
+        FileExistsError: there is one already, so this rank and attempt ran before.
+    """
+    logs = folder / "logs"
+    make_folder(logs)
+    if logs.scheme == "file":
+        return DirectLog(logs, rank, attempt)
+    return PublishedLog(logs, rank, attempt)
+
+
+def tail(descriptor: int, limit: int) -> str:
+    """The last whole lines of a file within its last *limit* bytes."""
+    size = os.fstat(descriptor).st_size
+    data = os.pread(descriptor, limit, max(0, size - limit))
+    if size > limit:
+        data = data.partition(b"\n")[2] or data
+    return data.decode("utf-8", errors="replace").rstrip()
+
+
+class DirectLog:
+    """A log that the process writes into the run folder itself."""
+
+    def __init__(self, logs: Location, rank: int, attempt: int) -> None:
+        path = (logs / f"{rank}.{attempt}.log").path
+        self.output = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+
+    def close(self) -> None:
+        """Nothing is left to do but to close it."""
+        os.close(self.output)
+
+
+class PublishedLog:
+    """A log that is published in pieces."""
+
+    def __init__(self, logs: Location, rank: int, attempt: int) -> None:
+        self._logs, self._stem = logs, f"{rank}.{attempt}"
+        self.output, path = tempfile.mkstemp()
+        Path(path).unlink()  # nobody needs its name, and so nothing is left behind
+        fcntl.fcntl(self.output, fcntl.F_SETFL, os.O_APPEND)
+        self._published = 0
+        self._pieces = 0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._mirror, name="log", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Publish the rest. A storage that fails costs the rest of the log, not the run."""
+        self._over.set()
+        self._thread.join()
+        self._publish()
+        os.close(self.output)
+
+    def _mirror(self) -> None:
+        wait, waited = FIRST_WAIT_S, 0.0
+        while not self._over.wait(LOOK_EVERY_S):
+            waited += LOOK_EVERY_S
+            if self._waiting() >= MOST_WAITING_BYTES or waited >= wait:
+                self._publish()
+                wait, waited = min(2 * wait, MOST_WAIT_S), 0.0
+
+    def _waiting(self) -> int:
+        return os.fstat(self.output).st_size - self._published
+
+    def _publish(self) -> None:
+        end = self._published + self._waiting()
+        if end == self._published:
+            return
+        number, self._pieces = self._pieces, self._pieces + 1
+        try:
+            with create(self._logs / f"{self._stem}.{number}.log") as piece:
+                position = self._published
+                while position < end:
+                    data = os.pread(self.output, min(CHUNK_BYTES, end - position), position)
+                    piece.write(data)
+                    position += len(data)
+        except StorageError as error:  # it may be there or not: the next piece begins here again
+            sys.stderr.write(f"the log cannot be mirrored now: {error}\n")
+            return
+        self._published = end
