@@ -299,6 +299,19 @@ def test_a_swallowed_failure_publishes_nothing(here: Location, files_up_to_1_mib
     assert [] == names(here)
 
 
+def test_a_swallowed_failure_of_close_publishes_nothing(
+    here: Location, files_up_to_1_mib: None
+) -> None:
+    """The file looks closed, as after a success."""
+    with pytest.raises(NoSpace), create(here / "big") as file:  # noqa: PT012
+        for _ in range(3):
+            file.write(b"x" * (512 << 10))
+        with suppress(NoSpace):
+            file.close()
+        assert file.closed
+    assert [] == names(here)
+
+
 FILL = """
 import sys
 from audioloom_storage import NoSpace, create, locate, publish, walk

@@ -102,6 +102,24 @@ def test_a_refusal_is_no_failure(
     assert [] == names(here)
 
 
+@pytest.mark.parametrize("blind", [errno.EIO, errno.ETIMEDOUT])
+def test_a_look_that_fails_tells_nothing(
+    here: Location, monkeypatch: pytest.MonkeyPatch, blind: int
+) -> None:
+    """The name exists, but whose file has it? Perhaps ours."""
+    look = os.lstat
+
+    def lstat(path: str) -> os.stat_result:
+        if path.endswith("m.json"):
+            raise OSError(blind, os.strerror(blind))
+        return look(path)
+
+    monkeypatch.setattr(os, "link", failing_link(errno.EEXIST))
+    monkeypatch.setattr(os, "lstat", lstat)
+    with pytest.raises(UnknownOutcome):
+        publish(here / "m.json", b"")
+
+
 def test_a_failure_on_a_name_that_another_took(
     here: Location, monkeypatch: pytest.MonkeyPatch
 ) -> None:

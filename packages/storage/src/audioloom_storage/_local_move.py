@@ -139,11 +139,9 @@ def _judge(error: OSError, before: os.stat_result, target: Location) -> None:
     """Find out what an error of a way means. Returns when the file has its name all the same."""
     try:
         found = os.lstat(target.path)
-    except FileNotFoundError:
-        if is_refusal(error):
+    except OSError as blind:
+        if is_refusal(error) and is_refusal(blind):
             raise translated(error, target) from error
-        raise _unknown(error, target) from error
-    except OSError:
         raise _unknown(error, target) from error
     if os.path.samestat(before, found):
         return  # a network file system repeats a request whose answer was lost, and is refused

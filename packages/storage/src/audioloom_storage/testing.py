@@ -63,7 +63,8 @@ class CrashPlan:
         if what is not Step.READ and taken < self.at:
             taken = _take(self.counter, what)
         if taken >= self.at:  # also when another process has died: one machine, one power cut
-            self._die(f"at step {self.at}, {what.name.lower()} {location}")
+            what_not = f"{what.name.lower().replace('_', ' ')} {location}"
+            self._die(f"the power went off at step {self.at}: no {what_not}")
 
     def _die(self, where: str) -> NoReturn:
         if self.mode == "kill":

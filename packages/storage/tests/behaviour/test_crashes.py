@@ -123,7 +123,7 @@ def test_the_sequence_takes_the_steps_it_should(
 def test_a_crash_at_any_step_leaves_whole_files(
     folder: Location, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """At every step: targets are absent or complete, nothing was tidied up, and a rerun mends it."""
+    """Targets are absent or complete, whatever the step, and a rerun mends the rest."""
     counters = tmp_path_factory.mktemp("counters")
     total = count_steps(folder, counters / "count")
     for number in range(1, total + 1):
