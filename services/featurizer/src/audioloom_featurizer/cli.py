@@ -1,0 +1,82 @@
+"""The command line; what a command does is imported when it is called."""
+
+from __future__ import annotations
+
+from audioloom_stage.app import command, stage_app
+from audioloom_stage.result import Result
+from audioloom_stage.running import run_app
+
+from audioloom_featurizer.settings import (
+    GcSettings,
+    InspectSettings,
+    ListSettings,
+    PlanSettings,
+    RunSettings,
+    ScanSettings,
+    VerifySettings,
+)
+
+app = stage_app("featurizer", help="Recordings to windows of MFCC features, as Parquet.")
+
+
+@command(app, ScanSettings)
+def scan(settings: ScanSettings) -> Result:
+    """List the recordings below SOURCE into a recordings manifest; print where it lies."""
+    from audioloom_featurizer import featurize
+
+    return featurize.scan(settings)
+
+
+@command(app, PlanSettings)
+def plan(settings: PlanSettings) -> Result:
+    """Say what `run` would do with RECORDINGS; write nothing."""
+    from audioloom_featurizer import featurize
+
+    return featurize.plan(settings)
+
+
+@command(app, RunSettings)
+def run(settings: RunSettings) -> Result:
+    """Extract the features of RECORDINGS; print where the features manifest lies.
+
+    Every recording ends in the features or, with the reason, in the ledger. A run that was
+    stopped goes on where it stopped; one that is committed answers at once.
+    """
+    from audioloom_featurizer import featurize
+
+    return featurize.run(settings)
+
+
+@command(app, VerifySettings)
+def verify(settings: VerifySettings) -> Result:
+    """Read again all that MANIFEST claims: checksums, counts, columns, values."""
+    from audioloom_featurizer import featurize
+
+    return featurize.verify(settings)
+
+
+@command(app, InspectSettings)
+def inspect(settings: InspectSettings) -> Result:
+    """Show what MANIFEST says, and with --ledger why recordings were refused."""
+    from audioloom_featurizer import featurize
+
+    return featurize.inspect(settings)
+
+
+@command(app, ListSettings)
+def list_(settings: ListSettings) -> Result:
+    """List the recordings and features runs under a root."""
+    from audioloom_featurizer import featurize
+
+    return featurize.runs(settings)
+
+
+@command(app, GcSettings)
+def gc(settings: GcSettings) -> Result:
+    """Find what tries that died left behind, and delete it with --delete."""
+    from audioloom_featurizer import featurize
+
+    return featurize.collect(settings)
+
+
+main = run_app(app)

@@ -1,0 +1,209 @@
+"""One recording: to its windows, or to the row of the ledger that says why not.
+
+Windows wait on scratch disk until the recording's last sample was read: a recording is whole in the
+features or whole in the ledger, and a long one takes no more memory than a short one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO, Literal
+
+from audioloom_mfcc import (
+    DigestingReader,
+    Extraction,
+    MfccError,
+    MfccSettings,
+    RefusedRecording,
+    Summary,
+    Window,
+    extract,
+)
+from audioloom_storage import (
+    Location,
+    NotAFile,
+    NotFound,
+    PermissionDenied,
+    StorageError,
+    Unavailable,
+    UnsafePath,
+    open_read,
+)
+
+from audioloom_featurizer.inventory import Row
+
+Stage = Literal["open", "header", "samples"]
+
+TRIES = 3
+WAIT_SECONDS = 0.5
+IN_MEMORY_BYTES = 8 << 20
+MOST_MESSAGE = 500
+
+_STORAGE_CLASSES: tuple[tuple[type[StorageError], str], ...] = (
+    (NotFound, "missing"),
+    (PermissionDenied, "no_permission"),
+    (NotAFile, "not_a_file"),
+    (UnsafePath, "unsafe_path"),
+    (Unavailable, "unavailable"),
+)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why a recording has no features: a row of the ledger."""
+
+    row: Row
+
+    @property
+    def kind(self) -> str:
+        """The class it is counted under."""
+        return str(self.row["class"])
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """The windows of a recording.
+
+    Attributes:
+        rows: the columns of each window but the feature itself, in order (window, channel).
+        seconds: length of the recording.
+        flagged: something was noticed about it, or about one of its windows.
+    """
+
+    rows: tuple[Row, ...]
+    seconds: float
+    flagged: bool
+    _values: IO[bytes]
+    _width: int
+
+    def values(self) -> Iterator[bytes]:
+        """The feature of each window, as the contract stores it."""
+        self._values.seek(0)
+        for _ in self.rows:
+            yield self._values.read(self._width)
+
+
+@contextmanager
+def extract_recording(
+    source: Location, row: Row, settings: MfccSettings
+) -> Iterator[Extracted | Refused]:
+    """Read one recording of the inventory; storage that fails is asked again, a few times.
+
+    Raises:
+        MfccError: a library is missing here, which says nothing about the recording.
+        OSError: this machine has no scratch space.
+    """
+    for number in range(1, TRIES + 1):
+        with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as scratch:
+            outcome = _try(source, row, settings, scratch)
+            if isinstance(outcome, Extracted) or not outcome.row["retryable"] or number == TRIES:
+                yield outcome
+                return
+        time.sleep(WAIT_SECONDS * number)
+
+
+def _try(
+    source: Location, row: Row, settings: MfccSettings, scratch: IO[bytes]
+) -> Extracted | Refused:
+    attempt = _Attempt(row)
+    try:
+        return attempt.run(source, settings, scratch)
+    except RefusedRecording as error:
+        return attempt.refuse(error.kind, f"expected {error.expected}, found {error.found}")
+    except StorageError as error:
+        kind = next((name for base, name in _STORAGE_CLASSES if isinstance(error, base)), "storage")
+        return attempt.refuse(kind, str(error), retryable=isinstance(error, Unavailable))
+    except (MfccError, MemoryError, OSError):
+        raise  # of this machine, not of the recording
+    except Exception as error:  # noqa: BLE001 - decoders fail in a zoo of types; one file is one row
+        return attempt.refuse("unexpected", f"{type(error).__name__}: {error}")
+
+
+class _Attempt:
+    """How far the reading of a recording has come, for the ledger."""
+
+    def __init__(self, row: Row) -> None:
+        self._row = row
+        self._stage: Stage = "open"
+        self._reader: DigestingReader | None = None
+
+    def run(self, source: Location, settings: MfccSettings, scratch: IO[bytes]) -> Extracted:
+        with open_read(source.child(self._row["path"])) as file:
+            reader = self._reader = DigestingReader(file)
+            self._stage = "header"
+            with extract(reader, settings, name=self._row["path"]) as extraction:
+                self._stage = "samples"
+                return self._drain(extraction, reader, settings, scratch)
+
+    def _drain(
+        self,
+        extraction: Extraction,
+        reader: DigestingReader,
+        settings: MfccSettings,
+        scratch: IO[bytes],
+    ) -> Extracted:
+        order = {"float32": "<f4", "float16": "<f2"}[settings.dtype]
+        windows: list[Row] = []
+        for window in extraction:
+            scratch.write(window.values.astype(order, copy=False).tobytes())
+            windows.append(self._window(window))
+        summary = extraction.summary
+        sha256 = reader.finish().removeprefix("sha256:")
+        whole = self._whole(summary, sha256, reader.hashed)
+        rows = tuple({**row, **whole, "flags": _flags(summary, row["flags"])} for row in windows)
+        width = len(rows) and scratch.tell() // len(rows)
+        flagged = any(row["flags"] for row in rows)
+        return Extracted(rows, whole["recording_seconds"], flagged, scratch, width)
+
+    def _window(self, window: Window) -> Row:
+        taken = {name: self._row[name] for name in ("path", "member", "label", "target", "group")}
+        return {
+            **taken,
+            "channel": window.channel,
+            "window": window.window,
+            "start_seconds": window.start_seconds,
+            "valid_samples": window.valid_samples,
+            "valid_frames": window.valid_frames,
+            "flags": window.flags,
+        }
+
+    def _whole(self, summary: Summary, sha256: str, size: int) -> Row:
+        recording = summary.recording
+        return {
+            "recording_sha256": sha256,
+            "recording_bytes": size,
+            "recording_seconds": summary.seconds_read if summary.complete else recording.seconds,
+            "recording_rate": recording.sample_rate,
+            "recording_channels": recording.channels,
+            "recording_format": f"{recording.format}/{recording.codec}",
+        }
+
+    def refuse(self, kind: str, message: str, *, retryable: bool = False) -> Refused:
+        return Refused(
+            {
+                "path": self._row["path"],
+                "member": self._row["member"],
+                "size": self._row["size"],
+                "modified_ns": self._row["modified_ns"],
+                "class": kind,
+                "stage": self._stage,
+                "offset": self._offset(),
+                "message": " ".join(message.split())[:MOST_MESSAGE]
+                .encode(errors="replace")
+                .decode(),
+                "retryable": retryable,
+            }
+        )
+
+    def _offset(self) -> int | None:
+        """Where reading had come to: bytes from the start of the file."""
+        return None if self._reader is None else self._reader.tell()
+
+
+def _flags(summary: Summary, window: tuple[str, ...]) -> list[str]:
+    """What was noticed about the recording, then about the window, each once."""
+    return list(dict.fromkeys((*summary.flags, *window)))

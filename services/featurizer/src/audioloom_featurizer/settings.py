@@ -1,0 +1,103 @@
+"""The settings of each command: flags, AUDIOLOOM_FEATURIZER_* variables, keys of [featurizer]."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from audioloom_stage.settings import Positional, Settings
+from pydantic import ByteSize, Field
+
+NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
+
+ROOT = "The root that runs lie under: a folder or a URI."
+RUN_NAME = "Name the run by hand; otherwise a digest of what it is made of."
+
+
+class ScanSettings(Settings):
+    """Settings of `scan`."""
+
+    source: Annotated[str, Positional("SOURCE")] = Field(
+        description="The folder that holds the recordings, at any depth."
+    )
+    root: str = Field(description=ROOT)
+    pattern: str | None = Field(
+        None,
+        description="Regular expression for the whole path below SOURCE, with the named groups"
+        " label, group and target: '(?P<label>[^/]+)/(?P<group>[^/]+)/.*'.",
+    )
+    suffix: tuple[str, ...] = Field(
+        (), description="Take files with this ending, such as .wav; without it all audio endings."
+    )
+    name: str | None = Field(None, pattern=NAME, description=RUN_NAME)
+
+
+class PlanSettings(Settings):
+    """Settings of `plan`: all that decides what a run makes."""
+
+    recordings: Annotated[str, Positional("RECORDINGS")] = Field(
+        description="The recordings manifest, or its folder."
+    )
+    root: str | None = Field(None, description=ROOT + " Default: that of RECORDINGS.")
+    name: str | None = Field(None, pattern=NAME, description=RUN_NAME)
+    windows: Literal["first", "all"] = Field(
+        "first", description="The first window of each recording, or all of them."
+    )
+    channels: Literal["mix", "split", "left", "right"] = Field(
+        "mix", description="Average the channels, take each by itself, or one of two."
+    )
+    window_seconds: float = Field(10.0, gt=0, le=3600, description="Length of a window.")
+    dtype: Literal["float32", "float16"] = Field("float32", description="Type of the values.")
+    engine: Literal["numpy", "librosa"] = Field(
+        "numpy", description="Who computes; librosa is an extra, slower, and the reference."
+    )
+    unit_bytes: ByteSize = Field(
+        ByteSize(256 << 20), gt=0, description="Most bytes of recordings in one unit of work."
+    )
+    unit_recordings: int | None = Field(
+        None,
+        ge=1,
+        description="Most recordings in one unit; by default some 32 units, of at most 1000.",
+    )
+
+
+class RunSettings(PlanSettings):
+    """Settings of `run`."""
+
+    error_budget: str = Field(
+        "1%", description="How many recordings may be refused: a share, or a number."
+    )
+    master: str = Field("local[*]", description="The Spark master.")
+
+
+class VerifySettings(Settings):
+    """Settings of `verify`."""
+
+    manifest: Annotated[str, Positional("MANIFEST")] = Field(
+        description="A recordings or features manifest, or its folder."
+    )
+
+
+class InspectSettings(Settings):
+    """Settings of `inspect`."""
+
+    manifest: Annotated[str, Positional("MANIFEST")] = Field(
+        description="A recordings or features manifest, or its folder."
+    )
+    ledger: bool = Field(default=False, description="List the refused recordings too, one a line.")
+
+
+class ListSettings(Settings):
+    """Settings of `list`."""
+
+    root: str = Field(description=ROOT)
+
+
+class GcSettings(Settings):
+    """Settings of `gc`."""
+
+    root: str = Field(description=ROOT)
+    dry_run: bool = Field(default=False, description="Only say what would be deleted.")
+    delete: bool = Field(default=False, description="Delete it.")
+    older_than: str = Field(
+        "24h", description="Leave alone what was changed since: 30m, 24h, 7d, 0s."
+    )

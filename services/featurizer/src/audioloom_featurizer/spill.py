@@ -1,0 +1,75 @@
+"""Write a data file whose name holds its digest: to local scratch first, then out in one go."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+from audioloom_manifest import FileEntry, check_file
+from audioloom_storage import AlreadyExists, Location, create
+
+_BLOCK = 1 << 20
+
+
+class Spill:
+    """Bytes on local disk, their digest taken on the way. What Arrow's writers need of a file."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._sha256 = hashlib.sha256()
+        self._size = 0
+        self.closed = False
+
+    def write(self, data: bytes) -> int:
+        """Append."""
+        self._file.write(data)
+        self._sha256.update(data)
+        self._size += len(memoryview(data).cast("B"))
+        return len(data)
+
+    def tell(self) -> int:
+        """Bytes so far."""
+        return self._size
+
+    def flush(self) -> None:
+        """Nothing to do: nobody reads before `publish_as`."""
+
+    def close(self) -> None:
+        """Nothing to do: whoever made the spill ends it."""
+
+    def publish_as(
+        self, folder: Location, start: str, *, role: str, records: int, end: str = ".parquet"
+    ) -> FileEntry:
+        """Copy to `<folder>/<start>-<12 digits of the digest><end>`, and answer its entry.
+
+        An earlier try may have left the very same file there: then it is checked, and stands.
+
+        Raises:
+            WrongChecksum: a file of that name holds other bytes.
+        """
+        sha256 = self._sha256.hexdigest()
+        entry = FileEntry(
+            path=f"{start}-{sha256[:12]}{end}",
+            bytes=self._size,
+            sha256=sha256,
+            role=role,
+            records=records,
+        )
+        self._file.seek(0)
+        try:
+            with create(folder / entry.path) as target:
+                shutil.copyfileobj(self._file, target, _BLOCK)
+        except AlreadyExists:
+            check_file(folder, entry)
+        return entry
+
+
+@contextmanager
+def spill() -> Iterator[Spill]:
+    """A spill that is gone when the block ends, however it ends."""
+    with tempfile.TemporaryFile(prefix="audioloom-featurizer-") as file:
+        yield Spill(file)

@@ -1,0 +1,179 @@
+"""One unit of work: its recordings to a features file and a ledger file, then the receipt."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from audioloom_manifest import Feature, FileEntry, Receipt, publish_receipt
+from audioloom_manifest.parquet import (
+    LEDGER,
+    features_rows_per_group,
+    features_schema,
+    features_writer,
+    table_writer,
+)
+from audioloom_mfcc import BadSettings, MfccSettings, MissingDecoder
+from audioloom_storage import Location
+
+from audioloom_featurizer.errors import BadUnits, BadWish, MissingLibrary
+from audioloom_featurizer.extract import Extracted, Refused, extract_recording
+from audioloom_featurizer.inventory import Row, read_rows
+from audioloom_featurizer.spill import Spill, spill
+from audioloom_featurizer.units import Unit, unit_id
+
+FEATURES, LEDGER_ROLE = "features", "ledger"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all units of a run share; travels to the tasks.
+
+    Attributes:
+        folder: the run's folder.
+        inventory: the inventory file.
+        source: the folder that the inventory's paths are relative to.
+    """
+
+    folder: Location
+    inventory: Location
+    source: Location
+    feature: Feature
+    settings: MfccSettings
+    attempt: str
+
+
+@dataclass
+class _Tally:
+    """What a unit counts on the way; it goes into the receipt."""
+
+    extracted: int = 0
+    flagged: int = 0
+    windows: int = 0
+    seconds: list[float] = field(default_factory=list)
+    labels: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, outcome: Extracted | Refused) -> None:
+        if isinstance(outcome, Refused):
+            self.refusals[outcome.kind] += 1
+            example = [outcome.row["path"], outcome.row["message"]]
+            self.examples.setdefault(outcome.kind, example)
+            return
+        self.extracted += 1
+        self.flagged += outcome.flagged
+        self.windows += len(outcome.rows)
+        self.seconds.append(outcome.seconds)
+        self.labels.update(row["label"] for row in outcome.rows if row["label"] is not None)
+
+    def counts(self) -> dict[str, Any]:
+        return {
+            "extracted": self.extracted,
+            "refused": self.refusals.total(),
+            "flagged": self.flagged,
+            "windows": self.windows,
+            "audio_seconds": math.fsum(self.seconds),
+            "labels": dict(self.labels),
+            "refusals": dict(self.refusals),
+            "examples": self.examples,
+        }
+
+
+class _FeaturesFile:
+    """Windows gathered into row groups of the contract's size."""
+
+    def __init__(self, sink: Spill, feature: Feature) -> None:
+        self._schema = features_schema(feature)
+        self._name = feature.name
+        self._most = features_rows_per_group(feature)
+        self._rows: list[Row] = []
+        self._writer: pq.ParquetWriter = features_writer(sink, feature)
+
+    def add(self, extracted: Extracted) -> None:
+        for row, value in zip(extracted.rows, extracted.values(), strict=True):
+            self._rows.append({**row, self._name: value})
+            if len(self._rows) == self._most:
+                self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
+            self._rows.clear()
+
+
+def do_unit(job: Job, unit: Unit) -> Receipt:
+    """Do a unit, and answer the receipt that stands: ours, or that of a faster try.
+
+    Raises:
+        BadUnits: the inventory is not the one that the units were cut from.
+        MissingLibrary: this machine cannot decode a format, or lacks the engine.
+        StorageError: the output cannot be written.
+    """
+    rows = read_rows(job.inventory, unit.first, unit.recordings)
+    if unit_id(rows) != unit.id:
+        raise BadUnits(
+            where=job.inventory,
+            expected=f"the rows of unit {unit.id} from row {unit.first} on",
+            found="other rows",
+            hint="The inventory was changed after its commit: scan again.",
+        )
+    tally = _Tally()
+    files = _extract_all(job, unit, rows, tally)
+    receipt = Receipt(unit=unit.id, attempt=job.attempt, files=files, counts=tally.counts())
+    return publish_receipt(job.folder, receipt)
+
+
+def _extract_all(job: Job, unit: Unit, rows: list[Row], tally: _Tally) -> tuple[FileEntry, ...]:
+    refused: list[Row] = []
+    files = []
+    with spill() as features:
+        table = _FeaturesFile(features, job.feature)
+        for row in rows:
+            with _explaining(), extract_recording(job.source, row, job.settings) as outcome:
+                tally.add(outcome)
+                if isinstance(outcome, Refused):
+                    refused.append(outcome.row)
+                else:
+                    table.add(outcome)
+        table.close()
+        if tally.windows:
+            start = f"features/features-{unit.id}"
+            entry = features.publish_as(job.folder, start, role=FEATURES, records=tally.windows)
+            files.append(entry)
+    if refused:
+        files.append(_write_ledger(job, unit, refused))
+    return tuple(files)
+
+
+@contextmanager
+def _explaining() -> Iterator[None]:
+    """Say in the stage's words what this machine lacks."""
+    try:
+        yield
+    except MissingDecoder as error:
+        raise MissingLibrary(
+            str(error),
+            hint="For the engine: pip install 'audioloom-featurizer[librosa]'. The same command"
+            " goes on with the units that are left.",
+        ) from error
+    except BadSettings as error:
+        raise BadWish(str(error)) from error
+
+
+def _write_ledger(job: Job, unit: Unit, refused: list[Row]) -> FileEntry:
+    with spill() as sink:
+        with table_writer(sink, LEDGER) as writer:
+            writer.write_table(pa.Table.from_pylist(refused, schema=LEDGER))
+        start = f"ledger/ledger-{unit.id}"
+        return sink.publish_as(job.folder, start, role=LEDGER_ROLE, records=len(refused))

@@ -1,0 +1,145 @@
+"""Work units: neighbouring rows of the inventory, bounded by bytes and by number.
+
+A unit's id is the digest of its rows, so it does not depend on Spark, nor on when it is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from audioloom_manifest import FileEntry, canonical_bytes
+from audioloom_manifest.parquet import table_writer
+from audioloom_storage import AlreadyExists, Location, make_folder, publish, read_bytes
+
+from audioloom_featurizer.errors import BadUnits
+
+FILE = "units.parquet"
+ROLE = "units"
+ID_DIGITS = 16
+MOST_BYTES = 1 << 30
+
+MOST_RECORDINGS = 1000
+FEWEST_RECORDINGS = 20
+AIMED_UNITS = 32
+
+SCHEMA = pa.schema(
+    [
+        pa.field("unit", pa.string(), nullable=False),
+        pa.field("first", pa.int64(), nullable=False),
+        pa.field("recordings", pa.int64(), nullable=False),
+        pa.field("bytes", pa.int64(), nullable=False),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Rows `first` … `first + recordings - 1` of the inventory.
+
+    Attributes:
+        id: 16 hex digits of the digest of the rows.
+        first: number of its first row.
+        recordings: how many rows.
+        bytes: their sizes added up.
+    """
+
+    id: str
+    first: int
+    recordings: int
+    bytes: int
+
+
+def default_recordings(recordings: int) -> int:
+    """Recordings of a unit when nobody says: some 32 units of a small set, 1000 each of a large."""
+    return min(MOST_RECORDINGS, max(FEWEST_RECORDINGS, -(-recordings // AIMED_UNITS)))
+
+
+def make_units(
+    rows: Iterable[Mapping[str, Any]], *, most_bytes: int, most_recordings: int
+) -> Iterator[Unit]:
+    """Cut rows into units: a unit ends before it would pass a bound, and holds one row at least."""
+    first = count = size = 0
+    digest = hashlib.sha256()
+    for row in rows:
+        if count and (count == most_recordings or size + row["size"] > most_bytes):
+            yield Unit(digest.hexdigest()[:ID_DIGITS], first, count, size)
+            first, count, size, digest = first + count, 0, 0, hashlib.sha256()
+        digest.update(_line(row))
+        count += 1
+        size += row["size"]
+    if count:
+        yield Unit(digest.hexdigest()[:ID_DIGITS], first, count, size)
+
+
+def unit_id(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The id of the unit that consists of these rows."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(_line(row))
+    return digest.hexdigest()[:ID_DIGITS]
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    return canonical_bytes(dict(row)) + b"\n"
+
+
+def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
+    """The rows of record batches, one by one."""
+    for batch in batches:
+        yield from batch.to_pylist()
+
+
+def commit_units(folder: Location, units: list[Unit]) -> FileEntry:
+    """Write the plan into the run folder before any work; an equal one may lie there already.
+
+    Raises:
+        BadUnits: another one does.
+    """
+    data = _as_parquet(units)
+    where = folder / FILE
+    make_folder(folder)
+    try:
+        publish(where, data)
+    except AlreadyExists:
+        data = read_bytes(where, limit=MOST_BYTES)
+        if parse_units(data, where) != units:
+            raise BadUnits(
+                where=where,
+                expected="the units of this inventory",
+                found="others",
+                hint="Someone changed the file: remove the unfinished run folder and run again.",
+            ) from None
+    sha256 = hashlib.sha256(data).hexdigest()
+    return FileEntry(path=FILE, bytes=len(data), sha256=sha256, role=ROLE, records=len(units))
+
+
+def parse_units(data: bytes, where: object) -> list[Unit]:
+    """Read `units.parquet`.
+
+    Raises:
+        BadUnits: it is no such file.
+    """
+    try:
+        table = pq.read_table(io.BytesIO(data), use_threads=False)
+        return [Unit(*row.values()) for row in table.select(SCHEMA.names).to_pylist()]
+    except (pa.ArrowException, KeyError, TypeError) as error:
+        raise BadUnits(
+            where=where, expected="a Parquet file of units", found=str(error)[:300]
+        ) from error
+
+
+def _as_parquet(units: list[Unit]) -> bytes:
+    out = io.BytesIO()
+    rows = [
+        {"unit": each.id, "first": each.first, "recordings": each.recordings, "bytes": each.bytes}
+        for each in units
+    ]
+    with table_writer(out, SCHEMA) as writer:
+        writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
+    return out.getvalue()
