@@ -35,7 +35,7 @@ def report(error: BaseException, *, program: str, debug: bool, as_json: bool) ->
         write_line(trace)
     width = max(map(len, told))
     for word, text in told.items():
-        shown = printable(text).replace("\n", "\n" + " " * (width + 2))
+        shown = printable(text).replace("\n", "\n" + " " * (width + 4))
         write_line(f"error: {shown}" if word == "error" else f"  {word:<{width}}  {shown}")
     return code
 
@@ -63,7 +63,7 @@ def tell(error: BaseException, code: ExitCode, program: str) -> dict[str, str]:
             "found": str(error),
             "try": "give this process more memory",
         }
-    elif not (told["expected"] or told["found"] or getattr(error, "summary", "")):
+    elif not hasattr(error, "where"):
         told |= _of_a_library(error)
     return {word: _bounded(text) for word, text in told.items() if text}
 

@@ -93,13 +93,14 @@ def _from_variables(
     environ: Mapping[str, str], declared: Sequence[Option], stage: str, known: frozenset[str]
 ) -> dict[str, Given]:
     start = prefix(stage)
-    allowed = {start + name.upper() for name in known}
+    allowed = {name.upper() for name in known}
     for variable in sorted(environ):
-        if variable.startswith(start) and variable not in allowed:
+        name = variable.removeprefix(start)
+        if name != variable and name not in allowed:
             raise BadConfiguration(
                 f"no setting of {stage} has the variable {variable}",
                 where="the environment",
-                hint=did_you_mean(variable, allowed) or f"unset {variable}",
+                hint=did_you_mean(name, allowed, start) or f"unset {variable}",
             )
     given = {}
     for option in declared:
@@ -156,13 +157,13 @@ def _read_toml(path: Path) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         raise BadConfiguration(expected="UTF-8 text", found=str(error), where=path) from error
     except tomllib.TOMLDecodeError as error:
-        raise BadConfiguration(expected="TOML", found=str(error), where=path) from error
+        raise BadConfiguration(f"this is not TOML: {error}", where=path) from error
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Answer a question with the nearest known word, or nothing when none is near."""
+def did_you_mean(word: str, known: Iterable[str], start: str = "") -> str:
+    """Ask for the nearest known word, spelt with *start*, or say nothing when none is near."""
     near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
-    return f"did you mean {near[0]}?" if near else ""
+    return f"did you mean {start}{near[0]}?" if near else ""
 
 
 def _explain(
@@ -183,7 +184,9 @@ def _explain(
     first = next((each for each in ours if isinstance(each, Usage)), ours[0])
     if len(ours) == 1:
         return first
-    return type(first)("; ".join(str(each) for each in ours))
+    return type(first)(
+        f"{len(ours)} settings are wrong", found="\n".join(str(each) for each in ours)
+    )
 
 
 _DEEP = ("many", "pairs")
@@ -213,9 +216,8 @@ def _one(
     messages = [_message(report) for report in reports]
     if not all(each.startswith(_SHOULD) for each in messages):
         return kind("; ".join(messages), found=found, where=source.where + item)
-    wanted = dict.fromkeys(each.removeprefix(_SHOULD).partition(", unable")[0] for each in messages)
     return kind(
-        expected=" or ".join(wanted),
+        expected=" or ".join(dict.fromkeys(map(_wanted, messages))),
         found=found,
         where=source.where + item,
         hint=did_you_mean(str(value), option.choices),
@@ -225,16 +227,21 @@ def _one(
 _SHOULD = "Input should be "
 
 
+def _wanted(message: str) -> str:
+    text = message.removeprefix(_SHOULD).partition(", unable")[0]
+    return f"a value {text}" if text.startswith(("greater", "less")) else text
+
+
 def _message(report: Any) -> str:
     return str(report["msg"]).removeprefix("Value error, ")
 
 
 def _required(option: Option, stage: str) -> str:
-    key = f"{option.name} under [{stage}] in a --config file"
+    key = f"put {option.name} under [{stage}] in a --config file"
     if option.secret:
         return f"{option.name} is required: set {option.variable}, or {key}"
     give = "give it on the command line" if option.positional else f"give {option.flag}"
-    return f"{option.shown} is required: {give}, set {option.variable}, or put {key}"
+    return f"{option.shown} is required: {give}, set {option.variable}, or {key}"
 
 
 def _shorten(text: str, limit: int = 200) -> str:

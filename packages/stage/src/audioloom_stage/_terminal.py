@@ -55,7 +55,10 @@ def _write(text: str) -> None:
     if stream is None:
         return
     try:
-        stream.write(text)
+        try:
+            stream.write(text)
+        except UnicodeEncodeError:
+            stream.write(text.encode("ascii", "backslashreplace").decode("ascii"))
         stream.flush()
     except (OSError, ValueError):
         # Nobody reads stderr any more; the work goes on, and its result says how it ended.

@@ -55,8 +55,11 @@ def configure_logs(settings: LogSettings) -> None:
         structlog.processors.TimeStamper(
             fmt="iso" if settings.as_json else "%Y-%m-%dT%H:%M:%SZ", utc=True
         ),
-        _trace if settings.debug else _no_trace,
     ]
+    if not settings.debug:
+        first.append(_no_trace)
+    elif settings.as_json:  # the console renderer does it itself
+        first.append(structlog.processors.format_exc_info)
     last: Processor = structlog.processors.JSONRenderer(ensure_ascii=False)
     if not settings.as_json:
         last = structlog.dev.ConsoleRenderer(
@@ -123,10 +126,6 @@ class _Handler(logging.Handler):
             write_line(self.format(record))
         except Exception:  # noqa: BLE001 - as the standard library: a log line never ends the work
             self.handleError(record)
-
-
-def _trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return structlog.processors.format_exc_info(_, __, event)
 
 
 def _no_trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

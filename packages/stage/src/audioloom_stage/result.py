@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TextIO, TypeAlias
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 
@@ -74,11 +75,14 @@ def reserved_stdout() -> Iterator[Write]:
     """
     if _descriptor() != 1:  # captured by a test, or closed
         real = sys.stdout
+        if real is None:
+            _point_at_stderr()  # else the next file that is opened would be stdout
         with contextlib.redirect_stdout(sys.stderr):
             yield lambda text: _write_captured(real, text)
         return
     sys.stdout.flush()
-    kept = os.dup(1)
+    # Not a number below 3: where stderr is closed, that would make the result's channel stderr.
+    kept = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
     _point_at_stderr()
     try:
         yield lambda text: _write_all(kept, text)
@@ -101,8 +105,9 @@ def _point_at_stderr() -> None:
         os.dup2(2, 1)
     except OSError:  # there is no stderr
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, 1)
-        os.close(nowhere)
+        if nowhere != 1:
+            os.dup2(nowhere, 1)
+            os.close(nowhere)
 
 
 def _write_all(descriptor: int, text: str) -> None:
@@ -111,7 +116,7 @@ def _write_all(descriptor: int, text: str) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _write_captured(stream: object, text: str) -> None:
+def _write_captured(stream: TextIO | None, text: str) -> None:
     if stream is not None:
-        stream.write(text)  # type: ignore[attr-defined]
-        stream.flush()  # type: ignore[attr-defined]
+        stream.write(text)
+        stream.flush()

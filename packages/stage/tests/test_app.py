@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+from audioloom_stage import Flag, Result, Settings, command, run_app, stage_app
+from pydantic import Field, create_model
+
+TOY = Path(__file__).with_name("toy.py")
+
+
+def declare(**fields: Any) -> None:
+    settings = create_model("Wrong", __base__=Settings, **fields)
+    command(stage_app("toy", help="x", version="1"), settings)(lambda _: Result(""))
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"debug": (bool, False)},
+        {"config": (str, "")},
+        {"help": (str, "")},
+        {"a": (int, 1, Flag("-v"))},
+        {"shuffle": (bool, True), "no_shuffle": (bool, True)},
+    ],
+)
+def test_two_options_with_one_flag_are_refused(fields: dict[str, Any]) -> None:
+    """When the program starts, and not when somebody uses the flag."""
+    made = {
+        name: (Annotated[spec[0], *spec[2:]], spec[1]) if spec[2:] else spec
+        for name, spec in fields.items()
+    }
+    with pytest.raises(TypeError, match="two options have the flag -"):
+        declare(**made)
+
+
+def test_the_function_stays_as_it_was() -> None:
+    """Tests call it with settings of their own."""
+
+    class RunSettings(Settings):
+        lanes: int = 1
+
+    app = stage_app("toy", help="x", version="1")
+
+    @command(app, RunSettings)
+    def run(settings: RunSettings) -> Result:
+        return Result(str(settings.lanes))
+
+    assert "3" == run(RunSettings(lanes=3)).text
+
+
+def test_one_command_is_still_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """`audioloom-toy run` must not become `audioloom-toy` while there is only one."""
+
+    class RunSettings(Settings):
+        pass
+
+    app = stage_app("toy", help="x", version="1")
+    command(app, RunSettings, name="run-all")(lambda _: Result("ran"))
+    assert 0 == run_app(app)(["run-all", "--log-format", "console"])
+    assert "ran\n" == capsys.readouterr().out
+
+
+def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
+    """A stage need not say it twice."""
+    app = stage_app("stage", help="x")
+    command(app, create_model("Empty", __base__=Settings))(lambda _: Result(""))
+    assert 0 == run_app(app)(["--version"])
+    assert "audioloom-stage 0.1.0\n" == capsys.readouterr().out
+
+
+def test_the_help_of_a_command(toy: Any) -> None:
+    """Every setting with its default and its variable, its choices, its short form."""
+    done = toy("run", "--help")
+    page = " ".join(done.stdout.split())
+    for text in (
+        "Usage: audioloom-toy run [OPTIONS] WHAT [MORE...]",
+        "Do WHAT it is told.",
+        "WHAT What to do. [required; variable: AUDIOLOOM_TOY_WHAT]",
+        "--lanes INT How many lanes. [default: 24; variable: AUDIOLOOM_TOY_LANES]",
+        "--dtype float32|float16 How wide. [default: float32; variable: AUDIOLOOM_TOY_DTYPE]",
+        "--colour red|blue How bright. [default: red; variable: AUDIOLOOM_TOY_COLOUR]",
+        "--rate NUMBER How fast. [variable: AUDIOLOOM_TOY_RATE]",
+        "--tag TEXT What else. [repeatable; variable: AUDIOLOOM_TOY_TAG]",
+        "--model-arg KEY=VALUE What for. [repeatable; variable: AUDIOLOOM_TOY_MODEL_ARG]",
+        "--shuffle / --no-shuffle Whether to mix. [default: on; variable: AUDIOLOOM_TOY_SHUFFLE]",
+        "-w, --workers INT How many hands. [default: 1; variable: AUDIOLOOM_TOY_WORKERS]",
+        "AUDIOLOOM_TOY_PASSWORD What nobody may see. [variable or file only]",
+        "--config FILE.toml Settings of all stages, a table for each. [variable: AUDIOLOOM_CONFIG]",
+        "-v, --verbose Log details too.",
+    ):
+        assert text in page
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "--password" not in page
+
+
+def test_the_help_of_the_stage(toy: Any) -> None:
+    """What it is for, its commands, and what exit codes mean."""
+    page = " ".join(toy("--help").stdout.split())
+    assert "Misbehave in tests." in page
+    assert "run Do WHAT it is told." in page
+    assert "list Say many lines." in page
+    assert "75 try again" in page
+
+
+def test_help_fits_the_terminal(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to a hundred characters, where reading stays easy."""
+    monkeypatch.setenv("COLUMNS", "300")
+    longest = max(map(len, toy("run", "--help").stdout.splitlines()))
+    assert 80 < longest <= 100
+
+
+LIGHT = """
+import sys
+from audioloom_stage import Result, Settings, command, run_app, stage_app
+class RunSettings(Settings):
+    lanes: int = 24
+app = stage_app("toy", help="x", version="1")
+command(app, RunSettings, name="run")(lambda settings: Result(""))
+code = run_app(app)(["run", "--help"])
+heavy = {"structlog", "rich", "asyncio", "tomllib", "audioloom_storage", "audioloom_manifest"}
+print(sorted(heavy & set(sys.modules)), file=sys.stderr)
+"""
+
+
+def test_help_imports_nothing_that_costs() -> None:
+    """Python, typer and pydantic are a third of a second already."""
+    done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True)
+    assert "Usage: audioloom-toy run" in done.stdout
+    assert "[]\n" == done.stderr
+
+
+def test_completion_offers_commands_flags_and_choices() -> None:
+    """With typer's own machinery, which runs the program."""
+
+    def complete(words: str, at: int) -> list[str]:
+        variables = {
+            "_AUDIOLOOM_TOY_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(at),
+        }
+        done = subprocess.run(
+            [sys.executable, TOY],
+            capture_output=True,
+            text=True,
+            env=os.environ | variables,
+            check=True,
+        )
+        return done.stdout.split()
+
+    assert ["verify"] == complete("audioloom-toy ver", 1)
+    assert ["--lanes"] == complete("audioloom-toy run --lan", 2)
+    assert ["float16", "float32"] == complete("audioloom-toy run --dtype fl", 3)
+
+
+def test_every_setting_says_what_it_is() -> None:
+    """A field without a description still has a help line."""
+
+    class Bare(Settings):
+        lanes: int = Field(3)
+
+    app = stage_app("toy", help="x", version="1")
+    command(app, Bare, name="run")(lambda _: Result(""))
+    assert 0 == run_app(app)(["run", "--help"])

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+import re
+from typing import Any
+
+import pytest
+import structlog
+from audioloom_stage import LogSettings, bind, bound, configure_logs, current_logs
+
+
+def lines(stderr: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in stderr.splitlines()]
+
+
+def test_lines_are_json_when_nobody_watches(toy: Any) -> None:
+    """Time in UTC, level and event first, stage and run on each."""
+    told = lines(toy("run", "nothing").stderr)
+    assert ["timestamp", "level", "event"] == list(told[0])[:3]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", told[0]["timestamp"])
+    assert {("toy", "toy-1")} == {(each["stage"], each["run"]) for each in told}
+
+
+def test_other_libraries_from_warning_on(program: Any) -> None:
+    """py4j and TensorFlow talk much; Python's warnings come along."""
+    told = lines(program("run", "foreign").stderr)
+    assert [
+        ("toy", "working"),
+        ("tensorflow", "careful with this"),
+        ("py.warnings", None),
+        ("toy", "secret"),
+        ("toy", "went wrong"),
+        ("toy", "next"),
+    ] == [
+        (
+            each.get("logger", each["stage"]),
+            None if each.get("logger") == "py.warnings" else each["event"],
+        )
+        for each in told
+    ]
+
+
+def test_verbose_is_about_us(program: Any) -> None:
+    """Details of ours, and still no chatter of others; --debug shows both."""
+    events = [each["event"] for each in lines(program("run", "foreign", "-v").stderr)]
+    assert "details" in events
+    assert "chatter" not in events
+    events = [each["event"] for each in lines(program("run", "foreign", "--debug").stderr)]
+    assert {"details", "chatter"} < set(events)
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_a_secret_is_not_logged(program: Any, form: str) -> None:
+    """Neither by itself nor inside the settings, with tracebacks or without."""
+    for more in ([], ["--debug"]):
+        done = program("run", "foreign", "--log-format", form, *more, PASSWORD="sesame")  # noqa: S106
+        assert 0 == done.returncode
+        assert "sesame" not in done.stderr + done.stdout
+        assert "*****" in done.stderr
+
+
+def test_an_exception_that_is_logged_is_told_in_one_line(program: Any) -> None:
+    """Its stack is for --debug, in both forms."""
+    (told,) = [e for e in lines(program("run", "foreign").stderr) if e["event"] == "went wrong"]
+    assert "ValueError: invalid literal for int() with base 10: 'inner'" == told["error"]
+    assert "exception" not in told
+    for form in ("console", "json"):
+        stderr = program("run", "foreign", "--debug", "--log-format", form).stderr
+        assert "Traceback (most recent call last)" in stderr
+
+
+def test_the_console_is_for_people(toy: Any) -> None:
+    """No colours where there is no terminal, and nothing that a terminal would obey."""
+    first = toy("run", "nothing", "--log-format", "console").stderr.splitlines()[0]
+    assert re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ \[info +\] working ", first)
+    assert "evil\\x1b[2Jname" in first
+
+
+def test_bound_values_are_on_every_line_inside(
+    quiet_logging: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And gone after it, where `bind` stays."""
+    configure_logs(LogSettings("json", bound={"stage": "toy"}))
+    log = structlog.get_logger()
+    bind(run="r")
+    with bound(input="a.wav"):
+        log.info("in")
+    log.info("out")
+    told = lines(capsys.readouterr().err)
+    assert [("in", "toy", "r", "a.wav"), ("out", "toy", "r", None)] == [
+        (each["event"], each["stage"], each["run"], each.get("input")) for each in told
+    ]
+
+
+def test_another_process_can_log_the_same_way(
+    quiet_logging: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was bound travels along."""
+    configure_logs(LogSettings("json", logging.WARNING, bound={"stage": "toy"}))
+    bind(run="r")
+    settings = pickle.loads(pickle.dumps(current_logs()))  # noqa: S301
+    configure_logs(LogSettings("console"))
+    configure_logs(settings)
+    log = structlog.get_logger()
+    log.info("not shown")
+    log.warning("shown")
+    (told,) = lines(capsys.readouterr().err)
+    assert ("shown", "toy", "r") == (told["event"], told["stage"], told["run"])
+
+
+def test_configuring_twice_writes_once(
+    quiet_logging: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And leaves handlers that others put there."""
+    other = logging.NullHandler()
+    logging.root.addHandler(other)
+    configure_logs(LogSettings("json"))
+    configure_logs(LogSettings("json"))
+    logging.getLogger("py4j").warning("once")
+    assert 1 == len(lines(capsys.readouterr().err))
+    assert other in logging.root.handlers
+
+
+def test_values_that_are_no_json_are_shown_all_the_same(
+    quiet_logging: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A log line never ends the work."""
+    configure_logs(LogSettings("json"))
+    structlog.get_logger().info("odd", thing={1, 2}, name="\udcff", number=float("nan"))
+    assert "odd" in capsys.readouterr().err

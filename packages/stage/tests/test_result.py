@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+
+import pytest
+from audioloom_stage import Result
+from audioloom_stage.result import as_object, emit, reserved_stdout
+
+
+def gone(text: str) -> None:
+    raise BrokenPipeError
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+@pytest.mark.parametrize("text", ["one", ["one", "two"]])
+def test_a_reader_that_left_is_no_error(text: str, *, as_json: bool) -> None:
+    """`… | head -1` has what it wanted."""
+    emit(Result(text), gone, kind="audioloom.toy.run", as_json=as_json)
+
+
+@pytest.mark.parametrize("name", ["kind", "version"])
+def test_data_cannot_pose_as_the_envelope(name: str) -> None:
+    """What reads the object relies on both."""
+    with pytest.raises(ValueError, match="owns"):
+        as_object({name: 1}, kind="k")
+
+
+def test_numbers_without_a_json_word_are_refused() -> None:
+    """`NaN` would make the object unreadable for strict parsers."""
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        as_object({"loss": math.nan}, kind="k")
+
+
+def test_the_object_names_its_kind_and_version_first() -> None:
+    """One line, so that it can be appended to a file of lines."""
+    text = as_object({"a": ["ü", None]}, kind="audioloom.toy.run")
+    assert '{"kind": "audioloom.toy.run", "version": 1, "a": ["ü", null]}' == text
+
+
+def test_a_file_name_that_is_not_utf8_survives() -> None:
+    """Python carries its bytes as surrogates, which UTF-8 cannot write."""
+    name = os.fsdecode(b"caf\xe9.wav")
+    text = as_object({"file": name}, kind="k")
+    assert name == json.loads(text.encode())["file"]
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [("a", ["a\n"]), ("a\n", ["a\n"]), (["a", "b"], ["a\n", "b\n"]), ([], [])],
+)
+def test_text_ends_with_one_newline(text: str, written: list[str]) -> None:
+    """Lines are handed on as they come, for a log that is followed."""
+    said: list[str] = []
+    emit(Result(text), said.append, kind="k", as_json=False)
+    assert written == said
+
+
+def test_captured_stdout_gets_the_result_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """Tests of a stage call its main in their own process."""
+    with reserved_stdout() as write:
+        print("noise")  # noqa: T201
+        write("result\n")
+    print("after")  # noqa: T201
+    assert ("result\nafter\n", "noise\n") == capsys.readouterr()
+
+
+RESERVED = """
+import os, sys
+from audioloom_stage.result import reserved_stdout
+with reserved_stdout() as write:
+    print("printed")
+    os.write(1, b"by descriptor\\n")
+    write({text!r})
+print("after")
+"""
+
+
+def test_the_descriptor_itself_is_turned_round() -> None:
+    """Also for what does not go through Python, and it is put back."""
+    done = subprocess.run(
+        [sys.executable, "-c", RESERVED.format(text=os.fsdecode(b"caf\xe9 \xc3\xbc\n"))],
+        capture_output=True,
+        check=True,
+    )
+    assert b"caf\xe9 \xc3\xbc\nafter\n" == done.stdout
+    assert [b"by descriptor", b"printed"] == sorted(done.stderr.splitlines())
+
+
+def test_without_a_stderr_noise_goes_nowhere() -> None:
+    """A daemon may have closed it."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$0" -c "$1" 2>&-', sys.executable, RESERVED.format(text="r\n")],
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    assert b"r\nafter\n" == done.stdout
+
+
+def test_without_a_stdout_nothing_breaks() -> None:
+    """The work was what mattered."""
+    done = subprocess.run(
+        ["/bin/sh", "-c", 'exec "$0" -c "$1" >&-', sys.executable, RESERVED.format(text="r\n")],
+        stderr=subprocess.PIPE,
+        check=True,
+    )
+    assert [b"by descriptor", b"printed"] == sorted(done.stderr.splitlines())
