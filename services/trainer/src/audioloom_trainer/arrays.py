@@ -1,0 +1,45 @@
+"""Named arrays as one `.npz` whose bytes depend on nothing but names, order and values."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BadArrays", "dump_arrays", "load_arrays"]
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+class BadArrays(ValueError):
+    """The bytes are not arrays that `dump_arrays` wrote."""
+
+
+def dump_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
+    """The bytes of a NumPy archive: stored, in the order given, with a fixed time."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            entry = io.BytesIO()
+            # Extension types (bfloat16) are written as raw bytes; `load_arrays` gives them back so.
+            np.lib.format.write_array(
+                entry, np.asarray(array, order="C"), version=(1, 0), allow_pickle=False
+            )
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _EPOCH), entry.getvalue())
+    return out.getvalue()
+
+
+def load_arrays(data: bytes) -> dict[str, NDArray[np.generic]]:
+    """The arrays by name, in the order in which they were written.
+
+    Raises:
+        BadArrays: not such an archive.
+    """
+    try:
+        with np.load(io.BytesIO(data), allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, AttributeError) as error:
+        raise BadArrays(str(error) or type(error).__name__) from None

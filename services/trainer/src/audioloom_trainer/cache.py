@@ -1,0 +1,166 @@
+"""Verified copies of shards on local disk, named by their content.
+
+One process owns a folder below the cache, by a lock that ends with the process; so several workers
+of a machine may be given the same cache. What an earlier try left there is used again, after it
+has been verified again.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+import structlog
+from audioloom_storage import Unavailable, open_read, stat
+
+from audioloom_trainer.errors import ShardMismatch
+from audioloom_trainer.shards import Stored
+
+__all__ = ["Cache", "verified_copy", "verify_in_place"]
+
+log = structlog.get_logger()
+
+_BLOCK = 1 << 20
+_OURS = re.compile(r"[0-9a-f]{64}\.(tfrecord|npy)(\.part)?")
+_MOST_WORKERS = 1024
+
+
+class Cache:
+    """A folder of this process alone, below *folder*.
+
+    Args:
+        folder: on local disk; made when it is missing.
+        limit: bytes that may lie in it.
+    """
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self.limit = limit
+        self.folder, self._lock = _own_folder(folder)
+
+    def path(self, file: Stored, suffix: str) -> Path:
+        """Where the copy of *file* lies, or will."""
+        return self.folder / f"{file.sha256}{suffix}"
+
+    def keep_only(self, wanted: set[str]) -> None:
+        """Remove what earlier runs left here, but for files of the names in *wanted*."""
+        for path in self.folder.iterdir():
+            if _OURS.fullmatch(path.name) and path.name not in wanted:
+                path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Give the folder up; the copies stay for the next run."""
+        self._lock.close()
+
+
+def _own_folder(folder: Path) -> tuple[Path, BinaryIO]:
+    for number in range(_MOST_WORKERS):
+        mine = folder / f"worker-{number}"
+        mine.mkdir(parents=True, exist_ok=True)
+        lock = (mine / "lock").open("ab")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            continue
+        return mine, lock
+    raise OSError(f"{folder}: {_MOST_WORKERS} processes use this cache already")
+
+
+def verified_copy(file: Stored, target: Path, *, patience: float) -> None:
+    """Copy *file* to *target* while taking its checksum; only a whole, right copy appears there.
+
+    A copy that is there already is verified instead, and made again when it is damaged.
+
+    Args:
+        file: what to copy.
+        target: a path on local disk.
+        patience: seconds during which storage that does not answer is asked again.
+
+    Raises:
+        ShardMismatch: the file's size or checksum is not what the manifest says.
+        StorageError: storage failed for longer than that.
+    """
+    if target.exists():
+        with target.open("rb") as source:
+            if _sha256(source, None) == (file.bytes, file.sha256):
+                return
+        target.unlink()
+    part = target.with_name(target.name + ".part")
+    try:
+        _patiently(lambda: _copy(file, part), patience)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def verify_in_place(file: Stored, *, patience: float) -> None:
+    """Read *file* where it lies and hold it against the manifest; raises as `verified_copy`."""
+
+    def read() -> None:
+        _check_size(file)
+        with open_read(file.location) as source:
+            _check(file, *_sha256(source, None))
+
+    _patiently(read, patience)
+
+
+def _copy(file: Stored, part: Path) -> None:
+    _check_size(file)
+    with open_read(file.location) as source, part.open("wb") as sink:
+        _check(file, *_sha256(source, sink))
+
+
+def _check_size(file: Stored) -> None:
+    size = stat(file.location).size
+    if size != file.bytes:
+        raise _mismatch(file, f"{file.bytes} bytes", f"{size}")
+
+
+def _check(file: Stored, size: int, sha256: str) -> None:
+    if (size, sha256) != (file.bytes, file.sha256):
+        expected = f"{file.bytes} bytes with SHA-256 {file.sha256}"
+        raise _mismatch(file, expected, f"{size} bytes with {sha256}")
+
+
+def _sha256(source: BinaryIO, sink: BinaryIO | None) -> tuple[int, str]:
+    found, size = hashlib.sha256(), 0
+    while block := source.read(_BLOCK):
+        found.update(block)
+        size += len(block)
+        if sink is not None:
+            sink.write(block)
+    return size, found.hexdigest()
+
+
+def _patiently(action: Callable[[], None], patience: float) -> None:
+    give_up, wait = time.monotonic() + patience, 0.5
+    while True:
+        try:
+            return action()
+        except Unavailable as error:
+            if time.monotonic() + wait > give_up:
+                raise
+            log.warning("storage does not answer, trying again", error=str(error), wait_s=wait)
+            time.sleep(wait)
+            wait = min(wait * 2, 15.0)
+
+
+def _mismatch(file: Stored, expected: str, found: str) -> ShardMismatch:
+    return ShardMismatch(
+        where=file.location,
+        expected=expected,
+        found=found,
+        hint="The shard was cut short or changed after its commit: copy it again, or delete the"
+        " run of the sharder and rerun it.",
+    )
+
+
+def local_path(file: Stored) -> Path | None:
+    """The path of a file that lies on a mounted file system, None for any other storage."""
+    return Path(os.fsdecode(file.location.path)) if file.location.scheme == "file" else None

@@ -1,0 +1,228 @@
+"""Checkpoints: all that a run needs to go on as if it had never stopped.
+
+A checkpoint is a folder `checkpoints/step-<8 digits>` of the run: the state (`state-<digest>.npz`)
+first, its commit record (`commit.json`) last. Without the record there is no checkpoint. The
+newest one whose state is what its record says wins; damaged ones are passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import structlog
+from audioloom_manifest import canonical_bytes
+from audioloom_storage import (
+    AlreadyExists,
+    Location,
+    NotAFolder,
+    NotFound,
+    TooLarge,
+    create,
+    list_folder,
+    publish,
+    read_bytes,
+    remove,
+    remove_tree,
+)
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from audioloom_trainer.arrays import BadArrays, dump_arrays, load_arrays
+from audioloom_trainer.errors import RunTaken
+from audioloom_trainer.run_folder import checkpoints_folder
+
+__all__ = ["Commit", "Saved", "Saver", "list_checkpoints", "newest"]
+
+log = structlog.get_logger()
+
+COMMIT_NAME = "commit.json"
+_FOLDER = re.compile(r"step-[0-9]{8,}")
+_MOST_COMMIT_BYTES = 64 << 20
+_MOST_STATE_BYTES = 1 << 40
+
+State = Mapping[str, NDArray[np.generic]]
+
+
+class StateRef(BaseModel):
+    """The file that holds the state."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: str = Field(pattern=r"^state-[0-9a-f]{12}\.npz$")
+    bytes: int = Field(ge=0, le=_MOST_STATE_BYTES)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Commit(BaseModel):
+    """The commit record of a checkpoint.
+
+    `step` counts global batches since the start of the run. `recipe` is the digest of what is
+    trained on what, so that a checkpoint is never taken for another run's. `position` is what the
+    loop needs beside the state: history so far, sums of the epoch under way.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    kind: str = Field("checkpoint", pattern="^checkpoint$")
+    version: str = Field("1.0", pattern=r"^1\.[0-9]+$")
+    step: int = Field(ge=0)
+    recipe: str = Field(pattern=r"^[0-9a-f]{64}$")
+    replicas: int = Field(ge=1)
+    state: StateRef
+    position: dict[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint that was read and is whole."""
+
+    commit: Commit
+    state: dict[str, NDArray[np.generic]]
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells two checkpoints of the same step apart."""
+        return self.commit.state.sha256
+
+
+def list_checkpoints(run: Location) -> Iterator[tuple[Location, Commit | None]]:
+    """The checkpoint folders of a run, newest first, each with its record or None without a good one."""
+    try:
+        entries = [
+            e for e in list_folder(checkpoints_folder(run)) if _FOLDER.fullmatch(e.location.name)
+        ]
+    except (NotFound, NotAFolder):
+        return
+    for entry in sorted(entries, key=lambda e: int(e.location.name[5:]), reverse=True):
+        yield entry.location, _read_commit(entry.location)
+
+
+def newest(run: Location, recipe: str) -> Saved | None:
+    """The newest whole checkpoint of a run, or None when it has none.
+
+    Args:
+        run: the run's folder.
+        recipe: the digest that the checkpoint must carry.
+
+    Raises:
+        RunTaken: a checkpoint in the folder belongs to another recipe.
+        StorageError: storage failed; a file that is merely damaged does not raise.
+    """
+    for folder, commit in list_checkpoints(run):
+        if commit is None:
+            continue
+        if commit.recipe != recipe:
+            raise RunTaken(
+                where=folder,
+                expected="checkpoints of the run that is asked for",
+                found="one of another recipe or other shards",
+                hint="Nothing is overwritten: give another --name (or none), or remove the run.",
+            )
+        try:
+            return Saved(commit, _read_state(folder, commit.state))
+        except (BadArrays, NotFound) as error:
+            log.warning(
+                "a damaged checkpoint is passed over", checkpoint=str(folder), found=str(error)
+            )
+    return None
+
+
+@dataclass
+class Saver:
+    """Writes checkpoints behind the training loop, one at a time.
+
+    Args:
+        run: the run's folder.
+        recipe: the digest that every checkpoint carries.
+        replicas: how many trained it, for people who look.
+        keep: how many checkpoints stay.
+    """
+
+    run: Location
+    recipe: str
+    replicas: int
+    keep: int
+    _worker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "checkpoint"))
+    _pending: Future[None] | None = None
+
+    def save(self, step: int, state: State, position: dict[str, Any]) -> None:
+        """Write a checkpoint in the background, after the one before it is done.
+
+        Raises:
+            StorageError: the one before it could not be written.
+        """
+        self.wait()
+        self._pending = self._worker.submit(self._write, step, state, position)
+
+    def wait(self) -> None:
+        """Wait until nothing is being written; raises as `save`."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.result()
+
+    def close(self) -> None:
+        """Wait, whatever comes of it."""
+        self._worker.shutdown(wait=True)
+
+    def _write(self, step: int, state: State, position: dict[str, Any]) -> None:
+        folder = checkpoints_folder(self.run) / f"step-{step:08}"
+        data = dump_arrays(state)
+        sha256 = hashlib.sha256(data).hexdigest()
+        ref = StateRef(name=f"state-{sha256[:12]}.npz", bytes=len(data), sha256=sha256)
+        commit = Commit(
+            step=step, recipe=self.recipe, replicas=self.replicas, state=ref, position=position
+        )
+        if not _is_whole(folder):
+            with suppress(AlreadyExists), create(folder / ref.name) as sink:
+                sink.write(data)
+            publish(folder / COMMIT_NAME, canonical_bytes(commit.model_dump(mode="json"), indent=2))
+        self._forget_old()
+
+    def _forget_old(self) -> None:
+        whole = [folder for folder, commit in list_checkpoints(self.run) if commit is not None]
+        for folder in whole[self.keep :]:
+            with suppress(NotFound):
+                remove(folder / COMMIT_NAME)  # first, so that it is never half a checkpoint
+                remove_tree(folder)
+
+
+def _is_whole(folder: Location) -> bool:
+    """Whether the folder holds a whole checkpoint; what is left of a damaged one is removed."""
+    commit = _read_commit(folder)
+    try:
+        if commit is not None:
+            _read_state(folder, commit.state)
+            return True
+    except (BadArrays, NotFound):
+        pass
+    with suppress(NotFound):
+        remove_tree(folder)
+    return False
+
+
+def _read_commit(folder: Location) -> Commit | None:
+    where = folder / COMMIT_NAME
+    try:
+        return Commit.model_validate_json(read_bytes(where, limit=_MOST_COMMIT_BYTES))
+    except (NotFound, NotAFolder):
+        return None
+    except ValidationError as error:
+        log.warning("a damaged checkpoint is passed over", checkpoint=str(where), found=str(error))
+        return None
+
+
+def _read_state(folder: Location, ref: StateRef) -> dict[str, NDArray[np.generic]]:
+    try:
+        data = read_bytes(folder / ref.name, limit=ref.bytes)
+    except TooLarge:
+        raise BadArrays("more bytes than its record says") from None
+    if len(data) != ref.bytes or hashlib.sha256(data).hexdigest() != ref.sha256:
+        raise BadArrays(f"{len(data)} bytes that are not those of its record ({ref.bytes})")
+    return load_arrays(data)

@@ -1,0 +1,88 @@
+"""Who trains together: read from TF_CONFIG, before TensorFlow sees it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from audioloom_trainer.errors import BadCluster
+
+__all__ = ["Cluster", "read_cluster"]
+
+_HINT = (
+    'TF_CONFIG is {"cluster": {"worker": ["HOST:PORT", …]}, "task": {"type": "worker", "index": N}};'
+    " unset it to train alone."
+)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The workers, in rank order, and which of them this process is."""
+
+    workers: tuple[str, ...] = ("alone",)
+    rank: int = 0
+
+    @property
+    def size(self) -> int:
+        """How many workers there are."""
+        return len(self.workers)
+
+    @property
+    def is_chief(self) -> bool:
+        """Whether this process writes what only one may write."""
+        return self.rank == 0
+
+
+def read_cluster(environment: Mapping[str, str]) -> Cluster:
+    """Read TF_CONFIG; without it (or with an empty one) this process is alone.
+
+    A "chief" is the worker of rank 0, as TensorFlow counts.
+
+    Raises:
+        BadCluster: not JSON, other jobs than chief and worker, an address that occurs twice, or a
+            task that the cluster does not list.
+    """
+    text = environment.get("TF_CONFIG", "").strip()
+    if not text:
+        return Cluster()
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise _bad("a JSON object", f"{error}: {text[:80]!r}") from None
+    if not isinstance(value, dict):
+        raise _bad("a JSON object", repr(text[:80]))
+    jobs, task = value.get("cluster") or {}, value.get("task") or {}
+    if not jobs:
+        return Cluster()
+    workers = _workers(jobs)
+    return Cluster(workers, _rank(jobs, task, len(workers)))
+
+
+def _workers(jobs: Any) -> tuple[str, ...]:
+    if not isinstance(jobs, dict) or not set(jobs) <= {"chief", "worker"}:
+        found = ", ".join(map(str, jobs)) if isinstance(jobs, dict) else repr(jobs)
+        raise _bad("the jobs chief and worker alone (evaluation is done by the workers)", found)
+    lists = [jobs.get("chief", []), jobs.get("worker", [])]
+    addresses = [address for names in lists for address in names]
+    if not all(isinstance(names, list) for names in lists) or not all(
+        isinstance(address, str) and address for address in addresses
+    ):
+        raise _bad("lists of addresses", json.dumps(jobs)[:200])
+    if len(lists[0]) > 1 or not addresses or len(set(addresses)) != len(addresses):
+        raise _bad("at most one chief and each address once", json.dumps(jobs)[:200])
+    return tuple(addresses)
+
+
+def _rank(jobs: dict[str, Any], task: Any, size: int) -> int:
+    kind, index = (task.get("type"), task.get("index")) if isinstance(task, dict) else (None, None)
+    if isinstance(index, str) and index.isdecimal():
+        index = int(index)
+    if kind not in jobs or not isinstance(index, int) or not 0 <= index < len(jobs[kind]):
+        raise _bad(f"a task of the cluster's {size} workers", json.dumps(task)[:200])
+    return index if kind == "chief" else index + len(jobs.get("chief", []))
+
+
+def _bad(expected: str, found: str) -> BadCluster:
+    return BadCluster(where="TF_CONFIG", expected=expected, found=found, hint=_HINT)

@@ -1,0 +1,104 @@
+"""What ends a training run before its end.
+
+* BadData (65)
+  - ShardMismatch      a shard or its index is not what the manifest says
+  - UnknownLabel       a record's class number is outside the vocabulary
+  - MissingSplit       the shards have no split of the name that is needed
+  - NotFinite          the loss became NaN or infinite, with the step
+  - WrongCount         a step saw another number of records than it must, with the step
+  - DamagedRun         a committed run cannot be used: its model does not fit its weights
+* BadConfiguration (78)
+  - BadCluster         TF_CONFIG is not what this program can work with
+  - BadReplicas        the number of replicas does not divide the lanes of the training split
+  - BadModel           the model function, or what it returned, cannot be trained exactly
+  - CacheTooSmall      the cache cannot hold what has to be read together
+  - TensorFlowMissing  TensorFlow is not installed in this environment
+* TryAgain (75)
+  - PeerLost           another worker is gone, frozen or out of reach
+  - PeersDisagree      the workers were not started for the same run, or their weights differ
+  - Stopped            the process was told to end; a checkpoint was saved if there was time
+* NameTaken (73)
+  - RunTaken           the run folder holds checkpoints of another recipe
+
+The numbers are the exit codes, from the one table in audioloom_stage.
+"""
+
+from audioloom_stage import BadConfiguration, BadData, NameTaken, TryAgain
+
+__all__ = [
+    "BadCluster",
+    "BadModel",
+    "BadReplicas",
+    "CacheTooSmall",
+    "DamagedRun",
+    "MissingSplit",
+    "NotFinite",
+    "PeerLost",
+    "PeersDisagree",
+    "RunTaken",
+    "ShardMismatch",
+    "Stopped",
+    "TensorFlowMissing",
+    "UnknownLabel",
+    "WrongCount",
+]
+
+
+class ShardMismatch(BadData):
+    """A shard or its index is not what the manifest says."""
+
+
+class UnknownLabel(BadData):
+    """A record's class number is outside the vocabulary of the manifest."""
+
+
+class MissingSplit(BadData):
+    """The shards have no split of the name that is needed."""
+
+
+class NotFinite(BadData):
+    """The loss became NaN or infinite."""
+
+
+class WrongCount(BadData):
+    """A step saw another number of records than the manifest and the order give it."""
+
+
+class DamagedRun(BadData):
+    """A committed run cannot be used: its model does not fit its weights."""
+
+
+class BadCluster(BadConfiguration):
+    """TF_CONFIG is not what this program can work with."""
+
+
+class BadReplicas(BadConfiguration):
+    """The number of replicas does not divide the lanes of the training split."""
+
+
+class BadModel(BadConfiguration):
+    """The model function, or what it returned, cannot be trained exactly."""
+
+
+class CacheTooSmall(BadConfiguration):
+    """The cache cannot hold the shards that have to be read together."""
+
+
+class TensorFlowMissing(BadConfiguration):
+    """TensorFlow is not installed in this environment."""
+
+
+class PeerLost(TryAgain):
+    """Another worker is gone, frozen or out of reach."""
+
+
+class PeersDisagree(TryAgain):
+    """The workers were not started for the same run, or their weights differ."""
+
+
+class Stopped(TryAgain):
+    """The process was told to end."""
+
+
+class RunTaken(NameTaken):
+    """The run folder holds checkpoints of another recipe."""

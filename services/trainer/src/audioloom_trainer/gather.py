@@ -1,0 +1,118 @@
+"""Read records of staged shards by their offsets, without parsing them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audioloom_trainer.errors import ShardMismatch
+from audioloom_trainer.example import BadExample, float_value
+from audioloom_trainer.index import Index
+
+__all__ = ["LocalShard", "gather", "open_local"]
+
+_HEADER_BYTES, _FOOTER_BYTES = 12, 4
+
+
+@dataclass(frozen=True)
+class LocalShard:
+    """A shard on local disk, open, with its index in memory.
+
+    Args:
+        targets: what is to be learned, one a record: class numbers (int32), or numbers (float32).
+    """
+
+    path: Path
+    descriptor: int
+    index: Index
+    targets: NDArray[np.int32] | NDArray[np.float32]
+
+    def close(self) -> None:
+        """Close the file; the shard may not be read any more."""
+        os.close(self.descriptor)
+
+
+def open_local(path: Path, index: Index, *, numbers: bool) -> LocalShard:
+    """Open a verified shard.
+
+    Args:
+        path: the file.
+        index: its checked index.
+        numbers: the target is the number in each record, not its class.
+
+    Raises:
+        ShardMismatch: a record without the number that is to be learned.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        targets = _numbers(descriptor, index, path) if numbers else index.label.astype(np.int32)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return LocalShard(path, descriptor, index, targets)
+
+
+def gather(
+    shards: Mapping[int, LocalShard],
+    rows: NDArray[np.int64],
+    *,
+    shape: tuple[int, ...],
+    dtype: str,
+) -> tuple[NDArray[np.floating], NDArray[np.int32] | NDArray[np.float32]]:
+    """Features and targets of the records that *rows* names, in its order.
+
+    Args:
+        shards: by number; every shard that *rows* names.
+        rows: int64 (records, 2): shard number, row in the shard.
+        shape: of one feature.
+        dtype: "float32" or "float16".
+
+    Returns:
+        Features (records, *shape) of *dtype*, and targets (records,).
+
+    Raises:
+        ShardMismatch: a file is shorter than it was when it was verified.
+    """
+    size = prod(shape) * np.dtype(dtype).itemsize
+    out = np.empty((len(rows), size), dtype=np.uint8)
+    view = memoryview(out).cast("B")
+    targets: list[np.int32 | np.float32] = []
+    for slot, (number, row) in enumerate(rows.tolist()):
+        shard = shards[number]
+        offset = int(shard.index.values[row])
+        target = view[slot * size : (slot + 1) * size]
+        if os.preadv(shard.descriptor, [target], offset) != size:
+            raise ShardMismatch(
+                where=shard.path,
+                expected=f"{size} bytes at byte {offset}",
+                found="a shorter file than was verified",
+                hint="Something changed the shard during training.",
+            )
+        targets.append(shard.targets[row])
+    values = out.view(np.dtype(dtype).newbyteorder("<")).astype(dtype, copy=False)
+    kind = next(iter(shards.values())).targets.dtype if shards else np.dtype(np.int32)
+    return values.reshape(len(rows), *shape), np.array(targets, dtype=kind)
+
+
+def _numbers(descriptor: int, index: Index, path: Path) -> NDArray[np.float32]:
+    found = np.empty(len(index.offset), dtype=np.float32)
+    for row, (offset, length) in enumerate(
+        zip(index.offset.tolist(), index.length.tolist(), strict=True)
+    ):
+        record = os.pread(descriptor, length, offset)
+        try:
+            found[row] = float_value(memoryview(record)[_HEADER_BYTES:-_FOOTER_BYTES], "target")
+        except BadExample as error:
+            raise ShardMismatch(
+                where=path,
+                expected="a number to learn in each record",
+                found=f"{error} at record {row}",
+                hint="Shard the features again with numbers as the target.",
+            ) from None
+    return found

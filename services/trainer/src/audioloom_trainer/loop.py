@@ -1,0 +1,281 @@
+"""The training loop on TensorFlow's public API: blocks of steps inside one function.
+
+`Model.fit` of Keras 3 does not work with several workers. Here a block of k steps is one
+`tf.function` that loops over `strategy.run`; the model's own loss, metrics and optimizer do the
+work, each replica's share weighted by the records it saw, so that any number of replicas computes
+what one would. Every worker takes part in every block, and one sum over all of them at its end
+carries losses, counts and signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from audioloom_trainer.feed import Batch, Replicas
+from audioloom_trainer.model import other_state, seed_state
+
+__all__ = [
+    "Outcome",
+    "make_evaluation_block",
+    "make_train_block",
+    "ready_metrics",
+    "spread_seeds",
+    "stream",
+]
+
+_PREFETCH = 8
+# Two streams of random numbers may not run into each other: far apart, and prime.
+_SEED_DISTANCE = 1_000_003
+
+
+class Outcome(NamedTuple):
+    """What a block of steps answers, the same on every worker."""
+
+    losses: np.ndarray
+    """Loss of each global batch, as the model defines it."""
+    counts: np.ndarray
+    """Records of each global batch that took part."""
+    signals: np.ndarray
+    """The workers' signals, added up."""
+
+
+Block = Callable[[Any, int, list[float]], Outcome]
+
+
+def stream(
+    batches: Callable[[], Iterator[Batch]], shape: tuple[int, ...], dtype: str, *, numbers: bool
+) -> Any:
+    """An iterator of tensors over *batches*, filled ahead by a thread of TensorFlow's.
+
+    Args:
+        batches: makes the iterator that is read, once.
+        shape: of one window.
+        dtype: of the features as they lie in the shards.
+        numbers: targets are numbers (float32), not classes (int32).
+    """
+    signature = (
+        tf.TensorSpec((None, *shape), dtype),
+        tf.TensorSpec((None,), tf.float32 if numbers else tf.int32),
+        tf.TensorSpec((None,), tf.int32),
+        tf.TensorSpec((None,), tf.int32),
+        tf.TensorSpec((), tf.float32),
+    )
+    dataset = tf.data.Dataset.from_generator(batches, output_signature=signature)
+    return iter(dataset.prefetch(_PREFETCH))
+
+
+def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas) -> Block:
+    """Make the function that trains for k steps.
+
+    Args:
+        strategy: the model's.
+        model: built and compiled under it.
+        replicas: those of this process.
+
+    Returns:
+        (iterator, k, signals of this worker) → `Outcome`; traced once.
+    """
+    variables = model.trainable_variables
+    others = other_state(model) if replicas.total > 1 else []
+    optimizer = model.optimizer
+
+    def step(*batch: Any) -> Any:
+        x, y, count, total = _share(batch, replicas)
+        with tf.GradientTape() as tape:
+            predictions = model(x, training=True)
+            loss = _weighted_loss(model, x, y, predictions, count, total, replicas, training=True)
+            scaled = optimizer.scale_loss(loss)
+        _apply(optimizer, tape.gradient(scaled, variables), variables, replicas.total)
+        model.compute_metrics(x[:count], y[:count], predictions[:count])
+        for variable in others:
+            _average(variable)
+        return tf.stack([tf.cast(loss, tf.float32), tf.cast(count, tf.float32)])
+
+    @tf.function
+    def block(iterator: Any, k: Any, signals: Any) -> Any:
+        results = tf.TensorArray(tf.float32, size=k, element_shape=(2,))
+        for i in tf.range(k):
+            each = strategy.experimental_local_results(strategy.run(step, args=next(iterator)))
+            results = results.write(i, tf.add_n(each))
+        return _sum_over_workers(strategy, results.stack(), signals, replicas)
+
+    return _runner(block)
+
+
+def make_evaluation_block(
+    strategy: Any, model: keras.Model, replicas: Replicas, classes: int | None
+) -> Callable[[Any, int], tuple[Outcome, np.ndarray]]:
+    """Make the function that evaluates for k steps; metrics gather in the model.
+
+    Returns:
+        (iterator, k) → `Outcome`, and the confusion matrix (true class, predicted class) of these
+        steps, float32 (classes, classes); (0, 0) where numbers are learned.
+    """
+    size = classes or 0
+
+    def step(*batch: Any) -> Any:
+        x, y, count, total = _share(batch, replicas)
+        predictions = model(x, training=False)
+        loss = _weighted_loss(model, x, y, predictions, count, total, replicas, training=False)
+        model.compute_metrics(x[:count], y[:count], predictions[:count])
+        matrix = _confusion(model, y[:count], predictions[:count], size)
+        return tf.stack([tf.cast(loss, tf.float32), tf.cast(count, tf.float32)]), matrix
+
+    @tf.function
+    def block(iterator: Any, k: Any, signals: Any) -> Any:
+        results = tf.TensorArray(tf.float32, size=k, element_shape=(2,))
+        matrix = tf.zeros((size, size))
+        for i in tf.range(k):
+            stats, part = strategy.run(step, args=next(iterator))
+            results = results.write(i, tf.add_n(strategy.experimental_local_results(stats)))
+            matrix += tf.add_n(strategy.experimental_local_results(part))
+        flat = tf.concat([signals, tf.reshape(matrix, [-1])], axis=0)
+        return _sum_over_workers(strategy, results.stack(), flat, replicas)
+
+    run = _runner(block)
+
+    def evaluate(iterator: Any, k: int) -> tuple[Outcome, np.ndarray]:
+        outcome = run(iterator, k, [])
+        return outcome, outcome.signals.reshape(size, size)
+
+    return evaluate
+
+
+def ready_metrics(
+    strategy: Any, model: keras.Model, shape: tuple[int, ...], *, numbers: bool
+) -> None:
+    """Make the metrics' variables, by one update that is taken back, under the strategy's scope."""
+    with strategy.scope():
+        x = tf.zeros((1, *shape))
+        y = tf.zeros((1,), tf.float32 if numbers else tf.int32)
+        predictions = model(x, training=False)
+        model.compute_loss(x, y, predictions)
+        model.compute_metrics(x, y, predictions)
+        model.reset_metrics()
+
+
+def spread_seeds(strategy: Any, model: keras.Model, replicas: Replicas) -> None:
+    """Give each replica random numbers of its own; replica 0 keeps those of a single one."""
+    states = seed_state(model)
+    if replicas.total == 1 or not states:
+        return
+
+    def shift() -> None:
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        for state in states:
+            distance = tf.cast(number, state.dtype) * tf.constant(_SEED_DISTANCE, state.dtype)
+            state.assign(state.value + tf.stack([distance, tf.zeros((), state.dtype)]))
+
+    tf.function(lambda: strategy.run(shift))()
+
+
+def _share(batch: tuple[Any, ...], replicas: Replicas) -> tuple[Any, Any, Any, Any]:
+    """This replica's rows of the process's batch: features, targets, how many count, and of how many."""
+    x, y, bounds, counts, total = batch
+    slot = 0
+    if replicas.count > 1:
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        slot = tf.cast(number, tf.int32) - replicas.first
+        x, y = x[bounds[slot] : bounds[slot + 1]], y[bounds[slot] : bounds[slot + 1]]
+    return tf.cast(x, tf.float32), y, counts[slot], total
+
+
+def _weighted_loss(
+    model: keras.Model,
+    x: Any,
+    y: Any,
+    predictions: Any,
+    count: Any,
+    total: Any,
+    replicas: Replicas,
+    *,
+    training: bool,
+) -> Any:
+    """This replica's part of the global batch's loss: the parts of all replicas add up to it.
+
+    Keras divides a mean, and each loss that a layer adds, by the number of replicas. The layers'
+    stay so; the mean over a replica's records gets the weight of its records in the batch.
+    """
+    loss = model.compute_loss(x, y, predictions, training=training)
+    added = tf.add_n(model.losses) / replicas.total if model.losses else None
+    if added is not None:
+        loss -= added
+    share = tf.cast(count, loss.dtype)
+    if getattr(model.loss, "reduction", "") == "sum":
+        loss *= tf.cast(count > 0, loss.dtype)
+    else:
+        loss *= share * replicas.total / tf.cast(total, loss.dtype)
+    return loss if added is None else loss + added
+
+
+def _apply(optimizer: Any, gradients: list[Any], variables: list[Any], replicas: int) -> None:
+    """Apply the sum over the replicas of their gradients.
+
+    Keras sums by itself, but clips each replica's part before. So with clipping the parts are
+    summed here, and divided by the number of replicas as the limits are; Keras's own sum then
+    restores the scale of what was clipped.
+    """
+    names = ("clipnorm", "clipvalue", "global_clipnorm")
+    limits = {name: getattr(optimizer, name) for name in names if getattr(optimizer, name)}
+    if replicas == 1 or not limits:
+        optimizer.apply(gradients, variables)
+        return
+    used = [(g, v) for g, v in zip(gradients, variables, strict=True) if g is not None]
+    parts = [tf.convert_to_tensor(gradient) for gradient, _ in used]
+    sums = tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, parts)
+    for name, limit in limits.items():
+        setattr(optimizer, name, limit / replicas)
+    try:
+        optimizer.apply([each / replicas for each in sums], [variable for _, variable in used])
+    finally:
+        for name, limit in limits.items():
+            setattr(optimizer, name, limit)
+
+
+def _average(variable: Any) -> None:
+    """Make a variable its mean over the replicas; one that is equal on all stays as it is, exactly."""
+    context = tf.distribute.get_replica_context()
+    value = tf.convert_to_tensor(variable.value)
+    first = tf.cast(tf.equal(context.replica_id_in_sync_group, 0), value.dtype)
+    base = context.all_reduce(tf.distribute.ReduceOp.SUM, value * first)
+    variable.assign(base + context.all_reduce(tf.distribute.ReduceOp.MEAN, value - base))
+
+
+def _confusion(model: keras.Model, y: Any, predictions: Any, size: int) -> Any:
+    if not size:
+        return tf.zeros((0, 0))
+    if predictions.shape[-1] == 1:
+        logits = getattr(model.loss, "from_logits", False)
+        said = tf.cast(predictions[:, 0] > (0.0 if logits else 0.5), tf.int32)
+    else:
+        said = tf.argmax(predictions, axis=-1, output_type=tf.int32)
+    return tf.matmul(tf.one_hot(y, size), tf.one_hot(said, size), transpose_a=True)
+
+
+def _sum_over_workers(strategy: Any, results: Any, signals: Any, replicas: Replicas) -> Any:
+    """Add up over all workers, in one go; each process counts once, whatever its replicas."""
+    flat = tf.concat([tf.reshape(results, [-1]), signals], axis=0)
+
+    def once(values: Any) -> Any:
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        return (
+            values
+            if replicas.count == 1
+            else values * tf.cast(number == replicas.first, values.dtype)
+        )
+
+    return strategy.reduce("SUM", strategy.run(once, args=(flat,)), axis=None)
+
+
+def _runner(block: Any) -> Block:
+    def run(iterator: Any, k: int, signals: list[float]) -> Outcome:
+        flat = block(iterator, tf.constant(k), tf.constant(signals, tf.float32)).numpy()
+        results = flat[: 2 * k].reshape(k, 2)
+        return Outcome(results[:, 0], results[:, 1], flat[2 * k :])
+
+    return run

@@ -1,0 +1,70 @@
+"""Two networks for windows of MFCCs, compiled and ready: a light one and a heavy one."""
+
+from __future__ import annotations
+
+import keras
+
+__all__ = ["conv1d", "conv2d_gru"]
+
+
+def conv1d(
+    shape: tuple[int, ...],
+    classes: int | None,
+    *,
+    filters: int = 64,
+    dropout: float = 0.3,
+    learning_rate: float = 1e-3,
+) -> keras.Model:
+    """A light network: convolutions along time, and the mean and maximum over it.
+
+    Args:
+        shape: (coefficients, frames).
+        classes: how many there are; None learns a number.
+        filters: channels of the convolutions.
+        dropout: share of values that are dropped before the output.
+        learning_rate: of Adam.
+    """
+    layers = keras.layers
+    inputs = layers.Input(shape)
+    x = layers.Permute((2, 1))(inputs)  # time first: (frames, coefficients)
+    for width, stride in ((5, 2), (5, 2), (3, 1)):
+        x = layers.Conv1D(filters, width, strides=stride, padding="same", use_bias=False)(x)
+        x = layers.BatchNormalization(momentum=0.9)(x)
+        x = layers.ReLU()(x)
+    x = layers.Concatenate()([layers.GlobalAveragePooling1D()(x), layers.GlobalMaxPooling1D()(x)])
+    x = layers.Dropout(dropout)(x)
+    return _compiled(inputs, x, classes, learning_rate)
+
+
+def conv2d_gru(
+    shape: tuple[int, ...], classes: int | None, *, learning_rate: float = 1e-4
+) -> keras.Model:
+    """The network that a straightforward pipeline begins with: Conv2D, Conv2D, GRU, GRU, Dense.
+
+    Its reshape makes a sequence of about 700 steps for the recurrent layers: a second a step on a
+    CPU. Take it for comparisons, or with a GPU.
+    """
+    layers = keras.layers
+    inputs = layers.Input(shape)
+    x = layers.Reshape((*shape, 1))(inputs)
+    for filters in (32, 64):
+        x = layers.Conv2D(filters, 3, activation="relu")(x)
+        x = layers.MaxPooling2D(2)(x)
+    x = layers.Reshape((-1, 64))(x)
+    x = layers.GRU(128, return_sequences=True)(x)
+    x = layers.GRU(64)(x)
+    x = layers.Dense(32, activation="relu")(x)
+    return _compiled(inputs, x, classes, learning_rate)
+
+
+def _compiled(
+    inputs: keras.KerasTensor, x: keras.KerasTensor, classes: int | None, learning_rate: float
+) -> keras.Model:
+    if classes is None:
+        model = keras.Model(inputs, keras.layers.Dense(1)(x))
+        loss, metrics = "mean_squared_error", ["mean_absolute_error"]
+    else:
+        model = keras.Model(inputs, keras.layers.Dense(classes, activation="softmax")(x))
+        loss, metrics = "sparse_categorical_crossentropy", ["accuracy"]
+    model.compile(optimizer=keras.optimizers.Adam(learning_rate), loss=loss, metrics=metrics)
+    return model

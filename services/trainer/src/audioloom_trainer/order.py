@@ -1,0 +1,200 @@
+"""Which record is read when: a pure function of the seed, the epoch and the layout of a split.
+
+A split's shards are dealt to B lanes: lane l owns the shards ≡ l (mod B). Epoch position p belongs
+to lane p % B and is the (p // B)-th record of that lane's epoch order. Replica w of W takes the
+positions ≡ w (mod W), so the records of a global batch are the same for every W that divides B.
+
+Within an epoch each lane shuffles its shards, takes them in windows of a fixed number of shards,
+and shuffles the records inside each window. So only a window of shards has to be at hand, nothing
+is buffered, and going on from any position is a slice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from audioloom_trainer.permutation import key_of, permutation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "EpochOrder",
+    "Layout",
+    "Shuffle",
+    "Window",
+    "allowed_replicas",
+    "reading_order",
+    "replica_lanes",
+    "replica_positions",
+]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How many records each shard of a split holds, by shard number, and the split's lanes.
+
+    Raises:
+        ValueError: when the lanes do not get the records that the order needs.
+    """
+
+    records: tuple[int, ...]
+    lanes: int
+
+    def __post_init__(self) -> None:
+        if self.lanes < 1 or len(self.records) % self.lanes or min(self.records, default=0) < 1:
+            raise ValueError(
+                f"{len(self.records)} shards for {self.lanes} lanes, the smallest of"
+                f" {min(self.records, default=0)} records"
+            )
+        for lane in range(self.lanes):
+            held, needed = sum(self.records[lane :: self.lanes]), self.lane_total(lane)
+            if held != needed:
+                raise ValueError(f"lane {lane} holds {held} records, its share is {needed}")
+
+    @cached_property
+    def total(self) -> int:
+        """Records of the split."""
+        return sum(self.records)
+
+    def lane_total(self, lane: int) -> int:
+        """How many epoch positions belong to *lane*."""
+        return (self.total - lane + self.lanes - 1) // self.lanes
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """What shuffles an epoch: two equal ones give the same order."""
+
+    seed: int
+    epoch: int
+    window: int
+    """Shards of a lane that are shuffled together."""
+
+
+@dataclass(frozen=True, order=True)
+class Window:
+    """Shards that are read together: one lane's records `start` … `start + count - 1`."""
+
+    start: int
+    lane: int
+    count: int
+    shards: tuple[int, ...]
+
+
+class EpochOrder:
+    """One epoch of one split.
+
+    Args:
+        layout: the split.
+        shuffle: None reads every lane in its natural order, one shard at a time.
+    """
+
+    def __init__(self, layout: Layout, shuffle: Shuffle | None = None) -> None:
+        self.layout = layout
+        self._shuffle = shuffle
+        self._windows: dict[int, tuple[Window, ...]] = {}
+        self._starts: dict[int, NDArray[np.int64]] = {}
+        self._rows: dict[int, tuple[Window, NDArray[np.int64]]] = {}
+
+    def windows(self, lane: int) -> tuple[Window, ...]:
+        """The windows of *lane*, in the order in which they are read."""
+        if lane not in self._windows:
+            self._windows[lane] = tuple(self._cut(lane))
+            self._starts[lane] = np.array([w.start for w in self._windows[lane]], dtype=np.int64)
+        return self._windows[lane]
+
+    def rows(self, window: Window) -> NDArray[np.int64]:
+        """Shard number and row within the shard of each record of *window*: (count, 2)."""
+        counts = [self.layout.records[shard] for shard in window.shards]
+        shards = np.repeat(np.array(window.shards, dtype=np.int64), counts)
+        inside = np.concatenate([np.arange(count, dtype=np.int64) for count in counts])
+        rows = np.stack([shards, inside], axis=1)
+        if self._shuffle is None:
+            return rows
+        key = self._key("records", window.lane, window.start)
+        return rows[permutation(key, window.count)]
+
+    def locate(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Shard number and row of each epoch position: (len(positions), 2).
+
+        Positions may come in any order; going forward is the fast case, as the rows of one window
+        of each lane are kept.
+        """
+        found = np.empty((len(positions), 2), dtype=np.int64)
+        lanes = positions % self.layout.lanes
+        for lane in np.unique(lanes).tolist():
+            here = np.flatnonzero(lanes == lane)
+            inside = positions[here] // self.layout.lanes
+            while len(inside):
+                window, rows = self._rows_at(lane, int(inside[0]))
+                taken = (inside >= window.start) & (inside < window.start + window.count)
+                found[here[taken]] = rows[inside[taken] - window.start]
+                here, inside = here[~taken], inside[~taken]
+        return found
+
+    def window_at(self, lane: int, index: int) -> Window:
+        """The window that holds record *index* of *lane*."""
+        windows = self.windows(lane)
+        return windows[int(np.searchsorted(self._starts[lane], index, side="right")) - 1]
+
+    def _rows_at(self, lane: int, index: int) -> tuple[Window, NDArray[np.int64]]:
+        kept = self._rows.get(lane)
+        if kept is None or not kept[0].start <= index < kept[0].start + kept[0].count:
+            window = self.window_at(lane, index)
+            kept = self._rows[lane] = (window, self.rows(window))
+        return kept
+
+    def _cut(self, lane: int) -> Iterator[Window]:
+        shards = np.arange(lane, len(self.layout.records), self.layout.lanes, dtype=np.int64)
+        size = 1
+        if self._shuffle is not None:
+            size = self._shuffle.window
+            shards = shards[permutation(self._key("shards", lane), len(shards))]
+        start = 0
+        for first in range(0, len(shards), size):
+            taken = tuple(shards[first : first + size].tolist())
+            count = sum(self.layout.records[shard] for shard in taken)
+            yield Window(start, lane, count, taken)
+            start += count
+
+    def _key(self, *parts: str | int) -> int:
+        if self._shuffle is None:
+            raise ValueError("the natural order has no key")
+        return key_of(self._shuffle.seed, self._shuffle.epoch, *parts)
+
+
+def replica_positions(
+    step: int, *, batch: int, total: int, replica: int, replicas: int
+) -> NDArray[np.int64]:
+    """Epoch positions that *replica* of *replicas* contributes to global batch *step*.
+
+    The last batch of an epoch is short when *batch* does not divide *total*, and may leave a
+    replica without a record.
+    """
+    first, stop = step * batch, min((step + 1) * batch, total)
+    first += (replica - first) % replicas
+    return np.arange(first, max(first, stop), replicas, dtype=np.int64)
+
+
+def replica_lanes(lanes: int, replica: int, replicas: int) -> tuple[int, ...]:
+    """The lanes that *replica* of *replicas* reads; all of them when they share no divisor."""
+    step = gcd(lanes, replicas)
+    return tuple(range(replica % step, lanes, step))
+
+
+def allowed_replicas(lanes: int) -> tuple[int, ...]:
+    """The numbers of replicas that keep global batches the same: the divisors of *lanes*."""
+    return tuple(number for number in range(1, lanes + 1) if lanes % number == 0)
+
+
+def reading_order(order: EpochOrder, lanes: Iterable[int]) -> list[Window]:
+    """The windows of *lanes* in the order in which an epoch first needs them."""
+    return sorted(window for lane in lanes for window in order.windows(lane))

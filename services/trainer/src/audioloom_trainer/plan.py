@@ -1,0 +1,99 @@
+"""What a run is asked to do: its recipe, its name and its folder, before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from audioloom_manifest import (
+    ModelRef,
+    Opened,
+    Plan,
+    ShardsManifest,
+    TrainingRunRecipe,
+    digest,
+    root_of,
+    run_folder,
+    run_name,
+)
+from audioloom_storage import Location
+
+from audioloom_trainer.errors import BadReplicas
+from audioloom_trainer.model_source import ModelSource
+from audioloom_trainer.order import allowed_replicas
+from audioloom_trainer.shards import Split
+
+__all__ = ["Wish", "check_replicas", "make_plan", "recipe_digest"]
+
+ALGORITHM = 1
+"""Raised when the same recipe would give other weights than before."""
+
+
+@dataclass(frozen=True)
+class Wish:
+    """The settings that change the result."""
+
+    model: ModelSource
+    arguments: Mapping[str, str | int | float | bool | None]
+    epochs: int
+    batch_size: int
+    seed: int
+    shuffle_window: int
+    deterministic: bool
+
+
+def make_plan(
+    wish: Wish,
+    shards: Opened[ShardsManifest],
+    *,
+    root: Location | None,
+    name: str | None,
+    folder: Location | None,
+) -> Plan:
+    """Name the run.
+
+    Args:
+        wish: what is asked for.
+        shards: what is trained on.
+        root: where runs/ lies; by default where shards/ does.
+        name: by default a digest of the recipe and the shards' identity.
+        folder: the run folder that a launcher has made; names the run too.
+    """
+    recipe = TrainingRunRecipe(
+        algorithm=ALGORITHM,
+        model=ModelRef(
+            function=wish.model.label, sha256=wish.model.sha256, arguments=dict(wish.arguments)
+        ),
+        epochs=wish.epochs,
+        batch_size=wish.batch_size,
+        seed=wish.seed,
+        shuffle_window=wish.shuffle_window,
+        deterministic=wish.deterministic,
+    )
+    if folder is None:
+        called = name or run_name("training-run", recipe, [shards.manifest.identity])
+        folder = run_folder(root or shards.root, "training-run", called)
+    reference = shards.reference(root_of(folder))
+    return Plan("training-run", folder.name, folder, recipe, (reference,))
+
+
+def recipe_digest(plan: Plan) -> str:
+    """What a checkpoint carries: two plans with equal digests train the same model."""
+    recipe = plan.recipe.model_dump(mode="json", exclude_defaults=True)
+    return digest({"recipe": recipe, "inputs": plan.input_identities})
+
+
+def check_replicas(split: Split, replicas: int) -> None:
+    """Refuse a number of replicas that would change the global batches.
+
+    Raises:
+        BadReplicas: with the numbers that are allowed.
+    """
+    allowed = allowed_replicas(split.layout.lanes)
+    if replicas not in allowed:
+        raise BadReplicas(
+            where=f"the split {split.name!r} of {split.layout.lanes} lanes",
+            expected=f"a number of replicas that divides its lanes: {', '.join(map(str, allowed))}",
+            found=f"{replicas}",
+            hint="Start as many workers, or shard the features again with other --lanes.",
+        )

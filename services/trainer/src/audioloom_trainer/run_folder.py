@@ -1,0 +1,56 @@
+"""The run folder and what a launcher says about it in the environment.
+
+A launcher that starts several workers names the folder that they share. These variables are part
+of the contract between launcher and trainer; they are not settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from audioloom_storage import Location, locate
+
+from audioloom_trainer.errors import BadCluster
+
+__all__ = ["Launch", "checkpoints_folder", "progress_location", "read_launch"]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """What the launcher said; started by hand there is no folder, and both numbers are 0."""
+
+    folder: Location | None = None
+    attempt: int = 0
+    generation: int = 0
+
+
+def read_launch(environment: Mapping[str, str]) -> Launch:
+    """Read AUDIOLOOM_RUN_FOLDER, AUDIOLOOM_RUN_ATTEMPT and AUDIOLOOM_RUN_GENERATION.
+
+    Raises:
+        BadCluster: a number that is none.
+    """
+    folder = environment.get("AUDIOLOOM_RUN_FOLDER", "")
+    return Launch(
+        folder=locate(folder) if folder else None,
+        attempt=_number(environment, "AUDIOLOOM_RUN_ATTEMPT"),
+        generation=_number(environment, "AUDIOLOOM_RUN_GENERATION"),
+    )
+
+
+def checkpoints_folder(run: Location) -> Location:
+    """Where the checkpoints of a run lie."""
+    return run / "checkpoints"
+
+
+def progress_location(run: Location, rank: int) -> Location:
+    """Where the worker of *rank* says how far it is."""
+    return run / f"progress/{rank}.jsonl"
+
+
+def _number(environment: Mapping[str, str], name: str) -> int:
+    text = environment.get(name, "") or "0"
+    if not text.isdecimal():
+        raise BadCluster(where=name, expected="a number from 0", found=repr(text[:80]))
+    return int(text)

@@ -1,0 +1,151 @@
+"""The shards that a manifest names, as the trainer needs them: per split, numbered, with indexes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from audioloom_manifest import FileEntry, Opened, ShardsManifest
+from audioloom_storage import Location
+
+from audioloom_trainer.errors import MissingSplit, ShardMismatch
+from audioloom_trainer.order import Layout
+
+__all__ = ["Shard", "ShardSet", "Split", "Stored", "open_shards"]
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A file and what the manifest says about it."""
+
+    location: Location
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One shard: its records and the index beside it."""
+
+    split: str
+    number: int
+    records: int
+    data: Stored
+    index: Stored
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of both files."""
+        return self.data.bytes + self.index.bytes
+
+
+@dataclass(frozen=True)
+class Split:
+    """All shards of a split, by number."""
+
+    name: str
+    layout: Layout
+    shards: tuple[Shard, ...]
+    labels: dict[str, int]
+    """Records of each label."""
+
+
+@dataclass(frozen=True)
+class ShardSet:
+    """What can be trained on.
+
+    Args:
+        shape: of one window's feature.
+        dtype: "float32" or "float16", little-endian in the shards.
+        labels: the vocabulary, a class number is the index here; empty when the target is a number.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    labels: tuple[str, ...]
+    splits: dict[str, Split]
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of the feature values of one record."""
+        return prod(self.shape) * {"float32": 4, "float16": 2}[self.dtype]
+
+    @property
+    def classes(self) -> int | None:
+        """How many classes there are, or None when the target is a number."""
+        return len(self.labels) or None
+
+    def split(self, name: str) -> Split:
+        """The split of that name.
+
+        Raises:
+            MissingSplit: there is none.
+        """
+        if name not in self.splits:
+            raise MissingSplit(
+                expected=f"a split {name!r}",
+                found=f"the splits {', '.join(self.splits)}",
+                hint="Shard the features again with that split.",
+            )
+        return self.splits[name]
+
+
+def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
+    """Pair every shard with its index, as the files list names them; nothing is looked for.
+
+    Raises:
+        ShardMismatch: the list and the manifest's counts do not agree.
+    """
+    stats = opened.manifest.stats
+    files = opened.files("shard", "index")
+    splits = {}
+    for name, counted in stats.splits.items():
+        entries = [entry for entry in files if entry.split == name]
+        shards = _pair(opened, name, entries)
+        found = sum(shard.records for shard in shards)
+        if len(shards) != counted.shards or found != counted.records:
+            raise ShardMismatch(
+                where=opened.location,
+                expected=f"{counted.records} records in {counted.shards} shards of split {name!r}",
+                found=f"{found} in {len(shards)} in its list of files",
+            )
+        try:
+            layout = Layout(tuple(shard.records for shard in shards), counted.lanes)
+        except ValueError as error:
+            raise ShardMismatch(
+                where=opened.location,
+                expected=f"split {name!r} dealt evenly to {counted.lanes} lanes",
+                found=str(error),
+            ) from None
+        splits[name] = Split(name, layout, shards, counted.labels)
+    labels = stats.labels if opened.manifest.recipe.target == "label" else ()
+    return ShardSet(tuple(stats.feature.shape), stats.feature.dtype, tuple(labels), splits)
+
+
+def _pair(
+    opened: Opened[ShardsManifest], split: str, entries: Sequence[FileEntry]
+) -> tuple[Shard, ...]:
+    data = {entry.shard: entry for entry in entries if entry.role == "shard"}
+    index = {entry.shard: entry for entry in entries if entry.role == "index"}
+    numbers = list(range(len(data)))
+    if set(data) != set(numbers) or data.keys() != index.keys():
+        raise ShardMismatch(
+            where=opened.location,
+            expected=f"shards and indexes of split {split!r} numbered from 0 without a gap",
+            found=f"{len(data)} shards and {len(index)} indexes",
+        )
+    return tuple(
+        Shard(
+            split,
+            number,
+            data[number].records or 0,
+            _stored(opened, data[number]),
+            _stored(opened, index[number]),
+        )
+        for number in numbers
+    )
+
+
+def _stored(opened: Opened[ShardsManifest], entry: FileEntry) -> Stored:
+    return Stored(opened.folder / entry.path, entry.bytes, entry.sha256)

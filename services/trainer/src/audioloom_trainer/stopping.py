@@ -1,0 +1,64 @@
+"""SIGTERM, which TensorFlow would swallow: noticed by a thread, acted on between two blocks.
+
+YARN sends it before it kills, and gives little time: the loop saves if it gets there, and a
+watchdog ends the process if it does not, for a lost peer can hold the main thread for ever.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import structlog
+
+__all__ = ["StopRequest", "listen"]
+
+log = structlog.get_logger()
+
+EXIT_CODE = 75
+
+
+class StopRequest:
+    """Whether this process was told to end."""
+
+    def __init__(self) -> None:
+        self._told = threading.Event()
+        self._done = threading.Event()
+
+    @property
+    def told(self) -> bool:
+        """True from the signal on."""
+        return self._told.is_set()
+
+    def finished(self) -> None:
+        """Say that the loop has ended by itself, so that nobody needs to end it by force."""
+        self._done.set()
+
+    def tell(self, grace: float) -> None:
+        """Ask the loop to end, and end the process when it does not within *grace* seconds."""
+        log.warning("told to end: saving a checkpoint if there is time", seconds=grace)
+        self._told.set()
+        if not self._done.wait(grace):
+            log.error("ended without a checkpoint of the last steps: no time was left")
+            os._exit(EXIT_CODE)
+
+
+def listen(grace: float) -> StopRequest:
+    """Take over SIGTERM in the main thread; call it before TensorFlow is imported.
+
+    The signal is blocked here, and in every thread that is started from now on, so none of the
+    handlers that TensorFlow installs ever runs.
+
+    Args:
+        grace: seconds between the signal and the end by force.
+    """
+    request = StopRequest()
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+    def wait() -> None:
+        signal.sigwait({signal.SIGTERM})
+        request.tell(grace)
+
+    threading.Thread(target=wait, name="sigterm", daemon=True).start()
+    return request

@@ -1,0 +1,97 @@
+"""TensorFlow, set up for this machine, and the strategy that makes the workers one."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import structlog
+
+from audioloom_trainer.cluster import Cluster
+from audioloom_trainer.cores import available_cores
+from audioloom_trainer.errors import TensorFlowMissing
+from audioloom_trainer.failures import peers_watched
+from audioloom_trainer.feed import Replicas
+
+__all__ = ["describe_devices", "local_replicas", "make_strategy", "set_up_tensorflow", "versions"]
+
+log = structlog.get_logger()
+
+
+def set_up_tensorflow(*, threads: int, deterministic: bool, seed: int) -> None:
+    """Import TensorFlow with Keras 3 on it, before anything else does.
+
+    Args:
+        threads: for TensorFlow's pools; 0 takes the cores that this process may use.
+        deterministic: the same inputs give the same bits, at some cost on GPUs.
+        seed: of everything that Keras and NumPy draw.
+
+    Raises:
+        TensorFlowMissing: it is not installed here.
+    """
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+    # With this set, tf.keras would be the older Keras, and a model made by it is not ours to train.
+    os.environ.pop("TF_USE_LEGACY_KERAS", None)
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    try:
+        import tensorflow as tf  # noqa: PLC0415  the variables above come first
+    except ModuleNotFoundError as error:
+        raise TensorFlowMissing(
+            expected="TensorFlow in this environment",
+            found=f"no module {error.name!r}",
+            hint='Install audioloom-trainer[cpu], or "tensorflow[and-cuda]" beside it for GPUs.',
+        ) from None
+    import keras  # noqa: PLC0415
+
+    cores = threads or available_cores()
+    tf.config.threading.set_intra_op_parallelism_threads(cores)
+    tf.config.threading.set_inter_op_parallelism_threads(cores)
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)  # noqa: FBT003
+    if deterministic:
+        tf.config.experimental.enable_op_determinism()
+    keras.utils.set_random_seed(seed % 2**32)
+    log.info("tensorflow is ready", threads=cores, **versions())
+
+
+def make_strategy(cluster: Cluster) -> Any:
+    """The strategy for this process: alone, with several GPUs, or as one of several workers.
+
+    Raises:
+        PeerLost: the other workers did not come.
+    """
+    import tensorflow as tf  # noqa: PLC0415
+
+    if cluster.size > 1:
+        with peers_watched(cluster, "while the workers met"):
+            return tf.distribute.MultiWorkerMirroredStrategy()
+    if len(tf.config.list_logical_devices("GPU")) > 1:
+        return tf.distribute.MirroredStrategy()
+    return tf.distribute.get_strategy()
+
+
+def local_replicas(strategy: Any, cluster: Cluster) -> Replicas:
+    """The replicas of this process: one for each of its GPUs, or one."""
+    total = int(strategy.num_replicas_in_sync)
+    count = total // cluster.size
+    return Replicas(first=cluster.rank * count, count=count, total=total)
+
+
+def describe_devices() -> str:
+    """The devices that are computed on, for logs and the manifest."""
+    import tensorflow as tf  # noqa: PLC0415
+
+    gpus = tf.config.list_physical_devices("GPU")
+    if not gpus:
+        return "CPU"
+    details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
+    return ", ".join(str(each.get("device_name", "GPU")) for each in details)
+
+
+def versions() -> dict[str, str]:
+    """The versions that numbers depend on."""
+    import keras  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415
+    import tensorflow as tf  # noqa: PLC0415
+
+    return {"tensorflow": tf.__version__, "keras": keras.__version__, "numpy": np.__version__}
