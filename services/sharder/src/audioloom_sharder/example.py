@@ -49,7 +49,7 @@ class Record(NamedTuple):
     group: str
     label: str
     label_id: int
-    mfcc: bytes
+    mfcc: bytes | memoryview
     path: str
     target: float | None
     valid_frames: int

@@ -18,37 +18,22 @@ __all__ = ["KEY_BYTES", "group_hashes", "rank_hashes", "record_key"]
 #: 128 bits: among 10^9 records two equal hashes mean the same record, so a tie is a duplicate.
 KEY_BYTES = 16
 
-_NO_MEMBER = 0xFFFFFFFF
 _RANK = b"audioloom rank"  # BLAKE2b's personalisation keeps the two uses apart
 _SPLIT = b"audioloom split"
 
 
-def record_key(path: str, member: str | None, channel: int, window: int) -> bytes:
-    """The record's identity as bytes that no other record has.
-
-    Lengths go before texts, so that no two different keys run together.
-    """
-    name = path.encode()
-    if member is None:
-        return (
-            struct.pack("<I", len(name)) + name + struct.pack("<Iqq", _NO_MEMBER, channel, window)
-        )
-    inner = member.encode()
-    sizes = struct.pack("<I", len(name)) + name + struct.pack("<I", len(inner)) + inner
-    return sizes + struct.pack("<qq", channel, window)
+def record_key(recording: str, channel: int, window: int) -> bytes:
+    """The record's identity as bytes that no other record has: the text's length goes first."""
+    name = recording.encode()
+    return struct.pack("<I", len(name)) + name + struct.pack("<qq", channel, window)
 
 
 def rank_hashes(
-    paths: Sequence[str],
-    members: Sequence[str | None],
-    channels: Sequence[int],
-    windows: Sequence[int],
-    *,
-    seed: int,
+    recordings: Sequence[str], channels: Sequence[int], windows: Sequence[int], *, seed: int
 ) -> NDArray[np.uint64]:
     """One 128-bit hash a record, shape (records, 2): high word, low word."""
     hasher = _hasher(seed, _RANK, KEY_BYTES)
-    rows = zip(paths, members, channels, windows, strict=True)
+    rows = zip(recordings, channels, windows, strict=True)
     return _numbers(hasher, (record_key(*row) for row in rows)).reshape(-1, 2)
 
 

@@ -1,0 +1,70 @@
+"""What the settings ask for: the run's name and place, its recipe, rules and sizes."""
+
+from __future__ import annotations
+
+from audioloom_manifest import Feature, Plan, ShardsRecipe, run_folder, run_name
+from audioloom_storage import locate
+
+from audioloom_sharder.inputs import Inputs
+from audioloom_sharder.layout import Sizes
+from audioloom_sharder.rows import Rules
+from audioloom_sharder.settings import DEFAULT_SHARD_BYTES, Assignment, parse_bytes
+from audioloom_sharder.splits import from_recorded, parse_shares, recorded
+
+__all__ = ["ALGORITHM", "ask", "recipe_of", "rules_of", "rules_of_recipe", "sizes_of"]
+
+ALGORITHM = 1
+"""Raised whenever the same settings and inputs would give other bytes."""
+
+
+def ask(settings: Assignment, inputs: Inputs) -> Plan:
+    """The run that *settings* mean: enough to look whether it is committed already."""
+    recipe = recipe_of(settings)
+    name = settings.name or run_name("shards", recipe, inputs.identities)
+    root = inputs.root if settings.root is None else locate(settings.root)
+    references = tuple(opened.reference(root) for opened in inputs.manifests)
+    return Plan("shards", name, run_folder(root, "shards", name), recipe, references)
+
+
+def recipe_of(settings: Assignment) -> ShardsRecipe:
+    """The recipe: whatever changes the result.
+
+    Raises:
+        BadSplit: the wish for splits makes no sense.
+    """
+    sizes = sizes_of(settings)
+    return ShardsRecipe(
+        algorithm=ALGORITHM,
+        seed=settings.seed,
+        lanes=sizes.lanes,
+        shards=sizes.shards,
+        shard_bytes=sizes.shard_bytes if sizes.shards is None else None,
+        splits=recorded(parse_shares(settings.split)),
+        ungrouped=settings.ungrouped,
+        labels=settings.vocabulary,
+        target=settings.target,
+        compression="none",
+    )
+
+
+def sizes_of(settings: Assignment) -> Sizes:
+    """How many shards, or how large."""
+    size = parse_bytes(settings.shard_bytes or DEFAULT_SHARD_BYTES)
+    return Sizes(settings.lanes, settings.shards, size)
+
+
+def rules_of(settings: Assignment, feature: Feature) -> Rules:
+    """What decides where a window goes and what its record says."""
+    return rules_of_recipe(recipe_of(settings), feature)
+
+
+def rules_of_recipe(recipe: ShardsRecipe, feature: Feature) -> Rules:
+    """The same from a manifest."""
+    return Rules(
+        feature=feature,
+        seed=recipe.seed,
+        shares=from_recorded(recipe.splits),
+        ungrouped=recipe.ungrouped,
+        target=recipe.target,
+        labels=recipe.labels,
+    )

@@ -1,0 +1,196 @@
+"""Look at one shard, or at one features file, and say what is there: the units of `verify`.
+
+Records and windows are compared as sets without being held: each contributes the hash of its key
+and its bytes to a sum, and equal sums mean the same set (but for accidents of one in 2^128).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+
+import numpy as np
+from audioloom_manifest import FileEntry, ManifestError, check_file
+from audioloom_stage import BadData
+from audioloom_storage import Location, StorageError, open_read, read_bytes
+from numpy.typing import NDArray
+
+from audioloom_sharder.errors import DamagedRecord
+from audioloom_sharder.example import Record, decode, encode
+from audioloom_sharder.features import read_windows, values_of
+from audioloom_sharder.index import load
+from audioloom_sharder.inputs import Source
+from audioloom_sharder.keys import group_hashes, rank_hashes, record_key
+from audioloom_sharder.rows import Rules, group_of, record_of, rows_of
+from audioloom_sharder.splits import split_of
+from audioloom_sharder.tfrecord import HEADER_BYTES, masked_crc, read
+
+__all__ = ["Pair", "Seen", "check_pair", "look_at_source", "together"]
+
+_MODULUS = 1 << 128
+_PROBLEMS = 5
+"""Of one shard: the first are enough."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A shard and its index, as the list of files has them."""
+
+    split: str
+    number: int
+    shard: FileEntry
+    index: FileEntry
+
+
+@dataclass
+class Seen:
+    """What was found in a file, or in several."""
+
+    split: str = ""
+    records: int = 0
+    size: int = 0
+    content: int = 0
+    labels: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, record: Record, payload: bytes) -> None:
+        """Take a record into the account."""
+        self.records += 1
+        key = record_key(record.path, record.channel, record.window)
+        mark = blake2b(key + masked_crc(payload).to_bytes(4, "little"), digest_size=16)
+        self.content = (self.content + int.from_bytes(mark.digest(), "little")) % _MODULUS
+        if record.label:
+            self.labels[record.label] += 1
+
+    def complain(self, text: str) -> None:
+        """Note a problem, unless there are many already."""
+        if len(self.problems) < _PROBLEMS:
+            self.problems.append(text)
+
+
+def together(parts: Sequence[Seen]) -> Seen:
+    """The account of several files; problems are not carried over."""
+    whole = Seen()
+    for part in parts:
+        whole.records += part.records
+        whole.size += part.size
+        whole.content = (whole.content + part.content) % _MODULUS
+        whole.labels.update(part.labels)
+    return whole
+
+
+def check_pair(folder: Location, rules: Rules, labels: Sequence[str], pair: Pair) -> Seen:
+    """Read a shard and its index from end to end."""
+    seen = Seen(pair.split)
+    for entry in (pair.shard, pair.index):
+        try:
+            check_file(folder, entry)
+        except (ManifestError, StorageError) as error:
+            seen.complain(str(error))
+    try:
+        rows = _read_shard(folder, rules, labels, pair, seen)
+        _check_index(folder, pair, rows, seen)
+    except StorageError:
+        pass  # told above
+    except DamagedRecord as error:
+        seen.complain(f"{folder / pair.shard.path}: {error}")
+    return seen
+
+
+def look_at_source(rules: Rules, labels: Sequence[str], source: Source) -> Seen:
+    """The account that the shards of one features file should give."""
+    seen = Seen()
+    ids = {label: number for number, label in enumerate(labels)}
+    try:
+        for _, batch in read_windows(source, rules.feature):
+            values = values_of(batch, rules.feature)
+            for at, row in enumerate(rows_of(batch)):
+                window = bytes(values[at * rules.values : (at + 1) * rules.values])
+                label = ids.get(row.label, -1) if row.label else -1
+                record = record_of(row, group_of(row, rules), label, window, rules)
+                seen.add(record, encode(record, rules.encoding)[0])
+    except (ManifestError, StorageError, BadData) as error:
+        seen.complain(str(error))
+    return seen
+
+
+def _read_shard(
+    folder: Location, rules: Rules, labels: Sequence[str], pair: Pair, seen: Seen
+) -> NDArray[np.int64]:
+    """Check every record of a shard; answer the index that it should have."""
+    where = folder / pair.shard.path
+    rows: list[tuple[int, int, int, int]] = []
+    records: list[Record] = []
+    with open_read(where) as stream:
+        for one in read(stream):
+            seen.size += one.length
+            record = decode(one.payload)
+            canonical, values = encode(record, rules.encoding)
+            if canonical != one.payload or len(record.mfcc) != rules.values:
+                raise DamagedRecord(f"the record at byte {one.offset} is not in the form it was")
+            seen.add(record, one.payload)
+            rows.append(
+                (one.offset, one.length, one.offset + HEADER_BYTES + values, record.label_id)
+            )
+            records.append(record._replace(mfcc=b""))
+    if len(records) != pair.shard.records:
+        seen.complain(f"{where}: expected {pair.shard.records} records, found {len(records)}")
+    ids = {label: number for number, label in enumerate(labels)}
+    for at, record in enumerate(records):
+        _check_targets(f"{where}: record {at}", rules, ids, record, seen)
+    _check_splits(where, rules, records, seen)
+    _check_order(where, rules, records, seen)
+    return np.array(rows, dtype=np.int64).reshape(-1, 4)
+
+
+def _check_targets(
+    where: str, rules: Rules, ids: Mapping[str, int], record: Record, seen: Seen
+) -> None:
+    expected = ids.get(record.label, -1)
+    if record.label_id != expected or (rules.target == "label" and expected < 0):
+        seen.complain(
+            f"{where}: expected number {expected} for the label {record.label!r:.100}, found"
+            f" {record.label_id}"
+        )
+    if (record.target is None) != (rules.target == "label"):
+        seen.complain(f"{where}: expected a target only when numbers are learned")
+
+
+def _check_splits(where: Location, rules: Rules, records: Sequence[Record], seen: Seen) -> None:
+    """The split is a function of the group, so a group that fits its split lies in no other."""
+    if len(rules.shares) == 1:
+        return
+    hashes = group_hashes((record.group for record in records), seed=rules.seed)
+    numbers = split_of(hashes, rules.shares).tolist()
+    for at, (record, number) in enumerate(zip(records, numbers, strict=True)):
+        split = rules.shares[number].split
+        if split != seen.split or not record.group:
+            belongs = f"belongs to split {split}" if record.group else "is no group"
+            seen.complain(f"{where}: record {at}: the group {record.group!r:.100} {belongs}")
+
+
+def _check_order(where: Location, rules: Rules, records: Sequence[Record], seen: Seen) -> None:
+    keys = rank_hashes(
+        [record.path for record in records],
+        [record.channel for record in records],
+        [record.window for record in records],
+        seed=rules.seed,
+    )
+    high, low = keys[:, 0], keys[:, 1]
+    rising = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+    if not rising.all():
+        at = int(np.flatnonzero(~rising)[0]) + 1
+        seen.complain(f"{where}: record {at} is out of order, or occurs twice")
+
+
+def _check_index(folder: Location, pair: Pair, expected: NDArray[np.int64], seen: Seen) -> None:
+    where = folder / pair.index.path
+    try:
+        found = load(read_bytes(where, limit=pair.index.bytes))
+    except DamagedRecord as error:
+        seen.complain(f"{where}: {error}")
+        return
+    if not np.array_equal(found, expected):
+        seen.complain(f"{where}: does not say where the records of its shard are")

@@ -1,0 +1,68 @@
+"""The command line of the sharder: one function a command, nothing decided here."""
+
+from __future__ import annotations
+
+from audioloom_stage import Result, command, run_app, stage_app
+
+from audioloom_sharder.settings import (
+    GcSettings,
+    InspectSettings,
+    ListSettings,
+    PlanSettings,
+    RunSettings,
+    VerifySettings,
+)
+
+app = stage_app("sharder", help="Features to TFRecord shards, balanced so that any divisor of"
+                " --lanes can be the number of training replicas.")  # fmt: skip
+
+
+@command(app, PlanSettings)
+def plan(settings: PlanSettings) -> Result:
+    """Show the splits, shards and steps that run would make; write nothing."""
+    from audioloom_sharder.plan import plan
+
+    return plan(settings)
+
+
+@command(app, RunSettings)
+def run(settings: RunSettings) -> Result:
+    """Write the shards and commit their manifest; print where it is."""
+    from audioloom_sharder.shard import shard
+
+    return shard(settings)
+
+
+@command(app, VerifySettings)
+def verify(settings: VerifySettings) -> Result:
+    """Read a run again and check all that its manifest claims."""
+    from audioloom_sharder.verify import verify
+
+    return verify(settings)
+
+
+@command(app, InspectSettings)
+def inspect(settings: InspectSettings) -> Result:
+    """Show what a run holds and where it came from."""
+    from audioloom_sharder.inspecting import inspect
+
+    return inspect(settings)
+
+
+@command(app, ListSettings, name="list")
+def list_(settings: ListSettings) -> Result:
+    """List the runs under a root, unfinished ones too."""
+    from audioloom_sharder.listing import list_runs
+
+    return list_runs(settings)
+
+
+@command(app, GcSettings)
+def gc(settings: GcSettings) -> Result:
+    """Find files in shards/ that no manifest names; remove them with --delete."""
+    from audioloom_sharder.gc import gc
+
+    return gc(settings)
+
+
+main = run_app(app)

@@ -1,0 +1,136 @@
+"""Read features files: the columns that say what a window is, and the windows themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from audioloom_manifest import Feature, check_file
+from audioloom_manifest.parquet import features_schema
+from audioloom_storage import open_read
+
+from audioloom_sharder.errors import BadFeatures
+from audioloom_sharder.inputs import Source
+
+__all__ = ["IDENTITY_COLUMNS", "read_identities", "read_windows", "values_of"]
+
+IDENTITY_COLUMNS = (
+    "path",
+    "member",
+    "channel",
+    "window",
+    "label",
+    "target",
+    "group",
+    "valid_frames",
+    "recording_sha256",
+)
+"""What a window is, without its values."""
+
+REQUIRED = ("path", "channel", "window", "valid_frames", "recording_sha256")
+
+_ROWS_AT_ONCE = 128
+
+
+def read_identities(source: Source, feature: Feature) -> pa.Table:
+    """The identity columns of every window of a file, in the file's order.
+
+    Raises:
+        MissingFile, WrongChecksum: the file is not there, or is of another size than listed.
+        BadFeatures: it is not Parquet, or has other columns or another number of rows.
+    """
+    check_file(source.folder, source.entry, content=False)
+    with _opened(source, feature) as file:
+        rows = file.metadata.num_rows
+        if source.entry.records is not None and rows != source.entry.records:
+            raise BadFeatures(
+                expected=f"{source.entry.records} windows", found=rows, where=source.location
+            )
+        table = file.read(columns=list(IDENTITY_COLUMNS))
+    for name in REQUIRED:
+        if table.column(name).null_count:
+            raise BadFeatures(
+                expected=f"a {name} in every row", found="none", where=source.location
+            )
+    return table
+
+
+def read_windows(source: Source, feature: Feature) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Every window of a file with its values, a few at once: the first row's number, and the rows.
+
+    The file's checksum is compared first: values that rotted would go into shards unnoticed.
+
+    Raises:
+        MissingFile, WrongChecksum, BadFeatures: as `read_identities`.
+    """
+    check_file(source.folder, source.entry)
+    with _opened(source, feature) as file:
+        columns = [*IDENTITY_COLUMNS, feature.name]
+        row = 0
+        for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
+            if batch.column(feature.name).null_count:
+                raise BadFeatures(
+                    expected=f"{feature.name} in every row",
+                    found=f"none near row {row}",
+                    where=source.location,
+                )
+            yield row, batch
+            row += batch.num_rows
+
+
+def values_of(batch: pa.RecordBatch, feature: Feature) -> memoryview:
+    """The feature's bytes of all windows of a batch, one after another, without a copy."""
+    column = batch.column(feature.name)
+    width = column.type.byte_width
+    values = memoryview(column.buffers()[1])
+    return values[column.offset * width : (column.offset + len(column)) * width]
+
+
+@contextmanager
+def _opened(source: Source, feature: Feature) -> Iterator[pq.ParquetFile]:
+    with open_read(source.location) as stream:
+        try:
+            with pq.ParquetFile(stream, memory_map=False, pre_buffer=False) as file:
+                _check_schema(source, file.schema_arrow, feature)
+                yield file
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+            raise _damaged(source, error) from error
+        except OSError as error:
+            # Arrow says OSError for damaged pages too; the storage's own errors pass.
+            if type(error) is OSError and error.errno is None:
+                raise _damaged(source, error) from error
+            raise
+
+
+def _damaged(source: Source, error: Exception) -> BadFeatures:
+    return BadFeatures(
+        expected="a Parquet file of features",
+        found=" ".join(str(error).split())[:300],
+        where=source.location,
+        hint="Check it with: audioloom-featurizer verify",
+    )
+
+
+def _check_schema(source: Source, found: pa.Schema, feature: Feature) -> None:
+    """Columns that later minor versions add are passed over; ours must be there, of their type."""
+    expected = features_schema(feature)
+    for name in (*IDENTITY_COLUMNS, feature.name):
+        kind = expected.field(name).type
+        at = found.get_all_field_indices(name)
+        if len(at) != 1 or not _same(found.field(at[0]).type, kind):
+            has = _described(found, at)
+            raise BadFeatures(
+                expected=f"one column {name} of type {kind}", found=has, where=source.location
+            )
+
+
+def _same(found: pa.DataType, expected: pa.DataType) -> bool:
+    if pa.types.is_string(expected):
+        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
+    return bool(found == expected)
+
+
+def _described(schema: pa.Schema, at: Sequence[int]) -> str:
+    return ", ".join(str(schema.field(index).type) for index in at) or "no such column"

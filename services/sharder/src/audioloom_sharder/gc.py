@@ -1,0 +1,90 @@
+"""`gc`: what tries that died, or lost a race, have left under shards/."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import structlog
+from audioloom_manifest import garbage, list_manifests
+from audioloom_stage import JSON, Result
+from audioloom_storage import Entry, Location, NotFound, is_temporary, locate, remove, walk
+
+from audioloom_sharder.names import FOLDER, is_ours
+from audioloom_sharder.settings import GcSettings
+from audioloom_sharder.tables import bytes_text, table
+from audioloom_sharder.work import WORK
+
+__all__ = ["gc"]
+
+log = structlog.get_logger()
+
+_LIST = re.compile(r"files-[0-9a-f]{12}\.jsonl")
+_WORK_FILE = re.compile(r"(keys|ranks|segments)-[0-9]{5,}-[0-9a-f]{12}(-[0-9a-f]{8}\.bin|\.json)")
+
+
+def gc(settings: GcSettings) -> Result:
+    """Find the sharder's garbage under a root; remove it when told to."""
+    root = locate(settings.root)
+    seconds = settings.older_than_hours * 3600
+    found = [
+        entry for entry in garbage(root, "shards", older_than=seconds) if _is_ours(root, entry)
+    ]
+    unfinished = list(_unfinished(root))
+    removed = list(_remove(found)) if settings.delete else []
+    total = sum(entry.size for entry in (removed if settings.delete else found))
+    verb = "removed" if settings.delete else "would remove"
+    files = removed if settings.delete else found
+    rows = [(str(entry.location), bytes_text(entry.size)) for entry in files]
+    parts = [
+        table(("file", "bytes"), rows) if rows else "",
+        f"{verb} {len(files):,} files, {bytes_text(total)}",
+        *(f"unfinished, left alone: {folder}" for folder in unfinished),
+    ]
+    return Result(
+        text="\n".join(part for part in parts if part),
+        data={
+            "deleted": settings.delete,
+            "files": [entry.location.uri for entry in files],
+            "bytes": total,
+            "unfinished": _uris(unfinished),
+        },
+        next=()
+        if settings.delete or not found
+        else (f"audioloom-sharder gc {settings.root} --delete",),
+    )
+
+
+def _is_ours(root: Location, entry: Entry) -> bool:
+    """Whether the file has a name and a place that only the sharder gives."""
+    parts = entry.location.relative_to(root).split("/")[2:]
+    if is_temporary(entry.location.name):
+        return True
+    match parts:
+        case [name]:
+            return _LIST.fullmatch(name) is not None
+        case [folder, name] if folder == FOLDER:
+            return is_ours(name)
+        case [folder, name] | [folder, "receipts", name] if folder == WORK:
+            return _WORK_FILE.fullmatch(name) is not None
+    return False
+
+
+def _remove(found: list[Entry]) -> Iterator[Entry]:
+    for entry in found:
+        try:
+            remove(entry.location)
+        except NotFound:
+            continue  # another gc was quicker
+        yield entry
+
+
+def _unfinished(root: Location) -> Iterator[Location]:
+    """Run folders without a manifest: a rerun goes on from them."""
+    for folder, opened in list_manifests(root, "shards"):
+        if opened is None and next(walk(folder), None) is not None:
+            yield folder
+
+
+def _uris(folders: list[Location]) -> list[JSON]:
+    return [folder.uri for folder in folders]

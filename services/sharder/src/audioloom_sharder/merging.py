@@ -1,0 +1,200 @@
+"""The second pass: ranged reads of all segments, merged by position into finished shards."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from audioloom_manifest import FileEntry, Receipt, publish_receipt
+from audioloom_storage import AlreadyExists, Location, create, open_read, publish, stat
+from numpy.typing import NDArray
+
+from audioloom_sharder.errors import DamagedRecord, DamagedShards
+from audioloom_sharder.index import dump
+from audioloom_sharder.layout import Layout, SplitLayout
+from audioloom_sharder.names import index_path, shard_path
+from audioloom_sharder.segments import Run, read_entries
+from audioloom_sharder.tfrecord import unframe
+from audioloom_sharder.work import Job, unit_name
+
+__all__ = ["INDEX_ROLE", "SHARD_ROLE", "ShardUnit", "make_shards", "shard_units"]
+
+SHARD_ROLE, INDEX_ROLE = "shard", "index"
+
+#: Payload held in memory. A larger shard is read twice, once for its name and once to be written.
+_WINDOW_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class ShardUnit:
+    """Consecutive shards of one split, written by one task."""
+
+    number: int
+    split: int
+    shards: range
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The records of one shard in order, and where in the segments each lies."""
+
+    run: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+    values: NDArray[np.int64]
+    label: NDArray[np.int64]
+
+    def __getitem__(self, part: slice) -> _Rows:
+        columns = (self.run, self.offset, self.length, self.values, self.label)
+        return _Rows(*(column[part] for column in columns))
+
+
+def shard_units(layout: Layout) -> list[ShardUnit]:
+    """The units of the second pass."""
+    pairs = [(number, part) for number, one in enumerate(layout.splits) for part in one.units()]
+    return [ShardUnit(at, split, shards) for at, (split, shards) in enumerate(pairs)]
+
+
+def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) -> Receipt:
+    """The unit of the second pass: write some shards with their indexes."""
+    split = layout.splits[unit.split]
+    files: list[FileEntry] = []
+    for shard, rows in _gather(job.work, runs, split, unit.shards):
+        files += _write(job, split, shard, runs, rows)
+    name = unit_name(job, "shards", unit.number)
+    receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files))
+    return publish_receipt(job.folder, receipt)
+
+
+def _gather(
+    work: Location, runs: Sequence[Run], split: SplitLayout, shards: range
+) -> Iterator[tuple[int, _Rows]]:
+    """Each shard's rows, sorted by position, from the entries of all runs."""
+    globally = range(split.first + shards.start, split.first + shards.stop)
+    found = [read_entries(work, run, globally) for run in runs]
+    shard = np.concatenate([numbers for numbers, _ in found])
+    entry = np.concatenate([entries for _, entries in found])
+    run = np.repeat(np.arange(len(runs)), [len(numbers) for numbers, _ in found])
+    order = np.lexsort((entry["position"], shard))
+    columns = [
+        run[order],
+        *(entry[name][order].astype(np.int64) for name in ("offset", "length", "values", "label")),
+    ]
+    position = entry["position"][order]
+    bounds = np.searchsorted(shard[order], np.arange(globally.start, globally.stop + 1)).tolist()
+    for number, (begin, end) in zip(shards, pairwise(bounds), strict=True):
+        expected = split.records_in(number)
+        if end - begin != expected or (position[begin:end] != np.arange(expected)).any():
+            raise DamagedRecord(
+                f"the segments do not fill shard {number} of {split.name}",
+                expected=f"positions 0 … {expected - 1}",
+                found=f"{end - begin} records",
+                where=work,
+                hint="Remove the run's work/ folder and run again.",
+            )
+        yield number, _Rows(*(column[begin:end] for column in columns))
+
+
+def _write(
+    job: Job, split: SplitLayout, shard: int, runs: Sequence[Run], rows: _Rows
+) -> tuple[FileEntry, FileEntry]:
+    sha256 = hashlib.sha256()
+    windows = list(_windows(rows))
+    held: list[list[bytes]] = []
+    for window in windows:
+        records = _fetch(job.work, runs, window)
+        for record in records:
+            sha256.update(record)
+        if len(windows) == 1:
+            held.append(records)
+    size = int(rows.length.sum())
+    content = sha256.hexdigest()
+    path = shard_path(split.name, shard, content)
+    try:
+        with create(job.folder / path) as stream:
+            for records in held or (_fetch(job.work, runs, window) for window in windows):
+                stream.writelines(records)
+    except AlreadyExists:
+        # Its name is its content: it was written by an earlier try, or by the same command beside.
+        _check_size(job.folder / path, size)
+    index = _index_of(rows)
+    data = dump(index)
+    with suppress(AlreadyExists):
+        publish(job.folder / index_path(path), data)
+    data_entry = FileEntry(
+        path=path,
+        bytes=size,
+        sha256=content,
+        role=SHARD_ROLE,
+        records=len(index),
+        split=split.name,
+        shard=shard,
+    )
+    changed = {
+        "path": index_path(path),
+        "bytes": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "role": INDEX_ROLE,
+    }
+    return data_entry, data_entry.model_copy(update=changed)
+
+
+def _check_size(location: Location, expected: int) -> None:
+    found = stat(location).size
+    if found != expected:
+        raise DamagedShards(
+            expected=f"{expected} bytes",
+            found=found,
+            where=location,
+            hint="The file was changed after it was written: remove it and run again.",
+        )
+
+
+def _index_of(rows: _Rows) -> NDArray[np.int64]:
+    """The rows of the index file: see `index.COLUMNS`."""
+    offset = np.cumsum(rows.length) - rows.length
+    return np.stack([offset, rows.length, offset + rows.values, rows.label], axis=1)
+
+
+def _windows(rows: _Rows) -> Iterator[_Rows]:
+    """The rows in runs of bounded payload."""
+    ends = np.cumsum(rows.length)
+    begin, done = 0, 0
+    while begin < len(ends):
+        end = max(begin + 1, int(np.searchsorted(ends, done + _WINDOW_BYTES, side="right")))
+        yield rows[begin:end]
+        begin, done = end, int(ends[end - 1])
+
+
+def _fetch(work: Location, runs: Sequence[Run], rows: _Rows) -> list[bytes]:
+    """The records of *rows*, checksums checked: one ranged read of each run that holds some."""
+    records: list[bytes] = [b""] * len(rows.run)
+    order = np.argsort(rows.run, kind="stable")
+    bounds = np.flatnonzero(np.diff(rows.run[order], prepend=-1, append=-1)).tolist()
+    for begin, end in pairwise(bounds):
+        mine = order[begin:end]
+        first, last = mine[0], mine[-1]
+        start = int(rows.offset[first])
+        size = int(rows.offset[last] + rows.length[last]) - start
+        where = work / runs[int(rows.run[first])].path
+        with open_read(where) as stream:
+            stream.seek(start)
+            data = memoryview(stream.read(size))
+        for at, offset, length in zip(
+            mine.tolist(), rows.offset[mine].tolist(), rows.length[mine].tolist(), strict=True
+        ):
+            record = bytes(data[offset - start : offset - start + length])
+            try:
+                unframe(record)
+            except DamagedRecord as error:
+                raise DamagedRecord(
+                    str(error),
+                    where=f"{where} at byte {offset}",
+                    hint="Remove the run's work/ folder and run again.",
+                ) from error
+            records[at] = record
+    return records

@@ -1,0 +1,63 @@
+"""What a user should hear before training on the shards: said aloud, never an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import structlog
+
+from audioloom_sharder.layout import Layout, Sizes
+from audioloom_sharder.ranking import Counted
+from audioloom_sharder.rows import Rules
+
+__all__ = ["notes", "tell"]
+
+log = structlog.get_logger()
+
+_LARGE = 0.5
+_TRAIN = "train"
+
+
+def tell(layout: Layout, rules: Rules, sizes: Sizes, counted: Counted) -> None:
+    """Log every note as a warning."""
+    for note in notes(layout, rules, sizes, counted):
+        log.warning(note)
+
+
+def notes(layout: Layout, rules: Rules, sizes: Sizes, counted: Counted) -> Iterator[str]:
+    """What is odd about a layout, one sentence each."""
+    for split in layout.splits:
+        if split.lanes < sizes.lanes:
+            yield (
+                f"split {split.name} has only {split.records:,} records: {split.lanes} lanes"
+                f" instead of {sizes.lanes}, so the number of replicas has to divide {split.lanes}"
+            )
+    if len(layout.splits) > 1:
+        if rules.ungrouped == "by-recording":
+            yield (
+                "windows without a group were split by recording: a speaker or a call may lie in"
+                " two splits"
+            )
+        if counted.largest_group > _LARGE * layout.records:
+            yield (
+                f"one group holds {counted.largest_group:,} of {layout.records:,} records, and"
+                " groups go whole: the splits are far from what was asked for"
+            )
+        if counted.spread:
+            yield (
+                f"{counted.spread:,} recordings occur under several names, in different splits:"
+                " give the copies one group"
+            )
+    yield from _about_labels(layout, rules)
+
+
+def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
+    if rules.target == "label" and len(layout.labels) == 1:
+        yield f"there is only one label, {layout.labels[0]!r}: nothing can be learned from it"
+    train = next((split for split in layout.splits if split.name == _TRAIN), None)
+    if train is None or rules.target != "label":
+        return
+    missing = [label for label in layout.labels if label not in train.labels]
+    if missing:
+        some = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")  # noqa: PLR2004
+        yield f"no record of split train has the label {some}"

@@ -1,0 +1,115 @@
+"""What a row of the features becomes: its group, its split, its record."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import starmap
+from typing import Literal, NamedTuple
+
+import pyarrow as pa
+from audioloom_manifest import Feature
+from audioloom_manifest.parquet import feature_bytes
+
+from audioloom_sharder.example import Encoding, Record
+from audioloom_sharder.splits import Share
+
+__all__ = ["Row", "Rules", "fault_of", "group_of", "record_of", "recording_name", "rows_of"]
+
+LONGEST_LABEL = 1000
+
+Fault = Literal["ungrouped", "unlabelled", "unknown label", "long label", "untargeted"]
+
+
+class Row(NamedTuple):
+    """The identity columns of one window."""
+
+    path: str
+    member: str | None
+    channel: int
+    window: int
+    label: str | None
+    target: float | None
+    group: str | None
+    valid_frames: int
+    recording_sha256: str
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What decides where a row goes and what its record says."""
+
+    feature: Feature
+    seed: int
+    shares: tuple[Share, ...]
+    ungrouped: Literal["refuse", "by-recording"]
+    target: Literal["label", "number"]
+    labels: tuple[str, ...] | None
+    """The vocabulary when it was given."""
+
+    @property
+    def encoding(self) -> Encoding:
+        """How the values are stored; Example has no half precision."""
+        return "float_list" if self.feature.dtype == "float32" else "bytes_list"
+
+    @property
+    def values(self) -> int:
+        """Bytes of one window."""
+        return feature_bytes(self.feature)
+
+
+def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[Row]:
+    """The rows of a table that has the identity columns."""
+    return starmap(Row, zip(*(table.column(name).to_pylist() for name in Row._fields), strict=True))
+
+
+def recording_name(row: Row) -> str:
+    """How the record names its recording: the path, and the member of a container file."""
+    return row.path if row.member is None else f"{row.path}!{row.member}"
+
+
+def group_of(row: Row, rules: Rules) -> str:
+    """The group that decides the row's split; "" where it has none and none is made up."""
+    if row.group:
+        return row.group
+    return recording_name(row) if rules.ungrouped == "by-recording" else ""
+
+
+def fault_of(row: Row, group: str, rules: Rules, known: frozenset[str]) -> Fault | None:
+    """Why no record can be made of the row, or None.
+
+    Args:
+        row: the row.
+        group: from `group_of`.
+        rules: the run's.
+        known: the labels of a given vocabulary.
+    """
+    if not group and len(rules.shares) > 1:
+        return "ungrouped"
+    if row.label and rules.labels is not None and row.label not in known:
+        return "unknown label"
+    if row.label and len(row.label) > LONGEST_LABEL:
+        return "long label"
+    if rules.target == "label" and not row.label:
+        return "unlabelled"
+    if rules.target == "number" and (row.target is None or not math.isfinite(row.target)):
+        return "untargeted"
+    return None
+
+
+def record_of(
+    row: Row, group: str, label_id: int, values: bytes | memoryview, rules: Rules
+) -> Record:
+    """The record of a row without fault."""
+    return Record(
+        channel=row.channel,
+        group=group,
+        label=row.label or "",
+        label_id=label_id,
+        mfcc=values,
+        path=recording_name(row),
+        target=row.target if rules.target == "number" else None,
+        valid_frames=row.valid_frames,
+        window=row.window,
+    )

@@ -1,0 +1,229 @@
+"""The settings of every command: each field is a flag, a variable and a key of the TOML file."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from audioloom_stage import Positional, Settings
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+__all__ = [
+    "Assignment",
+    "GcSettings",
+    "InspectSettings",
+    "ListSettings",
+    "PlanSettings",
+    "RunSettings",
+    "VerifySettings",
+    "parse_bytes",
+]
+
+DEFAULT_SHARD_BYTES = "128MiB"
+LARGEST_SEED = 2**63 - 1
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
+_UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
+_SIZE = re.compile(r"([0-9]{1,15})\s*([A-Za-z]{0,3})")
+
+_MASTER = r"^(inline|local(\[([1-9][0-9]{0,3}|\*)\])?)$"
+_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes in ``128MiB``, ``1GB`` or ``65536``.
+
+    Raises:
+        ValueError: it says no positive size.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or match[2].upper() not in _UNITS or not int(match[1]):
+        raise ValueError(f"expected a size like 128MiB, 1GB or 65536, found {text!r}")
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+class Assignment(Settings):
+    """What decides where every window goes."""
+
+    features: Annotated[tuple[str, ...], Positional("FEATURES")] = Field(
+        min_length=1, description="Features runs: their folders or manifests."
+    )
+    root: str | None = Field(
+        None, description="Root to write under. Default: the root of the first input."
+    )
+    name: str | None = Field(
+        None, pattern=_NAME, description="Name of the run. Default: a digest of recipe and inputs."
+    )
+    split: str = Field(
+        "train=0.8,val=0.1,test=0.1",
+        description="Splits and their parts. Groups go whole, by a stable hash.",
+    )
+    lanes: int = Field(
+        24,
+        ge=1,
+        le=5040,
+        description="Shards of a split are a multiple of it; any divisor of it can be the number of"
+        " replicas.",
+    )
+    shards: int | None = Field(
+        None, ge=1, le=1_000_000, description="Shards of the largest split, a multiple of --lanes."
+    )
+    shard_bytes: Annotated[str | None, BeforeValidator(_as_text)] = Field(
+        None, description=f"Aim for shards of about this size. Default: {DEFAULT_SHARD_BYTES}."
+    )
+    seed: int = Field(
+        0, ge=0, le=LARGEST_SEED, description="Another seed, another order and other splits."
+    )
+    labels: str | None = Field(
+        None,
+        description="The label vocabulary, separated by commas; numbers count from 0 in this order."
+        " Default: all labels, sorted.",
+    )
+    target: Literal["label", "number"] = Field(
+        "label", description="Learn the label (a class) or the target (a number)."
+    )
+    ungrouped: Literal["refuse", "by-recording"] = Field(
+        "refuse",
+        description="Windows without a group: refuse them, or take each recording for one.",
+    )
+
+    @field_validator("shard_bytes")
+    @classmethod
+    def _is_size(cls, value: str | None) -> str | None:
+        if value is not None:
+            parse_bytes(value)
+        return value
+
+    @field_validator("labels")
+    @classmethod
+    def _are_labels(cls, value: str | None) -> str | None:
+        if value is not None:
+            words = split_labels(value)
+            if not all(words):
+                raise ValueError(f"an empty label in {value!r}")
+            if len(set(words)) < len(words):
+                twice = next(word for word in words if words.count(word) > 1)
+                raise ValueError(f"the label {twice!r} twice")
+        return value
+
+    @model_validator(mode="after")
+    def _one_size(self) -> Assignment:
+        if self.shards is not None and self.shard_bytes is not None:
+            raise ValueError("--shards and --shard-bytes exclude each other: give one")
+        if self.shards is not None and self.shards % self.lanes:
+            below = self.shards // self.lanes * self.lanes
+            near = f"{below} or {below + self.lanes}" if below else str(self.lanes)
+            raise ValueError(
+                f"--shards {self.shards} is not a multiple of --lanes {self.lanes}: try {near}"
+            )
+        return self
+
+    @property
+    def vocabulary(self) -> tuple[str, ...] | None:
+        """The labels that were given."""
+        return None if self.labels is None else split_labels(self.labels)
+
+
+def split_labels(text: str) -> tuple[str, ...]:
+    """The words of ``--labels``."""
+    return tuple(word.strip() for word in text.split(","))
+
+
+class RunSettings(Assignment):
+    """`run`: write the shards."""
+
+    master: str = Field(
+        "local[*]",
+        pattern=_MASTER,
+        description="Spark master: local[N], local[*]; inline is this process, without Spark.",
+    )
+
+
+class PlanSettings(Assignment):
+    """`plan`: show what run would write."""
+
+    replicas: str = Field("1,2,3,4", description="Numbers of replicas to show, with commas.")
+    batch_size: int = Field(
+        64, ge=1, description="Records of a global batch, over all replicas together."
+    )
+    master: str = Field(
+        "inline",
+        pattern=_MASTER,
+        description="Where the columns are read: inline is this process; or a Spark master.",
+    )
+
+    @field_validator("replicas")
+    @classmethod
+    def _are_numbers(cls, value: str) -> str:
+        for word in value.split(","):
+            if not (word.strip().isascii() and word.strip().isdigit() and int(word)):
+                raise ValueError(f"expected numbers like 1,2,4, found {value!r}")
+        return value
+
+    @property
+    def replica_counts(self) -> tuple[int, ...]:
+        """The numbers of replicas, ascending."""
+        return tuple(sorted({int(word) for word in self.replicas.split(",")}))
+
+
+class _OfOneRun(Settings):
+    run: Annotated[str, Positional("SHARDS")] = Field(
+        description="A shards run: its folder or manifest."
+    )
+
+
+class VerifySettings(_OfOneRun):
+    """`verify`: read everything again."""
+
+    inputs: bool = Field(
+        default=True,
+        description="Read the features too, and find every window of them exactly once.",
+    )
+    master: str = Field(
+        "inline",
+        pattern=_MASTER,
+        description="Where files are read: inline is this process; or a Spark master.",
+    )
+
+
+class InspectSettings(_OfOneRun):
+    """`inspect`: what a run holds."""
+
+    records: int = Field(
+        0, ge=0, le=1000, description="Show this many records of each split, decoded."
+    )
+
+
+class _OfARoot(Settings):
+    root: Annotated[str, Positional("ROOT")] = Field(
+        description="Folder that holds recordings/, features/, shards/ and runs/."
+    )
+
+
+class ListSettings(_OfARoot):
+    """`list`: the runs under a root."""
+
+
+class GcSettings(_OfARoot):
+    """`gc`: what nothing names."""
+
+    delete: bool = Field(default=False, description="Remove what is found.")
+    dry_run: bool = Field(
+        default=False, description="Only show what is found, as without --delete."
+    )
+    older_than_hours: float = Field(
+        24.0,
+        ge=0,
+        le=1e6,
+        description="Leave alone what changed later: a run may be writing it.",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> GcSettings:
+        if self.delete and self.dry_run:
+            raise ValueError("--delete and --dry-run exclude each other: give one")
+        return self

@@ -1,0 +1,183 @@
+"""`run`: features in, committed shards out. This file is the table of contents of the stage.
+
+Ranks come from keyed hashes of the windows, so where a record goes depends on seed and content
+alone. Four steps of work units, each unit with a receipt, so that a killed run goes on where it
+stopped; the payload moves in the last two, through one indexed file for each features file.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from importlib.metadata import version
+
+import structlog
+from audioloom_manifest import (
+    Attempt,
+    Committed,
+    ManifestError,
+    Plan,
+    Producer,
+    Receipt,
+    commit,
+    digest,
+    find_committed,
+    read_receipts,
+    run_name,
+)
+from audioloom_stage import Result, bind, progress
+from audioloom_storage import Location, StorageError, remove_tree
+
+from audioloom_sharder.asking import ask, rules_of, sizes_of
+from audioloom_sharder.engine import RunUnits, engine
+from audioloom_sharder.inputs import Inputs, open_inputs
+from audioloom_sharder.keying import Keyed, Ranked, rank_range, scan_source
+from audioloom_sharder.layout import Layout, Sizes, lay_out
+from audioloom_sharder.merging import make_shards, shard_units
+from audioloom_sharder.notes import tell
+from audioloom_sharder.ranking import add, ranges_for
+from audioloom_sharder.scan import summed
+from audioloom_sharder.segments import make_segment, runs_of
+from audioloom_sharder.settings import RunSettings
+from audioloom_sharder.standing import check_standing, describe
+from audioloom_sharder.stats import stats_of
+from audioloom_sharder.work import Job, unit_name
+
+__all__ = ["shard"]
+
+log = structlog.get_logger()
+
+
+def shard(settings: RunSettings) -> Result:
+    """Write the shards that *settings* ask for, or find them written."""
+    inputs = open_inputs(settings.features)
+    asked = ask(settings, inputs)
+    bind(run=asked.name)
+    standing = find_committed(asked)
+    if standing is not None:
+        check_standing(standing)
+        log.info("already committed", location=str(standing.location))
+        return describe(standing, ours=False)
+    attempt = _attempt(settings)
+    job = _job(settings, inputs, asked, attempt)
+    try:
+        with engine(settings.master) as run_units:
+            committed = _work(job, sizes_of(settings), asked, attempt, run_units)
+    except (ManifestError, StorageError):
+        # The same command beside us may have committed, and taken the files between the steps away.
+        standing = find_committed(asked)
+        if standing is None:
+            raise
+        committed = Committed(standing, ours=False)
+    log.info("committed" if committed.ours else "already committed")
+    return describe(committed.opened, ours=committed.ours)
+
+
+def _work(job: Job, sizes: Sizes, asked: Plan, attempt: Attempt, run_units: RunUnits) -> Committed:
+    keyed = _scan(job, run_units)
+    summary = summed((one.summary for one in keyed), (share.split for share in job.rules.shares))
+    layout = lay_out(summary, job.rules, sizes)
+    ranked = _rank(job, keyed, run_units)
+    counted = add([one.counted for one in ranked])
+    tell(layout, job.rules, sizes, counted)
+    receipts = _write(job, layout, keyed, ranked, run_units)
+    files = [entry for receipt in receipts for entry in receipt.files]
+    committed = commit(asked, attempt, files, stats_of(layout, job.rules, counted, files))
+    _tidy(job.work)
+    return committed
+
+
+def _scan(job: Job, run_units: RunUnits) -> list[Keyed]:
+    """Step 1: the hashes and the split of every window, one unit a features file."""
+    units = range(len(job.sources))
+    return list(map(Keyed.of, _do(job, "keys", units, partial(scan_source, job), run_units)))
+
+
+def _rank(job: Job, keyed: Sequence[Keyed], run_units: RunUnits) -> list[Ranked]:
+    """Step 2: the rank of every window within its split, one unit a range of hashes."""
+    task = partial(rank_range, job, keyed)
+    return list(map(Ranked.of, _do(job, "ranks", range(job.ranges), task, run_units)))
+
+
+def _write(
+    job: Job,
+    layout: Layout,
+    keyed: Sequence[Keyed],
+    ranked: Sequence[Ranked],
+    run_units: RunUnits,
+) -> list[Receipt]:
+    """Steps 3 and 4: records into one segment file a features file, segments into shards."""
+    units = shard_units(layout)
+    names = [unit_name(job, "shards", unit.number) for unit in units]
+    done = read_receipts(job.folder, names)
+    todo = [unit for unit, name in zip(units, names, strict=True) if name not in done]
+    found = dict(done)
+    if todo:
+        first = partial(_segment, job, layout, keyed, ranked)
+        segments = _do(job, "segments", range(len(job.sources)), first, run_units)
+        runs = [run for receipt in segments for run in runs_of(receipt)]
+        second = partial(make_shards, job, layout, runs)
+        with progress(len(todo), "writing shards", "units") as bar:
+            for receipt in bar.over(run_units(todo, second)):
+                found[receipt.unit] = receipt
+    return [found[name] for name in names]
+
+
+def _segment(
+    job: Job, layout: Layout, keyed: Sequence[Keyed], ranked: Sequence[Ranked], number: int
+) -> Receipt:
+    return make_segment(job, layout, keyed[number], ranked, number)
+
+
+_DOING = {"keys": "scanning", "ranks": "ranking", "segments": "encoding"}
+_UNITS = {"keys": "files", "ranks": "ranges", "segments": "files"}
+
+
+def _do(
+    job: Job,
+    step: str,
+    numbers: Sequence[int],
+    task: Callable[[int], Receipt],
+    run_units: RunUnits,
+) -> list[Receipt]:
+    """Do the units of a step between, except those that have a receipt; all receipts, in order."""
+    names = {number: unit_name(job, step, number) for number in numbers}
+    found = dict(read_receipts(job.work, names.values()))
+    todo = [number for number, name in names.items() if name not in found]
+    with progress(len(todo), _DOING[step], _UNITS[step]) as bar:
+        for receipt in bar.over(run_units(todo, task)):
+            found[receipt.unit] = receipt
+    return [found[name] for name in names.values()]
+
+
+def _attempt(settings: RunSettings) -> Attempt:
+    ours = version("audioloom-sharder")
+    return Attempt(
+        producer=Producer(stage="sharder", version=ours),
+        host=platform.node(),
+        versions={
+            "python": platform.python_version(),
+            **{name: version(name) for name in ("numpy", "pyarrow", "pyspark", "google-crc32c")},
+        },
+        settings={"master": settings.master},
+    )
+
+
+def _job(settings: RunSettings, inputs: Inputs, asked: Plan, attempt: Attempt) -> Job:
+    known = run_name("shards", asked.recipe, inputs.identities)
+    return Job(
+        folder=asked.folder,
+        basis=digest([known, attempt.producer.version]),
+        attempt=attempt.id,
+        rules=rules_of(settings, inputs.feature),
+        sources=inputs.sources,
+        ranges=ranges_for(inputs.windows),
+    )
+
+
+def _tidy(work: Location) -> None:
+    """Take away what lies between the steps; `gc` finds what cannot be taken away now."""
+    with suppress(StorageError):
+        remove_tree(work)

@@ -1,0 +1,43 @@
+"""Plain tables for people: numbers right, words left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["bytes_text", "table"]
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay *rows* out under *head*. A row shorter than the head ends in a remark of any width."""
+    whole = [row for row in rows if len(row) == len(head)]
+    widths = [max(len(row[at]) for row in (head, *whole)) for at in range(len(head))]
+    for row in rows:
+        for at, cell in enumerate(row[: len(row) - (len(row) < len(head))]):
+            widths[at] = max(widths[at], len(cell))
+    numeric = [all(_is_number(row[at]) for row in whole) and bool(whole) for at in range(len(head))]
+    return "\n".join(_line(row, widths, numeric) for row in (head, *rows))
+
+
+def bytes_text(count: int) -> str:
+    """``1.2 GB`` and the like; powers of ten, as storage is sold and ``du --si`` counts."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if size < 999.5 or unit == "TB":  # noqa: PLR2004 (rounds to three digits)
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 99.5 else f"{size:.1f} {unit}"  # noqa: PLR2004
+        size /= 1000
+    raise AssertionError(count)
+
+
+def _is_number(cell: str) -> bool:
+    return cell[:1].isdigit()
+
+
+def _line(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
+    cells = []
+    for at, cell in enumerate(row):
+        remark = len(row) < len(widths) and at == len(row) - 1
+        if remark:
+            cells.append(cell)
+        else:
+            cells.append(cell.rjust(widths[at]) if numeric[at] else cell.ljust(widths[at]))
+    return "  ".join(cells).rstrip()

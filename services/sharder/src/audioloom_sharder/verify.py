@@ -1,0 +1,186 @@
+"""`verify`: read a run again and check every claim of its manifest, trusting none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from audioloom_manifest import (
+    Feature,
+    FileEntry,
+    ManifestError,
+    Opened,
+    ShardsManifest,
+    read_manifest,
+    resolve_input,
+)
+from audioloom_stage import BadData, ExitCode, Result, progress
+
+from audioloom_sharder.asking import ALGORITHM, rules_of_recipe
+from audioloom_sharder.assignment import records_in_shard
+from audioloom_sharder.checking import Pair, Seen, check_pair, look_at_source, together
+from audioloom_sharder.engine import RunUnits, engine
+from audioloom_sharder.errors import DamagedShards
+from audioloom_sharder.inputs import Inputs, open_inputs
+from audioloom_sharder.merging import INDEX_ROLE, SHARD_ROLE
+from audioloom_sharder.rows import Rules
+from audioloom_sharder.settings import VerifySettings
+
+__all__ = ["verify"]
+
+_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """All that is wrong, and what was seen."""
+
+    problems: list[str]
+    seen: Seen
+
+
+def verify(settings: VerifySettings) -> Result:
+    """Check a shards run; exit code 65 and a list when something is wrong."""
+    opened = read_manifest(settings.run, "shards")
+    if opened.manifest.recipe.algorithm != ALGORITHM:
+        raise DamagedShards(
+            expected=f"shards made by algorithm {ALGORITHM}",
+            found=f"algorithm {opened.manifest.recipe.algorithm}",
+            where=opened.location,
+            hint="Verify them with the release that wrote them.",
+        )
+    with engine(settings.master) as run_units:
+        verdict = _check(opened, run_units, inputs=settings.inputs)
+    problems = verdict.problems
+    what = f"{len(opened.files(SHARD_ROLE))} shards, {verdict.seen.records:,} records"
+    told = "" if settings.inputs else " (inputs not read)"
+    text = f"{opened.folder}: {what}: all as the manifest says{told}"
+    if problems:
+        more = len(problems) - _SHOWN
+        lines = [*problems[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
+        text = f"{opened.folder}: {len(problems)} problems\n" + "\n".join(lines)
+    return Result(
+        text=text,
+        data={
+            "manifest": opened.location.uri,
+            "ok": not problems,
+            "records": verdict.seen.records,
+            "inputs_read": settings.inputs,
+            "problems": list(problems),
+        },
+        exit_code=ExitCode.BAD_DATA if problems else ExitCode.DONE,
+    )
+
+
+def _check(opened: Opened[ShardsManifest], run_units: RunUnits, *, inputs: bool) -> _Verdict:
+    rules = rules_of_recipe(opened.manifest.recipe, _feature(opened))
+    pairs, problems = _pairs(opened)
+    labels = opened.manifest.stats.labels
+    task = partial(check_pair, opened.folder, rules, labels)
+    shards: list[Seen] = []
+    with progress(len(pairs), "reading shards", "shards") as bar:
+        for seen in bar.over(run_units(pairs, task)):
+            shards.append(seen)
+            problems += seen.problems
+    whole = together(shards)
+    problems += _against_stats(opened, shards)
+    if inputs:
+        problems += _against_inputs(opened, rules, whole, run_units)
+    return _Verdict(sorted(problems), whole)
+
+
+def _feature(opened: Opened[ShardsManifest]) -> Feature:
+    feature = opened.manifest.stats.feature
+    return Feature(
+        name=feature.name,
+        dtype=feature.dtype,
+        shape=feature.shape,
+        sample_rate=1,  # not in the shards, and not needed to read them
+        parameters={},
+    )
+
+
+def _pairs(opened: Opened[ShardsManifest]) -> tuple[list[Pair], list[str]]:
+    """Each shard with its index, and what the list of files lacks."""
+    files = opened.files()
+    pairs, problems = [], []
+    for name, stats in opened.manifest.stats.splits.items():
+        data, index = (_numbered(files, name, role) for role in (SHARD_ROLE, INDEX_ROLE))
+        for number in range(stats.shards):
+            if number not in data or number not in index:
+                problems.append(f"{name} {number:05d}: the list of files lacks shard or index")
+                continue
+            pairs.append(Pair(name, number, data[number], index[number]))
+            expected = records_in_shard(number, stats.shards, stats.records)
+            if data[number].records != expected:
+                problems.append(
+                    f"{data[number].path}: expected {expected} records for balance,"
+                    f" found {data[number].records} in the list of files"
+                )
+        if beyond := sorted(number for number in {*data, *index} if number >= stats.shards):
+            problems.append(f"{name}: shard {beyond[0]} of {stats.shards}")
+    return pairs, problems
+
+
+def _numbered(files: Sequence[FileEntry], split: str, role: str) -> dict[int, FileEntry]:
+    return {
+        entry.shard: entry
+        for entry in files
+        if entry.split == split and entry.role == role and entry.shard is not None
+    }
+
+
+def _against_stats(opened: Opened[ShardsManifest], shards: Sequence[Seen]) -> Iterator[str]:
+    for name, stats in opened.manifest.stats.splits.items():
+        seen = together([one for one in shards if one.split == name])
+        for what, expected, found in (
+            ("records", stats.records, seen.records),
+            ("bytes", stats.bytes, seen.size),
+            ("records of each label", dict(stats.labels), dict(seen.labels)),
+        ):
+            if expected != found:
+                yield f"split {name}: expected {expected} {what}, found {found}"
+
+
+def _against_inputs(
+    opened: Opened[ShardsManifest], rules: Rules, seen: Seen, run_units: RunUnits
+) -> list[str]:
+    """Every window of the features exactly once, with its own values."""
+    try:
+        inputs = _inputs(opened)
+    except (ManifestError, BadData) as error:
+        return [f"input: {error}"]
+    task = partial(look_at_source, rules, opened.manifest.stats.labels)
+    parts: list[Seen] = []
+    with progress(len(inputs.sources), "reading features", "files") as bar:
+        parts.extend(bar.over(run_units(inputs.sources, task)))
+    whole = together(parts)
+    problems = [problem for part in parts for problem in part.problems]
+    if whole.records != seen.records:
+        problems.append(
+            f"inputs: expected {whole.records:,} records, one for each window, found"
+            f" {seen.records:,}"
+        )
+    elif whole.content != seen.content:
+        problems.append(
+            "inputs: the records are not the windows of the features, each once, with its own"
+            " values"
+        )
+    return problems
+
+
+def _inputs(opened: Opened[ShardsManifest]) -> Inputs:
+    places = []
+    for reference in opened.manifest.inputs:
+        place = resolve_input(reference, opened.root)
+        found = read_manifest(place, "features")
+        if found.manifest.identity != reference.identity:
+            raise DamagedShards(
+                expected=f"the features {reference.identity}",
+                found=found.manifest.identity,
+                where=found.location,
+                hint="Other features lie there now.",
+            )
+        places.append(str(place))
+    return open_inputs(places)

@@ -1,0 +1,98 @@
+"""Work units, their receipts, and the files that lie between the steps.
+
+A run's folder while it is worked on::
+
+    receipts/            one for each finished unit of shards; kept
+    shards/              the shards and their indexes
+    work/                all of this is removed once the manifest stands
+      receipts/          one for each finished unit of the steps before
+      keys-… ranks-… segments-…
+
+What lies in ``work/`` is named by unit and a random token: two tries at a unit never meet, and the
+first receipt says which file stands.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from audioloom_manifest import FileEntry, Receipt, digest, publish_receipt
+from audioloom_storage import Location, create, open_read
+from numpy.typing import NDArray
+
+from audioloom_sharder.errors import DamagedRecord
+from audioloom_sharder.inputs import Source
+from audioloom_sharder.rows import Rules
+
+__all__ = ["WORK", "Job", "finish", "read_array", "read_range", "unit_name", "write_work"]
+
+WORK = "work"
+_ROLE = "work"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What every task of a run knows."""
+
+    folder: Location
+    basis: str
+    """Digest of all that decides the bytes: recipe, inputs and this release."""
+    attempt: str
+    rules: Rules
+    sources: tuple[Source, ...]
+    ranges: int
+
+    @property
+    def work(self) -> Location:
+        """The folder of the steps in between."""
+        return self.folder / WORK
+
+
+def unit_name(job: Job, step: str, number: int) -> str:
+    """The name of a unit: no other recipe, input or release gives the same one."""
+    return f"{step}-{number:05d}-{digest([job.basis, step, number])[:12]}"
+
+
+def write_work(job: Job, unit: str, chunks: Iterable[bytes | memoryview]) -> FileEntry:
+    """Write a file between the steps."""
+    path = f"{unit}-{secrets.token_hex(4)}.bin"
+    sha256 = hashlib.sha256()
+    size = 0
+    with create(job.work / path) as stream:
+        for chunk in chunks:
+            stream.write(chunk)
+            sha256.update(chunk)
+            size += len(chunk)
+    return FileEntry(path=path, bytes=size, sha256=sha256.hexdigest(), role=_ROLE)
+
+
+def finish(job: Job, unit: str, entry: FileEntry, counts: dict[str, Any]) -> Receipt:
+    """Publish the receipt of a unit of the steps in between; answer the one that stands."""
+    receipt = Receipt(unit=unit, attempt=job.attempt, files=(entry,), counts=counts)
+    return publish_receipt(job.work, receipt)
+
+
+def read_range(location: Location, offset: int, size: int) -> bytes:
+    """*size* bytes from *offset* of a file between the steps."""
+    with open_read(location) as stream:
+        stream.seek(offset)
+        data = stream.read(size)
+    if len(data) != size:
+        raise DamagedRecord(
+            expected=f"{size} bytes at {offset}",
+            found=len(data),
+            where=location,
+            hint="Remove the run's work/ folder and run again.",
+        )
+    return data
+
+
+def read_array(location: Location, dtype: np.dtype[Any], offset: int, count: int) -> NDArray[Any]:
+    """*count* items of *dtype* from byte *offset* of a file between the steps."""
+    data = read_range(location, offset, count * dtype.itemsize)
+    return np.frombuffer(data, dtype=dtype)

@@ -1,0 +1,199 @@
+"""Make features runs as the featurizer would, without it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from audioloom_manifest import (
+    Attempt,
+    Feature,
+    FeaturesRecipe,
+    FeaturesStats,
+    FileEntry,
+    InputRef,
+    Opened,
+    Plan,
+    Producer,
+    commit,
+    run_folder,
+    run_name,
+)
+from audioloom_manifest.parquet import feature_bytes, features_schema, features_writer
+from audioloom_storage import locate, publish
+
+SMALL = (4, 3)
+REAL = (40, 313)
+
+
+@dataclass(frozen=True)
+class Window:
+    """What tests decide about a row."""
+
+    path: str
+    label: str | None = "a"
+    group: str | None = "g"
+    target: float | None = None
+    channel: int = -1
+    window: int = 0
+    member: str | None = None
+    content: str | None = None
+    """What the recording's checksum is made from; the path by default."""
+
+
+def windows(
+    recordings: int, *, labels: Sequence[str] = ("a", "b", "c"), groups: int = 40, each: int = 1
+) -> list[Window]:
+    """*recordings* of *each* windows, labels and groups in turn."""
+    return [
+        Window(
+            path=f"{labels[number % len(labels)]}/{number:05d}.wav",
+            label=labels[number % len(labels)],
+            group=f"speaker {number % groups}",
+            window=window,
+        )
+        for number in range(recordings)
+        for window in range(each)
+    ]
+
+
+def feature_of(shape: tuple[int, int] = SMALL, dtype: str = "float32") -> Feature:
+    """The feature of a test run."""
+    return Feature(
+        name="mfcc",
+        dtype=dtype,  # type: ignore[arg-type]
+        shape=shape,
+        sample_rate=16000,
+        parameters={"n_fft": 2048},
+    )
+
+
+def values_of(window: Window, feature: Feature) -> np.ndarray:
+    """The feature of a window: a function of what it is, so that tests can ask for it again."""
+    key = f"{window.path}|{window.member}|{window.channel}|{window.window}".encode()
+    seed = int.from_bytes(hashlib.sha256(key).digest()[:8], "little")
+    return np.random.default_rng(seed).normal(size=feature.shape).astype(f"<{feature.dtype[0]}4"
+        if feature.dtype == "float32" else "<f2")  # fmt: skip
+
+
+def table_of(rows: Sequence[Window], feature: Feature) -> pa.Table:
+    """The rows as the features file holds them."""
+    count = len(rows)
+    columns: dict[str, list[object]] = {
+        "path": [row.path for row in rows],
+        "member": [row.member for row in rows],
+        "channel": [row.channel for row in rows],
+        "window": [row.window for row in rows],
+        "label": [row.label for row in rows],
+        "target": [row.target for row in rows],
+        "group": [row.group for row in rows],
+        "start_seconds": [row.window * 10.0 for row in rows],
+        "valid_samples": [160_000] * count,
+        "valid_frames": [feature.shape[1]] * count,
+        "flags": [[] for _ in rows],
+        "recording_sha256": [_sha256(row.content or row.path) for row in rows],
+        "recording_bytes": [320_044] * count,
+        "recording_seconds": [10.0] * count,
+        "recording_rate": [16000] * count,
+        "recording_channels": [1] * count,
+        "recording_format": ["WAV PCM_16"] * count,
+        feature.name: [values_of(row, feature).tobytes() for row in rows],
+    }
+    schema = features_schema(feature)
+    return pa.table({name: pa.array(columns[name], schema.field(name).type) for name in columns},
+                    schema=schema)  # fmt: skip
+
+
+def make_features(
+    root: Path,
+    parts: Sequence[Sequence[Window]],
+    *,
+    feature: Feature | None = None,
+    engine: str = "numpy",
+    row_group: int = 50,
+    source: str = "one",
+) -> Opened:
+    """Commit a features run under *root*: one features file for each of *parts*."""
+    feature = feature or feature_of()
+    recipe = FeaturesRecipe(
+        algorithm=1,
+        feature=feature,
+        engine=engine,
+        windows="all",
+        channels="mix",
+        unit_bytes=1 << 28,
+        unit_recordings=1000,
+    )
+    made_from = InputRef(
+        kind="recordings",
+        name=source,
+        location=f"recordings/{source}",
+        identity=f"sha256:{_sha256(source)}",
+        sha256=_sha256(f"{source} manifest"),
+    )
+    name = run_name("features", recipe, [made_from.identity])
+    folder = run_folder(locate(root), "features", name)
+    entries = []
+    for number, rows in enumerate(parts):
+        data = parquet_of(rows, feature, row_group)
+        digest = hashlib.sha256(data).hexdigest()
+        path = f"features/{number:05d}-{digest[:12]}.parquet"
+        publish(folder / path, data)
+        entries.append(
+            FileEntry(
+                path=path, bytes=len(data), sha256=digest, role="features", records=len(rows)
+            )
+        )
+    ledger = b"no Parquet, and nobody here reads it"
+    publish(folder / "ledger.parquet", ledger)
+    entries.append(
+        FileEntry(
+            path="ledger.parquet",
+            bytes=len(ledger),
+            sha256=hashlib.sha256(ledger).hexdigest(),
+            role="ledger",
+            records=0,
+        )
+    )
+    everything = [row for rows in parts for row in rows]
+    recordings = len({row.path for row in everything})
+    stats = FeaturesStats(
+        recordings=recordings,
+        extracted=recordings,
+        refused=0,
+        flagged=0,
+        windows=len(everything),
+        audio_seconds=10.0 * len(everything),
+        refusals={},
+        labels={},
+    )
+    plan = Plan("features", name, folder, recipe, (made_from,))
+    attempt = Attempt(producer=Producer(stage="featurizer", version="0.1.0"), host="here")
+    return commit(plan, attempt, entries, stats).opened
+
+
+def parquet_of(rows: Sequence[Window], feature: Feature, row_group: int = 50) -> bytes:
+    """A features file."""
+    sink = io.BytesIO()
+    with features_writer(sink, feature) as writer:
+        writer.write_table(table_of(rows, feature), row_group_size=row_group)
+    return sink.getvalue()
+
+
+def relabelled(rows: Sequence[Window], at: int, **changes: object) -> list[Window]:
+    """The rows with one of them changed."""
+    changed = list(rows)
+    changed[at] = replace(changed[at], **changes)  # type: ignore[arg-type]
+    return changed
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+__all__ = ["REAL", "SMALL", "Window", "feature_bytes", "feature_of", "make_features", "windows"]
