@@ -27,14 +27,15 @@ def test_a_bug_is_told_with_its_place(capfd: pytest.CaptureFixture[str]) -> None
     assert "ZeroDivisionError" in capfd.readouterr().err
 
 
-def test_a_killed_process_is_not_an_empty_recording() -> None:
-    """A crash of the engine itself must not pass for silence."""
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGINT])
+def test_a_killed_process_is_not_an_empty_recording(number: signal.Signals) -> None:
+    """Neither a crash of the engine nor Ctrl-C may pass for silence."""
 
     def die(_: int) -> bytes:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), number)
         return b""
 
-    with pytest.raises(SynthesisFailed, match="killed by signal 9"):
+    with pytest.raises(SynthesisFailed, match=f"killed by signal {number.value}$"):
         list(call_each(die, [0], at_once=1))
 
 

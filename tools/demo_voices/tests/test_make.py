@@ -6,7 +6,8 @@ import pytest
 from audioloom_demo_voices import FolderTaken, VoicesAlike, choose_voices, make, utterances
 from audioloom_demo_voices.engine import Engine
 from audioloom_demo_voices.isolated import call_each
-from audioloom_demo_voices.make import MARKER, check_voices
+from audioloom_demo_voices.make import check_voices
+from audioloom_demo_voices.output_folder import MARKER
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -52,7 +53,7 @@ def test_a_rerun_leaves_nothing_of_the_last_settings(tmp_path: Path) -> None:
     make(tmp_path, sentences=2, voices=2, seed=5)
     assert sorted(u.path for u in utterances(choose_voices(2), 2)) == sorted(contents(tmp_path))
     assert (tmp_path / "happy" / "notes.txt").read_text() == "mine"
-    assert json.loads((tmp_path / MARKER).read_text())["seed"] == 5
+    assert json.loads((tmp_path / MARKER / "made.json").read_text())["seed"] == 5
 
 
 def test_the_same_bytes_whatever_the_order_or_subset(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"error: {error.filename}: {error.strerror}; choose another folder\n")
         return 77 if isinstance(error, PermissionError) else 73
     except KeyboardInterrupt:
-        sys.stderr.write("interrupted; the folder is incomplete: run again to replace it\n")
+        sys.stderr.write("interrupted: nothing was made\n")
         return 130
     sys.stderr.write(
         f"{made.files} recordings, {made.audio_seconds / 60:.1f} min of audio, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -45,7 +46,13 @@ def call_each(
 
 def _start(function: Callable[[Item], bytes], item: Item) -> tuple[int, BinaryIO]:
     reading, writing = os.pipe()
+    # Ctrl-C reaches the child too. There it must kill: ctypes swallows an exception in a callback,
+    # and what the engine had to say just then would be missing from the recording.
+    allowed = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     pid = os.fork()
+    if not pid:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, allowed)
     if pid:
         os.close(writing)
         return pid, os.fdopen(reading, "rb")

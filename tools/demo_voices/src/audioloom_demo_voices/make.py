@@ -1,27 +1,20 @@
-"""Makes the folder of recordings: claim it, try the voices, say everything, write it down."""
+"""Makes the folder of recordings: try the voices, say everything, settle it whole."""
 
 from __future__ import annotations
 
 import hashlib
 import io
-import json
 import os
-import re
 import wave
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
 
 from audioloom_demo_voices.engine import Engine
-from audioloom_demo_voices.errors import FolderTaken, VoicesAlike
+from audioloom_demo_voices.errors import VoicesAlike
 from audioloom_demo_voices.isolated import call_each
-from audioloom_demo_voices.recipe import CLASSES, choose_voices, utterances
-
-MARKER: Final = ".audioloom-demo-voices.json"
-"""Says that the folder is ours and how it was made; its dot keeps it out of listings of data."""
-
-_OURS: Final = re.compile(r"[0-9]{2}-[a-z0-9-]+\.wav")
+from audioloom_demo_voices.output_folder import aside, refuse_foreign, settle
+from audioloom_demo_voices.recipe import choose_voices, utterances
 
 
 @dataclass(frozen=True)
@@ -44,10 +37,11 @@ def make(
 ) -> Made:
     """Make the demo recordings in `folder`, as `<class>/<sentence>-<voice>.wav`.
 
-    What an earlier run made there is replaced; other files there are left alone.
+    What an earlier run made there is replaced; other files there are left alone. A folder that
+    was not there appears only when it is complete.
 
     Raises:
-        EngineMissing, SynthesisFailed, VoicesAlike: before anything in the folder is touched.
+        EngineMissing, SynthesisFailed, VoicesAlike: the folder is as it was.
         FolderTaken: the folder holds something else.
         ValueError: there are not as many voices or sentences.
     """
@@ -57,12 +51,15 @@ def make(
     at_once = 1 + len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 4
     refuse_foreign(folder)
     check_voices(engine, chosen)
-    settings = {"voices": chosen, "sentences": sentences, "difficulty": difficulty, "seed": seed}
-    claim(folder, settings)
     samples = 0
-    for utterance, spoken in zip(wanted, call_each(engine.say, wanted, at_once), strict=True):
-        (folder / utterance.path).write_bytes(as_wav(spoken, engine.sample_rate))
-        samples += len(spoken) // 2
+    with aside(folder) as new:
+        for utterance, spoken in zip(wanted, call_each(engine.say, wanted, at_once), strict=True):
+            path = new / utterance.path
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(as_wav(spoken, engine.sample_rate))
+            samples += len(spoken) // 2
+        facts = {"voices": chosen, "sentences": sentences, "difficulty": difficulty, "seed": seed}
+        settle(new, folder, facts)
     return Made(folder, len(wanted), samples / engine.sample_rate, chosen)
 
 
@@ -86,33 +83,6 @@ def check_voices(engine: Engine, voices: Iterable[str]) -> None:
                 "with equal bytes: this synthesiser silently ignores a variant it does not know. "
                 "Install the tested version of espeakng-loader (see uv.lock)"
             )
-
-
-def refuse_foreign(folder: Path) -> None:
-    """Refuse a folder that holds something, unless this program made it.
-
-    Raises:
-        FolderTaken: it does, or it is a file.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise FolderTaken(f"expected a folder at {folder}, found a file; choose another place")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
-        raise FolderTaken(
-            f"expected {folder} to be absent, empty or made by this program, "
-            f"found other files and no {MARKER}; choose another folder or empty this one"
-        )
-
-
-def claim(folder: Path, settings: Mapping[str, object]) -> None:
-    """Leave the marker and the class folders, and remove what an earlier run said."""
-    folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"made_by": "audioloom-demo-voices", **settings}, indent=2)
-    (folder / MARKER).write_text(text + "\n", encoding="utf-8")
-    for label in CLASSES:
-        (folder / label).mkdir(exist_ok=True)
-        for old in (folder / label).iterdir():
-            if _OURS.fullmatch(old.name):
-                old.unlink()
 
 
 def as_wav(samples: bytes, sample_rate: int) -> bytes:
