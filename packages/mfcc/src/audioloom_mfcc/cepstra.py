@@ -35,8 +35,8 @@ _BLOCK = 64  # frames at a time; measured best, and 313 frames lose nothing by i
 _BANDS = 16  # mel bands a product
 _ROW_PADDING = 16  # floats; rows exactly 8 KiB apart would share cache sets
 # Frames above this are done again in float64. Measured on speech, tones and noise: c1 and up are
-# then within 7e-5 of librosa (1e-4 is promised), and on speech one frame in four is done twice.
-_DELICATE = 22.0**2
+# then within 7e-5 of librosa (1e-4 is promised), and on speech one frame in five is done twice.
+_DELICATE = 27.0**2
 # OpenBLAS stays in the calling thread up to this many multiplications a product.
 _ONE_THREAD = 1 << 18
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 # soxr is fed pieces of exactly this size whatever arrives, so that the bits of its output cannot
 # depend on how a decoder cuts its blocks. Pieces of 262144 samples would be four times slower.
-_PIECE = 8192
+_PIECE = 16384
 
 
 class Resampler:
