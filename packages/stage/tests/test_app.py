@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Annotated, Any
 
 import pytest
 from audioloom_stage import Flag, Result, Settings, command, run_app, stage_app
+from audioloom_stage._options import COMMON_FLAGS
 from pydantic import Field, create_model
 
 TOY = Path(__file__).with_name("toy.py")
@@ -132,6 +134,81 @@ def test_help_imports_nothing_that_costs() -> None:
     done = subprocess.run([sys.executable, "-c", LIGHT], capture_output=True, text=True, check=True)
     assert "Usage: audioloom-toy run" in done.stdout
     assert "[]\n" == done.stderr
+
+
+STAGE = """
+from __future__ import annotations
+import sys
+from typing import TYPE_CHECKING
+from audioloom_stage import Result, command, run_app, stage_app
+if TYPE_CHECKING:
+    from late_settings import RunSettings
+app = stage_app("toy", help="x", version="1", settings="late_settings")
+@command(app)
+def run(settings: RunSettings) -> Result:
+    "Do it."
+    return Result(str(settings.lanes))
+code = run_app(app)(sys.argv[1:])
+print(sorted({"pydantic", "structlog"} & set(sys.modules)), file=sys.stderr)
+raise SystemExit(code)
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "imported"),
+    [
+        (["--help"], "Do it.", "[]"),
+        (["--version"], "audioloom-toy 1", "[]"),
+        (["run", "--help"], "AUDIOLOOM_TOY_LANES", "['pydantic']"),
+        (["run", "--lanes", "3", "-q"], "3\n", "['pydantic', 'structlog']"),
+    ],
+)
+def test_the_models_may_be_found_by_annotation(
+    tmp_path: Path, words: list[str], said: str, imported: str
+) -> None:
+    """Then the list of commands costs half of what one command's help costs."""
+    text = (
+        "from audioloom_stage import Settings\nclass RunSettings(Settings):\n    lanes: int = 24\n"
+    )
+    (tmp_path / "late_settings.py").write_text(text)
+    (tmp_path / "cli.py").write_text(STAGE)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "cli.py", *words], capture_output=True, text=True, check=True
+    )
+    assert said in done.stdout
+    assert f"{imported}\n" == done.stderr
+
+
+def test_an_annotation_that_names_no_model(capsys: pytest.CaptureFixture[str]) -> None:
+    """Our bug, and in words that help to mend it."""
+    app = stage_app("toy", help="x", version="1", settings="audioloom_stage.errors")
+
+    @command(app)
+    def run(settings: "Nowhere") -> Result:  # type: ignore[name-defined]  # noqa: F821, UP037
+        return Result("")
+
+    assert 70 == run_app(app)(["run"])
+    assert "annotate its one argument with a settings model of audioloom_stage.errors" in (
+        capsys.readouterr().err
+    )
+
+
+def test_a_hidden_command_works_and_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """For what programs call and people do not."""
+    app = stage_app("toy", help="x", version="1")
+    empty = create_model("Empty", __base__=Settings)
+    command(app, empty, name="shown")(lambda _: Result(""))
+    command(app, empty, name="secretly", hidden=True)(lambda _: Result("done"))
+    assert 0 == run_app(app)(["--help"])
+    assert "secretly" not in capsys.readouterr().out
+    assert 0 == run_app(app)(["secretly", "-q"])
+    assert "done\n" == capsys.readouterr().out
+
+
+def test_every_common_flag_is_reserved(toy: Any) -> None:
+    """The list that settings are checked against is the list that the help shows."""
+    section = toy("verify", "--help").stdout.partition("Every command:")[2]
+    assert set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", section)) == COMMON_FLAGS
 
 
 def test_completion_offers_commands_flags_and_choices() -> None:

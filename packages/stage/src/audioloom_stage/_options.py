@@ -17,6 +17,22 @@ from audioloom_stage.settings import Flag, Positional, Secret
 
 Shape = Literal["switch", "one", "many", "pairs"]
 
+# What every command has already.
+COMMON_FLAGS = frozenset(
+    [
+        "--config",
+        "--json",
+        "--log-format",
+        "--verbose",
+        "-v",
+        "--quiet",
+        "-q",
+        "--debug",
+        "--help",
+        "-h",
+    ]
+)
+
 _SEVERAL = (list, tuple, set, frozenset, Sequence)
 _WORDS = {bool: "BOOL", int: "INT", float: "NUMBER", str: "TEXT"}
 
@@ -49,6 +65,14 @@ class Option:
     def flag(self) -> str:
         """The long flag, also for what has none: a positional or a secret."""
         return "--" + self.name.replace("_", "-")
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """All its flags: none for a positional or a secret, two for a switch."""
+        if self.positional or self.secret:
+            return ()
+        no = f"--no-{self.flag[2:]}" if self.shape == "switch" else ""
+        return tuple(flag for flag in (self.short, self.flag, no) if flag)
 
     @property
     def shown(self) -> str:
@@ -104,7 +128,16 @@ def options(model: type[BaseModel], stage: str) -> tuple[Option, ...]:
     places = [option for option in declared if option.positional]
     if any(option.shape == "many" for option in places[:-1]):
         raise TypeError(f"{model.__name__}: a positional that takes several must be the last")
+    _refuse_two_of_a_kind(model.__name__, declared)
     return declared
+
+
+def _refuse_two_of_a_kind(model: str, declared: Sequence[Option]) -> None:
+    seen = set(COMMON_FLAGS)
+    for flag in (flag for option in declared for flag in option.flags):
+        if flag in seen:
+            raise TypeError(f"{model}: two options have the flag {flag}")
+        seen.add(flag)
 
 
 def prefix(stage: str) -> str:

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import typer
-from pydantic import BaseModel
+from typer.core import TyperCommand
 
-from audioloom_stage._help import StageCommand
-from audioloom_stage._options import Option, options
+from audioloom_stage._declaration import Declaration
 from audioloom_stage.exit_codes import MEANING
 from audioloom_stage.result import Result
-from audioloom_stage.running import Common, Job, perform
 
-Model = TypeVar("Model", bound=BaseModel)
+if TYPE_CHECKING:
+    from pydantic import BaseModel  # 0.2 s, which a list of commands can do without
+
+Model = TypeVar("Model", bound="BaseModel")
 
 _EPILOG = "Exit codes: " + ", ".join(f"{code.value} {text}" for code, text in MEANING.items())
-# Every stage listens to these two, so that an operator sets them once.
-CONFIG_VARIABLE = "AUDIOLOOM_CONFIG"
-LOG_FORMAT_VARIABLE = "AUDIOLOOM_LOG_FORMAT"
-
-
 _CONTEXT = {"help_option_names": ["--help", "-h"], "max_content_width": 100}
 
 
@@ -31,10 +26,19 @@ class StageApp(typer.Typer):
 
     Attributes:
         stage: the stage's name: `yarn-launcher`.
-        known: the fields of all commands, which the variables and the TOML table may name.
+        program: the program's name: `audioloom-yarn-launcher`.
+        settings: the module of the settings models, or nothing.
+        declarations: its commands.
     """
 
-    def __init__(self, stage: str, *, help: str, version: str | None = None) -> None:  # noqa: A002
+    def __init__(
+        self,
+        stage: str,
+        *,
+        help: str,  # noqa: A002 - typer's word
+        settings: str = "",
+        version: str | None = None,
+    ) -> None:
         super().__init__(
             name=f"audioloom-{stage}",
             help=help,
@@ -47,14 +51,29 @@ class StageApp(typer.Typer):
         )
         self.stage = stage
         self.program = f"audioloom-{stage}"
-        self.known: set[str] = set()
+        self.settings = settings
+        self.declarations: list[Declaration[Any]] = []
         self._version = version
-        flag = _switch("Print the version.", "--version", callback=self._print_version)
+        flag: Any = typer.Option(
+            _OFF,
+            "--version",
+            help="Print the version.",
+            show_default=False,
+            is_eager=True,
+            callback=self._print_version,
+        )
 
         def root(*, version: bool = flag) -> None:
             del version
 
         self.callback()(root)
+
+    @property
+    def known(self) -> frozenset[str]:
+        """The fields of all commands, which the variables and the TOML table may name."""
+        return frozenset(
+            option.name for declaration in self.declarations for option in declaration.declared
+        )
 
     @property
     def version(self) -> str:
@@ -71,137 +90,83 @@ class StageApp(typer.Typer):
             raise typer.Exit
 
 
-def stage_app(stage: str, *, help: str, version: str | None = None) -> StageApp:  # noqa: A002
+_OFF: Any = False
+
+
+def stage_app(
+    stage: str,
+    *,
+    help: str,  # noqa: A002 - typer's word
+    settings: str = "",
+    version: str | None = None,
+) -> StageApp:
     """Make the command line of a stage; `command` fills it and `run_app` runs it.
 
     Args:
         stage: `sharder`; the program is then `audioloom-sharder`, the table `[sharder]`.
         help: what the stage is for, one sentence.
+        settings: the module of the settings models, imported when a command is called.
         version: by default that of the installed distribution `audioloom-<stage>`.
     """
-    return StageApp(stage, help=help, version=version)
+    return StageApp(stage, help=help, settings=settings, version=version)
 
 
 def command(
-    app: StageApp, settings: type[Model], *, name: str | None = None
+    app: StageApp,
+    settings: type[Model] | None = None,
+    *,
+    name: str | None = None,
+    hidden: bool = False,
 ) -> Callable[[Callable[[Model], Result]], Callable[[Model], Result]]:
     """Make a function of one settings model a command of the stage.
 
     The function's docstring is the help, its name is the command's (`list_` is `list`), and the
     function itself stays as it is, to be called by tests.
 
+    Args:
+        app: the stage.
+        settings: the model; left out, it is the one that the function's annotation names in the
+            app's module of settings, and `--help` of the stage does not import it.
+        name: the command's name, if not the function's.
+        hidden: leave the command out of the help: programs call it, and people do not.
+
     Raises:
         TypeError: the model is not frozen, lets unknown fields through, or a field cannot be a
-            flag or has the flag of another.
+            flag or has the flag of another. Where *settings* is left out: at the first call.
     """
-    declared = options(settings, app.stage)
-    app.known |= {option.name for option in declared}
 
     def declare(function: Callable[[Model], Result]) -> Callable[[Model], Result]:
         called = name or getattr(function, "__name__", "run").rstrip("_").replace("_", "-")
-        job = Job(app, called, settings, declared, function)
-
-        def run(**words: Any) -> int:
-            common = Common(**{key: words.pop(_COMMON + key) for key in Common.__annotations__})
-            return perform(job, words, common)
-
-        parameters = [_parameter(each) for each in declared if not each.secret] + _common()
-        _refuse_two_of_a_kind(parameters, settings)
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        run.__annotations__ = {each.name: each.annotation for each in parameters}
-        shown = type("DeclaredCommand", (StageCommand,), {"declared": declared})
-        app.command(called, cls=shown, help=inspect.getdoc(function), context_settings=_CONTEXT)(
-            run
+        made = Declaration(
+            stage=app.stage,
+            program=app.program,
+            name=called,
+            function=function,
+            given=settings,
+            module=app.settings,
+            known=lambda: app.known,
         )
+        if settings is not None:
+            _ = made.declared  # a mistake in it shows now
+        app.declarations.append(made)
+        late = type("DeclaredCommand", (LateCommand,), {"declaration": made})
+        app.command(called, cls=late, help=made.help, hidden=hidden)(_never_called)
         return function
 
     return declare
 
 
-# Our own options carry a prefix, so that the words of the settings can be told from them.
-_COMMON = "common_"
+class LateCommand(TyperCommand):
+    """A name and a line of help, which becomes the command when it is called."""
+
+    declaration: ClassVar[Declaration[Any]]
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
+        """Let the real command read the words."""
+        from audioloom_stage._command import build  # noqa: PLC0415 - it imports pydantic
+
+        return build(self.declaration, _CONTEXT).make_context(info_name, args, *more, **extra)
 
 
-def _parameter(option: Option) -> inspect.Parameter:
-    """Make what typer reads: it only splits the words, pydantic checks them with all the others."""
-    kind: Any = bool if option.shape == "switch" else str
-    if option.shape in ("many", "pairs"):
-        kind = list[str]
-    offered = sorted(option.choices)
-    extra: dict[str, Any] = {"metavar": option.metavar} if option.shape != "switch" else {}
-    if offered:
-        extra["autocompletion"] = lambda incomplete: [
-            c for c in offered if c.startswith(incomplete)
-        ]
-    if option.positional:
-        default = typer.Argument(None, show_default=False, help=option.help, **extra)
-    else:
-        flags = [option.flag]
-        if option.shape == "switch":
-            flags = [f"{option.flag}/--no-{option.flag[2:]}"]
-        if option.short:
-            flags.insert(0, option.short)
-        default = typer.Option(None, *flags, show_default=False, help=option.help, **extra)
-    return _named(option.name, kind | None, default)
-
-
-def _common() -> list[inspect.Parameter]:
-    """Make the options that every command has."""
-    text, logs = str | None, Literal["auto", "console", "json"]
-    said = {
-        "config": (text, _config_option()),
-        "as_json": (bool, _switch("Print the result as JSON.", "--json")),
-        "log_format": (logs, _log_format_option()),
-        "verbose": (bool, _switch("Log details too.", "--verbose", "-v")),
-        "quiet": (bool, _switch("Log warnings and errors only.", "--quiet", "-q")),
-        "debug": (bool, _switch("Show tracebacks, and log everything.", "--debug")),
-    }
-    return [_named(_COMMON + name, kind, default) for name, (kind, default) in said.items()]
-
-
-def _config_option() -> Any:
-    return typer.Option(
-        None,
-        "--config",
-        metavar="FILE.toml",
-        envvar=CONFIG_VARIABLE,
-        help=f"Settings of all stages, a table for each.  [variable: {CONFIG_VARIABLE}]",
-    )
-
-
-def _log_format_option() -> Any:
-    about = "How to log; auto is JSON unless on a terminal."
-    return typer.Option(
-        "auto",
-        "--log-format",
-        envvar=LOG_FORMAT_VARIABLE,
-        metavar="auto|console|json",
-        show_default=False,
-        help=f"{about}  [default: auto; variable: {LOG_FORMAT_VARIABLE}]",
-    )
-
-
-def _switch(about: str, *flags: str, callback: Callable[[bool], None] | None = None) -> Any:
-    off: Any = False
-    return typer.Option(
-        off,
-        *flags,
-        help=about,
-        show_default=False,
-        callback=callback,
-        is_eager=callback is not None,
-    )
-
-
-def _refuse_two_of_a_kind(parameters: list[inspect.Parameter], settings: type[BaseModel]) -> None:
-    seen = {"--help", "-h"}
-    for parameter in parameters:
-        for flags in parameter.default.param_decls or ():
-            for flag in flags.split("/"):
-                if flag in seen:
-                    raise TypeError(f"{settings.__name__}: two options have the flag {flag}")
-                seen.add(flag)
-
-
-def _named(name: str, kind: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+def _never_called() -> None:
+    """Stand where typer wants a function; the real command has the real one."""

@@ -5,23 +5,20 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import typer
-from pydantic import BaseModel
 
+from audioloom_stage._declaration import Declaration
 from audioloom_stage._failing import report, say_next
-from audioloom_stage._options import Option
 from audioloom_stage._terminal import write_line
 from audioloom_stage.exit_codes import ExitCode
-from audioloom_stage.result import Result, emit, reserved_stdout
+from audioloom_stage.result import emit, reserved_stdout
 
 if TYPE_CHECKING:
     from audioloom_stage.app import StageApp
-
-Model = TypeVar("Model", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -34,17 +31,6 @@ class Common:
     verbose: bool
     quiet: bool
     debug: bool
-
-
-@dataclass(frozen=True)
-class Job(Generic[Model]):
-    """A command as it was declared."""
-
-    app: StageApp
-    name: str
-    settings: type[Model]
-    declared: tuple[Option, ...]
-    function: Callable[[Model], Result]
 
 
 class Main(Protocol):
@@ -71,7 +57,7 @@ def run_app(app: StageApp) -> Main:
     return main
 
 
-def perform(job: Job[Model], words: Mapping[str, Any], common: Common) -> int:
+def perform(job: Declaration[Any], words: Mapping[str, Any], common: Common) -> int:
     """Run a command to its exit code. Every error ends here, and nowhere else."""
     # structlog costs 0.2 s, which --help must not pay.
     from audioloom_stage._sources import read_settings  # noqa: PLC0415
@@ -81,27 +67,27 @@ def perform(job: Job[Model], words: Mapping[str, Any], common: Common) -> int:
         format=common.log_format,
         level=_level(common),
         debug=common.debug,
-        bound={"stage": job.app.stage},
+        bound={"stage": job.stage},
     )
     try:
         configure_logs(logs)
         settings = read_settings(
             job.settings,
             job.declared,
-            stage=job.app.stage,
-            known=job.app.known,
+            stage=job.stage,
+            known=job.known(),
             flags=words,
             environ=os.environ,
             config=common.config,
         )
         with reserved_stdout() as write:
             result = job.function(settings)
-            kind = f"audioloom.{job.app.stage}.{job.name}"
+            kind = f"audioloom.{job.stage}.{job.name}"
             emit(result, write, kind=kind, as_json=common.as_json)
         if result.exit_code == 0:
             say_next(result.next, as_json=logs.as_json)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - this is the rim
-        return report(error, program=job.app.program, debug=common.debug, as_json=logs.as_json)
+        return report(error, program=job.program, debug=common.debug, as_json=logs.as_json)
     return result.exit_code
 
 

@@ -1,0 +1,105 @@
+"""A declared command as typer's own: built when it is called, not when the stage starts."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any, Literal
+
+import typer
+
+from audioloom_stage._declaration import Declaration
+from audioloom_stage._help import StageCommand
+from audioloom_stage._options import Option
+from audioloom_stage.running import Common, perform
+
+# Every stage listens to these two, so that an operator sets them once.
+CONFIG_VARIABLE = "AUDIOLOOM_CONFIG"
+LOG_FORMAT_VARIABLE = "AUDIOLOOM_LOG_FORMAT"
+
+# Our own options carry a prefix, so that the words of the settings can be told from them.
+_COMMON = "common_"
+
+
+def build(declaration: Declaration[Any], context: dict[str, Any]) -> Any:
+    """Make typer's command of a declared one."""
+    declared = declaration.declared
+
+    def run(**words: Any) -> int:
+        common = Common(**{key: words.pop(_COMMON + key) for key in Common.__annotations__})
+        return perform(declaration, words, common)
+
+    parameters = [_parameter(each) for each in declared if not each.secret] + _common()
+    run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    shown = type("DeclaredCommand", (StageCommand,), {"declared": declared})
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(declaration.name, cls=shown, help=declaration.help, context_settings=context)(run)
+    return typer.main.get_command(alone)
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    """Make what typer reads: it only splits the words, pydantic checks them with all the others."""
+    kind: Any = bool if option.shape == "switch" else str
+    if option.shape in ("many", "pairs"):
+        kind = list[str]
+    offered = sorted(option.choices)
+    extra: dict[str, Any] = {"metavar": option.metavar} if option.shape != "switch" else {}
+    if offered:
+        extra["autocompletion"] = lambda incomplete: [
+            c for c in offered if c.startswith(incomplete)
+        ]
+    if option.positional:
+        default = typer.Argument(None, show_default=False, help=option.help, **extra)
+    else:
+        flags = [option.flag]
+        if option.shape == "switch":
+            flags = [f"{option.flag}/--no-{option.flag[2:]}"]
+        if option.short:
+            flags.insert(0, option.short)
+        default = typer.Option(None, *flags, show_default=False, help=option.help, **extra)
+    return _named(option.name, kind | None, default)
+
+
+def _common() -> list[inspect.Parameter]:
+    """Make the options that every command has."""
+    text, logs = str | None, Literal["auto", "console", "json"]
+    said = {
+        "config": (text, _config_option()),
+        "as_json": (bool, _switch("Print the result as JSON.", "--json")),
+        "log_format": (logs, _log_format_option()),
+        "verbose": (bool, _switch("Log details too.", "--verbose", "-v")),
+        "quiet": (bool, _switch("Log warnings and errors only.", "--quiet", "-q")),
+        "debug": (bool, _switch("Show tracebacks, and log everything.", "--debug")),
+    }
+    return [_named(_COMMON + name, kind, default) for name, (kind, default) in said.items()]
+
+
+def _config_option() -> Any:
+    return typer.Option(
+        None,
+        "--config",
+        metavar="FILE.toml",
+        envvar=CONFIG_VARIABLE,
+        help=f"Settings of all stages, a table for each.  [variable: {CONFIG_VARIABLE}]",
+    )
+
+
+def _log_format_option() -> Any:
+    about = "How to log; auto is JSON unless on a terminal."
+    return typer.Option(
+        "auto",
+        "--log-format",
+        envvar=LOG_FORMAT_VARIABLE,
+        metavar="auto|console|json",
+        show_default=False,
+        help=f"{about}  [default: auto; variable: {LOG_FORMAT_VARIABLE}]",
+    )
+
+
+def _switch(about: str, *flags: str) -> Any:
+    off: Any = False
+    return typer.Option(off, *flags, help=about, show_default=False)
+
+
+def _named(name: str, kind: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
