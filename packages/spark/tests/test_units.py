@@ -1,4 +1,5 @@
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -6,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_spark import run_units, spark_session
+from audioloom_stage import TryAgain
 from pyspark.sql import SparkSession
 
 
@@ -26,6 +28,19 @@ def test_error_of_a_unit_arrives_as_itself(session: SparkSession) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         list(run_units(session, [1, 2, 3], fail))
     assert "a.wav" == caught.value.filename
+
+
+def test_a_killed_worker_is_worth_another_try(session: SparkSession) -> None:
+    """Spark's own failure comes as TryAgain, with its reason in a sentence."""
+
+    def die(unit: int) -> int:
+        os.kill(os.getpid(), signal.SIGKILL)
+        return unit
+
+    with pytest.raises(TryAgain) as caught:
+        list(run_units(session, [1], die))
+    assert caught.value.found.startswith("Python worker exited unexpectedly")
+    assert "\n" not in str(caught.value)
 
 
 def test_session_serves_after_an_error(session: SparkSession) -> None:

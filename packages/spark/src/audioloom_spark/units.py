@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import pickle
 import queue
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from audioloom_stage import TryAgain
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -43,6 +46,7 @@ def run_units(
     Raises:
         Exception: what the first failing unit raised, once Spark has spent its retries; the other
             tasks are cancelled. Closing the iterator early cancels them too.
+        TryAgain: Spark itself ended the work, as when a worker was killed.
     """
     if not units:
         return
@@ -65,7 +69,7 @@ def run_units(
             context.parallelize(units, numSlices=len(units)).foreachPartition(work)
             inbox.put(_DONE)
         except Exception as error:  # noqa: BLE001 - whatever Spark says goes to the caller
-            inbox.put(_Failure(error))
+            inbox.put(_Failure(_gave_up(error)))
 
     thread = InheritableThread(target=job, name="audioloom-units", daemon=True)
     thread.start()
@@ -119,6 +123,22 @@ def _attempt(task: Callable[[Unit], Answer], unit: Unit, tries: int) -> Answer |
         if context is not None and context.attemptNumber() + 1 < tries:
             raise
         return _Failure(_travelling(error))
+
+
+def _gave_up(error: Exception) -> TryAgain:
+    """What Spark says at length, in a sentence; a unit's own errors do not come this way."""
+    reason = _REASON.search(str(error)) or _FIRST_LINE.search(str(error))
+    told = TryAgain(
+        "Spark gave up",
+        found=reason[1][:300] if reason else type(error).__name__,
+        hint="If a worker was killed, memory may be short. Finished units are not done again.",
+    )
+    told.__cause__ = error
+    return told
+
+
+_REASON = re.compile(r"most recent failure: .*?(?:Exception|Error): ([^\n]+?)(?:\. |\n|$)")
+_FIRST_LINE = re.compile(r"^([^\n]+)")
 
 
 def _travelling(error: Exception) -> Exception:
