@@ -1,0 +1,1 @@
+"""Benchmarks: each lane beside the naive pipeline and the limit, interleaved in one run."""

@@ -1,0 +1,24 @@
+import time
+
+from audioloom_bench.measure import measure
+
+
+def spin(seconds: float) -> None:
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        pass
+
+
+def test_ratios_follow_the_work() -> None:
+    """A lane that does a quarter of the naive lane's work is about four times the naive lane."""
+    lanes = measure(
+        {"naive": lambda: spin(0.04), "ours": lambda: spin(0.01), "floor": lambda: spin(0.005)},
+        amount=1,
+        unit="x",
+        input_name="i",
+        rounds=3,
+    )
+    naive, ours, floor = lanes
+    assert (1.0, 1.0) == (naive.vs_naive, floor.vs_floor)
+    assert 3 < ours.vs_naive < 5
+    assert ours.vs_floor < 1
