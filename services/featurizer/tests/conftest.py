@@ -1,0 +1,63 @@
+"""Fixtures; what tests import lies in `featurizer_work`, which this makes importable."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
+
+settings.register_profile("audioloom", deadline=None, derandomize=True)
+settings.load_profile("audioloom")
+
+Program = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@pytest.fixture(autouse=True)
+def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the developer has set must not reach the tests."""
+    for name in [each for each in os.environ if each.startswith("AUDIOLOOM_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """Seven good recordings of two labels."""
+    from featurizer_work import write_wav
+
+    folder = tmp_path / "source"
+    for number in range(7):
+        label = ("yes", "no")[number % 2]
+        write_wav(folder / label / f"s{number}-take.wav", 0.2 + number / 10, seed=number)
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "root"
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """Run the real command in an empty folder of its own."""
+    cwd = tmp_path / "cwd"
+    cwd.mkdir()
+
+    def call(*words: object, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [str(Path(sys.executable).with_name("audioloom-featurizer")), *map(str, words)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **variables},
+            cwd=cwd,
+            timeout=300,
+            check=False,
+        )
+
+    return call

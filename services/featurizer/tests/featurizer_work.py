@@ -1,0 +1,69 @@
+"""What the tests work with: recordings, good and bad, and a run in this process, without Spark."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import soundfile
+from audioloom_featurizer import featurize
+from audioloom_featurizer.settings import RunSettings, ScanSettings
+from audioloom_featurizer.units import Unit
+from audioloom_manifest import Opened, Receipt, read_manifest
+from audioloom_stage import Result
+
+PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
+RATE = 8000
+
+
+def write_wav(path: Path, seconds: float = 0.5, *, seed: int = 0, subtype: str = "PCM_16") -> Path:
+    """A recording of noise."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    samples = np.random.default_rng(seed).normal(0, 0.1, int(RATE * seconds))
+    soundfile.write(path, samples, RATE, subtype=subtype)
+    return path
+
+
+def header_only(path: Path) -> Path:
+    """A WAV as they are found in the wild: a good header, and no samples."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    fmt = struct.pack("<HHIIHH", 1, 1, RATE, RATE * 2, 2, 16)
+    chunks = b"WAVEfmt " + struct.pack("<I", len(fmt)) + fmt + b"data" + struct.pack("<I", 0)
+    path.write_bytes(b"RIFF" + struct.pack("<I", len(chunks)) + chunks)
+    return path
+
+
+def with_nan(path: Path, seconds: float = 12.0) -> Path:
+    """A float recording whose last sample is no number."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    samples = np.zeros(int(RATE * seconds), np.float32)
+    samples[::7] = 0.1
+    samples[-1] = np.nan
+    soundfile.write(path, samples, RATE, subtype="FLOAT")
+    return path
+
+
+def in_process(units: Sequence[Unit], task: Callable[[Unit], Receipt]) -> Iterator[Receipt]:
+    """Do the units one after another, here."""
+    return (task(unit) for unit in units)
+
+
+def scan(source: Path, root: Path, **more: object) -> Result:
+    given = {"pattern": PATTERN, **more}
+    return featurize.scan(ScanSettings(source=str(source), root=str(root), **given))
+
+
+def run(recordings: str, runner: object = in_process, **more: object) -> Result:
+    given = {"unit_recordings": 3, "window_seconds": 1.0, **more}
+    return featurize.run(RunSettings(recordings=recordings, **given), runner)
+
+
+def features_of(source: Path, root: Path, **more: object) -> Opened:
+    """Scan and run, and open what was committed."""
+    return read_manifest(str(run(str(scan(source, root).text), **more).text), "features")
+
+
+def checksums(opened: Opened) -> dict[str, str]:
+    return {entry.path: entry.sha256 for entry in opened.files()}

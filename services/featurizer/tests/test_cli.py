@@ -1,0 +1,136 @@
+"""The real command, with real Spark where a run needs it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from featurizer_work import PATTERN, header_only
+
+CONTRACTS = Path(__file__).parents[3] / "shared" / "contracts"
+
+
+def test_a_folder_to_features_and_back(program: Any, source: Path, root: Path) -> None:
+    """scan, run, run again, the output deleted, run: same name, identity and checksums."""
+    header_only(source / "no" / "s8-bad.wav")
+    (source / "no" / "._s8-bad.wav").write_bytes(b"\0\5\x16\7")
+    recordings = program("scan", source, "--root", root, "--pattern", PATTERN, "--json")
+    assert 0 == recordings.returncode, recordings.stderr
+    scanned = json.loads(recordings.stdout)
+    assert {"hidden": 1, "other": 0, "unnameable": 0} == scanned["skipped"]
+    command = ("run", scanned["location"], "--master", "local[2]", "--unit-recordings", 4)
+
+    refused = program(*command)
+    assert 65 == refused.returncode, refused.stderr
+    assert "" == refused.stdout
+    assert "no/s8-bad.wav" in refused.stderr
+
+    done = program(*command, "--error-budget", "1")
+    assert 0 == done.returncode, done.stderr
+    where = Path(done.stdout.removesuffix("\n"))
+    assert where.is_file(), "stdout is the location alone"
+    first = _identity(where)
+
+    again = program(*command, "--json")
+    assert json.loads(again.stdout)["already_committed"]
+    shutil.rmtree(where.parent)
+    anew = program(*command, AUDIOLOOM_FEATURIZER_ERROR_BUDGET="20%")
+    assert done.stdout == anew.stdout, anew.stderr
+    assert first == _identity(where)
+
+    verified = program("verify", where)
+    assert 0 == verified.returncode, verified.stderr
+
+
+def _identity(where: Path) -> tuple[str, bytes]:
+    manifest = json.loads(where.read_text())
+    return manifest["identity"], (where.parent / manifest["files"]["name"]).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("scan", "{tmp}/nowhere", "--root", "{tmp}/r"), 66, "nowhere"),
+        (("scan", "{tmp}/empty", "--root", "{tmp}/r"), 66, "no file at all"),
+        (("scan", "{tmp}/source", "--root", "{tmp}/r", "--pattern", "("), 2, "--pattern"),
+        (("scan", "{tmp}/source", "--root", "{tmp}/r", "--pattern", "(?P<label>x)"), 65, "no/s1-"),
+        (("scan", "{tmp}/source"), 2, "--root"),
+        (("plan", "{tmp}/nowhere"), 66, "nowhere"),
+        (("run", "{tmp}/empty"), 66, "empty"),
+        (("run", "{tmp}/empty", "--error-budget", "lots"), 66, "empty"),
+        (("run", "{tmp}/empty", "--windows", "some"), 2, "--windows"),
+        (("gc", "--root", "{tmp}"), 2, "--dry-run"),
+        (("list", "--root", "{tmp}/nowhere"), 66, "nowhere"),
+    ],
+)
+def test_bad_input(
+    program: Any, source: Path, tmp_path: Path, words: tuple[str, ...], code: int, text: str
+) -> None:
+    """Each has its exit code, says what it is about, and prints nothing to stdout."""
+    (tmp_path / "empty").mkdir()
+    ended = program(*(word.format(tmp=tmp_path) for word in words))
+    assert (code, "") == (ended.returncode, ended.stdout), ended.stderr
+    assert text in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("fixture", "text"),
+    [
+        ("1-recordings/invalid/unsupported-major.json", "version 1.x"),
+        ("1-recordings/invalid/truncated.json", "JSON"),
+        ("1-recordings/invalid/files-list-leaves-folder.json", "files.name"),
+        ("1-recordings/invalid/unknown-kind.json", "one of recordings"),
+        ("3-shards/v1.0/minimal.json", "a shards manifest"),
+    ],
+)
+def test_a_bad_manifest(program: Any, tmp_path: Path, fixture: str, text: str) -> None:
+    """65, with the file, what was expected and what was found."""
+    shutil.copy(CONTRACTS / fixture, tmp_path / "manifest.json")
+    ended = program("run", tmp_path)
+    assert (65, "") == (ended.returncode, ended.stdout), ended.stderr
+    assert text in ended.stderr
+    assert str(tmp_path / "manifest.json") in ended.stderr
+
+
+def test_a_wrong_checksum_and_a_name_taken(program: Any, source: Path, root: Path) -> None:
+    """65 for an inventory that was cut short, 73 for another listing under a name."""
+    first = program("scan", source, "--root", root, "--name", "mine")
+    assert 0 == first.returncode, first.stderr
+    recordings = Path(first.stdout.strip())
+    other = program("scan", source, "--root", root, "--name", "mine", "--suffix", "wav")
+    assert (73, "") == (other.returncode, other.stdout), other.stderr
+    assert "suffixes" in other.stderr
+    inventory = next(recordings.parent.glob("inventory-*.parquet"))
+    inventory.write_bytes(inventory.read_bytes()[:-1])
+    ended = program("run", recordings)
+    assert (65, "") == (ended.returncode, ended.stdout), ended.stderr
+    assert inventory.name in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["scan", "plan", "run", "verify", "inspect", "list", "gc"])
+def test_help_of_every_command(program: Any, name: str) -> None:
+    """It answers, and tells the variables."""
+    ended = program(name, "--help")
+    assert 0 == ended.returncode
+    assert "AUDIOLOOM_FEATURIZER_" in ended.stdout
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """The command line is known without Spark, Arrow, NumPy or a decoder."""
+    import subprocess
+    import sys
+
+    program = """
+import sys
+from audioloom_featurizer import cli
+try:
+    cli.main(["run", "--help"])
+finally:
+    heavy = {"pyspark", "pyarrow", "numpy", "scipy", "soundfile", "librosa"} & set(sys.modules)
+    assert not heavy, heavy
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60)

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from audioloom_featurizer import featurize
+from audioloom_featurizer.collect import parse_age
+from audioloom_featurizer.errors import BadWish
+from audioloom_featurizer.settings import (
+    GcSettings,
+    InspectSettings,
+    ListSettings,
+    VerifySettings,
+)
+from audioloom_storage import NotFound
+from featurizer_work import features_of, header_only, scan
+
+
+@pytest.mark.parametrize("text", ["", "24", "h", "-1h", "1w", "1 h"])
+def test_what_is_no_age_is_refused(text: str) -> None:
+    """The error shows the form."""
+    with pytest.raises(BadWish, match="24h"):
+        parse_age(text)
+
+
+def test_ages() -> None:
+    """Seconds, minutes, hours, days."""
+    assert [0, 90, 5400, 86400, 172800] == [
+        parse_age(text) for text in ("0s", "90s", "1.5h", "24h", "2d")
+    ]
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_gc_must_be_told_what_to_do(root: Path, both: bool) -> None:  # noqa: FBT001
+    """Deleting is never the default."""
+    with pytest.raises(BadWish, match="--dry-run"):
+        featurize.collect(GcSettings(root=str(root), dry_run=both, delete=both))
+
+
+def test_garbage_goes_and_the_run_stays(source: Path, root: Path) -> None:
+    """Only what no manifest names is found, and nothing young."""
+    opened = features_of(source, root)
+    left = Path(opened.folder.path, "features", "features-0-lost.parquet")
+    left.write_bytes(b"x")
+
+    def collect(**how: object) -> dict:
+        return dict(featurize.collect(GcSettings(root=str(root), **how)).data)
+
+    assert [] == collect(dry_run=True)["files"]
+    assert [str(left)] == collect(dry_run=True, older_than="0s")["files"]
+    assert left.exists()
+    assert 1 == collect(delete=True, older_than="0s")["deleted"]
+    assert not left.exists()
+    featurize.verify(VerifySettings(manifest=str(opened.location)))
+
+
+def test_a_root_that_is_not_there(tmp_path: Path) -> None:
+    """A slip in the path is not an empty list."""
+    with pytest.raises(NotFound):
+        featurize.runs(ListSettings(root=str(tmp_path / "no")))
+
+
+def test_list_tells_finished_from_unfinished_and_unreadable(source: Path, root: Path) -> None:
+    """One line a run, recordings first."""
+    opened = features_of(source, root)
+    (root / "features" / "killed").mkdir()
+    (root / "features" / "torn").mkdir()
+    (root / "features" / "torn" / "manifest.json").write_text('{"kind": "feat')
+    runs = featurize.runs(ListSettings(root=str(root))).data["runs"]
+    assert isinstance(runs, list)
+    states = {each["name"]: each["state"] for each in runs}
+    assert "committed" == states[opened.manifest.name]
+    assert ("unfinished", "unreadable") == (states["killed"], states["torn"])
+    assert "recordings" == runs[0]["kind"]
+
+
+def test_inspect_says_why_a_recording_was_refused(source: Path, root: Path) -> None:
+    """Path, class and reason, one line each."""
+    header_only(source / "no" / "s8-bad.wav")
+    opened = features_of(source, root, error_budget="1")
+    result = featurize.inspect(InspectSettings(manifest=str(opened.folder), ledger=True))
+    lines = list(result.text)
+    assert lines[-1].startswith("refused empty: no/s8-bad.wav: expected samples")
+    assert opened.manifest.name in lines[0]
+
+
+def test_inspect_recordings(source: Path, root: Path) -> None:
+    """Counts and labels."""
+    lines = list(featurize.inspect(InspectSettings(manifest=str(scan(source, root).text))).text)
+    assert any(line.split() == ["yes", "4"] for line in lines)

@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from audioloom_featurizer import featurize
+from audioloom_featurizer.errors import Damaged
+from audioloom_featurizer.settings import VerifySettings
+from audioloom_manifest import Opened, WrongKind, canonical_bytes, run_identity
+from audioloom_manifest.parquet import features_schema
+from featurizer_work import features_of, header_only
+
+Table = Callable[[pa.Table], pa.Table]
+
+
+def verify(opened: Opened) -> str:
+    return str(featurize.verify(VerifySettings(manifest=str(opened.location))).text)
+
+
+@pytest.fixture
+def made(source: Path, root: Path) -> Opened:
+    header_only(source / "no" / "s8-bad.wav")
+    return features_of(source, root, error_budget="1")
+
+
+def forge(opened: Opened, role: str, change: Table) -> None:
+    """Change the first data file of a role, and make list and manifest agree with it."""
+    folder = Path(opened.folder.path)
+    entries = opened.files()
+    entry = next(each for each in entries if each.role == role)
+    table = change(pq.read_table(folder / entry.path))
+    pq.write_table(table, folder / entry.path)
+    data = (folder / entry.path).read_bytes()
+    news = {"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest(), "records": len(table)}
+    entries = [each.model_copy(update=news) if each == entry else each for each in entries]
+    lines = b"".join(
+        canonical_bytes(each.model_dump(mode="json", exclude_none=True)) + b"\n" for each in entries
+    )
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / manifest["files"]["name"]).write_bytes(lines)
+    manifest["files"].update(bytes=len(lines), sha256=hashlib.sha256(lines).hexdigest())
+    inputs = [each.identity for each in opened.manifest.inputs]
+    recipe = opened.manifest.recipe
+    manifest["identity"] = run_identity(opened.manifest.kind, recipe, inputs, entries)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def nan_in_the_values(table: pa.Table) -> pa.Table:
+    values = [np.full(40 * 32, np.nan, "<f4").tobytes(), *table.column("mfcc").to_pylist()[1:]]
+    at = table.schema.get_field_index("mfcc")
+    return table.set_column(
+        at, table.schema.field(at), pa.array(values, table.schema.field(at).type)
+    )
+
+
+def another_label(table: pa.Table) -> pa.Table:
+    at = table.schema.get_field_index("label")
+    return table.set_column(at, table.schema.field(at), pa.array(["x"] * len(table)))
+
+
+@pytest.mark.parametrize(
+    ("role", "change", "complaint"),
+    [
+        ("features", nan_in_the_values, "not finite"),
+        ("features", lambda table: table.slice(1), "neither in the features nor in the ledger"),
+        ("features", lambda table: pa.concat_tables([table, table]), "in more than one place"),
+        ("features", lambda table: table.drop_columns(["flags"]), "the column flags"),
+        ("features", another_label, "expected labels"),
+        ("ledger", lambda table: table.slice(1), "expected refused = 1, found 0"),
+        ("units", lambda table: table.slice(1), "a unit that is not planned"),
+    ],
+)
+def test_lies_that_checksums_do_not_show(
+    made: Opened, role: str, change: Table, complaint: str
+) -> None:
+    """A manifest that agrees with its files may still not agree with the recordings."""
+    forge(made, role, change)
+    with pytest.raises(Damaged, match=complaint):
+        verify(made)
+
+
+@pytest.mark.parametrize("role", ["features", "ledger", "units"])
+def test_one_changed_byte_is_found(made: Opened, role: str) -> None:
+    """In any file; the error names it."""
+    path = Path(made.folder.path, made.files(role)[0].path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(Damaged, match=path.name):
+        verify(made)
+
+
+def test_an_identity_that_was_changed(made: Opened) -> None:
+    """The identity is worked out again."""
+    where = Path(made.location.path)
+    other = "sha256:" + "0" * 64
+    where.write_text(where.read_text().replace(made.manifest.identity, other))
+    with pytest.raises(Damaged, match="identity"):
+        verify(made)
+
+
+@pytest.mark.parametrize("path", ["../up.wav", "a//b.wav", "/etc/passwd", "a/./b"])
+def test_an_inventory_path_that_leaves_the_source(made: Opened, root: Path, path: str) -> None:
+    """It is found, and not followed."""
+    recordings = _recordings(root)
+
+    def change(table: pa.Table) -> pa.Table:
+        paths = pa.array([path, *table.column("path").to_pylist()[1:]])
+        return table.set_column(0, table.schema.field(0), paths)
+
+    forge(recordings, "inventory", change)
+    with pytest.raises(Damaged, match="no path below the source"):
+        verify(recordings)
+
+
+def test_features_without_their_recordings_still_verify(made: Opened, root: Path) -> None:
+    """Counts are compared, and the warning says that paths are not."""
+    shutil.rmtree(root / "recordings")
+    assert "all as the manifest says" in verify(made)
+
+
+def test_another_stages_manifest_is_refused(tmp_path: Path) -> None:
+    """The kind is named."""
+    contract = Path(__file__).parents[3] / "shared/contracts/3-shards/v1.0/minimal.json"
+    shutil.copy(contract, tmp_path / "manifest.json")
+    with pytest.raises(WrongKind, match="shards"):
+        featurize.verify(VerifySettings(manifest=str(tmp_path)))
+
+
+def test_the_columns_are_those_of_the_contract(made: Opened) -> None:
+    """Names, types and order, the feature's name last."""
+    path = Path(made.folder.path, made.files("features")[0].path)
+    expected = features_schema(made.manifest.recipe.feature)
+    assert expected.equals(pq.read_schema(path))
+
+
+def _recordings(root: Path) -> Opened:
+    from audioloom_manifest import read_manifest
+
+    return read_manifest(str(next(root.glob("recordings/*"))), "recordings")
