@@ -7,17 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+from audioloom_featurizer import extract as extract_module
 from audioloom_featurizer.extract import Extracted, Refused, extract_recording
 from audioloom_mfcc import MfccSettings, extract
-from audioloom_storage import locate
+from audioloom_storage import Location, Unavailable, locate, open_read
 from featurizer_work import header_only, with_nan, write_wav
 
 SETTINGS = MfccSettings(window_seconds=1.0, windows="all")
 
 
+def size_of(path: Path) -> int:
+    return path.stat().st_size if path.is_file() else 1
+
+
 def outcome_of(path: Path, settings: MfccSettings = SETTINGS) -> Extracted | Refused:
     row: dict[str, Any] = {
-        "path": path.name, "member": None, "size": 1, "modified_ns": 2,
+        "path": path.name, "member": None, "size": size_of(path), "modified_ns": 2,
         "label": "yes", "target": 0.5, "group": "g",
     }  # fmt: skip
     with extract_recording(locate(path.parent), row, settings) as outcome:
@@ -91,7 +96,7 @@ def test_windows_are_those_of_the_extraction(tmp_path: Path, dtype: Any) -> None
     path = write_wav(tmp_path / "x.wav", 2.5)
     settings = MfccSettings(window_seconds=1.0, windows="all", dtype=dtype)
     row = {
-        "path": "x.wav", "member": None, "size": 1, "modified_ns": 2,
+        "path": "x.wav", "member": None, "size": size_of(path), "modified_ns": 2,
         "label": "yes", "target": None, "group": "g",
     }  # fmt: skip
     with path.open("rb") as file:
@@ -126,3 +131,40 @@ def test_a_recording_cut_short_is_kept_and_flagged(tmp_path: Path) -> None:
     assert isinstance(outcome, Extracted)
     assert outcome.flagged
     assert "truncated" in outcome.rows[0]["flags"]
+
+
+def test_a_recording_that_was_changed_since_the_scan(tmp_path: Path) -> None:
+    """The run is named by the listing, so what was not listed has no place in it."""
+    row = {
+        "path": write_wav(tmp_path / "x.wav").name, "member": None, "size": 99, "modified_ns": 2,
+        "label": None, "target": None, "group": None,
+    }  # fmt: skip
+    with extract_recording(locate(tmp_path), row, SETTINGS) as outcome:
+        assert isinstance(outcome, Refused)
+    assert ("changed", "expected 99 bytes as listed, found 8044: scan again") == (
+        outcome.kind,
+        outcome.row["message"],
+    )
+
+
+def test_storage_that_fails_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few times; then the ledger says that trying again may help."""
+    path = write_wav(tmp_path / "x.wav")
+    opened: list[str] = []
+
+    def fails_twice(location: Location) -> Any:
+        opened.append(location.name)
+        if len(opened) < limit:
+            raise Unavailable("the disk is tired", where=location)
+        return open_read(location)
+
+    monkeypatch.setattr(extract_module, "open_read", fails_twice)
+    monkeypatch.setattr(extract_module, "WAIT_SECONDS", 0)
+    limit = 3
+    assert isinstance(outcome_of(path), Extracted)
+    assert 3 == len(opened)
+    opened.clear()
+    limit = 9
+    outcome = outcome_of(path)
+    assert isinstance(outcome, Refused)
+    assert ("unavailable", True, 3) == (outcome.kind, outcome.row["retryable"], len(opened))

@@ -229,3 +229,19 @@ def _noting(names: list[str]) -> Callable[..., Iterator[Receipt]]:
         return in_process(units, task)
 
     return runner
+
+
+def test_two_identical_commands_at_once(source: Path, root: Path) -> None:
+    """One commits while the other is at work; the other finds it committed, and both succeed."""
+    recordings = str(scan(source, root).text)
+    results = []
+
+    def overtaken(units: Sequence[Unit], task: Callable[[Unit], Receipt]) -> Iterator[Receipt]:
+        receipts = list(in_process(units, task))
+        results.append(run(recordings))
+        return iter(receipts)
+
+    late = run(recordings, lambda units, task: (each for each in overtaken(units, task)))
+    assert [False, True] == [each.data["already_committed"] for each in (*results, late)]
+    assert results[0].text == late.text
+    featurize.verify(VerifySettings(manifest=str(late.text)))

@@ -112,6 +112,8 @@ def _try(
     attempt = _Attempt(row)
     try:
         return attempt.run(source, settings, scratch)
+    except _Changed as error:
+        return attempt.refuse("changed", str(error))
     except RefusedRecording as error:
         return attempt.refuse(error.kind, f"expected {error.expected}, found {error.found}")
     except StorageError as error:
@@ -121,6 +123,10 @@ def _try(
         raise  # of this machine, not of the recording
     except Exception as error:  # noqa: BLE001 - decoders fail in a zoo of types; one file is one row
         return attempt.refuse("unexpected", f"{type(error).__name__}: {error}")
+
+
+class _Changed(Exception):
+    """The file is not the one that was listed."""
 
 
 class _Attempt:
@@ -153,6 +159,11 @@ class _Attempt:
             windows.append(self._window(window))
         summary = extraction.summary
         sha256 = reader.finish().removeprefix("sha256:")
+        if reader.hashed != self._row["size"]:
+            # Its features would belong to a listing that this run's name does not stand for.
+            raise _Changed(
+                f"expected {self._row['size']} bytes as listed, found {reader.hashed}: scan again"
+            )
         whole = self._whole(summary, sha256, reader.hashed)
         rows = tuple({**row, **whole, "flags": _flags(summary, row["flags"])} for row in windows)
         width = len(rows) and scratch.tell() // len(rows)
