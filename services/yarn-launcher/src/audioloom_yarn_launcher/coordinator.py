@@ -218,11 +218,10 @@ def _gather(gang: Gang, roster: Roster, *, grace_s: float) -> tuple[Reports, dic
     """End what still runs, and wait until everybody has said how it ended or is gone."""
     generation = roster.generation
     gang.store.transaction([], [Put(end_key(generation), encode(End(grace_s)))])
-    impatience = gang.interruption.times
     deadline = time.monotonic() + grace_s + REPORT_WITHIN_S
     killed: set[int] = set()
     while left := silent(roster, reports := _reports(gang, generation)):
-        if time.monotonic() >= deadline or gang.interruption.times > impatience:
+        if time.monotonic() >= deadline or gang.interruption.times > 1:
             for rank, worker in left.items():
                 gang.workers.kill(worker)
                 killed.add(rank)

@@ -18,7 +18,6 @@ from audioloom_yarn_launcher.coordinator import (
     Gang,
     Interruption,
     close_gang,
-    interrupted,
     open_gang,
     pause,
     run_generation,
@@ -81,10 +80,8 @@ def run_attempts(
         assert cause is not None  # noqa: S101 - or there were no again
         seconds = min(FIRST_PAUSE_S * 2**restarts, MOST_PAUSE_S)
         log.warning(cause.text, attempt=started.attempt, starting_anew_in_s=seconds)
-        pause(gang, seconds)
-        if stopped := interrupted(gang):
-            return stopped, restarts + 1
         started = next_attempt(life, started)
+        pause(gang, seconds)  # an interruption is seen, and recorded, by the attempt that begins
     raise AssertionError("the last attempt returns")
 
 
@@ -130,6 +127,7 @@ def _result(request: Request, cause: Cause | None, attempts: int) -> Result:
         "run": request.folder.uri,
         "manifest": request.manifest.uri if committed else None,
         "attempts": attempts,
+        "exit_code": cause.exit_code if cause else 0,
         "cause": cause.text if cause else None,
     }
     look = (f"{_PROGRAM} status {request.folder}",)

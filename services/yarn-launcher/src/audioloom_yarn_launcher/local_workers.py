@@ -110,8 +110,12 @@ class LocalWorkers:
 
     def close(self) -> None:
         """Wait for the processes to end, end those that do not, and sweep up."""
+        left = [agent for agent in self._slots if agent is not None]
+        for agent in left:
+            if agent.process.poll() is None:
+                agent.process.terminate()  # some may never have come to hear that the run is over
         deadline = time.monotonic() + LEAVE_WITHIN_S
-        for agent in [agent for agent in self._slots if agent is not None]:
+        for agent in left:
             try:
                 agent.process.wait(max(0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:

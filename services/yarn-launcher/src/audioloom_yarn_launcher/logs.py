@@ -37,7 +37,7 @@ def show_logs(settings: LogsSettings) -> Result:
     """
     folder = locate_run(settings.run)
     view = view_run(folder)
-    attempt = settings.attempt or (view.last.started.attempt if view.last else 0)
+    attempt = settings.attempt or _last_number(view) or 0
     files = log_files(folder, attempt, settings.rank)
     if not files and (view.over or not settings.follow):
         raise _no_log(view, attempt, settings.rank)
@@ -69,20 +69,26 @@ def log_files(folder: Location, attempt: int, rank: int | None) -> list[LogFile]
 
 def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
     """Lines as they come, attempt after attempt, until the run is over or the one asked for is."""
-    attempt = settings.attempt
+    number: int | None = settings.attempt or _last_number(view_run(folder))
+    while number is not None:
+        yield from _follow_attempt(folder, number, settings.rank)
+        number = None if settings.attempt else _next_number(folder, number)
+
+
+def _last_number(view: RunView) -> int | None:
+    return view.last.started.attempt if view.last else None
+
+
+def _next_number(folder: Location, number: int) -> int | None:
+    """The attempt after this one, as soon as there is one; None if there will be none."""
     while True:
         view = view_run(folder)
-        if not view.attempts:
-            return
-        number = attempt or view.attempts[-1].started.attempt
-        while True:
-            yield from _follow_attempt(folder, number, settings.rank)
-            view = view_run(folder)
-            if attempt is not None or number == view.attempts[-1].started.attempt:
-                break
-            number += 1
-        if view.over or attempt is not None:
-            return
+        for attempt in view.attempts:
+            if attempt.started.attempt > number:
+                return attempt.started.attempt
+        if view.over:
+            return None
+        time.sleep(LOOK_AGAIN_S)
 
 
 def _follow_attempt(folder: Location, attempt: int, rank: int | None) -> Iterator[str]:

@@ -1,0 +1,43 @@
+import subprocess
+import sys
+
+import pytest
+from audioloom_yarn_launcher.cli import main
+
+HEAVY = {"structlog", "fsspec", "asyncio", "audioloom_manifest", "audioloom_storage"}
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["logs", "--help"]])
+def test_help_imports_nothing_heavy(words: list[str]) -> None:
+    """It answers before any of what the commands need is loaded."""
+    code = f"""
+import sys
+from audioloom_yarn_launcher.cli import main
+main({words!r})
+sys.stderr.write(" ".join(sorted({HEAVY!r} & set(sys.modules))))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "Usage" in done.stdout
+    assert "" == done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["run", "--root", "x"], "COMMAND"),
+        (["run", "--", "true"], "--root"),
+        (["run", "--root", "x", "--workers", "0", "--", "true"], "--workers"),
+        (["run", "--root", "x", "--name", "../up", "--", "true"], "--name"),
+        (["run", "--root", "x", "--on", "mars", "--", "true"], "local"),
+        (["run", "--root", "s3://x", "--", "true"], "s3"),
+        (["worker", "--store", "tcp:1", "--id", "x", "--advertise", "y"], "fd:<number>"),
+    ],
+)
+def test_wrong_words_are_answered_with_what_is_right(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, and nothing on stdout."""
+    assert 2 == main(words)
+    captured = capsys.readouterr()
+    assert "" == captured.out
+    assert told in captured.err

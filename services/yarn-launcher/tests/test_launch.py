@@ -1,0 +1,125 @@
+import json
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_yarn_launcher import coordinator
+from audioloom_yarn_launcher.attempts import read_attempts
+from audioloom_yarn_launcher.launch import launch
+from audioloom_yarn_launcher.local_workers import AgentCommand, worker_command
+from audioloom_yarn_launcher.request import read_request
+from audioloom_yarn_launcher.settings import RunSettings
+
+
+def settings(launches: Any, helpers: Any, *parts: str, **more: Any) -> RunSettings:
+    command = (sys.executable, str(helpers.member), str(launches.notes), *parts)
+    return RunSettings.model_validate({"root": str(launches.root), "command": command, **more})
+
+
+def one_is(slot: int, *command: str) -> AgentCommand:
+    """Workers of which one is another program."""
+    real = worker_command("127.0.0.1")
+    return lambda fd, worker, at: list(command) if at == slot else real(fd, worker, at)
+
+
+def only_record(launches: Any) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((launches.the_run() / "attempts/1.json").read_text())
+    return record
+
+
+def test_a_worker_that_never_comes_is_named(launches: Any, helpers: Any) -> None:
+    """With who came and what is known of the other; nothing is started, and nothing is left."""
+    stuck = one_is(
+        1, sys.executable, "-c", "print('stuck in x', flush=True); import time; time.sleep(300)"
+    )
+    asleep = one_is(1, "sleep", "300")
+    for agents, said in ((asleep, "and has said nothing"), (stuck, "and last said: stuck in x")):
+        asked = settings(launches, helpers, workers=2, max_restarts=0, timeout_registration=3)
+        result = launch(asked, agents)
+        assert 75 == result.exit_code
+        text = str(result.data["cause"])
+        if agents is asleep:
+            assert text.startswith("1 of 2 workers came within 3 s (came: worker-0; worker-1: ")
+        assert said in text
+    assert not (launches.the_run() / "logs").exists()
+    assert "registration" == only_record(launches)["cause"]["kind"]
+
+
+def test_a_worker_that_cannot_start_is_replaced_and_then_given_up(
+    launches: Any, helpers: Any
+) -> None:
+    """What it said last is the cause, long before the time is up."""
+    broken = one_is(0, sys.executable, "-c", "raise SystemExit('no module named x')")
+    result = launch(settings(launches, helpers, workers=2, timeout_registration=600), broken)
+    assert 75 == result.exit_code
+    assert "ended with exit code 1 after saying: no module named x" in str(result.data["cause"])
+    attempts = read_attempts(read_request(settings(launches, helpers)).folder)
+    assert [True, False] == [attempt.ended.restarts for attempt in attempts if attempt.ended]
+
+
+def test_a_frozen_worker_is_replaced_when_its_gang_ends(
+    launches: Any, helpers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not say how its process ended, so it is killed, and its process with it."""
+    monkeypatch.setattr(coordinator, "REPORT_WITHIN_S", 0.5)
+    frozen: list[dict[str, Any]] = []
+
+    def freeze_and_fail() -> None:
+        frozen.append(launches.note(0, 1))
+        os.kill(frozen[0]["worker"], signal.SIGSTOP)
+        os.kill(launches.note(1, 1)["pid"], signal.SIGKILL)
+        launches.note(0, 2)
+        launches.go()
+
+    saboteur = threading.Thread(target=freeze_and_fail)
+    saboteur.start()
+    result = launch(settings(launches, helpers, workers=2))
+    saboteur.join()
+    assert 0 == result.exit_code
+    assert not [which for which in ("worker", "pid", "escaped") if helpers.alive(frozen[0][which])]
+    record = only_record(launches)
+    assert ("signal", 1) == (record["cause"]["kind"], record["cause"]["rank"])
+    assert ["stopped", "failed"] == [worker["end"] for worker in record["workers"]]
+
+
+def test_a_run_that_was_taken_over_ends(launches: Any, helpers: Any) -> None:
+    """The next attempt belongs to another launcher, so this one must not go on."""
+    asked = settings(launches, helpers, workers=1)
+
+    def take_over() -> None:
+        attempts = launches.root / "runs" / read_request(asked).name / "attempts"
+        pid = launches.note(0, 1)["pid"]
+        stolen = json.loads((attempts / "1.started.json").read_text()) | {"attempt": 2}
+        (attempts / "2.started.json").write_text(json.dumps(stolen))
+        os.kill(pid, signal.SIGKILL)
+
+    thief = threading.Thread(target=take_over)
+    thief.start()
+    with pytest.raises(Exception, match="another launcher is at work"):
+        launch(asked)
+    thief.join()
+    assert not [pid for pid in launches.pids() if helpers.alive(pid)]
+
+
+def test_signals_work_as_before_when_a_run_is_over(launches: Any, helpers: Any) -> None:
+    """The launcher's handlers are its own."""
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    launches.go()
+    assert 0 == launch(settings(launches, helpers, workers=1)).exit_code
+    assert before == [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+
+
+def test_nothing_but_the_run_folder_is_written(launches: Any, helpers: Any, tmp_path: Path) -> None:
+    """Its tree is the contract's."""
+    launches.go()
+    launch(settings(launches, helpers, workers=2, name="mine"))
+    tree = sorted(
+        str(p.relative_to(launches.root)) for p in launches.root.rglob("*") if p.is_file()
+    )
+    expected = ["attempts/1.json", "attempts/1.roster.json", "attempts/1.started.json"]
+    expected += ["logs/0.1.log", "logs/1.1.log"]
+    assert [f"runs/mine/{path}" for path in expected] == tree

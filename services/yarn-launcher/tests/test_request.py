@@ -1,0 +1,76 @@
+from pathlib import Path
+
+import pytest
+from audioloom_storage import locate
+from audioloom_yarn_launcher.attempts import Attempt, Started, now
+from audioloom_yarn_launcher.errors import OtherCommand
+from audioloom_yarn_launcher.owner import this_process
+from audioloom_yarn_launcher.request import Request, check_same, digest_name, read_request
+from audioloom_yarn_launcher.settings import RunSettings
+
+
+def request(folder: Path, *command: str, by_hand: bool = True) -> Request:
+    return Request("mine", by_hand, locate(folder) / "runs/mine", command, str(folder))
+
+
+def attempt(folder: Path, *command: str) -> Attempt:
+    started = Started(
+        attempt=1,
+        generation=0,
+        launch="x",
+        started=now(),
+        on="local",
+        size=2,
+        command=command,
+        working_folder=str(folder),
+        owner=this_process(),
+    )
+    return Attempt(started, None, None)
+
+
+def test_the_name_follows_from_the_command_alone(tmp_path: Path) -> None:
+    """Not from the number of workers, nor from where the program is installed."""
+    one = RunSettings(root=str(tmp_path), workers=1, command=("python3", "train.py", "--epochs=2"))
+    three = one.model_copy(update={"workers": 3, "max_restarts": 7})
+    assert read_request(one).name == read_request(three).name
+    assert digest_name(("/a/bin/python3", "x")) == digest_name(("/b/python3", "x"))
+    assert digest_name(("python3", "x")) != digest_name(("python3", "y"))
+    assert digest_name(("python3", "x", "y")) != digest_name(("python3", "x y"))
+
+
+def test_the_name_of_a_command_never_changes() -> None:
+    """Or every run would be made anew with the next release."""
+    assert "db0056ad6ba088da" == digest_name(("audioloom-trainer", "run", "/data/shards/x"))
+
+
+def test_the_first_attempt_is_everybodys(tmp_path: Path) -> None:
+    """A folder without a record and without a manifest belongs to nobody."""
+    check_same(request(tmp_path, "python3"), [])
+
+
+def test_another_command_is_refused(tmp_path: Path) -> None:
+    """The error shows both."""
+    with pytest.raises(OtherCommand, match="expected train b, found train a"):
+        check_same(request(tmp_path, "train", "b"), [attempt(tmp_path, "train", "a")])
+
+
+def test_a_relative_path_means_another_file_elsewhere(tmp_path: Path) -> None:
+    """Only what exists in either working folder is taken for a path."""
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    command = ("train", "--data=shards", "7")
+    check_same(request(here, *command), [attempt(there, *command)])
+    (there / "shards").mkdir()
+    with pytest.raises(OtherCommand, match="shards is another file"):
+        check_same(request(here, *command), [attempt(there, *command)])
+    check_same(request(there, *command), [attempt(there, *command)])
+
+
+def test_a_manifest_without_a_record_is_not_taken_for_ours(tmp_path: Path) -> None:
+    """The name was given by hand, so nothing says that this command made it."""
+    (tmp_path / "runs/mine").mkdir(parents=True)
+    (tmp_path / "runs/mine/manifest.json").write_text("{}")
+    with pytest.raises(OtherCommand, match="without the launcher"):
+        check_same(request(tmp_path, "train"), [])
+    check_same(request(tmp_path, "train", by_hand=False), [])

@@ -1,0 +1,36 @@
+import json
+
+from audioloom_yarn_launcher.gang import Member, Plan, Roster
+from audioloom_yarn_launcher.tf_config import environment, tf_config
+
+MEMBERS = tuple(Member(f"worker-{n}", f"node-{n}:{n}", f"node-{n}", n) for n in (5, 6))
+ROSTER = Roster(attempt=4, generation=2, members=MEMBERS)
+PLAN = Plan(2, ("train",), "hdfs://nn/runs/x", "abc")
+
+
+def test_the_cluster_is_the_same_for_all_and_the_index_is_not() -> None:
+    """Addresses stand in the order of the ranks."""
+    assert {
+        "cluster": {"worker": ["node-5:5", "node-6:6"]},
+        "task": {"type": "worker", "index": 1},
+    } == json.loads(tf_config(ROSTER, 1))
+
+
+def test_the_environment_is_the_workers_and_says_who_it_is() -> None:
+    """What was there before of another gang does not stay; what the user set does."""
+    base = {
+        "PATH": "/bin",
+        "PYTHONUNBUFFERED": "",
+        "TF_CONFIG": "old",
+        "AUDIOLOOM_RUN_ATTEMPT": "9",
+    }
+    assert {
+        "PATH": "/bin",
+        "PYTHONUNBUFFERED": "",
+        "TF_CONFIG": tf_config(ROSTER, 0),
+        "TF_GRPC_REUSE_PORT": "true",
+        "AUDIOLOOM_RUN_FOLDER": "hdfs://nn/runs/x",
+        "AUDIOLOOM_RUN_ATTEMPT": "4",
+        "AUDIOLOOM_RUN_GENERATION": "2",
+        "AUDIOLOOM_RUN_MARKER": "abc/worker-5/2/",
+    } == environment(base, PLAN, ROSTER, 0)

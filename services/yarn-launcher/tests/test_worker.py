@@ -1,0 +1,108 @@
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from audioloom_yarn_launcher.gang import (
+    GENERATION,
+    OUTCOME,
+    PLAN,
+    RANKS,
+    WORKER,
+    Plan,
+    encode,
+    read_reports,
+    ready_key,
+)
+from audioloom_yarn_launcher.kv import Condition, Operation, Put
+from audioloom_yarn_launcher.memory_kv import MemoryStore
+from audioloom_yarn_launcher.worker import Worker
+
+PLAN_OF_TWO = Plan(2, ("true",), "file:///nowhere", "marker")
+
+
+class Meddling(MemoryStore):
+    """A store in which something happens just before a transaction that is asked for."""
+
+    meddle: Callable[[Sequence[Operation]], None] = staticmethod(lambda _: None)
+
+    def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
+        """Let it happen, then do as asked."""
+        self.meddle(operations)
+        return super().transaction(conditions, operations)
+
+
+def put(store: MemoryStore, key: str, value: str) -> None:
+    MemoryStore.transaction(store, [], [Put(key, value)])
+
+
+def in_thread(store: MemoryStore, name: str, prefer: int = 0) -> threading.Thread:
+    """A worker that prepares and leaves; it starts nothing here."""
+    worker = Worker(store, name, prefer, "127.0.0.1")
+
+    def live() -> None:
+        worker.run()
+        worker.end()
+
+    thread = threading.Thread(target=live)
+    thread.start()
+    return thread
+
+
+def test_a_worker_is_not_ready_for_a_generation_that_has_passed() -> None:
+    """The generation rises between its look and its word: the word does not count."""
+    store = Meddling()
+    put(store, PLAN, encode(PLAN_OF_TWO))
+    put(store, GENERATION, "0")
+
+    def raise_once(operations: Sequence[Operation]) -> None:
+        if operations[0].key == ready_key(0, 0):
+            put(store, GENERATION, "1")
+
+    store.meddle = raise_once  # type: ignore[method-assign]
+    thread = in_thread(store, "one")
+    wait_for(store, ready_key(1, 0))
+    assert {} == read_reports(store.get_prefix(WORKER), 0).ready
+    put(store, OUTCOME, "over")
+    thread.join(60)
+    assert not thread.is_alive()
+
+
+def test_a_worker_that_lost_its_rank_claims_another() -> None:
+    """A stale worker does not speak for a rank that is another's now."""
+    store = Meddling()
+    put(store, PLAN, encode(PLAN_OF_TWO))
+    put(store, GENERATION, "0")
+
+    def steal_once(operations: Sequence[Operation]) -> None:
+        if operations[0].key == ready_key(0, 0):
+            put(store, f"{RANKS}0", "thief")
+
+    store.meddle = steal_once  # type: ignore[method-assign]
+    thread = in_thread(store, "one")
+    wait_for(store, ready_key(0, 1))
+    reports = read_reports(store.get_prefix(WORKER), 0)
+    assert ({0: "thief", 1: "one"}, [1]) == (reports.ranks, list(reports.ready))
+    put(store, OUTCOME, "over")
+    thread.join(60)
+
+
+def test_a_worker_too_many_waits_for_a_rank() -> None:
+    """It takes over when one vanishes."""
+    store = MemoryStore()
+    put(store, PLAN, encode(PLAN_OF_TWO))
+    store.transaction([], [Put(f"{RANKS}0", "a", "a"), Put(f"{RANKS}1", "b", "b")])
+    thread = in_thread(store, "spare")
+    store.drop_owner("b")
+    wait_for(store, f"{RANKS}1")
+    assert {0: "a", 1: "spare"} == read_reports(store.get_prefix(WORKER), 0).ranks
+    put(store, OUTCOME, "over")
+    thread.join(60)
+
+
+def wait_for(store: MemoryStore, key: str) -> Any:
+    """Wait until the key is there."""
+    change = threading.Event()
+    store.subscribe(key, change.set)
+    while key not in store.get_prefix(key):
+        assert change.wait(60), f"{key} never came"
+        change.clear()

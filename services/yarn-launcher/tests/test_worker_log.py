@@ -1,0 +1,72 @@
+import os
+from pathlib import Path
+
+import pytest
+from audioloom_storage import locate, make_folder
+from audioloom_yarn_launcher import worker_log
+from audioloom_yarn_launcher.logs import log_files
+from audioloom_yarn_launcher.worker_log import DirectLog, PublishedLog, open_log, tail
+
+
+def test_a_log_is_never_written_twice(tmp_path: Path) -> None:
+    """A rank and attempt that ran before is refused, and its log stays."""
+    log = open_log(locate(tmp_path), 0, 1)
+    os.write(log.output, b"first\n")
+    log.close()
+    with pytest.raises(FileExistsError):
+        open_log(locate(tmp_path), 0, 1)
+    assert "first\n" == (tmp_path / "logs/0.1.log").read_text()
+
+
+def test_on_a_file_system_the_log_is_there_while_it_is_written(tmp_path: Path) -> None:
+    """So it survives whatever dies."""
+    log = open_log(locate(tmp_path), 1, 2)
+    assert isinstance(log, DirectLog)
+    os.write(log.output, b"line\n")
+    assert "line\n" == (tmp_path / "logs/1.2.log").read_text()
+    log.close()
+
+
+def test_elsewhere_it_is_published_in_pieces(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pieces follow each other without loss, in the order of their numbers."""
+    monkeypatch.setattr(worker_log, "LOOK_EVERY_S", 0.01)
+    monkeypatch.setattr(worker_log, "MOST_WAITING_BYTES", 1000)
+    folder = locate(tmp_path)
+    make_folder(folder / "logs")
+    log = PublishedLog(folder / "logs", 0, 1)
+    written = b""
+    while len(log_files(folder, 1, None)) < 11:
+        line = b"%d " % len(written) * 50 + b"\n"
+        os.write(log.output, line)
+        written += line
+    log.close()
+    pieces = log_files(folder, 1, None)
+    assert list(range(len(pieces))) == [piece.piece for piece in pieces]
+    read = b"".join(Path(piece.location.path).read_bytes() for piece in pieces)
+    assert written == read
+
+
+def test_a_storage_that_fails_costs_no_line(tmp_path: Path) -> None:
+    """What could not be published is in the next piece."""
+    logs = locate(tmp_path) / "logs"
+    log = PublishedLog(logs, 0, 1)
+    (tmp_path / "logs").write_text("in the way")
+    os.write(log.output, b"one\n")
+    log._publish()
+    (tmp_path / "logs").unlink()
+    os.write(log.output, b"two\n")
+    log.close()
+    assert ["one\ntwo\n"] == [path.read_text() for path in (tmp_path / "logs").iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected"), [(100, "one\ntwo\nthree"), (10, "three"), (3, "ee"), (0, "")]
+)
+def test_a_tail_is_whole_lines(tmp_path: Path, limit: int, expected: str) -> None:
+    """Unless the last one alone is too long."""
+    path = tmp_path / "log"
+    path.write_text("one\ntwo\nthree\n")
+    with path.open("rb") as file:
+        assert expected == tail(file.fileno(), limit)
