@@ -30,6 +30,7 @@ PROJECTS = {
     for path in sorted(ROOT.glob(f"{group}/*/pyproject.toml"))
 }
 SERVICES = [name for name, path in PROJECTS.items() if path.parts[0] == "services"]
+STAGES = [name for name in SERVICES if any((ROOT / PROJECTS[name]).glob("src/*/cli.py"))]
 PACKAGES = [name for name, path in PROJECTS.items() if path.parts[0] == "packages"]
 
 nox.options.default_venv_backend = "none"
@@ -126,7 +127,7 @@ def tests(session: nox.Session, project: str) -> None:
 
 
 @nox.session
-@nox.parametrize("stage", SERVICES, ids=SERVICES)
+@nox.parametrize("stage", STAGES, ids=STAGES)
 def isolated(session: nox.Session, stage: str) -> None:
     """Install a stage's built wheel, and those of its packages, in an empty environment."""
     wheels = build_wheels(session, stage)
@@ -153,7 +154,7 @@ print(f"{module.__name__}: {len(names)} modules import from wheels alone")
 """
 
 
-@nox.session
+@nox.session(default=STAGES == SERVICES)
 def quickstart_short(session: nox.Session) -> None:
     """Run the quickstart on a small set: the four installed stages, end to end."""
     pipeline(session, "quickstart", "--short", *session.posargs)
@@ -174,7 +175,7 @@ def realdata(session: nox.Session) -> None:
 def pipeline(session: nox.Session, what: str, *options: str) -> None:
     """Install every stage in an environment of its own, from wheels, and drive their commands."""
     stages = {}
-    for stage in SERVICES:
+    for stage in STAGES:
         extras = "--all-extras" if stage == "trainer" else "--no-default-groups"
         bin_folder = sync_installed(session, stage, extras)
         stages[stage] = str(bin_folder / f"audioloom-{stage}")
@@ -218,7 +219,7 @@ def minimums(session: nox.Session, project: str) -> None:
 
 
 @nox.session(default=False)
-@nox.parametrize("stage", SERVICES, ids=SERVICES)
+@nox.parametrize("stage", STAGES, ids=STAGES)
 def dist(session: nox.Session, stage: str) -> None:
     """Make what is deployed: a wheelhouse with hashes that installs without an index."""
     target = ROOT / "dist" / stage
