@@ -107,6 +107,7 @@ def test_the_help_of_the_stage(toy: Any) -> None:
     assert "run Do WHAT it is told." in page
     assert "list Say many lines." in page
     assert "75 try again" in page
+    assert "in a sentence that is longer than one line of a terminal." in page
 
 
 def test_help_fits_the_terminal(toy: Any, monkeypatch: pytest.MonkeyPatch) -> None:

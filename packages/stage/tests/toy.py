@@ -74,7 +74,7 @@ def list_(settings: ListSettings) -> Result:
 
 @command(app, ListSettings)
 def verify(settings: ListSettings) -> Result:
-    """Find that something is wrong."""
+    """Find that something is wrong, in a sentence that is longer than one line of a terminal."""
     return Result("damaged", exit_code=65, next=("never said",))
 
 

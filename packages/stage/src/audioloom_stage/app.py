@@ -150,7 +150,10 @@ def command(
             _ = made.declared  # a mistake in it shows now
         app.declarations.append(made)
         late = type("DeclaredCommand", (LateCommand,), {"declaration": made})
-        app.command(called, cls=late, help=made.help, hidden=hidden)(_never_called)
+        first = made.help.partition("\n")[0]  # whole, where typer would cut it short
+        app.command(called, cls=late, help=made.help, short_help=first, hidden=hidden)(
+            _never_called
+        )
         return function
 
     return declare
