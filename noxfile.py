@@ -42,7 +42,7 @@ def sync(session: nox.Session, project: str, *options: str) -> Path:
     environment = ENVIRONMENTS / project
     session.run_install(
         *("uv", "sync", "--quiet", "--locked", f"--python={PYTHON}"),
-        *(f"--project={PROJECTS[project]}", *(options or ("--group=test", "--all-extras"))),
+        *(f"--project={PROJECTS[project]}", *(options or ("--group=test",))),
         env={"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": ""},
         external=True,
     )
@@ -176,8 +176,7 @@ def pipeline(session: nox.Session, what: str, *options: str) -> None:
     """Install every stage in an environment of its own, from wheels, and drive their commands."""
     stages = {}
     for stage in STAGES:
-        extras = "--all-extras" if stage == "trainer" else "--no-default-groups"
-        bin_folder = sync_installed(session, stage, extras)
+        bin_folder = sync_installed(session, stage)
         stages[stage] = str(bin_folder / f"audioloom-{stage}")
     python = sync(session, "quickstart")
     tools = {name: str(sync(session, name) / "python") for name in ("demo_voices", "debian_voices")}
@@ -188,12 +187,12 @@ def pipeline(session: nox.Session, what: str, *options: str) -> None:
     )
 
 
-def sync_installed(session: nox.Session, stage: str, *options: str) -> Path:
+def sync_installed(session: nox.Session, stage: str) -> Path:
     """An environment that holds a stage as users have it: no test tools, nothing editable."""
     environment = ENVIRONMENTS / f"installed-{stage}"
     session.run_install(
         *("uv", "sync", "--quiet", "--locked", "--no-editable", "--no-default-groups"),
-        *(f"--python={PYTHON}", f"--project={PROJECTS[stage]}", *options),
+        *(f"--python={PYTHON}", f"--project={PROJECTS[stage]}", *extras(stage)),
         *(f"--reinstall-package=audioloom-{name}" for name in (stage, *PACKAGES)),
         env={"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": ""},
         external=True,
@@ -287,14 +286,19 @@ def needs(stage: str, package: str) -> bool:
 def locked_requirements(session: nox.Session, stage: str, target: Path) -> str:
     """Write what a stage's lock pins, hashes and all, without our own projects."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    extras = ("--extra=cpu",) if stage == "trainer" else ()
     session.run_install(
-        *("uv", "export", "--quiet", "--locked", f"--project={PROJECTS[stage]}", *extras),
+        *("uv", "export", "--quiet", "--locked", f"--project={PROJECTS[stage]}", *extras(stage)),
         *("--no-default-groups", "--no-emit-local", f"--output-file={target}"),
         external=True,
         silent=True,
     )
     return str(target)
+
+
+def extras(stage: str) -> tuple[str, ...]:
+    """What a stage is installed with here: TensorFlow for the processor, where it asks for one."""
+    asks = "\ncpu = [" in (ROOT / PROJECTS[stage] / "pyproject.toml").read_text()
+    return ("--extra=cpu",) if asks else ()
 
 
 def venv(session: nox.Session, environment: Path) -> None:
