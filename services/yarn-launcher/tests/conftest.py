@@ -40,17 +40,13 @@ class Launches:
     """Starts launchers below one folder, and ends in the test's end what they left."""
 
     folder: Path
+    root: Path
     started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     @property
     def notes(self) -> Path:
         """Where the members write."""
         return self.folder / "notes"
-
-    @property
-    def root(self) -> Path:
-        """Where the runs lie."""
-        return self.folder / "root"
 
     def start(
         self, *parts: str, options: tuple[str, ...] = (), **more: Any
@@ -111,7 +107,7 @@ def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
 
 @pytest.fixture
 def launches(tmp_path: Path) -> Iterator[Launches]:
-    launches = Launches(tmp_path)
+    launches = Launches(tmp_path, tmp_path / "root")
     launches.notes.mkdir()
     yield launches
     for process in launches.started:
