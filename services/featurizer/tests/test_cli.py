@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
-from featurizer_work import PATTERN, header_only
+from featurizer_work import PATTERN, header_only, write_wav
 
 CONTRACTS = Path(__file__).parents[3] / "shared" / "contracts"
 
@@ -121,9 +125,6 @@ def test_help_of_every_command(program: Any, name: str) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     """The command line is known without Spark, Arrow, NumPy or a decoder."""
-    import subprocess
-    import sys
-
     program = """
 import sys
 from audioloom_featurizer import cli
@@ -134,3 +135,41 @@ finally:
     assert not heavy, heavy
 """
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_stopped_goes_on(
+    program: Any, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Killed or interrupted in the middle: nothing is committed, and a rerun does only the rest."""
+    folder = tmp_path / "many"
+    for count in range(60):
+        write_wav(folder / "x" / f"s{count}-a.wav", 60, seed=count)
+    root = tmp_path / "root"
+    recordings = program("scan", folder, "--root", root).stdout.strip()
+    words = (
+        "run",
+        recordings,
+        "--windows",
+        "all",
+        "--unit-recordings",
+        "1",
+        "--master",
+        "local[1]",
+    )
+    command = [str(Path(sys.executable).with_name("audioloom-featurizer")), *words]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    while not list(root.glob("features/*/receipts/*.json")):
+        assert running.poll() is None, running.stderr and running.stderr.read()
+        time.sleep(0.01)
+    running.send_signal(number)
+    out, _ = running.communicate(timeout=60)
+    assert {signal.SIGKILL: -9, signal.SIGINT: 130}[number] == running.returncode
+    assert b"" == out
+    assert not list(root.glob("features/*/manifest.json"))
+    plan = json.loads(program("plan", *words[1:6], "--json").stdout)
+    assert 0 < plan["units_finished"] < 60
+    done = program(*words)
+    assert 0 == done.returncode, done.stderr
+    assert 0 == program("verify", done.stdout.strip()).returncode

@@ -31,7 +31,7 @@ def test_ages() -> None:
 
 
 @pytest.mark.parametrize("both", [False, True])
-def test_gc_must_be_told_what_to_do(root: Path, both: bool) -> None:  # noqa: FBT001
+def test_gc_must_be_told_what_to_do(root: Path, both: bool) -> None:
     """Deleting is never the default."""
     with pytest.raises(BadWish, match="--dry-run"):
         featurize.collect(GcSettings(root=str(root), dry_run=both, delete=both))
@@ -88,3 +88,13 @@ def test_inspect_recordings(source: Path, root: Path) -> None:
     """Counts and labels."""
     lines = list(featurize.inspect(InspectSettings(manifest=str(scan(source, root).text))).text)
     assert any(line.split() == ["yes", "4"] for line in lines)
+
+
+def test_a_name_cannot_write_to_the_terminal(source: Path, root: Path) -> None:
+    """A line break or an escape code in a name is shown as such, on one line."""
+    header_only(source / "no" / "s8-\x1b[2J\nbad.wav")
+    opened = features_of(source, root, error_budget="1")
+    result = featurize.inspect(InspectSettings(manifest=str(opened.folder), ledger=True))
+    last = list(result.text)[-1]
+    assert last.isprintable()
+    assert r"\x1b[2J\nbad.wav" in last

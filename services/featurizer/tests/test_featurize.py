@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from audioloom_featurizer import featurize
@@ -19,7 +20,7 @@ from audioloom_featurizer.errors import (
 )
 from audioloom_featurizer.settings import PlanSettings, VerifySettings
 from audioloom_featurizer.units import Unit
-from audioloom_manifest import NameTaken, Receipt, read_manifest
+from audioloom_manifest import NameTaken, Opened, Receipt, read_manifest
 from audioloom_storage import NotFound
 from featurizer_work import (
     checksums,
@@ -245,3 +246,21 @@ def test_two_identical_commands_at_once(source: Path, root: Path) -> None:
     assert [False, True] == [each.data["already_committed"] for each in (*results, late)]
     assert results[0].text == late.text
     featurize.verify(VerifySettings(manifest=str(late.text)))
+
+
+def test_the_engines_agree(source: Path, root: Path) -> None:
+    """Ours and librosa itself give the same features, under different names."""
+    recordings = str(scan(source, root).text)
+    ours, theirs = (
+        read_manifest(str(run(recordings, engine=engine).text), "features")
+        for engine in ("numpy", "librosa")
+    )
+    assert ours.manifest.name != theirs.manifest.name
+    for mine, other in zip(_values(ours), _values(theirs), strict=True):
+        assert np.abs(mine - other).max() <= 1e-5
+
+
+def _values(opened: Opened) -> list[np.ndarray]:
+    paths = [Path(opened.folder.path, entry.path) for entry in opened.files("features")]
+    rows = [row for path in paths for row in pq.read_table(path).to_pylist()]
+    return [np.frombuffer(row["mfcc"], "<f4") for row in sorted(rows, key=lambda row: row["path"])]

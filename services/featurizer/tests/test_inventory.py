@@ -59,7 +59,7 @@ def test_the_digest_is_of_the_listing_alone() -> None:
     listed = [Listed("a/x-1", 1, 2), Listed("b/x-2", 3, 4)]
     pattern = compile_pattern("(?P<label>.)/.*")
 
-    def digest(those: list[Listed], labelled: bool = False) -> str:  # noqa: FBT001, FBT002
+    def digest(those: list[Listed], labelled: bool = False) -> str:
         found = build_inventory(those, pattern if labelled else None)
         return listing_digest(found.table.to_batches())
 

@@ -145,9 +145,7 @@ def make_features(
         path = f"features/{number:05d}-{digest[:12]}.parquet"
         publish(folder / path, data)
         entries.append(
-            FileEntry(
-                path=path, bytes=len(data), sha256=digest, role="features", records=len(rows)
-            )
+            FileEntry(path=path, bytes=len(data), sha256=digest, role="features", records=len(rows))
         )
     ledger = b"no Parquet, and nobody here reads it"
     publish(folder / "ledger.parquet", ledger)

@@ -45,7 +45,7 @@ def test_refuses_unbalanced_layouts(records: tuple[int, ...], lanes: int) -> Non
 
 @given(layouts(), shuffles, st.integers(1, 70))
 def test_epoch_holds_every_record_once(layout: Layout, shuffle: Shuffle | None, batch: int) -> None:
-    """The union of all batches of all replicas is exact and disjoint, for every W that divides B."""
+    """All batches of all replicas together are exact and disjoint, for every W that divides B."""
     whole = {(s, r) for s, count in enumerate(layout.records) for r in range(count)}
     steps = -(-layout.total // batch)
     first: list[set[tuple[int, ...]]] | None = None

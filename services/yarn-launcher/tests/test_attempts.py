@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.attempts import Ended, Started, begin, now, read_attempts, record_end
+from audioloom_yarn_launcher.attempts import Ended, Started, begin, read_attempts, record_end
+from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.owner import this_process
 

@@ -41,7 +41,7 @@ def test_a_process_that_the_launcher_stopped_is_no_cause() -> None:
     ("code", "exit_code", "repeats"),
     [(1, 1, False), (-9, 75, False), (65, 65, True), (70, 70, False), (127, 127, True)],
 )
-def test_a_cause_says_what_the_run_ends_with(code: int, exit_code: int, repeats: bool) -> None:  # noqa: FBT001
+def test_a_cause_says_what_the_run_ends_with(code: int, exit_code: int, repeats: bool) -> None:
     """A signal becomes try again, any other code stays as it is."""
     cause = first_cause(reports(code, first=0), {})
     assert (exit_code, repeats) == (cause.exit_code, cause.repeats)

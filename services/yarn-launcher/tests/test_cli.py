@@ -30,7 +30,6 @@ sys.stderr.write(" ".join(sorted({HEAVY!r} & set(sys.modules))))
         (["run", "--root", "x", "--name", "../up", "--", "true"], "--name"),
         (["run", "--root", "x", "--on", "mars", "--", "true"], "local"),
         (["run", "--root", "s3://x", "--", "true"], "s3"),
-        (["worker", "--store", "tcp:1", "--id", "x", "--advertise", "y"], "fd:<number>"),
     ],
 )
 def test_wrong_words_are_answered_with_what_is_right(
@@ -41,3 +40,26 @@ def test_wrong_words_are_answered_with_what_is_right(
     captured = capsys.readouterr()
     assert "" == captured.out
     assert told in captured.err
+
+
+def test_a_worker_starts_light_and_refuses_what_the_launcher_would_not_write() -> None:
+    """It loads neither the commands for people nor what a server needs."""
+    light = subprocess.run(
+        [
+            sys.executable,
+            "-X",
+            "importtime",
+            "-m",
+            "audioloom_yarn_launcher",
+            "worker",
+            "--store=x",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in light.stderr.splitlines() if "|" in line}
+    assert {"audioloom_yarn_launcher.worker"} <= loaded
+    assert set() == {"pydantic", "typer", "structlog", "asyncio", "fsspec"} & loaded
+    assert 2 == light.returncode
+    assert "expected fd:NUMBER, found x" in light.stderr

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import pytest
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.kv import Delete, Equals, Missing, Put
-from audioloom_yarn_launcher.local_kv import StoreClient, StoreServer
+from audioloom_yarn_launcher.local_kv import StoreServer
+from audioloom_yarn_launcher.local_kv_client import StoreClient
 from audioloom_yarn_launcher.memory_kv import MemoryStore
 
 PATIENCE_S = 20

@@ -1,4 +1,4 @@
-"""The power is cut at a step of storage, whichever process takes it; then the same command again."""
+"""The power is cut at a step of storage, whoever takes it; then the same command again."""
 
 import os
 from pathlib import Path

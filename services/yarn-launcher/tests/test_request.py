@@ -2,7 +2,8 @@ from pathlib import Path
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.attempts import Attempt, Started, now
+from audioloom_yarn_launcher.attempts import Attempt, Started
+from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.errors import OtherCommand
 from audioloom_yarn_launcher.owner import this_process
 from audioloom_yarn_launcher.request import Request, check_same, digest_name, read_request

@@ -118,7 +118,8 @@ def _try(
         return attempt.refuse(error.kind, f"expected {error.expected}, found {error.found}")
     except StorageError as error:
         kind = next((name for base, name in _STORAGE_CLASSES if isinstance(error, base)), "storage")
-        return attempt.refuse(kind, str(error), retryable=isinstance(error, Unavailable))
+        message = f"expected {error.expected or 'a file'}, found {error.found}"
+        return attempt.refuse(kind, message, retryable=isinstance(error, Unavailable))
     except (MfccError, MemoryError, OSError):
         raise  # of this machine, not of the recording
     except Exception as error:  # noqa: BLE001 - decoders fail in a zoo of types; one file is one row

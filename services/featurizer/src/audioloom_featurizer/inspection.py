@@ -98,4 +98,7 @@ def _section(title: str, items: Iterable[tuple[str, object]]) -> Iterator[str]:
 
 
 def _ledger_line(row: dict[str, Any]) -> str:
-    return f"refused {row['class']}: {row['path']}: {row['message']}"
+    words = (row["class"], row["path"], row["message"])
+    # Names may hold line breaks and terminal codes: one row is one line, and harmless.
+    kind, path, message = (word if word.isprintable() else ascii(word) for word in words)
+    return f"refused {kind}: {path}: {message}"

@@ -70,8 +70,8 @@ class Commit(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
-    kind: str = Field("checkpoint", pattern="^checkpoint$")
-    version: str = Field("1.0", pattern=r"^1\.[0-9]+$")
+    kind: str = Field(pattern="^checkpoint$")
+    version: str = Field(pattern=r"^1\.[0-9]+$")
     step: int = Field(ge=0)
     recipe: str = Field(pattern=r"^[0-9a-f]{64}$")
     replicas: int = Field(ge=1)
@@ -93,15 +93,14 @@ class Saved:
 
 
 def list_checkpoints(run: Location) -> Iterator[tuple[Location, Commit | None]]:
-    """The checkpoint folders of a run, newest first, each with its record or None without a good one."""
+    """The checkpoint folders of a run, newest first, with their records; None for a bad one."""
     try:
-        entries = [
-            e for e in list_folder(checkpoints_folder(run)) if _FOLDER.fullmatch(e.location.name)
-        ]
+        found = [entry.location for entry in list_folder(checkpoints_folder(run))]
     except (NotFound, NotAFolder):
         return
-    for entry in sorted(entries, key=lambda e: int(e.location.name[5:]), reverse=True):
-        yield entry.location, _read_commit(entry.location)
+    folders = [folder for folder in found if _FOLDER.fullmatch(folder.name)]
+    for folder in sorted(folders, key=lambda folder: int(folder.name[5:]), reverse=True):
+        yield folder, _read_commit(folder)
 
 
 def newest(run: Location, recipe: str) -> Saved | None:
@@ -177,7 +176,13 @@ class Saver:
         sha256 = hashlib.sha256(data).hexdigest()
         ref = StateRef(name=f"state-{sha256[:12]}.npz", bytes=len(data), sha256=sha256)
         commit = Commit(
-            step=step, recipe=self.recipe, replicas=self.replicas, state=ref, position=position
+            kind="checkpoint",
+            version="1.0",
+            step=step,
+            recipe=self.recipe,
+            replicas=self.replicas,
+            state=ref,
+            position=position,
         )
         if not _is_whole(folder):
             with suppress(AlreadyExists), create(folder / ref.name) as sink:

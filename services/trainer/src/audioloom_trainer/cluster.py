@@ -12,7 +12,8 @@ from audioloom_trainer.errors import BadCluster
 __all__ = ["Cluster", "read_cluster"]
 
 _HINT = (
-    'TF_CONFIG is {"cluster": {"worker": ["HOST:PORT", …]}, "task": {"type": "worker", "index": N}};'
+    'TF_CONFIG is {"cluster": {"worker": ["HOST:PORT", …]},'
+    ' "task": {"type": "worker", "index": N}};'
     " unset it to train alone."
 )
 

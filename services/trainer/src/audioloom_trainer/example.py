@@ -13,7 +13,8 @@ __all__ = ["BadExample", "bytes_value", "float_value"]
 
 _LENGTH_DELIMITED = 2
 _CONTINUES, _LOW_BITS = 0x80, 0x7F
-_BYTES_LIST, _FLOAT_LIST = 1, 2
+_NAME, _FEATURE = 1, 2  # the fields of a map entry
+_BYTES_LIST, _FLOAT_LIST = 1, 2  # the fields of a Feature
 
 
 class BadExample(ValueError):
@@ -48,8 +49,8 @@ def _feature(payload: memoryview, key: str) -> tuple[int, memoryview]:
     for _, features in _fields(payload):
         for _, entry in _fields(features):
             parts = dict(_fields(entry))
-            if 1 in parts and 2 in parts and parts[1] == wanted:
-                for kind, content in _fields(parts[2]):
+            if bytes(parts.get(_NAME, b"")) == wanted and _FEATURE in parts:
+                for kind, content in _fields(parts[_FEATURE]):
                     return kind, content
     raise BadExample(f"there is no {key!r}")
 

@@ -18,6 +18,7 @@ _PEER_ERRORS = (
     "FailedPreconditionError",
     "UnavailableError",
 )
+_VAGUE_ERRORS = ("InternalError", "RuntimeError", "UnknownError")
 _PEER_WORDS = ("collective", "heartbeat", "peer", "connection", "coordination", "socket", "worker")
 
 
@@ -45,9 +46,7 @@ def _is_peers(error: Exception) -> bool:
     name = type(error).__name__
     text = str(error).lower()
     said = any(word in text for word in _PEER_WORDS)
-    return name in _PEER_ERRORS or (
-        name in ("InternalError", "UnknownError", "RuntimeError") and said
-    )
+    return name in _PEER_ERRORS or (name in _VAGUE_ERRORS and said)
 
 
 def _first_line(error: Exception) -> str:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_trainer.gather import LocalShard, gather
+from audioloom_trainer.gather import Features, LocalShard, Targets, gather
 from audioloom_trainer.order import (
     EpochOrder,
     Shuffle,
@@ -26,9 +26,6 @@ from audioloom_trainer.shards import Shard, ShardSet, Split
 from audioloom_trainer.staging import Staging
 
 __all__ = ["Batch", "Feed", "Replicas", "needed_shards", "steps_of"]
-
-Features = NDArray[np.floating]
-Targets = NDArray[np.int32] | NDArray[np.float32]
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,12 @@ from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.example import BadExample, float_value
 from audioloom_trainer.index import Index
 
-__all__ = ["LocalShard", "gather", "open_local"]
+__all__ = ["Features", "LocalShard", "Targets", "gather", "open_local"]
+
+Features = NDArray[Any]
+"""float32 or float16, as the shards hold them."""
+Targets = NDArray[Any]
+"""int32 class numbers, or float32 numbers."""
 
 _HEADER_BYTES, _FOOTER_BYTES = 12, 4
 
@@ -31,7 +37,7 @@ class LocalShard:
     path: Path
     descriptor: int
     index: Index
-    targets: NDArray[np.int32] | NDArray[np.float32]
+    targets: Targets
 
     def close(self) -> None:
         """Close the file; the shard may not be read any more."""
@@ -64,7 +70,7 @@ def gather(
     *,
     shape: tuple[int, ...],
     dtype: str,
-) -> tuple[NDArray[np.floating], NDArray[np.int32] | NDArray[np.float32]]:
+) -> tuple[Features, Targets]:
     """Features and targets of the records that *rows* names, in its order.
 
     Args:
@@ -81,7 +87,7 @@ def gather(
     """
     size = prod(shape) * np.dtype(dtype).itemsize
     out = np.empty((len(rows), size), dtype=np.uint8)
-    view = memoryview(out).cast("B")
+    view = out.reshape(-1).data  # a cast would refuse a batch of no records
     targets: list[np.int32 | np.float32] = []
     for slot, (number, row) in enumerate(rows.tolist()):
         shard = shards[number]

@@ -84,12 +84,7 @@ def _rows(data: bytes, where: object) -> NDArray[np.int64]:
         rows = np.lib.format.read_array(stream, allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         raise _mismatch(where, wanted, str(error)) from None
-    if (
-        rows.dtype != np.dtype("<i8")
-        or rows.ndim != 2
-        or rows.shape[1] != _COLUMNS
-        or not len(rows)
-    ):
+    if rows.dtype != np.dtype("<i8") or rows.shape[1:] != (_COLUMNS,) or not len(rows):
         raise _mismatch(where, wanted, f"{rows.dtype} and shape {rows.shape}")
     if stream.read(1):
         raise _mismatch(where, wanted, "bytes after its end")

@@ -85,18 +85,17 @@ def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas) -> B
     optimizer = model.optimizer
 
     def step(*batch: Any) -> Any:
-        x, y, count, total = _share(batch, replicas)
+        share = _share(batch, replicas)
         with tf.GradientTape() as tape:
-            predictions = model(x, training=True)
-            loss = _weighted_loss(model, x, y, predictions, count, total, replicas, training=True)
+            predictions = model(share.x, training=True)
+            loss = _weighted_loss(model, share, predictions, replicas, training=True)
             scaled = optimizer.scale_loss(loss)
         _apply(optimizer, tape.gradient(scaled, variables), variables, replicas.total)
-        model.compute_metrics(x[:count], y[:count], predictions[:count])
+        share.update_metrics(model, predictions)
         for variable in others:
             _average(variable)
-        return tf.stack([tf.cast(loss, tf.float32), tf.cast(count, tf.float32)])
+        return share.stats(loss)
 
-    @tf.function
     def block(iterator: Any, k: Any, signals: Any) -> Any:
         results = tf.TensorArray(tf.float32, size=k, element_shape=(2,))
         for i in tf.range(k):
@@ -104,7 +103,7 @@ def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas) -> B
             results = results.write(i, tf.add_n(each))
         return _sum_over_workers(strategy, results.stack(), signals, replicas)
 
-    return _runner(block)
+    return _runner(tf.function(block))
 
 
 def make_evaluation_block(
@@ -119,14 +118,13 @@ def make_evaluation_block(
     size = classes or 0
 
     def step(*batch: Any) -> Any:
-        x, y, count, total = _share(batch, replicas)
-        predictions = model(x, training=False)
-        loss = _weighted_loss(model, x, y, predictions, count, total, replicas, training=False)
-        model.compute_metrics(x[:count], y[:count], predictions[:count])
-        matrix = _confusion(model, y[:count], predictions[:count], size)
-        return tf.stack([tf.cast(loss, tf.float32), tf.cast(count, tf.float32)]), matrix
+        share = _share(batch, replicas)
+        predictions = model(share.x, training=False)
+        loss = _weighted_loss(model, share, predictions, replicas, training=False)
+        share.update_metrics(model, predictions)
+        counted = predictions[: share.count]
+        return share.stats(loss), _confusion(model, share.y[: share.count], counted, size)
 
-    @tf.function
     def block(iterator: Any, k: Any, signals: Any) -> Any:
         results = tf.TensorArray(tf.float32, size=k, element_shape=(2,))
         matrix = tf.zeros((size, size))
@@ -137,7 +135,7 @@ def make_evaluation_block(
         flat = tf.concat([signals, tf.reshape(matrix, [-1])], axis=0)
         return _sum_over_workers(strategy, results.stack(), flat, replicas)
 
-    run = _runner(block)
+    run = _runner(tf.function(block))
 
     def evaluate(iterator: Any, k: int) -> tuple[Outcome, np.ndarray]:
         outcome = run(iterator, k, [])
@@ -174,42 +172,52 @@ def spread_seeds(strategy: Any, model: keras.Model, replicas: Replicas) -> None:
     tf.function(lambda: strategy.run(shift))()
 
 
-def _share(batch: tuple[Any, ...], replicas: Replicas) -> tuple[Any, Any, Any, Any]:
-    """This replica's rows of the process's batch: features, targets, how many count, and of how many."""
+class _Share(NamedTuple):
+    """What one replica gets of a step; the tensors of `Batch`, cut."""
+
+    x: Any
+    y: Any
+    count: Any
+    total: Any
+
+    def update_metrics(self, model: keras.Model, predictions: Any) -> None:
+        """Show the model's metrics the records that count."""
+        n = self.count
+        model.compute_metrics(self.x[:n], self.y[:n], predictions[:n])
+
+    def stats(self, loss: Any) -> Any:
+        """What the step answers for this replica: its part of the loss, its records."""
+        return tf.stack([tf.cast(loss, tf.float32), tf.cast(self.count, tf.float32)])
+
+
+def _share(batch: tuple[Any, ...], replicas: Replicas) -> _Share:
+    """This replica's rows: features, targets, how many count, and of how many."""
     x, y, bounds, counts, total = batch
     slot = 0
     if replicas.count > 1:
         number = tf.distribute.get_replica_context().replica_id_in_sync_group
         slot = tf.cast(number, tf.int32) - replicas.first
         x, y = x[bounds[slot] : bounds[slot + 1]], y[bounds[slot] : bounds[slot + 1]]
-    return tf.cast(x, tf.float32), y, counts[slot], total
+    return _Share(tf.cast(x, tf.float32), y, counts[slot], total)
 
 
 def _weighted_loss(
-    model: keras.Model,
-    x: Any,
-    y: Any,
-    predictions: Any,
-    count: Any,
-    total: Any,
-    replicas: Replicas,
-    *,
-    training: bool,
+    model: keras.Model, share: _Share, predictions: Any, replicas: Replicas, *, training: bool
 ) -> Any:
     """This replica's part of the global batch's loss: the parts of all replicas add up to it.
 
     Keras divides a mean, and each loss that a layer adds, by the number of replicas. The layers'
     stay so; the mean over a replica's records gets the weight of its records in the batch.
     """
-    loss = model.compute_loss(x, y, predictions, training=training)
+    loss = model.compute_loss(share.x, share.y, predictions, training=training)
     added = tf.add_n(model.losses) / replicas.total if model.losses else None
     if added is not None:
         loss -= added
-    share = tf.cast(count, loss.dtype)
     if getattr(model.loss, "reduction", "") == "sum":
-        loss *= tf.cast(count > 0, loss.dtype)
+        loss *= tf.cast(share.count > 0, loss.dtype)
     else:
-        loss *= share * replicas.total / tf.cast(total, loss.dtype)
+        counted, total = tf.cast(share.count, loss.dtype), tf.cast(share.total, loss.dtype)
+        loss *= counted * replicas.total / total
     return loss if added is None else loss + added
 
 
@@ -238,7 +246,7 @@ def _apply(optimizer: Any, gradients: list[Any], variables: list[Any], replicas:
 
 
 def _average(variable: Any) -> None:
-    """Make a variable its mean over the replicas; one that is equal on all stays as it is, exactly."""
+    """Make a variable its mean over the replicas; one that is equal on all stays exactly so."""
     context = tf.distribute.get_replica_context()
     value = tf.convert_to_tensor(variable.value)
     first = tf.cast(tf.equal(context.replica_id_in_sync_group, 0), value.dtype)

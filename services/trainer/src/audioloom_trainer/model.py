@@ -59,11 +59,13 @@ def build_model(
     _check_compiled(model, source)
     _check_exact(model, source, replicas)
     _check_shapes(model, source, shape, classes)
-    for layer in all_layers(model):
-        if isinstance(layer, keras.layers.BatchNormalization) and not layer.synchronized:
-            # Else each replica would normalise with its own share of the batch.
-            layer.synchronized = True
-            log.info("batch normalisation is synchronised", layer=layer.name)
+    normalising = [
+        layer for layer in all_layers(model) if isinstance(layer, keras.layers.BatchNormalization)
+    ]
+    for layer in normalising:  # else each replica would normalise with its own share of the batch
+        layer.synchronized = True
+    if normalising:
+        log.info("batch normalisation is synchronised", layers=len(normalising))
     model.optimizer.build(model.trainable_variables)
     return model
 

@@ -59,11 +59,11 @@ def find_model(reference: str) -> ModelSource:
     if place.endswith(".py"):
         path = Path(place).expanduser().resolve()
         return ModelSource(None, path, function, _digest(path, reference))
-    path = _module_path(place, reference)
+    path = _module_path(place)
     return ModelSource(place, path, function, _digest(path, reference))
 
 
-def _module_path(module: str, reference: str) -> Path:
+def _module_path(module: str) -> Path:
     """The file of a module. Parent packages are not imported, as `find_spec` would."""
     path: Sequence[str] | None = None
     spec: ModuleSpec | None = None

@@ -1,4 +1,4 @@
-"""The shards that a manifest names, as the trainer needs them: per split, numbered, with indexes."""
+"""The shards that a manifest names: per split, numbered, each with its index."""
 
 from __future__ import annotations
 

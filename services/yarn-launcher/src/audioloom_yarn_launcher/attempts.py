@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any, Literal, TypeVar
 
 from audioloom_storage import (
@@ -148,11 +147,6 @@ class Attempt:
     def open(self) -> bool:
         """Whether its launcher has more to do, if it lives."""
         return self.ended is None or self.ended.restarts
-
-
-def now() -> str:
-    """The time for a record."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def read_attempts(folder: Location) -> list[Attempt]:

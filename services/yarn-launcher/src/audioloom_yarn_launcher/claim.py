@@ -15,11 +15,11 @@ from audioloom_yarn_launcher.attempts import (
     FirstCause,
     Started,
     begin,
-    now,
     read_attempts,
     record_end,
 )
 from audioloom_yarn_launcher.causes import TRY_AGAIN
+from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.errors import Busy, OwnerUnknown
 from audioloom_yarn_launcher.owner import is_alive, this_process
 from audioloom_yarn_launcher.request import Request, check_same

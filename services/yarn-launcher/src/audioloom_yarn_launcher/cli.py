@@ -8,7 +8,6 @@ from audioloom_yarn_launcher.settings import (
     LogsSettings,
     RunSettings,
     StatusSettings,
-    WorkerSettings,
 )
 
 app = stage_app("yarn-launcher", help="Run any command as a gang of workers that find each other.")
@@ -39,14 +38,6 @@ def logs(settings: LogsSettings) -> Result:
     from audioloom_yarn_launcher.logs import show_logs
 
     return show_logs(settings)
-
-
-@command(app, WorkerSettings)
-def worker(settings: WorkerSettings) -> Result:
-    """Be one worker of a gang. For the launcher itself: it writes this command line."""
-    from audioloom_yarn_launcher.worker import work_by_settings
-
-    return Result((), exit_code=work_by_settings(settings))
 
 
 main = run_app(app)

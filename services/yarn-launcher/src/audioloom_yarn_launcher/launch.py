@@ -29,10 +29,10 @@ from audioloom_yarn_launcher.memory_kv import MemoryStore
 from audioloom_yarn_launcher.recording import ended, formed
 from audioloom_yarn_launcher.request import Request, read_request
 from audioloom_yarn_launcher.settings import RunSettings
+from audioloom_yarn_launcher.telling import PROGRAM, tell_failure
 
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_PROGRAM = "audioloom-yarn-launcher"
 
 log = structlog.get_logger()
 
@@ -50,19 +50,19 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
     started = claim(life, wait=settings.wait, take_over=settings.take_over)
     if started is None:
         log.info("already committed", manifest=str(request.manifest))
-        return _result(request, None, attempts=0)
+        return _result(request, None, None)
     with local_gang(life, settings, agents or worker_command(settings.advertise)) as gang:
-        cause, attempts = run_attempts(gang, life, started, settings.max_restarts)
-    return _result(request, cause, attempts)
+        cause, last = run_attempts(gang, life, started, settings.max_restarts)
+    return _result(request, cause, last)
 
 
 def run_attempts(
     gang: Gang, life: Launch, started: Started, max_restarts: int
-) -> tuple[Cause | None, int]:
+) -> tuple[Cause | None, Started]:
     """Run generation after generation until one ends well or starting anew would not help.
 
     Returns:
-        The cause of the last one, None if the work is done; and how many there were.
+        Why the last one failed, None if the work is done; and which one that was.
     """
     folder = life.request.folder
     for restarts in range(max_restarts + 1):
@@ -76,7 +76,7 @@ def run_attempts(
         again = cause is not None and restarts < max_restarts and _may_help(cause)
         record_end(folder, ended(started, went, cause, restarts=again))
         if not again:
-            return cause, restarts + 1
+            return cause, started
         assert cause is not None  # noqa: S101 - or there were no again
         seconds = min(FIRST_PAUSE_S * 2**restarts, MOST_PAUSE_S)
         log.warning(cause.text, attempt=started.attempt, starting_anew_in_s=seconds)
@@ -121,19 +121,17 @@ def _may_help(cause: Cause) -> bool:
     return not cause.repeats and cause.kind in ("exit", "signal", "lost")
 
 
-def _result(request: Request, cause: Cause | None, attempts: int) -> Result:
+def _result(request: Request, cause: Cause | None, last: Started | None) -> Result:
     committed = request.committed
     data: dict[str, JSON] = {
         "run": request.folder.uri,
         "manifest": request.manifest.uri if committed else None,
-        "attempts": attempts,
+        "attempts": last.generation + 1 if last else 0,
         "exit_code": cause.exit_code if cause else 0,
         "cause": cause.text if cause else None,
     }
-    look = (f"{_PROGRAM} status {request.folder}",)
     if cause is None:
+        look = (f"{PROGRAM} status {request.folder}",)
         return Result(str(request.manifest if committed else request.folder), data, next=look)
-    for line in cause.tail.splitlines():
-        log.error("output", rank=cause.rank, line=line)
-    log.error(cause.text, look=look[0], exit_code=cause.exit_code)
+    tell_failure(request.folder, cause, last.attempt if last else 0)
     return Result((), data, exit_code=cause.exit_code)

@@ -13,9 +13,9 @@ from audioloom_yarn_launcher.attempts import (
     Seat,
     Started,
     WorkerEnd,
-    now,
 )
 from audioloom_yarn_launcher.causes import Cause, describe_end
+from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.coordinator import Generation
 from audioloom_yarn_launcher.gang import Exit, Member, Roster
 

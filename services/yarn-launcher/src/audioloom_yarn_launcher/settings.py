@@ -63,12 +63,3 @@ class LogsSettings(Settings):
     follow: Annotated[bool, Flag("-f")] = Field(
         default=False, description="Go on with what is written, until the run is over."
     )
-
-
-class WorkerSettings(Settings):
-    """How a worker finds its gang. The launcher writes this command line, nobody else."""
-
-    store: str = Field(description="Where the gang meets: fd:<number>, a connection that is open.")
-    id: str = Field(description="The id of this worker.")
-    prefer: int = Field(0, ge=0, description="The rank to try first.")
-    advertise: str = Field(description="Under which host name or address the others reach it.")

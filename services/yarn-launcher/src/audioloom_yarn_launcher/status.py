@@ -15,8 +15,8 @@ from audioloom_yarn_launcher.run_view import (
     view_workers,
 )
 from audioloom_yarn_launcher.settings import StatusSettings
+from audioloom_yarn_launcher.telling import PROGRAM, printable
 
-_PROGRAM = "audioloom-yarn-launcher"
 _COLUMNS = ("rank", "state", "host", "pid", "attempts", "exit", "step", "loss", "log")
 
 
@@ -25,7 +25,7 @@ def show_status(settings: StatusSettings) -> Result:
     view = view_run(locate_run(settings.run))
     workers = view_workers(view)
     text = _head(view) + ([""] if workers else []) + _table(workers)
-    follow = () if view.over else (f"{_PROGRAM} logs {view.folder} --follow",)
+    follow = () if view.over else (f"{PROGRAM} logs {view.folder} --follow",)
     return Result(text, _data(view, workers), next=follow)
 
 
@@ -47,7 +47,7 @@ def _head(view: RunView) -> list[str]:
             number = attempt.started.attempt
             facts[f"cause of {number}"] = attempt.ended.cause.text
     width = max(map(len, facts))
-    return [f"{name:<{width}}  {_shown(text)}" for name, text in facts.items()]
+    return [f"{name:<{width}}  {printable(text)}" for name, text in facts.items()]
 
 
 def _table(workers: Sequence[WorkerView]) -> list[str]:
@@ -73,7 +73,7 @@ def _row(worker: WorkerView) -> tuple[str, ...]:
         worker.progress.get("loss"),
         worker.log,
     )
-    return tuple("-" if cell in (None, "") else _shown(_number(cell)) for cell in cells)
+    return tuple("-" if cell in (None, "") else printable(_number(cell)) for cell in cells)
 
 
 def _number(cell: object) -> str:
@@ -112,11 +112,3 @@ def _data(view: RunView, workers: Sequence[WorkerView]) -> Mapping[str, JSON]:
             for worker in workers
         ],
     }
-
-
-def _shown(text: str) -> str:
-    """What a terminal would obey is escaped: records are data from outside."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in text
-    )

@@ -16,11 +16,10 @@ import threading
 from contextlib import suppress
 from dataclasses import replace
 
-from audioloom_stage import Usage
 from audioloom_storage import locate
 
 from audioloom_yarn_launcher import port, processes
-from audioloom_yarn_launcher.attempts import now
+from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.gang import (
     GENERATION,
@@ -40,8 +39,6 @@ from audioloom_yarn_launcher.gang import (
     ready_key,
 )
 from audioloom_yarn_launcher.kv import Equals, KeyValueStore, Missing, Put
-from audioloom_yarn_launcher.local_kv import StoreClient
-from audioloom_yarn_launcher.settings import WorkerSettings
 from audioloom_yarn_launcher.steps import Standing, Step, next_step
 from audioloom_yarn_launcher.tf_config import environment, marker
 from audioloom_yarn_launcher.worker_log import WorkerLog, open_log, tail
@@ -72,20 +69,6 @@ def work(store: KeyValueStore, *, me: str, prefer: int, advertise: str) -> int:
         return ALONE
     finally:
         worker.end()
-
-
-def work_by_settings(settings: WorkerSettings) -> int:
-    """Be the worker that the launcher's command line asks for; its exit code."""
-    kind, _, where = settings.store.partition(":")
-    if kind != "fd" or not where.isdecimal():
-        raise Usage("no such store", expected="fd:<number>", found=settings.store, where="--store")
-    connection = socket.socket(fileno=int(where))
-    connection.set_inheritable(False)  # what this worker runs has no business with it
-    store = StoreClient(connection)
-    try:
-        return work(store, me=settings.id, prefer=settings.prefer, advertise=settings.advertise)
-    finally:
-        store.close()
 
 
 class Worker:

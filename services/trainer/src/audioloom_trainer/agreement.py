@@ -1,0 +1,76 @@
+"""Do all workers mean the same? Digests of what each knows, compared in one collective."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from audioloom_trainer.cluster import Cluster
+from audioloom_trainer.errors import PeersDisagree
+from audioloom_trainer.failures import peers_watched
+from audioloom_trainer.feed import Replicas
+
+__all__ = ["agree"]
+
+_PIECES = 16  # of 16 bits each: a float32 adds them without an error
+
+
+def agree(
+    strategy: Any, cluster: Cluster, replicas: Replicas, known: Mapping[str, str], when: str
+) -> None:
+    """Compare what the workers know; a barrier too, for every one of them has to come.
+
+    Args:
+        strategy: that of the workers.
+        cluster: who they are.
+        replicas: those of this process.
+        known: by name, what has to be equal on all.
+        when: for errors.
+
+    Raises:
+        PeersDisagree: naming what differs, and on which workers.
+        PeerLost: one of them is gone.
+    """
+    if cluster.size == 1:
+        return
+    mine = np.stack([_pieces(value) for value in known.values()])
+    table = np.zeros((cluster.size, *mine.shape), np.float32)
+    table[cluster.rank] = mine
+    with peers_watched(cluster, when):
+        everyone = _sum(strategy, table, replicas)
+    for position, (name, value) in enumerate(known.items()):
+        others = [
+            rank
+            for rank in range(cluster.size)
+            if not np.array_equal(everyone[rank, position], everyone[0, position])
+        ]
+        if others:
+            raise PeersDisagree(
+                f"the workers do not agree on the {name} {when}",
+                expected="what worker 0 has",
+                found=f"something else on worker {', '.join(map(str, others))}"
+                f" (here, on worker {cluster.rank}: {value[:200]})",
+                hint="Start all workers anew, with the same command in the same environment.",
+            )
+
+
+def _pieces(value: str) -> NDArray[np.float32]:
+    digest = hashlib.sha256(value.encode()).digest()
+    return np.frombuffer(digest, dtype="<u2").astype(np.float32)
+
+
+def _sum(strategy: Any, table: NDArray[np.float32], replicas: Replicas) -> NDArray[np.float32]:
+    def part(values: Any) -> Any:
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        return values * tf.cast(tf.equal(number, replicas.first), values.dtype)
+
+    def total(values: Any) -> Any:
+        return strategy.reduce("SUM", strategy.run(part, args=(values,)), axis=None)
+
+    result: NDArray[np.float32] = tf.function(total)(tf.constant(table)).numpy()
+    return result

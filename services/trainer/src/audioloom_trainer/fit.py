@@ -1,0 +1,209 @@
+"""Training with TensorFlow in the process: strategy, model, state, session, results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+from audioloom_manifest import FileEntry, Plan, TrainingRunStats
+from audioloom_stage import progress
+
+from audioloom_trainer.agreement import agree
+from audioloom_trainer.cache import Cache
+from audioloom_trainer.checkpoint import Saved, Saver
+from audioloom_trainer.cluster import Cluster
+from audioloom_trainer.feed import Replicas, steps_of
+from audioloom_trainer.loop import ready_metrics, spread_seeds
+from audioloom_trainer.model import build_model
+from audioloom_trainer.model_source import ModelSource
+from audioloom_trainer.plan import check_replicas
+from audioloom_trainer.progress import ProgressFile
+from audioloom_trainer.results import (
+    Finished,
+    evaluation_report,
+    split_scores,
+    write_results,
+)
+from audioloom_trainer.schedule import Place, Schedule, needs
+from audioloom_trainer.session import Evaluated, Session
+from audioloom_trainer.shards import ShardSet
+from audioloom_trainer.staging import Staging
+from audioloom_trainer.state import restore, weights
+from audioloom_trainer.stopping import StopRequest
+from audioloom_trainer.strategy import describe_devices, local_replicas, make_strategy, versions
+
+__all__ = ["Outcome", "Task", "Trained", "conclude", "fit", "meet"]
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Task:
+    """What one worker is to do.
+
+    Args:
+        plan: the run.
+        recipe: its digest, which checkpoints carry.
+        source, arguments: the model function.
+        shard_set: what is trained on.
+        schedule: how.
+        cluster: who trains.
+        common: what has to be equal on all workers, and goes into every line of progress.
+        keep_checkpoints: how many stay.
+        cache: folder and bytes, or None to read in place.
+        patience: seconds during which storage that does not answer is asked again.
+    """
+
+    plan: Plan
+    recipe: str
+    source: ModelSource
+    arguments: Mapping[str, Any]
+    shard_set: ShardSet
+    schedule: Schedule
+    cluster: Cluster
+    common: Mapping[str, str | int]
+    keep_checkpoints: int
+    cache: tuple[Path, int] | None
+    patience: float
+
+
+@dataclass(frozen=True)
+class Trained:
+    """The strategy with its trained model, and what it scored."""
+
+    strategy: Any
+    replicas: Replicas
+    session: Session
+    evaluated: Mapping[str, Evaluated]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The chief's files and stats, ready to be committed."""
+
+    files: list[FileEntry]
+    stats: TrainingRunStats
+    settings: dict[str, str | int]
+
+
+def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
+    """Train from the start, or from a checkpoint, to the end; TensorFlow has been set up."""
+    cluster, shard_set = task.cluster, task.shard_set
+    strategy = make_strategy(cluster)
+    replicas = local_replicas(strategy, cluster)
+    check_replicas(shard_set.split("train"), replicas.total)
+    known = {name: str(value) for name, value in task.common.items()}
+    known |= {"recipe and shards": task.recipe, "checkpoint": resume.fingerprint if resume else "-"}
+    agree(strategy, cluster, replicas, known | versions(), "at the start")
+    place = Place.from_json(resume.commit.position) if resume else Place()
+    with ExitStack() as stack:
+        staging = stack.enter_context(_staging(task, replicas, place, stack))
+        model = _model(task, strategy, replicas, resume)
+        saver = Saver(task.plan.folder, task.recipe, replicas.total, task.keep_checkpoints)
+        stack.callback(saver.close)
+        events = ProgressFile(task.plan.folder, cluster.rank, {"rank": cluster.rank, **task.common})
+        done, every = _steps_done(task, place)
+        events.event("start", step=done, steps=every, devices=describe_devices())
+        log.info(
+            "training",
+            steps=every,
+            from_step=done,
+            replicas=replicas.total,
+            devices=describe_devices(),
+            parameters=model.count_params(),
+        )
+        bar = stack.enter_context(progress(every, "training", "steps"))
+        bar.done = done
+        session = Session(
+            strategy=strategy,
+            model=model,
+            cluster=cluster,
+            replicas=replicas,
+            shard_set=shard_set,
+            staging=staging,
+            schedule=task.schedule,
+            saver=saver,
+            progress=events,
+            bar=bar,
+            stop=stop,
+            place=place,
+        )
+        try:
+            evaluated = session.run()
+            saver.wait()
+        except Exception as error:
+            events.event("failed", error=type(error).__name__, text=str(error)[:500])
+            raise
+        return Trained(strategy, replicas, session, evaluated)
+
+
+def conclude(task: Task, trained: Trained) -> Outcome:
+    """Write the results of a training; the chief alone does this."""
+    model, shard_set = trained.session.model, task.shard_set
+    scores = {
+        name: split_scores(shard_set, name, each.scores, each.confusion)
+        for name, each in trained.evaluated.items()
+    }
+    confusions = {name: each.confusion for name, each in trained.evaluated.items()}
+    finished = Finished(
+        weights=weights(model),
+        config=json.loads(model.to_json()),
+        history=trained.session.place.history,
+        evaluation=evaluation_report(shard_set, scores, confusions),
+    )
+    train = shard_set.split("train").layout.total
+    stats = TrainingRunStats(
+        steps=task.schedule.epochs * steps_of(train, task.schedule.batch_size),
+        records=task.schedule.epochs * train,
+        replicas=trained.replicas.total,
+        parameters=model.count_params(),
+        scores=scores,
+    )
+    files = write_results(task.plan.folder, finished)
+    return Outcome(files, stats, {"devices": describe_devices(), "workers": task.cluster.size})
+
+
+def meet(task: Task, trained: Trained, what: str) -> None:
+    """Wait for all workers; none may leave while another still needs it."""
+    agree(trained.strategy, task.cluster, trained.replicas, {"end": what}, "at the end")
+    trained.session.progress.event("done")
+
+
+def _staging(task: Task, replicas: Replicas, place: Place, stack: ExitStack) -> Staging:
+    cache = None
+    if task.cache is not None:
+        cache = Cache(*task.cache)
+        stack.callback(cache.close)
+        wanted = [s for split in task.shard_set.splits.values() for s in split.shards]
+        names = {cache.path(s.data, ".tfrecord").name for s in wanted}
+        cache.keep_only(names | {cache.path(s.index, ".npy").name for s in wanted})
+    needed = needs(task.shard_set, task.schedule, replicas, place)
+    return Staging(task.shard_set, needed, cache=cache, patience=task.patience)
+
+
+def _model(task: Task, strategy: Any, replicas: Replicas, resume: Saved | None) -> Any:
+    with strategy.scope():
+        model = build_model(
+            task.source,
+            shape=task.shard_set.shape,
+            classes=task.shard_set.classes,
+            arguments=task.arguments,
+            replicas=replicas.total,
+        )
+    ready_metrics(strategy, model, task.shard_set.shape, numbers=task.shard_set.classes is None)
+    if resume is not None:
+        restore(strategy, model, resume.state)
+        log.info("resumed", step=resume.commit.step)
+    spread_seeds(strategy, model, replicas)
+    return model
+
+
+def _steps_done(task: Task, place: Place) -> tuple[int, int]:
+    total = task.shard_set.split("train").layout.total
+    steps = steps_of(total, task.schedule.batch_size)
+    return place.epoch * steps + place.step, task.schedule.epochs * steps

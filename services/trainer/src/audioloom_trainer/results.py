@@ -1,0 +1,98 @@
+"""The files of a finished run, each named by its content, and what the manifest says of them.
+
+Nothing in them depends on when or where the run was made, so a run that is deleted and made again
+has the same files and the same identity.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from audioloom_manifest import FileEntry, canonical_bytes
+from audioloom_storage import AlreadyExists, Location, publish
+from numpy.typing import NDArray
+
+from audioloom_trainer.arrays import dump_arrays
+from audioloom_trainer.scores import baselines, class_table, confusion_accuracy
+from audioloom_trainer.shards import ShardSet
+
+__all__ = ["ROLES", "Finished", "evaluation_report", "split_scores", "write_results"]
+
+ROLES = ("weights", "model", "history", "evaluation")
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What came out of a training.
+
+    Args:
+        weights: by name, in the model's order.
+        config: the model as Keras writes it, without weights.
+        history: an object an epoch.
+        evaluation: what `evaluation_report` gave.
+    """
+
+    weights: Mapping[str, NDArray[np.generic]]
+    config: dict[str, Any]
+    history: Sequence[Mapping[str, float]]
+    evaluation: dict[str, Any]
+
+
+def write_results(folder: Location, finished: Finished) -> list[FileEntry]:
+    """Write the files into the run folder; those that an earlier try left are taken as they are."""
+    contents = {
+        "weights": ("npz", dump_arrays(finished.weights)),
+        "model": ("json", _json(finished.config)),
+        "history": ("json", _json({"epochs": finished.history})),
+        "evaluation": ("json", _json(finished.evaluation)),
+    }
+    return [_write(folder, role, suffix, data) for role, (suffix, data) in contents.items()]
+
+
+def split_scores(
+    shard_set: ShardSet,
+    name: str,
+    scores: Mapping[str, float],
+    confusion: NDArray[np.int64],
+) -> dict[str, float]:
+    """A split's scores as the manifest keeps them: the model's own, accuracy, and guessing."""
+    found = dict(scores)
+    if shard_set.classes is not None:
+        found.setdefault("accuracy", confusion_accuracy(confusion))
+        train = shard_set.splits.get("train")
+        labels = dict.fromkeys(shard_set.labels, 0) | (train.labels if train else {})
+        found.update(baselines(labels, shard_set.splits[name].labels))
+    return {key: value for key, value in found.items() if np.isfinite(value)}
+
+
+def evaluation_report(
+    shard_set: ShardSet,
+    scores: Mapping[str, Mapping[str, float]],
+    confusions: Mapping[str, NDArray[np.int64]],
+) -> dict[str, Any]:
+    """Scores, confusion matrix and per-class shares of each split."""
+    splits: dict[str, Any] = {}
+    for name, found in scores.items():
+        splits[name] = {"records": shard_set.splits[name].layout.total, "scores": dict(found)}
+        if shard_set.classes is not None:
+            splits[name]["confusion"] = confusions[name].tolist()
+            splits[name]["classes"] = class_table(confusions[name], shard_set.labels)
+    return {"labels": list(shard_set.labels), "splits": splits}
+
+
+def _write(folder: Location, role: str, suffix: str, data: bytes) -> FileEntry:
+    sha256 = hashlib.sha256(data).hexdigest()
+    path = f"model/{role}-{sha256[:12]}.{suffix}"
+    with suppress(AlreadyExists):  # its name is its content
+        publish(folder / path, data)
+    return FileEntry(path=path, bytes=len(data), sha256=sha256, role=role)
+
+
+def _json(value: Any) -> bytes:
+    return canonical_bytes(json.loads(json.dumps(value)), indent=2)

@@ -1,0 +1,68 @@
+"""What a training does from a place on: epochs, orders, checkpoints, the shards it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from audioloom_trainer.feed import Replicas, needed_shards, steps_of
+from audioloom_trainer.order import Shuffle
+from audioloom_trainer.shards import Shard, ShardSet
+
+__all__ = ["Place", "Schedule", "needs"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long, in which order, and how often a checkpoint is taken."""
+
+    epochs: int
+    batch_size: int
+    seed: int
+    shuffle_window: int
+    checkpoint_steps: int | None
+    checkpoint_minutes: float | None
+
+    def shuffle(self, epoch: int) -> Shuffle:
+        """The order of an epoch."""
+        return Shuffle(self.seed, epoch, self.shuffle_window)
+
+
+@dataclass
+class Place:
+    """Where the training stands: what a checkpoint holds beside the variables."""
+
+    epoch: int = 0
+    step: int = 0
+    """Batches of the epoch that are done."""
+    loss: float = 0.0
+    """Sum over the epoch's batches of loss times records."""
+    records: int = 0
+    """Records of the epoch that are done."""
+    history: list[dict[str, float]] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        """As a checkpoint's commit record keeps it."""
+        return {**vars(self), "history": list(self.history)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> Place:
+        """Read what `to_json` gave."""
+        return cls(**value)
+
+
+def needs(
+    shard_set: ShardSet, schedule: Schedule, replicas: Replicas, start: Place
+) -> Iterator[Shard]:
+    """Every shard that a session will hold, in that order, from a place on."""
+    train, batch = shard_set.split("train"), schedule.batch_size
+    for epoch in range(start.epoch, schedule.epochs):
+        first = start.step if epoch == start.epoch else 0
+        if first < steps_of(train.layout.total, batch):
+            shuffle = schedule.shuffle(epoch)
+            yield from needed_shards(train, shuffle, replicas, batch=batch, start=first)
+        if "val" in shard_set.splits and epoch + 1 < schedule.epochs:
+            yield from needed_shards(shard_set.split("val"), None, replicas, batch=batch)
+    for name in sorted(shard_set.splits.keys() - {"train"}):
+        yield from needed_shards(shard_set.split(name), None, replicas, batch=batch)

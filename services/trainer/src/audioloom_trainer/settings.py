@@ -1,0 +1,189 @@
+"""The settings of every command: a field is a flag, an AUDIOLOOM_TRAINER_* variable and a key."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from audioloom_stage import Positional, Settings
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+
+__all__ = [
+    "EvaluateSettings",
+    "ExportSettings",
+    "GcSettings",
+    "InspectSettings",
+    "ListSettings",
+    "RunSettings",
+    "parse_bytes",
+]
+
+DEFAULT_MODEL = "audioloom_trainer.networks:conv1d"
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
+_SIZE = re.compile(r"([0-9]{1,15})\s*([A-Za-z]{0,3})")
+_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
+
+
+def parse_bytes(text: str) -> int:
+    """Bytes in `512MiB`, `20GB` or `65536`.
+
+    Raises:
+        ValueError: it says no positive size.
+    """
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or match[2].upper() not in _UNITS or not int(match[1]):
+        raise ValueError(f"expected a size like 512MiB, 20GB or 65536, found {text!r}")
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+def _as_text(value: Any) -> Any:
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+ModelArguments = Annotated[
+    dict[str, str | int | float | bool | None],
+    Field(description="Arguments for the model function, as key=value; may be repeated."),
+]
+Threads = Annotated[
+    int, Field(ge=0, le=4096, description="Threads of TensorFlow; 0 takes the cores there are.")
+]
+Cache = Annotated[
+    str | None,
+    Field(description="Folder on local disk for copies of shards. Default: read them in place."),
+]
+CacheBytes = Annotated[
+    str,
+    BeforeValidator(_as_text),
+    Field(description="Most that the copies of this worker may take, such as 20GiB."),
+]
+
+
+class RunSettings(Settings):
+    """`run`: train."""
+
+    shards: Annotated[str, Positional("SHARDS")] = Field(
+        description="A shards run: its folder or manifest."
+    )
+    root: str | None = Field(
+        None, description="Root to write under, in runs/. Default: the root of the shards."
+    )
+    name: str | None = Field(
+        None, pattern=_NAME, description="Name of the run. Default: a digest of recipe and shards."
+    )
+    model: str = Field(
+        DEFAULT_MODEL,
+        description="Function that returns a compiled Keras 3 model: package.module:function or"
+        " path/to/file.py:function.",
+    )
+    model_arg: ModelArguments = Field(default_factory=dict)
+    epochs: int = Field(20, ge=1, le=1_000_000, description="Times that each record is seen.")
+    batch_size: int = Field(
+        64, ge=1, le=1_000_000, description="Records of a global batch, over all replicas together."
+    )
+    seed: int = Field(0, ge=0, le=2**63 - 1, description="Of the order, the weights and dropout.")
+    shuffle_window: int = Field(
+        8, ge=1, le=1_000_000, description="Shards of a lane that are shuffled together."
+    )
+    deterministic: bool = Field(
+        default=True, description="Give the same bits for the same replicas, at some cost on GPUs."
+    )
+    checkpoint_steps: int | None = Field(
+        None, ge=1, description="Take a checkpoint every so many steps."
+    )
+    checkpoint_minutes: float | None = Field(
+        10.0, gt=0, description="Take a checkpoint every so many minutes."
+    )
+    keep_checkpoints: int = Field(2, ge=1, le=1000, description="How many checkpoints stay.")
+    cache: Cache = None
+    cache_bytes: CacheBytes = "20GiB"
+    patience_seconds: float = Field(
+        300.0, ge=0, description="How long storage that does not answer is asked again."
+    )
+    threads: Threads = 0
+
+    @field_validator("cache_bytes")
+    @classmethod
+    def _is_size(cls, value: str) -> str:
+        parse_bytes(value)
+        return value
+
+
+class _OfOneRun(Settings):
+    run: Annotated[str, Positional("RUN")] = Field(
+        description="A training run: its folder or manifest."
+    )
+
+
+class _WithModel(_OfOneRun):
+    model: str | None = Field(
+        None,
+        description="The model function, when it lies in a file of its own:"
+        " path/to/file.py:function. It has to be the file that was trained.",
+    )
+
+
+class EvaluateSettings(_WithModel):
+    """`evaluate`: score a run on shards."""
+
+    shards: str | None = Field(
+        None, description="Another shards run to score on. Default: the one it was trained on."
+    )
+    split: tuple[str, ...] = Field(
+        (), description="Splits to score; may be repeated. Default: all but train."
+    )
+    batch_size: int = Field(64, ge=1, le=1_000_000, description="Records of a batch.")
+    cache: Cache = None
+    cache_bytes: CacheBytes = "20GiB"
+    threads: Threads = 0
+
+    @field_validator("cache_bytes")
+    @classmethod
+    def _is_size(cls, value: str) -> str:
+        parse_bytes(value)
+        return value
+
+
+class ExportSettings(_WithModel):
+    """`export`: the model, for use elsewhere."""
+
+    to: str = Field(description="Folder to write into; made when it is missing.")
+    format: Literal["keras", "saved-model"] = Field(
+        "keras", description="A .keras file, or a SavedModel folder for serving."
+    )
+
+
+class InspectSettings(_OfOneRun):
+    """`inspect`: what a run is, or how far."""
+
+
+class _OfARoot(Settings):
+    root: Annotated[str, Positional("ROOT")] = Field(
+        description="Folder that holds recordings/, features/, shards/ and runs/."
+    )
+
+
+class ListSettings(_OfARoot):
+    """`list`: the runs under a root."""
+
+
+class GcSettings(_OfARoot):
+    """`gc`: what nothing needs any more."""
+
+    delete: bool = Field(default=False, description="Remove what is found.")
+    dry_run: bool = Field(
+        default=False, description="Only show what is found; so it is without --delete."
+    )
+    older_than_hours: float = Field(
+        24.0,
+        ge=0,
+        le=1e6,
+        description="Leave alone what changed later: a run may be writing it.",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> GcSettings:
+        if self.delete and self.dry_run:
+            raise ValueError("--delete and --dry-run exclude each other: give one")
+        return self

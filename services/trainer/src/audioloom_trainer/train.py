@@ -1,0 +1,172 @@
+"""`run`: the table of contents of a training run.
+
+Read what is asked for, look whether it is done, go on from the newest checkpoint, train, commit.
+TensorFlow is imported only when there is something to train.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from importlib.metadata import version
+from pathlib import Path
+
+import structlog
+from audioloom_manifest import (
+    Attempt,
+    Opened,
+    Plan,
+    Producer,
+    ShardsManifest,
+    TrainingRunManifest,
+    commit,
+    find_committed,
+    read_manifest,
+)
+from audioloom_stage import BadConfiguration, Result, bind
+from audioloom_storage import locate
+
+from audioloom_trainer.checkpoint import newest
+from audioloom_trainer.cluster import Cluster, read_cluster
+from audioloom_trainer.model_source import ModelSource, find_model
+from audioloom_trainer.plan import Wish, check_replicas, make_plan, recipe_digest
+from audioloom_trainer.run_folder import Launch, read_launch
+from audioloom_trainer.schedule import Schedule
+from audioloom_trainer.settings import RunSettings, parse_bytes
+from audioloom_trainer.shards import open_shards
+from audioloom_trainer.stopping import listen
+
+__all__ = ["train"]
+
+log = structlog.get_logger()
+
+STOP_GRACE_SECONDS = 20.0
+
+
+def train(settings: RunSettings) -> Result:
+    """Train, or find that it is done."""
+    cluster, launch = read_cluster(os.environ), read_launch(os.environ)
+    source = find_model(settings.model)
+    shards = read_manifest(settings.shards, expect="shards")
+    plan = _plan(settings, source, shards, launch)
+    bind(run=plan.name, rank=cluster.rank)
+    if (standing := find_committed(plan)) is not None:
+        log.info("already committed", manifest=str(standing.location))
+        return _result(standing, cluster, ours=False)
+
+    shard_set = open_shards(shards)
+    check_replicas(shard_set.split("train"), cluster.size)
+    resume = newest(plan.folder, recipe_digest(plan))
+    stop = listen(STOP_GRACE_SECONDS)
+
+    from audioloom_trainer.strategy import set_up_tensorflow, versions  # noqa: PLC0415
+
+    attempt_versions = {"audioloom-trainer": version("audioloom-trainer")}
+    set_up_tensorflow(
+        threads=settings.threads, deterministic=settings.deterministic, seed=settings.seed
+    )
+    from audioloom_trainer.fit import Task, conclude, fit, meet  # noqa: PLC0415
+
+    attempt = Attempt(
+        producer=Producer(stage="trainer", version=attempt_versions["audioloom-trainer"]),
+        host=socket.gethostname(),
+        versions=attempt_versions | versions(),
+        settings=_execution_settings(settings, launch),
+    )
+    task = Task(
+        plan=plan,
+        recipe=recipe_digest(plan),
+        source=source,
+        arguments=settings.model_arg,
+        shard_set=shard_set,
+        schedule=_schedule(settings),
+        cluster=cluster,
+        common={"attempt": launch.attempt, "generation": launch.generation},
+        keep_checkpoints=settings.keep_checkpoints,
+        cache=_cache(settings),
+        patience=settings.patience_seconds,
+    )
+    trained = fit(task, resume, stop)
+    committed = None
+    if cluster.is_chief:
+        outcome = conclude(task, trained)
+        attempt.settings.update(outcome.settings)
+        committed = commit(plan, attempt, outcome.files, outcome.stats)
+    meet(task, trained, plan.name)
+    stop.finished()
+    if committed is None:
+        return _silence(cluster)
+    log.info("committed", manifest=str(committed.opened.location))
+    return _result(committed.opened, cluster, ours=committed.ours)
+
+
+def _plan(
+    settings: RunSettings, source: ModelSource, shards: Opened[ShardsManifest], launch: Launch
+) -> Plan:
+    wish = Wish(
+        model=source,
+        arguments=settings.model_arg,
+        epochs=settings.epochs,
+        batch_size=settings.batch_size,
+        seed=settings.seed,
+        shuffle_window=settings.shuffle_window,
+        deterministic=settings.deterministic,
+    )
+    root = None if settings.root is None else locate(settings.root)
+    if launch.folder is not None and settings.name not in (None, launch.folder.name):
+        raise BadConfiguration(
+            where="AUDIOLOOM_RUN_FOLDER",
+            expected=f"a folder of the name {settings.name!r}, which --name gives",
+            found=str(launch.folder),
+        )
+    return make_plan(wish, shards, root=root, name=settings.name, folder=launch.folder)
+
+
+def _schedule(settings: RunSettings) -> Schedule:
+    return Schedule(
+        epochs=settings.epochs,
+        batch_size=settings.batch_size,
+        seed=settings.seed,
+        shuffle_window=settings.shuffle_window,
+        checkpoint_steps=settings.checkpoint_steps,
+        checkpoint_minutes=settings.checkpoint_minutes,
+    )
+
+
+def _cache(settings: RunSettings) -> tuple[Path, int] | None:
+    if settings.cache is None:
+        return None
+    return Path(settings.cache).expanduser().absolute(), parse_bytes(settings.cache_bytes)
+
+
+def _execution_settings(settings: RunSettings, launch: Launch) -> dict[str, object]:
+    return {
+        "threads": settings.threads,
+        "checkpoint_steps": settings.checkpoint_steps,
+        "checkpoint_minutes": settings.checkpoint_minutes,
+        "launch_attempt": launch.attempt,
+        "launch_generation": launch.generation,
+    }
+
+
+def _silence(cluster: Cluster) -> Result:
+    """Only the chief answers; the others end without a word on stdout."""
+    return Result(text=(), data={"manifest": None, "rank": cluster.rank})
+
+
+def _result(opened: Opened[TrainingRunManifest], cluster: Cluster, *, ours: bool) -> Result:
+    if not cluster.is_chief:
+        return _silence(cluster)
+    manifest = opened.manifest
+    return Result(
+        text=str(opened.location),
+        data={
+            "manifest": opened.location.uri,
+            "name": manifest.name,
+            "identity": manifest.identity,
+            "already_committed": not ours,
+            "steps": manifest.stats.steps,
+            "replicas": manifest.stats.replicas,
+            "scores": {name: dict(found) for name, found in manifest.stats.scores.items()},
+        },
+    )
