@@ -1,6 +1,57 @@
-"""Hypothesis without deadlines: machines differ, and the first call pays TensorFlow's import."""
+"""Hypothesis without deadlines, makers of features, and the stage called as a program."""
 
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
 from hypothesis import settings
 
+sys.path.insert(0, str(Path(__file__).parent))  # for features_maker: tests are no package
+
+# Machines differ, and the first call pays TensorFlow's import.
 settings.register_profile("audioloom", deadline=None, derandomize=True)
 settings.load_profile("audioloom")
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A finished command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The object of --json."""
+        return json.loads(self.out)  # type: ignore[no-any-return]
+
+
+Sharder = Callable[..., Ran]
+
+
+@pytest.fixture
+def sharder(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Sharder]:
+    """Run a command in this process: arguments in, exit code and both streams out."""
+    from audioloom_sharder.cli import main
+
+    monkeypatch.setenv("AUDIOLOOM_SHARDER_MASTER", "inline")
+    monkeypatch.setenv("AUDIOLOOM_LOG_FORMAT", "console")
+
+    def run(*words: object) -> Ran:
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        captured = capsys.readouterr()
+        return Ran(code, captured.out, captured.err)
+
+    yield run
+    structlog.reset_defaults()

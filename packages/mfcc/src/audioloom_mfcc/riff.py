@@ -170,9 +170,9 @@ def _data_extent(
         if _holds_chunks_only(source, order, offset, size):
             return 0, 0, ()
         return available, None, ("header_lies",)
+    if declared == _IN_DS64 or (_PLACEHOLDER <= declared < _IN_DS64 and declared > available):
+        return available, None, ("header_lies",)
     if declared > available:
-        if _PLACEHOLDER <= declared <= _IN_DS64:
-            return available, None, ("header_lies",)
         return available, declared, ("truncated",)
     end = offset + declared + (declared & 1)
     trailing = not _holds_chunks_only(source, order, end, size)

@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
+import structlog
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 __all__ = ["INLINE", "RunUnits", "engine"]
+
+log = structlog.get_logger()
 
 INLINE = "inline"
 
@@ -44,6 +48,7 @@ def engine(master: str) -> Iterator[RunUnits]:
             from audioloom_spark import run_units, spark_session  # noqa: PLC0415
 
             if not session:
+                log.info("starting Spark", master=master)
                 session.append(stack.enter_context(spark_session("audioloom-sharder", master)))
             yield from run_units(session[0], units, task)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 __all__ = ["bytes_text", "table"]
@@ -28,8 +29,11 @@ def bytes_text(count: int) -> str:
     raise AssertionError(count)
 
 
+_NUMBER = re.compile(r"[0-9][0-9,.]*( or [0-9,]+| [kMGT]?B)?")
+
+
 def _is_number(cell: str) -> bool:
-    return cell[:1].isdigit()
+    return _NUMBER.fullmatch(cell) is not None
 
 
 def _line(row: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:

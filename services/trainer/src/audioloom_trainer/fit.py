@@ -30,7 +30,8 @@ from audioloom_trainer.results import (
     write_results,
 )
 from audioloom_trainer.schedule import Place, Schedule, needs
-from audioloom_trainer.session import Evaluated, Session
+from audioloom_trainer.scoring import Evaluated, Scoring
+from audioloom_trainer.session import Session
 from audioloom_trainer.shards import ShardSet
 from audioloom_trainer.staging import Staging
 from audioloom_trainer.state import restore, weights
@@ -119,13 +120,17 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
         )
         bar = stack.enter_context(progress(every, "training", "steps"))
         bar.done = done
-        session = Session(
+        scoring = Scoring(
             strategy=strategy,
             model=model,
             cluster=cluster,
             replicas=replicas,
             shard_set=shard_set,
             staging=staging,
+            batch=task.schedule.batch_size,
+        )
+        session = Session(
+            scoring=scoring,
             schedule=task.schedule,
             saver=saver,
             progress=events,
@@ -144,9 +149,11 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
 
 def conclude(task: Task, trained: Trained) -> Outcome:
     """Write the results of a training; the chief alone does this."""
-    model, shard_set = trained.session.model, task.shard_set
+    model, shard_set = trained.session.scoring.model, task.shard_set
     scores = {
-        name: split_scores(shard_set, name, each.scores, each.confusion)
+        name: split_scores(
+            shard_set, name, each.scores, each.confusion, train=shard_set.split("train")
+        )
         for name, each in trained.evaluated.items()
     }
     confusions = {name: each.confusion for name, each in trained.evaluated.items()}

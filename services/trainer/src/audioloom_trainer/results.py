@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.arrays import dump_arrays
 from audioloom_trainer.scores import baselines, class_table, confusion_accuracy
-from audioloom_trainer.shards import ShardSet
+from audioloom_trainer.shards import ShardSet, Split
 
 __all__ = ["ROLES", "Finished", "evaluation_report", "split_scores", "write_results"]
 
@@ -60,8 +60,18 @@ def split_scores(
     name: str,
     scores: Mapping[str, float],
     confusion: NDArray[np.int64],
+    *,
+    train: Split,
 ) -> dict[str, float]:
-    """A split's scores as the manifest keeps them: the model's own, accuracy, and guessing."""
+    """A split's scores as the manifest keeps them: the model's own, accuracy, and guessing.
+
+    Args:
+        shard_set: what the split belongs to.
+        name: of the split.
+        scores: loss and the model's metrics.
+        confusion: (true class, predicted class).
+        train: what the model was trained on, whose favourite label is the best blind guess.
+    """
     found = dict(scores)
     if shard_set.classes is not None:
         found.setdefault("accuracy", confusion_accuracy(confusion))

@@ -1,0 +1,54 @@
+from typing import Any
+
+import pytest
+from audioloom_mfcc import BadSettings, MfccSettings
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("sample_rate", 0),
+        ("sample_rate", 999),
+        ("window_seconds", 0.0),
+        ("window_seconds", 1e-9),
+        ("window_seconds", float("nan")),
+        ("n_fft", 1),
+        ("n_fft", 2047),
+        ("hop_length", 0),
+        ("hop_length", 2049),
+        ("n_mels", 0),
+        ("n_mels", 1025),
+        ("n_mfcc", 0),
+        ("n_mfcc", 129),
+        ("top_db", 0.0),
+        ("windows", "some"),
+        ("channels", "center"),
+        ("normalise", "recording"),
+        ("dtype", "float64"),
+        ("engine", "torch"),
+    ],
+)
+def test_a_setting_outside_its_range_is_refused_by_name(field: str, value: object) -> None:
+    """The message names the setting, what is allowed and what was given."""
+    given: dict[str, Any] = {field: value}
+
+    with pytest.raises(BadSettings, match=f"^{field}: expected .*, found {value!r}$"):
+        MfccSettings(**given)
+
+
+def test_the_defaults_make_the_shape_that_everything_downstream_knows() -> None:
+    """40 coefficients, 313 frames, 10 seconds."""
+    settings = MfccSettings()
+
+    assert (40, 313) == settings.shape
+    assert 160000 == settings.window_samples
+    assert 10.0 == settings.hop_seconds
+
+
+def test_a_window_is_a_whole_number_of_samples() -> None:
+    """Where windows begin is counted in samples, so that it cannot drift."""
+    settings = MfccSettings(sample_rate=8000, window_seconds=0.3333)
+
+    assert 2666 == settings.window_samples
+    assert 2666 / 8000 == settings.hop_seconds
+    assert (40, 6) == settings.shape

@@ -1,0 +1,80 @@
+"""The command line: what it costs to ask for help, and what a wrong word is told."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from features_maker import make_features, windows
+
+HEAVY = ("pyspark", "py4j", "pyarrow", "numpy", "google_crc32c", "tensorflow", "structlog")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["--version"]])
+def test_help_imports_nothing_heavy(words: list[str]) -> None:
+    """Neither Spark nor Arrow nor NumPy is loaded to print a page."""
+    program = (
+        "import sys; from audioloom_sharder.cli import main; code = main(sys.argv[1:]);"
+        f"print([name for name in {HEAVY} if name in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False
+    )
+    assert (0, "[]") == (done.returncode, done.stderr.strip())
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--shards", "50"], "--shards 50 is not a multiple of --lanes 24: try 48 or 72"),
+        (["--shards", "5"], "is not a multiple of --lanes 24: try 24"),
+        (["--shards", "24", "--shard-bytes", "1MiB"], "exclude each other"),
+        (["--shard-bytes", "0"], "a size like 128MiB"),
+        (["--shard-bytes", "12XB"], "a size like 128MiB"),
+        (["--lanes", "0"], "--lanes"),
+        (["--seed", "-1"], "--seed"),
+        (["--split", "train=0.8"], "the parts add up to 0.8, expected 1"),
+        (["--labels", "a,,b"], "an empty label"),
+        (["--labels", "a,b,a"], "the label 'a' twice"),
+        (["--master", "yarn"], "--master"),
+        (["--name", "../x"], "--name"),
+        (["--root", "s3://bucket/x"], "s3://"),
+    ],
+)
+def test_wrong_words_are_usage(
+    sharder: Callable, tmp_path: Path, words: list[str], text: str
+) -> None:
+    """Exit code 2, and what was meant."""
+    features = make_features(tmp_path, [windows(9)])
+    ran = sharder("run", features.folder, *words)
+    assert 2 == ran.code
+    assert text in ran.err
+    assert "" == ran.out
+
+
+def test_stdout_is_the_result_alone(sharder: Callable, tmp_path: Path) -> None:
+    """One line, the location of the manifest; everything else went to stderr."""
+    features = make_features(tmp_path, [windows(200, groups=100)])
+    ran = sharder("run", features.folder)
+    assert Path(ran.out.removesuffix("\n")).is_file()
+    assert "audioloom-sharder verify" in ran.err
+
+
+def test_settings_come_from_a_file(sharder: Callable, tmp_path: Path) -> None:
+    """A table of the sharder, sizes as text or number; a key of another command is passed over."""
+    features = make_features(tmp_path, [windows(200, groups=100)])
+    config = tmp_path / "loom.toml"
+    config.write_text("[sharder]\nlanes = 6\nshard_bytes = 1048576\nolder_than_hours = 3\n")
+    data = sharder("plan", features.folder, "--config", config, "--json").data
+    assert 6 == data["splits"]["train"]["lanes"]
+
+
+def test_all_commands_have_a_help_page(sharder: Callable) -> None:
+    """Each with its settings."""
+    for command in ("plan", "run", "verify", "inspect", "list", "gc"):
+        ran = sharder(command, "--help")
+        assert 0 == ran.code
+        assert "--json" in ran.out

@@ -1,0 +1,129 @@
+"""`inspect`: what a committed run is and scored; of an unfinished one, how far it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from audioloom_manifest import (
+    MissingManifest,
+    Opened,
+    TrainingRunManifest,
+    read_manifest,
+)
+from audioloom_stage import InputMissing, Result
+from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate, read_bytes
+
+from audioloom_trainer.checkpoint import list_checkpoints
+from audioloom_trainer.evaluate import score_table
+from audioloom_trainer.finished import read_json
+from audioloom_trainer.settings import InspectSettings
+from audioloom_trainer.tables import table
+
+__all__ = ["inspect"]
+
+_MOST_PROGRESS_BYTES = 16 << 20
+
+
+def inspect(settings: InspectSettings) -> Result:
+    """Read a run's manifest; without one, its progress and checkpoints."""
+    try:
+        opened = read_manifest(settings.run, expect="training-run")
+    except MissingManifest as error:
+        folder = locate(settings.run)
+        progress = _progress(folder)
+        checkpoints = [(f.name, c.step) for f, c in list_checkpoints(folder) if c is not None]
+        if not progress and not checkpoints:
+            raise InputMissing(
+                where=folder,
+                expected="a training run: a manifest, progress or checkpoints",
+                found="none of them",
+                hint="audioloom-trainer list ROOT shows the runs that there are.",
+            ) from error
+        return _unfinished(folder, progress, checkpoints)
+    return _committed(opened)
+
+
+def _committed(opened: Opened[TrainingRunManifest]) -> Result:
+    manifest = opened.manifest
+    recipe, stats = manifest.recipe, manifest.stats
+    history: list[dict[str, Any]] = read_json(opened, "history")["epochs"]
+    arguments = "".join(f" {key}={value}" for key, value in recipe.model.arguments.items())
+    seconds = (manifest.execution.finished - manifest.execution.started).total_seconds()
+    facts = [
+        ("run", manifest.name),
+        ("identity", manifest.identity),
+        ("shards", f"{manifest.inputs[0].location} ({manifest.inputs[0].identity[:19]}…)"),
+        ("model", f"{recipe.model.function}{arguments}"),
+        ("parameters", f"{stats.parameters:,}"),
+        ("steps", f"{stats.steps:,} of {recipe.batch_size} records, {recipe.epochs} epochs"),
+        ("replicas", f"{stats.replicas}"),
+        ("took", f"{seconds:.0f} s on {manifest.execution.host}"),
+    ]
+    width = max(len(name) for name, _ in facts)
+    lines = [f"{name.ljust(width)}  {value}" for name, value in facts]
+    scores = {name: dict(found) for name, found in stats.scores.items()}
+    text = "\n".join(lines) + "\n\n" + score_table(scores) + "\n\n" + _history(history)
+    return Result(
+        text=text,
+        data={"state": "committed", "manifest": manifest.to_json(), "history": history},
+        next=(f"audioloom-trainer evaluate {opened.folder} --shards OTHER",),
+    )
+
+
+def _history(history: list[dict[str, Any]]) -> str:
+    names = list(dict.fromkeys(name for entry in history for name in entry))
+    rows = [
+        tuple(
+            f"{entry[name]:g}" if name == "epoch" else f"{entry[name]:.4f}" if name in entry else ""
+            for name in names
+        )
+        for entry in history
+    ]
+    return table(names, rows)
+
+
+def _unfinished(
+    folder: Location, progress: dict[str, dict[str, Any]], checkpoints: list[tuple[str, int]]
+) -> Result:
+    rows = [
+        (
+            rank,
+            line.get("event", ""),
+            str(line.get("step", "")),
+            str(line.get("attempt", "")),
+            line.get("time", ""),
+            str(line.get("text", ""))[:200],
+        )
+        for rank, line in sorted(progress.items())
+    ]
+    saved = ", ".join(name for name, _ in checkpoints) or "none"
+    text = f"{folder}: not committed\ncheckpoints: {saved}\n\n" + table(
+        ("worker", "last event", "step", "attempt", "time", ""), rows
+    )
+    return Result(
+        text=text,
+        data={
+            "state": "unfinished",
+            "folder": folder.uri,
+            "checkpoints": [step for _, step in checkpoints],
+            "workers": progress,
+        },
+    )
+
+
+def _progress(folder: Location) -> dict[str, dict[str, Any]]:
+    """The last line of each worker's progress, by rank."""
+    found = {}
+    try:
+        entries = list(list_folder(folder / "progress"))
+    except (NotFound, NotAFolder):
+        return {}
+    for entry in entries:
+        rank, dot, suffix = entry.location.name.partition(".")
+        if not rank.isdecimal() or dot + suffix != ".jsonl":
+            continue
+        lines = read_bytes(entry.location, limit=_MOST_PROGRESS_BYTES).decode().splitlines()
+        if lines:
+            found[rank] = json.loads(lines[-1])
+    return found

@@ -1,0 +1,176 @@
+"""Score splits with a model: all replicas together, every record once.
+
+The base of a training session, and by itself what `evaluate` runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import keras
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from audioloom_trainer.cluster import Cluster
+from audioloom_trainer.errors import NotFinite, WrongCount
+from audioloom_trainer.failures import peers_watched
+from audioloom_trainer.feed import Batch, Feed, Replicas, steps_of
+from audioloom_trainer.loop import Outcome, make_evaluation_block, stream
+from audioloom_trainer.order import Shuffle
+from audioloom_trainer.shards import ShardSet, Split
+from audioloom_trainer.staging import Staging
+
+__all__ = ["Evaluated", "Scoring"]
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What a split was scored."""
+
+    scores: dict[str, float]
+    """Loss and the model's metrics."""
+    confusion: NDArray[np.int64]
+    """(true class, predicted class); (0, 0) where numbers are learned."""
+
+
+class Scoring:
+    """A model under its strategy, and the shards it reads.
+
+    Args:
+        strategy: the model's.
+        model: built and compiled under it.
+        cluster: who takes part.
+        replicas: those of this process.
+        shard_set: what is read.
+        staging: holds the shards.
+        batch: records of a global batch.
+    """
+
+    def __init__(
+        self,
+        *,
+        strategy: Any,
+        model: keras.Model,
+        cluster: Cluster,
+        replicas: Replicas,
+        shard_set: ShardSet,
+        staging: Staging,
+        batch: int,
+    ) -> None:
+        self.strategy = strategy
+        self.model = model
+        self.cluster = cluster
+        self.replicas = replicas
+        self.shard_set = shard_set
+        self.block = 1
+        """Steps that are done at a time; equal on all workers."""
+        self._staging = staging
+        self._batch = batch
+        self._failure: BaseException | None = None
+        self._evaluate = make_evaluation_block(strategy, model, replicas, shard_set.classes)
+
+    @classmethod
+    def alone(cls, model: keras.Model, shard_set: ShardSet, staging: Staging, batch: int) -> Self:
+        """Score in this process alone."""
+        return cls(
+            strategy=tf.distribute.get_strategy(),
+            model=model,
+            cluster=Cluster(),
+            replicas=Replicas(),
+            shard_set=shard_set,
+            staging=staging,
+            batch=batch,
+        )
+
+    def evaluate(self, split: Split) -> Evaluated:
+        """Score a split, on all workers together."""
+        total = split.layout.total
+        self.model.reset_metrics()
+        iterator = self.stream(split, None, 0)
+        confusion = np.zeros((self.shard_set.classes or 0,) * 2, np.int64)
+        loss, done, steps = 0.0, 0, steps_of(total, self._batch)
+        while done < steps:
+            k = min(self.block, steps - done)
+            with self.watched(f"while {split.name!r} was evaluated"):
+                outcome, matrix = self._evaluate(iterator, k)
+            sizes = self.check(outcome, split, done, f"the evaluation of {split.name!r}")
+            loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
+            confusion += np.rint(matrix).astype(np.int64)
+            done += k
+        scores = {"loss": loss / total, **self.metrics()}
+        self.model.reset_metrics()
+        return Evaluated(scores, confusion)
+
+    def check(self, outcome: Outcome, split: Split, start: int, where: str) -> NDArray[np.float64]:
+        """Hold a block against what the order says; answer the sizes of its batches."""
+        batch, total = self._batch, split.layout.total
+        steps = np.arange(start, start + len(outcome.counts))
+        sizes = np.minimum(batch, total - steps * batch).astype(np.float64)
+        if not np.array_equal(outcome.counts, sizes):
+            wrong = int(np.flatnonzero(outcome.counts != sizes)[0])
+            raise WrongCount(
+                where=f"step {start + wrong + 1} of {where}",
+                expected=f"{int(sizes[wrong])} records in the global batch",
+                found=f"{outcome.counts[wrong]:g}",
+                hint="The workers did not read the same shards.",
+            )
+        bad = np.flatnonzero(~np.isfinite(outcome.losses))
+        if len(bad):
+            raise NotFinite(
+                where=f"step {start + int(bad[0]) + 1} of {where}",
+                expected="a finite loss",
+                found=f"{outcome.losses[bad[0]]}",
+                hint="Lower the learning rate or clip gradients in the model function, and look"
+                " for features that are not finite (audioloom-featurizer verify).",
+            )
+        return sizes
+
+    def metrics(self) -> dict[str, float]:
+        """The model's own metrics over all workers."""
+        with self.watched("while the metrics were added up"):
+            found = self.model.get_metrics_result()
+        return {name: float(value) for name, value in found.items() if name != "loss"}
+
+    def stream(self, split: Split, shuffle: Shuffle | None, start: int) -> Any:
+        """An iterator over this process's batches of a split, from a step on."""
+        feed = Feed(
+            self.shard_set,
+            split,
+            shuffle,
+            batch=self._batch,
+            replicas=self.replicas,
+            staging=self._staging,
+        )
+        return stream(
+            self._remembering(lambda: feed.batches(start)),
+            self.shard_set.shape,
+            self.shard_set.dtype,
+            numbers=self.shard_set.classes is None,
+        )
+
+    def _remembering(self, batches: Callable[[], Iterator[Batch]]) -> Callable[[], Iterator[Batch]]:
+        """TensorFlow passes on the text of an error alone: keep the error itself."""
+
+        def remembered() -> Iterator[Batch]:
+            try:
+                yield from batches()
+            except BaseException as error:
+                self._failure = error
+                raise
+
+        return remembered
+
+    @contextmanager
+    def watched(self, when: str) -> Iterator[None]:
+        """Inside, an error is what caused it: our own input, or a lost peer."""
+        try:
+            with peers_watched(self.cluster, when):
+                yield
+        except Exception as error:
+            if self._failure is not None:
+                raise self._failure from error
+            raise
