@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from audioloom_stage import Result, command, run_app, stage_app
 
-from audioloom_trainer.settings import RunSettings
+from audioloom_trainer.settings import (
+    EvaluateSettings,
+    ExportSettings,
+    GcSettings,
+    InspectSettings,
+    ListSettings,
+    RunSettings,
+)
 
 app = stage_app(
     "trainer",
@@ -18,6 +25,46 @@ def run(settings: RunSettings) -> Result:
     from audioloom_trainer.train import train
 
     return train(settings)
+
+
+@command(app, EvaluateSettings)
+def evaluate(settings: EvaluateSettings) -> Result:
+    """Score a committed run on splits of its own shards, or of others."""
+    from audioloom_trainer.evaluate import evaluate
+
+    return evaluate(settings)
+
+
+@command(app, ExportSettings)
+def export(settings: ExportSettings) -> Result:
+    """Write the model of a committed run as a .keras file or a SavedModel."""
+    from audioloom_trainer.export import export
+
+    return export(settings)
+
+
+@command(app, InspectSettings)
+def inspect(settings: InspectSettings) -> Result:
+    """Show what a run is and what it scored, or how far it is."""
+    from audioloom_trainer.inspecting import inspect
+
+    return inspect(settings)
+
+
+@command(app, ListSettings, name="list")
+def list_(settings: ListSettings) -> Result:
+    """List the runs under a root, unfinished ones too."""
+    from audioloom_trainer.listing import list_runs
+
+    return list_runs(settings)
+
+
+@command(app, GcSettings)
+def gc(settings: GcSettings) -> Result:
+    """Find files in runs/ that nothing needs any more; remove them with --delete."""
+    from audioloom_trainer.gc import gc
+
+    return gc(settings)
 
 
 main = run_app(app)

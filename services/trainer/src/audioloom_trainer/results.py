@@ -75,8 +75,7 @@ def split_scores(
     found = dict(scores)
     if shard_set.classes is not None:
         found.setdefault("accuracy", confusion_accuracy(confusion))
-        train = shard_set.splits.get("train")
-        labels = dict.fromkeys(shard_set.labels, 0) | (train.labels if train else {})
+        labels = dict.fromkeys(shard_set.labels, 0) | train.labels
         found.update(baselines(labels, shard_set.splits[name].labels))
     return {key: value for key, value in found.items() if np.isfinite(value)}
 

@@ -174,8 +174,6 @@ class GcSettings(_OfARoot):
     delete: bool = Field(default=False, description="Remove what is found.")
     dry_run: bool = Field(
         default=False, description="Only show what is found; so it is without --delete."
-    dry_run: bool = Field(
-        default=False, description="Only show what is found; so it is without --delete."
     )
     older_than_hours: float = Field(
         24.0,

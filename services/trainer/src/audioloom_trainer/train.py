@@ -169,4 +169,8 @@ def _result(opened: Opened[TrainingRunManifest], cluster: Cluster, *, ours: bool
             "replicas": manifest.stats.replicas,
             "scores": {name: dict(found) for name, found in manifest.stats.scores.items()},
         },
+        next=(
+            f"audioloom-trainer inspect {opened.folder}",
+            f"audioloom-trainer export {opened.folder} --to FOLDER",
+        ),
     )

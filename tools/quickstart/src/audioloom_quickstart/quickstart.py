@@ -37,4 +37,4 @@ def quickstart(programs: Programs, folder: Path, *, short: bool) -> str:
         training=("--epochs", str(epochs), "--batch-size", "32"),
     )
     table = format_table([timing_rows(programs.seconds), result_rows(outcome)])
-    return f"{table}\nLook further: {programs.paths['yarn-launcher']} status {outcome.run}"
+    return f"{table}\nLook further: {programs.paths['trainer']} inspect {outcome.run}"
