@@ -4,7 +4,7 @@ import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.attempts import Attempt, Started
 from audioloom_yarn_launcher.clock import now
-from audioloom_yarn_launcher.errors import OtherCommand
+from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
 from audioloom_yarn_launcher.owner import this_process
 from audioloom_yarn_launcher.request import Request, check_same, digest_name, read_request
 from audioloom_yarn_launcher.settings import RunSettings
@@ -42,6 +42,13 @@ def test_the_name_follows_from_the_command_alone(tmp_path: Path) -> None:
 def test_the_name_of_a_command_never_changes() -> None:
     """Or every run would be made anew with the next release."""
     assert "db0056ad6ba088da" == digest_name(("audioloom-trainer", "run", "/data/shards/x"))
+
+
+def test_a_word_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    """It could not be put on record, and another command might be taken for it."""
+    asked = RunSettings.model_construct(root=str(tmp_path), name=None, command=("true", "\udcff"))
+    with pytest.raises(NoCommand, match="UTF-8"):
+        read_request(asked)
 
 
 def test_the_first_attempt_is_everybodys(tmp_path: Path) -> None:

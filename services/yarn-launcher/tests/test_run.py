@@ -65,6 +65,20 @@ def test_nothing_outlives_a_launcher_that_is_killed(launches: Any, helpers: Any)
     assert "finished" == launches.record(out, "2.json")["outcome"]
 
 
+def test_what_a_lost_launcher_could_not_end_the_next_one_ends(launches: Any, helpers: Any) -> None:
+    """A worker that is frozen does not hear that it is alone, and its process runs on."""
+    process = launches.start(options=run_options(workers=1))
+    note = launches.note(0, 1)
+    os.kill(note["worker"], signal.SIGSTOP)
+    process.kill()
+    helpers.finish(process)
+    assert helpers.alive(note["pid"])
+    launches.go()
+    assert 0 == helpers.finish(launches.start(options=run_options(workers=1)))[0]
+    assert not [which for which in ("pid", "escaped") if helpers.alive(note[which])]
+    assert 1 == launches.note(0, 2)["generation"]
+
+
 @pytest.mark.parametrize("whom", ["pid", "worker"])
 def test_a_gang_restarts_when_a_process_or_its_worker_is_killed(
     launches: Any, helpers: Any, whom: str

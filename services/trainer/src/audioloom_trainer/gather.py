@@ -87,7 +87,7 @@ def gather(
     """
     size = prod(shape) * np.dtype(dtype).itemsize
     out = np.empty((len(rows), size), dtype=np.uint8)
-    view = memoryview(out.reshape(-1))  # a cast would refuse a batch of no records
+    view = out.reshape(-1).data  # a cast would refuse a batch of no records
     targets: list[np.int32 | np.float32] = []
     for slot, (number, row) in enumerate(rows.tolist()):
         shard = shards[number]

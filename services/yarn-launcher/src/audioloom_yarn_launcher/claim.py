@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import structlog
 from audioloom_storage import Location
 
+from audioloom_yarn_launcher import processes
 from audioloom_yarn_launcher.attempts import (
     Attempt,
     Ended,
@@ -38,11 +39,11 @@ class Launch:
     on: str
     id: str
 
-    def attempt(self, number: int, generation: int) -> Started:
-        """The record that begins an attempt."""
+    def attempt(self, number: int) -> Started:
+        """The record that begins an attempt. The generation rises with it, across launchers too."""
         return Started(
             attempt=number,
-            generation=generation,
+            generation=number - 1,
             launch=self.id,
             started=now(),
             on=self.on,
@@ -79,9 +80,9 @@ def claim(launch: Launch, *, wait: bool, take_over: int | None) -> Started | Non
             return None
         last = attempts[-1] if attempts else None
         if last is None or not last.open or _is_gone(last, folder, take_over):
-            if last is not None and last.ended is None:
-                _record_lost(folder, last)
-            started = launch.attempt(last.started.attempt + 1 if last else 1, generation=0)
+            if last is not None and last.open:
+                _clear_up(folder, last)
+            started = launch.attempt(last.started.attempt + 1 if last else 1)
             if begin(folder, started):
                 return started
             continue  # another was faster: look at it
@@ -101,7 +102,7 @@ def next_attempt(launch: Launch, before: Started) -> Started:
     Raises:
         Busy: another launcher took the run over, because this one was declared gone.
     """
-    started = launch.attempt(before.attempt + 1, before.generation + 1)
+    started = launch.attempt(before.attempt + 1)
     if not begin(launch.request.folder, started):
         raise _busy(read_attempts(launch.request.folder)[-1], launch.request.folder)
     return started
@@ -130,8 +131,10 @@ def _busy(last: Attempt, folder: Location) -> Busy:
     )
 
 
-def _record_lost(folder: Location, last: Attempt) -> None:
+def _clear_up(folder: Location, last: Attempt) -> None:
+    """End what a lost launcher's workers may still run here, and put its end on record."""
     started = last.started
+    processes.sweep(f"{started.launch}/")
     record_end(
         folder,
         Ended(

@@ -50,10 +50,11 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
     started = claim(life, wait=settings.wait, take_over=settings.take_over)
     if started is None:
         log.info("already committed", manifest=str(request.manifest))
-        return _result(request, None, None)
+        return _result(request, None, attempts=0, last=0)
     with local_gang(life, settings, agents or worker_command(settings.advertise)) as gang:
         cause, last = run_attempts(gang, life, started, settings.max_restarts)
-    return _result(request, cause, last)
+    attempts = last.attempt - started.attempt + 1
+    return _result(request, cause, attempts=attempts, last=last.attempt)
 
 
 def run_attempts(
@@ -121,17 +122,17 @@ def _may_help(cause: Cause) -> bool:
     return not cause.repeats and cause.kind in ("exit", "signal", "lost")
 
 
-def _result(request: Request, cause: Cause | None, last: Started | None) -> Result:
+def _result(request: Request, cause: Cause | None, *, attempts: int, last: int) -> Result:
     committed = request.committed
     data: dict[str, JSON] = {
         "run": request.folder.uri,
         "manifest": request.manifest.uri if committed else None,
-        "attempts": last.generation + 1 if last else 0,
+        "attempts": attempts,
         "exit_code": cause.exit_code if cause else 0,
         "cause": cause.text if cause else None,
     }
     if cause is None:
         look = (f"{PROGRAM} status {request.folder}",)
         return Result(str(request.manifest if committed else request.folder), data, next=look)
-    tell_failure(request.folder, cause, last.attempt if last else 0)
+    tell_failure(request.folder, cause, last)
     return Result((), data, exit_code=cause.exit_code)

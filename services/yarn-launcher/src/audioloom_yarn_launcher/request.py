@@ -54,6 +54,14 @@ def read_request(settings: RunSettings) -> Request:
         NoCommand: the program cannot be found, or may not be executed.
     """
     program = settings.command[0]
+    for word in settings.command:
+        if not _is_text(word):
+            raise NoCommand(
+                "a word of the command cannot be put on record",
+                expected="UTF-8",
+                found=ascii(word),
+                hint="Rename the file, or give a link to it.",
+            )
     if shutil.which(program) is None:
         there = Path(program).is_file()
         raise NoCommand(
@@ -131,6 +139,14 @@ def _relative_path(request: Request, before: str) -> str | None:
         if any((Path(folder) / path).exists() for folder in (request.working_folder, before)):
             return path
     return None
+
+
+def _is_text(word: str) -> bool:
+    try:
+        word.encode()
+    except UnicodeEncodeError:  # bytes of a file name, as Python keeps them
+        return False
+    return True
 
 
 def _shown(command: tuple[str, ...], limit: int = 300) -> str:
