@@ -175,7 +175,7 @@ class TestVariables:
         assert RunSettings() == read({}, {"AUDIOLOOM_SHARDER_LANES": ""})
 
     @pytest.mark.parametrize(("text", "value"), [("no", False), ("1", True), ("FALSE", False)])
-    def test_switches(self, text: str, value: bool) -> None:  # noqa: FBT001
+    def test_switches(self, text: str, value: bool) -> None:
         """In the words people use."""
         assert value is read({}, {"AUDIOLOOM_SHARDER_SHUFFLE": text}).shuffle
 
