@@ -65,6 +65,7 @@ def test_no_label_is_refused(sharder: Callable, tmp_path: Path) -> None:
     ran = sharder("run", features.folder)
     assert 65 == ran.code
     assert "a label for every window" in ran.err
+    assert str(features.folder) in ran.err
     assert "--target number" in ran.err
 
 

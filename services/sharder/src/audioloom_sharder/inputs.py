@@ -60,6 +60,11 @@ class Inputs:
         return tuple(opened.manifest.identity for opened in self.manifests)
 
     @property
+    def where(self) -> str:
+        """The inputs, as errors name them."""
+        return ", ".join(str(opened.folder) for opened in self.manifests)
+
+    @property
     def windows(self) -> int:
         """Windows in all inputs, as their manifests count them."""
         return sum(source.entry.records or 0 for source in self.sources)

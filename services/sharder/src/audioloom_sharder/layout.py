@@ -69,22 +69,29 @@ class Layout:
         return sum(split.records for split in self.splits)
 
 
-def lay_out(summary: Summary, rules: Rules, sizes: Sizes) -> Layout:
+def lay_out(summary: Summary, rules: Rules, sizes: Sizes, *, where: str) -> Layout:
     """Decide the shards of every split and the numbers of the labels.
+
+    Args:
+        summary: what all features files hold.
+        rules: the run's.
+        sizes: the shards that were asked for.
+        where: the inputs, for errors.
 
     Raises:
         BadFeatures: some rows cannot become records; how many, and the first of them.
         EmptySplit: nothing falls into a split that was asked for.
     """
-    check_faults(summary, rules)
+    check_faults(summary, rules, where)
     if empty := [name for name, count in summary.splits.items() if not count.records]:
         raise EmptySplit(
             f"no group falls into the split {' nor '.join(repr(name) for name in empty)}",
             found=", ".join(f"{name} {one.records:,}" for name, one in summary.splits.items()),
+            where=where,
             hint="Groups go whole, so few groups may miss a small split: ask for a larger part in"
             " --split, for another --seed, or leave the split out.",
         )
-    labels = _vocabulary(summary, rules)
+    labels = _vocabulary(summary, rules, where)
     target = sizes.shard_bytes
     if sizes.shards is not None:
         largest = max(count.bytes for count in summary.splits.values())
@@ -108,7 +115,7 @@ def _split(name: str, count: SplitCount, lanes: int, shards: int, first: int) ->
     return SplitLayout(name, count.records, count.bytes, labels, lanes, shards, first)
 
 
-def _vocabulary(summary: Summary, rules: Rules) -> tuple[str, ...]:
+def _vocabulary(summary: Summary, rules: Rules, where: str) -> tuple[str, ...]:
     if rules.labels is not None:
         return rules.labels
     found = set().union(*(count.labels for count in summary.splits.values()))
@@ -116,6 +123,7 @@ def _vocabulary(summary: Summary, rules: Rules) -> tuple[str, ...]:
         raise BadFeatures(
             expected=f"at most {MOST_LABELS:,} different labels",
             found=f"{len(found):,}",
+            where=where,
             hint="Labels are classes here, not transcripts.",
         )
     return tuple(sorted(found))
@@ -137,7 +145,7 @@ _HINTS = {
 }
 
 
-def check_faults(summary: Summary, rules: Rules) -> None:
+def check_faults(summary: Summary, rules: Rules, where: str) -> None:
     """Raise BadFeatures when some rows cannot become records, the commonest fault first."""
     if not summary.faults:
         return
@@ -148,6 +156,7 @@ def check_faults(summary: Summary, rules: Rules) -> None:
     raise BadFeatures(
         expected=expected,
         found=f"{what} in {count:,} of {total:,} windows, the first {example}",
+        where=where,
         hint=_HINTS[kind],
     )
 

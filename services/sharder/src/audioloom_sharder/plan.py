@@ -76,7 +76,7 @@ def plan(settings: PlanSettings) -> Result:
     ):
         looked.extend(bar.over(run_units(inputs.sources, partial(_look, rules))))
     summary = summed((one.summary for one in looked), (share.split for share in rules.shares))
-    layout = lay_out(summary, rules, sizes)
+    layout = lay_out(summary, rules, sizes, where=inputs.where)
     counted = _count(looked, len(rules.shares))
     epochs = {
         split.name: {

@@ -78,7 +78,7 @@ def shard(settings: RunSettings) -> Result:
 def _work(job: Job, sizes: Sizes, asked: Plan, attempt: Attempt, run_units: RunUnits) -> Committed:
     keyed = _scan(job, run_units)
     summary = summed((one.summary for one in keyed), (share.split for share in job.rules.shares))
-    layout = lay_out(summary, job.rules, sizes)
+    layout = lay_out(summary, job.rules, sizes, where=job.where)
     ranked = _rank(job, keyed, run_units)
     counted = add([one.counted for one in ranked])
     tell(layout, job.rules, sizes, counted)
@@ -172,6 +172,7 @@ def _job(settings: RunSettings, inputs: Inputs, asked: Plan, attempt: Attempt) -
         basis=digest([known, attempt.producer.version]),
         attempt=attempt.id,
         rules=rules_of(settings, inputs.feature),
+        where=inputs.where,
         sources=inputs.sources,
         ranges=ranges_for(inputs.windows),
     )

@@ -44,6 +44,8 @@ class Job:
     """Digest of all that decides the bytes: recipe, inputs and this release."""
     attempt: str
     rules: Rules
+    where: str
+    """The inputs, as errors name them."""
     sources: tuple[Source, ...]
     ranges: int
 
