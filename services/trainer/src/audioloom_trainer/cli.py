@@ -1,25 +1,33 @@
-"""The command line of the trainer: one function a command, nothing decided here."""
+"""The command line of the trainer: one function a command, nothing decided here.
+
+The settings are imported when a command is called, for pydantic takes longer than the list of
+commands.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from audioloom_stage import Result, command, run_app, stage_app
 
-from audioloom_trainer.settings import (
-    EvaluateSettings,
-    ExportSettings,
-    GcSettings,
-    InspectSettings,
-    ListSettings,
-    RunSettings,
-)
+if TYPE_CHECKING:
+    from audioloom_trainer.settings import (
+        EvaluateSettings,
+        ExportSettings,
+        GcSettings,
+        InspectSettings,
+        ListSettings,
+        RunSettings,
+    )
 
 app = stage_app(
     "trainer",
     help="Train a Keras model on shards, alone or as one of the workers that TF_CONFIG names.",
+    settings="audioloom_trainer.settings",
 )
 
 
-@command(app, RunSettings)
+@command(app)
 def run(settings: RunSettings) -> Result:
     """Train to the end and commit the run; print where its manifest is."""
     from audioloom_trainer.train import train
@@ -27,7 +35,7 @@ def run(settings: RunSettings) -> Result:
     return train(settings)
 
 
-@command(app, EvaluateSettings)
+@command(app)
 def evaluate(settings: EvaluateSettings) -> Result:
     """Score a committed run on splits of its own shards, or of others."""
     from audioloom_trainer.evaluate import evaluate
@@ -35,7 +43,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
     return evaluate(settings)
 
 
-@command(app, ExportSettings)
+@command(app)
 def export(settings: ExportSettings) -> Result:
     """Write the model of a committed run as a .keras file or a SavedModel."""
     from audioloom_trainer.export import export
@@ -43,7 +51,7 @@ def export(settings: ExportSettings) -> Result:
     return export(settings)
 
 
-@command(app, InspectSettings)
+@command(app)
 def inspect(settings: InspectSettings) -> Result:
     """Show what a run is and what it scored, or how far it is."""
     from audioloom_trainer.inspecting import inspect
@@ -51,7 +59,7 @@ def inspect(settings: InspectSettings) -> Result:
     return inspect(settings)
 
 
-@command(app, ListSettings, name="list")
+@command(app)
 def list_(settings: ListSettings) -> Result:
     """List the runs under a root, unfinished ones too."""
     from audioloom_trainer.listing import list_runs
@@ -59,7 +67,7 @@ def list_(settings: ListSettings) -> Result:
     return list_runs(settings)
 
 
-@command(app, GcSettings)
+@command(app)
 def gc(settings: GcSettings) -> Result:
     """Find files in runs/ that nothing needs any more; remove them with --delete."""
     from audioloom_trainer.gc import gc
