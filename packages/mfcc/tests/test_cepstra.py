@@ -113,7 +113,7 @@ def test_other_settings_agree_too(
 
 
 @given(valid=st.integers(1, SAMPLES), seed=st.integers(0, 9))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_leaving_out_the_padding_changes_no_bit(valid: int, seed: int) -> None:
     """A prompt of a second in a window of ten is computed in a fifth of the time."""
     samples = 0.1 * np.random.default_rng(seed).standard_normal(SAMPLES)

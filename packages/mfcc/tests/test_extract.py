@@ -94,9 +94,7 @@ def test_windows_are_those_of_librosa_within_the_contract(
 
 
 @given(data=st.data(), rate=st.sampled_from([8000, 16000, 22050]), channels=st.integers(1, 3))
-@settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @pytest.mark.parametrize("coding", ["PCM_16", "ULAW", "PCM_24", "FLOAT"])
 def test_the_bits_do_not_depend_on_blocks_or_on_short_reads(
     coding: str,
@@ -342,7 +340,7 @@ def specimens(encode: Make, voice: Voice) -> list[bytes]:
 
 
 @given(data=st.data())
-@settings(deadline=None, max_examples=300, derandomize=True)
+@settings(max_examples=300)
 def test_no_bytes_make_it_fail_otherwise_than_by_refusal(
     data: st.DataObject, specimens: list[bytes]
 ) -> None:

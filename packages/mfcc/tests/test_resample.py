@@ -41,7 +41,7 @@ def test_a_stream_is_resampled_as_librosa_resamples_the_whole(rate: int, samples
     samples=st.integers(1, 60_000),
     cuts=st.lists(st.integers(0, 60_000), max_size=8),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_bits_do_not_depend_on_how_the_samples_arrive(
     rate: int, samples: int, cuts: list[int]
 ) -> None:

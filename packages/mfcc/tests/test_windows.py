@@ -87,7 +87,7 @@ def test_first_is_one_window_and_no_more() -> None:
 
 
 @given(samples=st.integers(1, 6000), cuts=st.lists(st.integers(0, 6000), max_size=8))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_bits_do_not_depend_on_how_the_samples_arrive(samples: int, cuts: list[int]) -> None:
     """Values, order and every number beside them."""
     signal = _noise(samples, seed=samples)

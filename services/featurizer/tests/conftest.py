@@ -9,12 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
-
-settings.register_profile("audioloom", deadline=None, derandomize=True)
-settings.load_profile("audioloom")
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 

@@ -1,4 +1,4 @@
-"""Hypothesis without deadlines, makers of features, and the stage called as a program."""
+"""Makers of features, and the stage called as a program."""
 
 from __future__ import annotations
 
@@ -11,13 +11,8 @@ from typing import Any
 
 import pytest
 import structlog
-from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # for features_maker: tests are no package
-
-# Machines differ, and the first call pays TensorFlow's import.
-settings.register_profile("audioloom", deadline=None, derandomize=True)
-settings.load_profile("audioloom")
 
 
 @dataclass(frozen=True)
