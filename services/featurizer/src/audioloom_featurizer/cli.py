@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from audioloom_stage.app import command, stage_app
 from audioloom_stage.result import Result
 from audioloom_stage.running import run_app
 
-from audioloom_featurizer.settings import (
-    GcSettings,
-    InspectSettings,
-    ListSettings,
-    PlanSettings,
-    RunSettings,
-    ScanSettings,
-    VerifySettings,
+if TYPE_CHECKING:
+    from audioloom_featurizer.settings import (
+        GcSettings,
+        InspectSettings,
+        ListSettings,
+        PlanSettings,
+        RunSettings,
+        ScanSettings,
+        VerifySettings,
+    )
+
+app = stage_app(
+    "featurizer",
+    help="Recordings to windows of MFCC features, as Parquet.",
+    settings="audioloom_featurizer.settings",
 )
 
-app = stage_app("featurizer", help="Recordings to windows of MFCC features, as Parquet.")
 
-
-@command(app, ScanSettings)
+@command(app)
 def scan(settings: ScanSettings) -> Result:
     """List the recordings below SOURCE into a recordings manifest; print where it lies."""
     from audioloom_featurizer import featurize
@@ -27,7 +34,7 @@ def scan(settings: ScanSettings) -> Result:
     return featurize.scan(settings)
 
 
-@command(app, PlanSettings)
+@command(app)
 def plan(settings: PlanSettings) -> Result:
     """Say what `run` would do with RECORDINGS; write nothing."""
     from audioloom_featurizer import featurize
@@ -35,7 +42,7 @@ def plan(settings: PlanSettings) -> Result:
     return featurize.plan(settings)
 
 
-@command(app, RunSettings)
+@command(app)
 def run(settings: RunSettings) -> Result:
     """Extract the features of RECORDINGS; print where the features manifest lies.
 
@@ -47,7 +54,7 @@ def run(settings: RunSettings) -> Result:
     return featurize.run(settings)
 
 
-@command(app, VerifySettings)
+@command(app)
 def verify(settings: VerifySettings) -> Result:
     """Read again all that MANIFEST claims: checksums, counts, columns, values."""
     from audioloom_featurizer import featurize
@@ -55,7 +62,7 @@ def verify(settings: VerifySettings) -> Result:
     return featurize.verify(settings)
 
 
-@command(app, InspectSettings)
+@command(app)
 def inspect(settings: InspectSettings) -> Result:
     """Show what MANIFEST says, and with --ledger why recordings were refused."""
     from audioloom_featurizer import featurize
@@ -63,7 +70,7 @@ def inspect(settings: InspectSettings) -> Result:
     return featurize.inspect(settings)
 
 
-@command(app, ListSettings)
+@command(app)
 def list_(settings: ListSettings) -> Result:
     """List the recordings and features runs under a root."""
     from audioloom_featurizer import featurize
@@ -71,7 +78,7 @@ def list_(settings: ListSettings) -> Result:
     return featurize.runs(settings)
 
 
-@command(app, GcSettings)
+@command(app)
 def gc(settings: GcSettings) -> Result:
     """Find what tries that died left behind, and delete it with --delete."""
     from audioloom_featurizer import featurize

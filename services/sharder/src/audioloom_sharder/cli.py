@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from audioloom_stage import Result, command, run_app, stage_app
 
-from audioloom_sharder.settings import (
-    GcSettings,
-    InspectSettings,
-    ListSettings,
-    PlanSettings,
-    RunSettings,
-    VerifySettings,
+if TYPE_CHECKING:
+    from audioloom_sharder.settings import (
+        GcSettings,
+        InspectSettings,
+        ListSettings,
+        PlanSettings,
+        RunSettings,
+        VerifySettings,
+    )
+
+app = stage_app(
+    "sharder",
+    help="Features to TFRecord shards, balanced so that any divisor of --lanes can be the number of"
+    " training replicas.",
+    settings="audioloom_sharder.settings",
 )
 
-app = stage_app("sharder", help="Features to TFRecord shards, balanced so that any divisor of"
-                " --lanes can be the number of training replicas.")  # fmt: skip
 
-
-@command(app, PlanSettings)
+@command(app)
 def plan(settings: PlanSettings) -> Result:
     """Show the splits, shards and steps that run would make; write nothing."""
     from audioloom_sharder.plan import plan
@@ -25,7 +32,7 @@ def plan(settings: PlanSettings) -> Result:
     return plan(settings)
 
 
-@command(app, RunSettings)
+@command(app)
 def run(settings: RunSettings) -> Result:
     """Write the shards and commit their manifest; print where it is."""
     from audioloom_sharder.shard import shard
@@ -33,7 +40,7 @@ def run(settings: RunSettings) -> Result:
     return shard(settings)
 
 
-@command(app, VerifySettings)
+@command(app)
 def verify(settings: VerifySettings) -> Result:
     """Read a run again and check all that its manifest claims."""
     from audioloom_sharder.verify import verify
@@ -41,7 +48,7 @@ def verify(settings: VerifySettings) -> Result:
     return verify(settings)
 
 
-@command(app, InspectSettings)
+@command(app)
 def inspect(settings: InspectSettings) -> Result:
     """Show what a run holds and where it came from."""
     from audioloom_sharder.inspecting import inspect
@@ -49,7 +56,7 @@ def inspect(settings: InspectSettings) -> Result:
     return inspect(settings)
 
 
-@command(app, ListSettings, name="list")
+@command(app)
 def list_(settings: ListSettings) -> Result:
     """List the runs under a root, unfinished ones too."""
     from audioloom_sharder.listing import list_runs
@@ -57,7 +64,7 @@ def list_(settings: ListSettings) -> Result:
     return list_runs(settings)
 
 
-@command(app, GcSettings)
+@command(app)
 def gc(settings: GcSettings) -> Result:
     """Find files in shards/ that no manifest names; remove them with --delete."""
     from audioloom_sharder.gc import gc

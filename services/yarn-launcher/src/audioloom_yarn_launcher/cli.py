@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from audioloom_stage import Result, command, run_app, stage_app
 
-from audioloom_yarn_launcher.settings import (
-    LogsSettings,
-    RunSettings,
-    StatusSettings,
+if TYPE_CHECKING:
+    from audioloom_yarn_launcher.settings import (
+        LogsSettings,
+        RunSettings,
+        StatusSettings,
+    )
+
+app = stage_app(
+    "yarn-launcher",
+    help="Run any command as a gang of workers that find each other.",
+    settings="audioloom_yarn_launcher.settings",
 )
 
-app = stage_app("yarn-launcher", help="Run any command as a gang of workers that find each other.")
 
-
-@command(app, RunSettings)
+@command(app)
 def run(settings: RunSettings) -> Result:
     """Run a command by several workers at once, each with its TF_CONFIG, until it is done.
 
@@ -24,7 +31,7 @@ def run(settings: RunSettings) -> Result:
     return launch(settings)
 
 
-@command(app, StatusSettings)
+@command(app)
 def status(settings: StatusSettings) -> Result:
     """Show how a run is: its workers, their attempts, how they ended and how far they are."""
     from audioloom_yarn_launcher.status import show_status
@@ -32,7 +39,7 @@ def status(settings: StatusSettings) -> Result:
     return show_status(settings)
 
 
-@command(app, LogsSettings)
+@command(app)
 def logs(settings: LogsSettings) -> Result:
     """Print what the workers of a run have written."""
     from audioloom_yarn_launcher.logs import show_logs
