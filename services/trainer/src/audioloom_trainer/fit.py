@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -18,8 +17,8 @@ from audioloom_trainer.cache import Cache
 from audioloom_trainer.checkpoint import Saved, Saver
 from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.feed import Replicas, steps_of
-from audioloom_trainer.loop import ready_metrics, spread_seeds
-from audioloom_trainer.model import build_model
+from audioloom_trainer.loop import spread_seeds
+from audioloom_trainer.model import build_model, configuration
 from audioloom_trainer.model_source import ModelSource
 from audioloom_trainer.plan import check_replicas
 from audioloom_trainer.progress import ProgressFile
@@ -159,7 +158,7 @@ def conclude(task: Task, trained: Trained) -> Outcome:
     confusions = {name: each.confusion for name, each in trained.evaluated.items()}
     finished = Finished(
         weights=weights(model),
-        config=json.loads(model.to_json()),
+        config=configuration(model),
         history=trained.session.place.history,
         evaluation=evaluation_report(shard_set, scores, confusions),
     )
@@ -202,7 +201,6 @@ def _model(task: Task, strategy: Any, replicas: Replicas, resume: Saved | None) 
             arguments=task.arguments,
             replicas=replicas.total,
         )
-    ready_metrics(strategy, model, task.shard_set.shape, numbers=task.shard_set.classes is None)
     if resume is not None:
         restore(strategy, model, resume.state)
         log.info("resumed", step=resume.commit.step)

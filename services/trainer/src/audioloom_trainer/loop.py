@@ -17,13 +17,12 @@ import numpy as np
 import tensorflow as tf
 
 from audioloom_trainer.feed import Batch, Replicas
-from audioloom_trainer.model import other_state, seed_state
+from audioloom_trainer.variables import other_state, seed_state
 
 __all__ = [
     "Outcome",
     "make_evaluation_block",
     "make_train_block",
-    "ready_metrics",
     "spread_seeds",
     "stream",
 ]
@@ -142,19 +141,6 @@ def make_evaluation_block(
         return outcome, outcome.signals.reshape(size, size)
 
     return evaluate
-
-
-def ready_metrics(
-    strategy: Any, model: keras.Model, shape: tuple[int, ...], *, numbers: bool
-) -> None:
-    """Make the metrics' variables, by one update that is taken back, under the strategy's scope."""
-    with strategy.scope():
-        x = tf.zeros((1, *shape))
-        y = tf.zeros((1,), tf.float32 if numbers else tf.int32)
-        predictions = model(x, training=False)
-        model.compute_loss(x, y, predictions)
-        model.compute_metrics(x, y, predictions)
-        model.reset_metrics()
 
 
 def spread_seeds(strategy: Any, model: keras.Model, replicas: Replicas) -> None:

@@ -41,6 +41,11 @@ class ModelSource:
         """How a manifest names it: the module, or the file's name without its folder."""
         return f"{self.module or self.path.name}:{self.function}"
 
+    @property
+    def place(self) -> str:
+        """Where a person finds it."""
+        return f"{self.path}:{self.function}"
+
 
 def find_model(reference: str) -> ModelSource:
     """Find what `--model` names.

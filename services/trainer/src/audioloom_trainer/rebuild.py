@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import keras
-import tensorflow as tf
 
 from audioloom_trainer.arrays import BadArrays, load_arrays
 from audioloom_trainer.errors import DamagedRun
 from audioloom_trainer.finished import FinishedRun, read_role
-from audioloom_trainer.loop import ready_metrics
 from audioloom_trainer.model import build_model
 from audioloom_trainer.shards import ShardSet
 from audioloom_trainer.state import restore_weights
@@ -36,8 +34,6 @@ def rebuild(run: FinishedRun, shard_set: ShardSet) -> keras.Model:
         arguments=arguments,
         replicas=1,
     )
-    numbers = shard_set.classes is None
-    ready_metrics(tf.distribute.get_strategy(), model, shard_set.shape, numbers=numbers)
     try:
         restore_weights(model, load_arrays(read_role(run.opened, "weights")))
     except BadArrays as error:

@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import keras
 import numpy as np
+import structlog
 import tensorflow as tf
 from numpy.typing import NDArray
 
@@ -25,6 +26,8 @@ from audioloom_trainer.shards import ShardSet, Split
 from audioloom_trainer.staging import Staging
 
 __all__ = ["Evaluated", "Scoring"]
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -130,10 +133,13 @@ class Scoring:
         return sizes
 
     def metrics(self) -> dict[str, float]:
-        """The model's own metrics over all workers."""
+        """The model's own metrics over all workers; JSON has no word for one that is not finite."""
         with self.watched("while the metrics were added up"):
             found = self.model.get_metrics_result()
-        return {name: float(value) for name, value in found.items() if name != "loss"}
+        values = {name: float(value) for name, value in found.items() if name != "loss"}
+        if missing := [name for name, value in values.items() if not np.isfinite(value)]:
+            log.warning("metrics that are not finite are left out", metrics=missing)
+        return {name: value for name, value in values.items() if name not in missing}
 
     def stream(self, split: Split, shuffle: Shuffle | None, start: int) -> Any:
         """An iterator over this process's batches of a split, from a step on."""

@@ -15,7 +15,7 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from audioloom_trainer.errors import DamagedRun
-from audioloom_trainer.model import metric_state
+from audioloom_trainer.variables import metric_state
 
 __all__ = ["restore", "restore_weights", "snapshot", "weights"]
 

@@ -50,6 +50,7 @@ def set_up_tensorflow(*, threads: int, deterministic: bool, seed: int) -> None:
         tf.config.experimental.set_memory_growth(gpu, True)  # noqa: FBT003
     if deterministic:
         tf.config.experimental.enable_op_determinism()
+    keras.utils.clear_session()  # layers are numbered from the first, and their names are kept
     keras.utils.set_random_seed(seed % 2**32)
     log.info("tensorflow is ready", threads=cores, **versions())
 
