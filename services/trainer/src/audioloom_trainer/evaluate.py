@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from audioloom_manifest import read_manifest
+from audioloom_manifest import Opened, ShardFeature, ShardsManifest, read_manifest
 from audioloom_stage import BadData, Result
 
+from audioloom_trainer.errors import MissingSplit
 from audioloom_trainer.finished import FinishedRun, open_run, read_trained_on
 from audioloom_trainer.results import evaluation_report, split_scores
 from audioloom_trainer.settings import EvaluateSettings, parse_bytes
-from audioloom_trainer.shards import Shard, ShardSet, open_shards
+from audioloom_trainer.shards import Shard, ShardSet, Split, open_shards
 from audioloom_trainer.tables import table
 
 __all__ = ["evaluate"]
@@ -21,14 +23,13 @@ __all__ = ["evaluate"]
 def evaluate(settings: EvaluateSettings) -> Result:
     """Build the model in this process and score it."""
     run = open_run(settings.run, settings.model)
-    own = open_shards(read_trained_on(run.opened))
-    opened = read_trained_on(run.opened)
+    trained_on = read_trained_on(run.opened)
+    opened = trained_on
     if settings.shards is not None:
         opened = read_manifest(settings.shards, expect="shards")
-    scored = open_shards(opened)
-    _check_same_task(run, own, scored)
-    names = settings.split or tuple(sorted(scored.splits.keys() - {"train"}))
-    splits = [scored.split(name) for name in names]
+    own, scored = open_shards(trained_on), open_shards(opened)
+    _check_same_task(run, trained_on, opened)
+    splits = _splits(scored, settings.split)
 
     from audioloom_trainer.strategy import set_up_tensorflow  # noqa: PLC0415
 
@@ -43,16 +44,18 @@ def evaluate(settings: EvaluateSettings) -> Result:
     from audioloom_trainer.staging import Staging  # noqa: PLC0415
 
     model = rebuild(run, own)
-    cache = None
-    if settings.cache is not None:
-        folder = Path(settings.cache).expanduser().absolute()
-        cache = Cache(folder, parse_bytes(settings.cache_bytes))
 
     def needed() -> Iterator[Shard]:
         for split in splits:
             yield from needed_shards(split, None, Replicas(), batch=settings.batch_size)
 
-    with Staging(scored, needed(), cache=cache, patience=0.0) as staging:
+    with ExitStack() as stack:
+        cache = None
+        if settings.cache is not None:
+            folder = Path(settings.cache).expanduser().absolute()
+            cache = Cache(folder, parse_bytes(settings.cache_bytes))
+            stack.callback(cache.close)
+        staging = stack.enter_context(Staging(scored, needed(), cache=cache, patience=0.0))
         scoring = Scoring.alone(model, scored, staging, settings.batch_size)
         evaluated = {split.name: scoring.evaluate(split) for split in splits}
     scores = {
@@ -77,16 +80,39 @@ def score_table(scores: dict[str, dict[str, float]]) -> str:
     return table(("split", *names), rows)
 
 
-def _check_same_task(run: FinishedRun, own: ShardSet, scored: ShardSet) -> None:
-    """Shards of another shape or vocabulary would give scores that mean nothing."""
+def _splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
+    """The splits to score: those that were asked for, or all that no training is for."""
+    found = names or tuple(sorted(scored.splits.keys() - {"train"}))
+    if not found:
+        raise MissingSplit(
+            expected="a split beside train",
+            found="train alone",
+            hint="Give --split train to score what was trained on.",
+        )
+    return [scored.split(name) for name in dict.fromkeys(found)]
+
+
+def _check_same_task(
+    run: FinishedRun, trained_on: Opened[ShardsManifest], scored: Opened[ShardsManifest]
+) -> None:
+    """Shards of another feature or vocabulary would give scores that mean nothing."""
+    own, other = trained_on.manifest.stats, scored.manifest.stats
+    targets = [each.manifest.recipe.target for each in (trained_on, scored)]
     for what, trained, found in (
-        ("features", f"{own.shape}", f"{scored.shape}"),
-        ("labels", ", ".join(own.labels)[:200], ", ".join(scored.labels)[:200]),
+        ("features", _feature(own.feature), _feature(other.feature)),
+        ("targets", *targets),
+        ("labels", ", ".join(own.labels), ", ".join(other.labels)),
     ):
         if trained != found:
             raise BadData(
                 f"the run {run.opened.manifest.name} was trained on other {what}",
-                expected=trained,
-                found=found,
+                where=scored.location,
+                expected=trained[:300],
+                found=found[:300],
                 hint="Shard with the same --labels, and features of the same settings.",
             )
+
+
+def _feature(feature: ShardFeature) -> str:
+    """What has to be equal: float32 and float16 may stand in for each other."""
+    return f"{feature.name} of shape {tuple(feature.shape)}"

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tempfile
 from pathlib import Path
+from typing import Any
 
-from audioloom_stage import NameTaken, Result
+from audioloom_manifest import Opened, ShardsManifest
+from audioloom_stage import NameTaken, Result, Usage
+from audioloom_storage import locate
 
-from audioloom_trainer.finished import open_run, read_trained_on
+from audioloom_trainer.errors import BadModel
+from audioloom_trainer.finished import FinishedRun, open_run, read_trained_on
 from audioloom_trainer.settings import ExportSettings
 from audioloom_trainer.shards import open_shards
 
@@ -20,9 +26,52 @@ def export(settings: ExportSettings) -> Result:
     shards = read_trained_on(run.opened)
     shard_set = open_shards(shards)
     name = run.opened.manifest.name
-    folder = Path(settings.to).expanduser().absolute()
+    folder = _folder(settings.to)
     target = folder / (f"{name}.keras" if settings.format == "keras" else name)
-    if target.exists():
+    beside = folder / f"{name}.labels.json"
+    _check_free(target, beside, run)
+
+    from audioloom_trainer.strategy import set_up_tensorflow, versions  # noqa: PLC0415
+
+    set_up_tensorflow(threads=0, deterministic=False, seed=run.opened.manifest.recipe.seed)
+    from audioloom_trainer.rebuild import rebuild  # noqa: PLC0415
+
+    model = rebuild(run, shard_set)
+    folder.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".part", dir=folder))
+    try:  # under their names only when they are whole
+        _write(model, made / target.name, settings.format, run)
+        meaning = _meaning(run, shards) | {"versions": versions()}
+        text = json.dumps(meaning, indent=2, ensure_ascii=False) + "\n"
+        (made / beside.name).write_text(text, encoding="utf-8")
+        (made / beside.name).replace(beside)
+        (made / target.name).rename(target)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    return Result(
+        text=str(target),
+        data={"model": str(target), "labels": str(beside), "format": settings.format},
+    )
+
+
+def _folder(text: str) -> Path:
+    where = locate(text)
+    if where.scheme != "file":
+        raise Usage(
+            where="--to",
+            expected="a folder on this machine",
+            found=where,
+            hint="Export to a folder here, and copy it there.",
+        )
+    return Path(where.path)
+
+
+def _check_free(target: Path, beside: Path, run: FinishedRun) -> None:
+    """Refuse to write over anything, but for the labels of the same run in another format."""
+    taken, identity = target.exists(), run.opened.manifest.identity
+    if not taken and beside.exists():
+        taken, target = identity not in beside.read_text(encoding="utf-8", errors="replace"), beside
+    if taken:
         raise NameTaken(
             where=target,
             expected="nothing of that name",
@@ -30,28 +79,29 @@ def export(settings: ExportSettings) -> Result:
             hint="Nothing is overwritten: remove it, or give another --to.",
         )
 
-    from audioloom_trainer.strategy import set_up_tensorflow, versions  # noqa: PLC0415
 
-    recipe = run.opened.manifest.recipe
-    set_up_tensorflow(threads=0, deterministic=False, seed=recipe.seed)
-    from audioloom_trainer.rebuild import rebuild  # noqa: PLC0415
+def _write(model: Any, target: Path, form: str, run: FinishedRun) -> None:
+    try:
+        if form == "keras":
+            model.save(target)
+        else:
+            model.export(target, verbose=False)
+    except (NotImplementedError, TypeError, ValueError) as error:
+        other = "saved-model" if form == "keras" else "keras"
+        raise BadModel(
+            where=run.source.place,
+            expected=f"a model that Keras can write as {form}",
+            found=f"{type(error).__name__}: {error}",
+            hint=f"Give its classes a get_config(), or export with --format {other}.",
+        ) from error
 
-    model = rebuild(run, shard_set)
-    folder.mkdir(parents=True, exist_ok=True)
-    if settings.format == "keras":
-        model.save(target)
-    else:
-        model.export(target, verbose=False)
-    feature = shards.manifest.stats.feature
-    meaning = {
+
+def _meaning(run: FinishedRun, shards: Opened[ShardsManifest]) -> dict[str, Any]:
+    stats = shards.manifest.stats
+    feature = {"name": stats.feature.name, "shape": stats.feature.shape}
+    by_label = shards.manifest.recipe.target == "label"
+    return {
         "run": run.opened.manifest.identity,
-        "labels": list(shard_set.labels),
-        "feature": {"name": feature.name, "shape": list(feature.shape), "dtype": feature.dtype},
-        "versions": versions(),
+        "labels": list(stats.labels) if by_label else [],
+        "feature": feature | {"dtype": "float32"},  # the model's: shards may hold float16
     }
-    beside = folder / f"{name}.labels.json"
-    beside.write_text(json.dumps(meaning, indent=2, ensure_ascii=False) + "\n")
-    return Result(
-        text=str(target),
-        data={"model": str(target), "labels": str(beside), "format": settings.format},
-    )

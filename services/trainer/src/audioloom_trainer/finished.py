@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from dataclasses import dataclass
 from typing import Any
 
 from audioloom_manifest import (
+    MissingFile,
     Opened,
     ShardsManifest,
     TrainingRunManifest,
@@ -15,12 +17,21 @@ from audioloom_manifest import (
     read_manifest,
     resolve_input,
 )
-from audioloom_storage import read_bytes
+from audioloom_stage import BadData
+from audioloom_storage import NotFound, TooLarge, read_bytes
 
 from audioloom_trainer.errors import BadModel, DamagedRun
 from audioloom_trainer.model_source import ModelSource, find_model
 
-__all__ = ["FinishedRun", "open_run", "read_role", "read_trained_on", "source_of"]
+__all__ = [
+    "FinishedRun",
+    "open_run",
+    "read_json",
+    "read_role",
+    "read_trained_on",
+    "source_of",
+    "use_command",
+]
 
 
 @dataclass(frozen=True)
@@ -51,11 +62,12 @@ def source_of(opened: Opened[TrainingRunManifest], model: str | None) -> ModelSo
     wanted = opened.manifest.recipe.model
     file = wanted.function.rpartition(":")[0]
     if model is None and file.endswith(".py"):
+        given = opened.manifest.execution.settings.get("model", wanted.function)
         raise BadModel(
             where=opened.location,
             expected=f"--model PATH/{wanted.function}, as the run was given",
             found="no --model",
-            hint="A run keeps the name and the digest of such a file, not the file.",
+            hint=f"A run keeps the digest of such a file, not the file. It was {given}",
         )
     source = find_model(model or wanted.function)
     if source.sha256 != wanted.sha256:
@@ -73,6 +85,7 @@ def read_role(opened: Opened[TrainingRunManifest], role: str) -> bytes:
 
     Raises:
         DamagedRun: the run has no such file, or several.
+        MissingFile: it is gone.
         WrongChecksum: it is not what the manifest says.
     """
     entries = opened.files(role)
@@ -81,14 +94,21 @@ def read_role(opened: Opened[TrainingRunManifest], role: str) -> bytes:
             where=opened.location, expected=f"one {role} file", found=f"{len(entries)}"
         )
     where = opened.folder / entries[0].path
-    data = read_bytes(where, limit=entries[0].bytes + 1)
+    hint = "It was changed after the commit: copy it again, or delete the run and train it again."
+    try:
+        data = read_bytes(where, limit=entries[0].bytes)
+    except NotFound as error:
+        raise MissingFile(
+            where=where, expected=f"the {role} of the run", found="nothing", hint=hint
+        ) from error
+    except TooLarge as error:
+        raise WrongChecksum(
+            where=where, expected=f"{entries[0].bytes} bytes", found="more", hint=hint
+        ) from error
     found = hashlib.sha256(data).hexdigest()
     if found != entries[0].sha256:
         raise WrongChecksum(
-            where=where,
-            expected=f"SHA-256 {entries[0].sha256}",
-            found=found,
-            hint="The file was changed after the commit: delete the run and train it again.",
+            where=where, expected=f"SHA-256 {entries[0].sha256}", found=found, hint=hint
         )
     return data
 
@@ -99,5 +119,26 @@ def read_json(opened: Opened[TrainingRunManifest], role: str) -> Any:
 
 
 def read_trained_on(opened: Opened[TrainingRunManifest]) -> Opened[ShardsManifest]:
-    """The shards that a run was trained on, where its manifest says they are."""
-    return read_manifest(resolve_input(opened.manifest.inputs[0], opened.root), expect="shards")
+    """The shards that a run was trained on, where its manifest says they are.
+
+    Raises:
+        BadData: other shards are there by now; their splits may hold what was trained on.
+    """
+    reference = opened.manifest.inputs[0]
+    found = read_manifest(resolve_input(reference, opened.root), expect="shards")
+    if found.manifest.identity != reference.identity:
+        raise BadData(
+            where=found.location,
+            expected=f"the shards that {opened.manifest.name} was trained on, {reference.identity}",
+            found=found.manifest.identity,
+            hint="Run the sharder as it was run then: the same command makes the same shards.",
+        )
+    return found
+
+
+def use_command(verb: str, opened: Opened[TrainingRunManifest], *words: str) -> str:
+    """A command that uses a run, ready to be pasted; with its model, where that is a file."""
+    function = opened.manifest.recipe.model.function
+    given = str(opened.manifest.execution.settings.get("model", function))
+    model = ["--model", given] if function.rpartition(":")[0].endswith(".py") else []
+    return shlex.join(["audioloom-trainer", verb, str(opened.folder), *words, *model])

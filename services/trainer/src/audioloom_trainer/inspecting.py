@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import json
+import shlex
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from audioloom_manifest import (
+    MANIFEST_NAME,
     MissingManifest,
     Opened,
     TrainingRunManifest,
     read_manifest,
 )
 from audioloom_stage import InputMissing, Result
-from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate, read_bytes
+from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
 
 from audioloom_trainer.checkpoint import list_checkpoints
 from audioloom_trainer.evaluate import score_table
-from audioloom_trainer.finished import read_json
+from audioloom_trainer.finished import read_json, use_command
+from audioloom_trainer.progress import read_progress
 from audioloom_trainer.settings import InspectSettings
 from audioloom_trainer.tables import table
 
 __all__ = ["inspect"]
-
-_MOST_PROGRESS_BYTES = 16 << 20
 
 
 def inspect(settings: InspectSettings) -> Result:
@@ -31,14 +33,21 @@ def inspect(settings: InspectSettings) -> Result:
         opened = read_manifest(settings.run, expect="training-run")
     except MissingManifest as error:
         folder = locate(settings.run)
+        if folder.name == MANIFEST_NAME:
+            folder = folder.parent
         progress = _progress(folder)
         checkpoints = [(f.name, c.step) for f, c in list_checkpoints(folder) if c is not None]
         if not progress and not checkpoints:
+            launched = any(_files(folder / "attempts"))
             raise InputMissing(
                 where=folder,
                 expected="a training run: a manifest, progress or checkpoints",
-                found="none of them",
-                hint="audioloom-trainer list ROOT shows the runs that there are.",
+                found="attempts alone: no trainer came as far as training"
+                if launched
+                else "none of them",
+                hint=shlex.join(["audioloom-yarn-launcher", "status", str(folder)])
+                if launched
+                else "audioloom-trainer list ROOT shows the runs that there are.",
             ) from error
         return _unfinished(folder, progress, checkpoints)
     return _committed(opened)
@@ -67,7 +76,7 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     return Result(
         text=text,
         data={"state": "committed", "manifest": manifest.to_json(), "history": history},
-        next=(f"audioloom-trainer evaluate {opened.folder} --shards OTHER",),
+        next=(use_command("evaluate", opened), use_command("export", opened, "--to", ".")),
     )
 
 
@@ -95,7 +104,7 @@ def _unfinished(
             line.get("time", ""),
             str(line.get("text", ""))[:200],
         )
-        for rank, line in sorted(progress.items())
+        for rank, line in sorted(progress.items(), key=lambda item: int(item[0]))
     ]
     saved = ", ".join(name for name, _ in checkpoints) or "none"
     text = f"{folder}: not committed\ncheckpoints: {saved}\n\n" + table(
@@ -115,15 +124,15 @@ def _unfinished(
 def _progress(folder: Location) -> dict[str, dict[str, Any]]:
     """The last line of each worker's progress, by rank."""
     found = {}
-    try:
-        entries = list(list_folder(folder / "progress"))
-    except (NotFound, NotAFolder):
-        return {}
-    for entry in entries:
-        rank, dot, suffix = entry.location.name.partition(".")
-        if not rank.isdecimal() or dot + suffix != ".jsonl":
-            continue
-        lines = read_bytes(entry.location, limit=_MOST_PROGRESS_BYTES).decode().splitlines()
-        if lines:
-            found[rank] = json.loads(lines[-1])
+    for where in _files(folder / "progress"):
+        rank, dot, suffix = where.name.partition(".")
+        if rank.isdecimal() and dot + suffix == ".jsonl" and (lines := read_progress(where)):
+            found[rank] = lines[-1]
     return found
+
+
+def _files(folder: Location) -> Iterator[Location]:
+    with suppress(NotFound, NotAFolder):
+        for entry in list_folder(folder):
+            if not entry.is_folder:
+                yield entry.location

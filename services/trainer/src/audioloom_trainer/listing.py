@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from audioloom_manifest import ManifestError, Opened, TrainingRunManifest, list_manifests
+from typing import Any
+
+from audioloom_manifest import (
+    ManifestError,
+    Opened,
+    TrainingRunManifest,
+    list_manifests,
+)
 from audioloom_stage import JSON, InputMissing, Result
 from audioloom_storage import exists, locate
 
@@ -27,12 +34,18 @@ def list_runs(settings: ListSettings) -> Result:
             data.append({"name": folder.name, "state": "committed", "scores": scores})
             continue
         steps = [commit.step for _, commit in list_checkpoints(folder) if commit is not None]
-        state = "unfinished" if not isinstance(found, ManifestError) else f"damaged: {found.found}"
+        state = _state(found)
         rows.append((folder.name, state, f"{steps[0]:,}" if steps else "0"))
         data.append({"name": folder.name, "state": state, "checkpoints": steps})
     head = ("name", "state", "steps", "replicas", "model", "shards", "scores")
     text = table(head, rows) if rows else f"no training runs under {root}"
     return Result(text=text, data={"root": root.uri, "runs": data})
+
+
+def _state(found: Opened[Any] | ManifestError | None) -> str:
+    if isinstance(found, ManifestError):
+        return f"unreadable: {found.found[:80]}"
+    return "unfinished" if found is None else f"a {found.manifest.kind} manifest"
 
 
 def _row(manifest: TrainingRunManifest) -> tuple[str, ...]:

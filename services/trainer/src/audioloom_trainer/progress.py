@@ -20,7 +20,7 @@ from audioloom_storage import Location, NotFound, StorageError, publish, read_by
 
 from audioloom_trainer.run_folder import progress_location
 
-__all__ = ["ProgressFile"]
+__all__ = ["ProgressFile", "read_progress"]
 
 log = structlog.get_logger()
 
@@ -50,7 +50,7 @@ class ProgressFile:
         self._where = progress_location(run, rank)
         self._common = common
         self._clock = clock
-        self._lines = _read(self._where)
+        self._lines = read_progress(self._where)
         self._written = float("-inf")
         self._lock = threading.Lock()
 
@@ -86,8 +86,8 @@ class ProgressFile:
         del self._lines[:-_MOST_LINES]
 
 
-def _read(where: Location) -> list[dict[str, Any]]:
-    """The lines of earlier attempts; what cannot be read is left out."""
+def read_progress(where: Location) -> list[dict[str, Any]]:
+    """The lines of a progress file, oldest first; what cannot be read is left out."""
     try:
         text = read_bytes(where, limit=_MOST_BYTES).decode(errors="replace")
     except (StorageError, OSError):

@@ -119,7 +119,15 @@ def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
                 found=str(error),
             ) from None
         splits[name] = Split(name, layout, shards, counted.labels)
-    labels = stats.labels if opened.manifest.recipe.target == "label" else ()
+    by_label = opened.manifest.recipe.target == "label"
+    if by_label and not stats.labels:
+        raise ShardMismatch(
+            where=opened.location,
+            expected="labels, which its recipe says are to be learned",
+            found="none",
+            hint="Shard features that have labels, or with numbers as the target.",
+        )
+    labels = stats.labels if by_label else ()
     return ShardSet(tuple(stats.feature.shape), stats.feature.dtype, tuple(labels), splits)
 
 

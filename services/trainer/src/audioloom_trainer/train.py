@@ -7,6 +7,7 @@ TensorFlow is imported only when there is something to train.
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 from importlib.metadata import version
 from pathlib import Path
@@ -28,6 +29,7 @@ from audioloom_storage import locate
 
 from audioloom_trainer.checkpoint import newest
 from audioloom_trainer.cluster import Cluster, read_cluster
+from audioloom_trainer.finished import use_command
 from audioloom_trainer.model_source import ModelSource, find_model
 from audioloom_trainer.plan import Wish, check_replicas, make_plan, recipe_digest
 from audioloom_trainer.run_folder import Launch, read_launch
@@ -71,7 +73,7 @@ def train(settings: RunSettings) -> Result:
         producer=Producer(stage="trainer", version=attempt_versions["audioloom-trainer"]),
         host=socket.gethostname(),
         versions=attempt_versions | versions(),
-        settings=_execution_settings(settings, launch),
+        settings=_execution_settings(settings, source, launch),
     )
     task = Task(
         plan=plan,
@@ -139,8 +141,11 @@ def _cache(settings: RunSettings) -> tuple[Path, int] | None:
     return Path(settings.cache).expanduser().absolute(), parse_bytes(settings.cache_bytes)
 
 
-def _execution_settings(settings: RunSettings, launch: Launch) -> dict[str, object]:
+def _execution_settings(
+    settings: RunSettings, source: ModelSource, launch: Launch
+) -> dict[str, object]:
     return {
+        "model": settings.model if source.module is not None else source.place,
         "threads": settings.threads,
         "checkpoint_steps": settings.checkpoint_steps,
         "checkpoint_minutes": settings.checkpoint_minutes,
@@ -170,7 +175,7 @@ def _result(opened: Opened[TrainingRunManifest], cluster: Cluster, *, ours: bool
             "scores": {name: dict(found) for name, found in manifest.stats.scores.items()},
         },
         next=(
-            f"audioloom-trainer inspect {opened.folder}",
-            f"audioloom-trainer export {opened.folder} --to FOLDER",
+            shlex.join(["audioloom-trainer", "inspect", str(opened.folder)]),
+            use_command("export", opened, "--to", "."),
         ),
     )
