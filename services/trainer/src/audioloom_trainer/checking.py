@@ -7,7 +7,7 @@ from typing import Any
 
 import keras
 
-from audioloom_trainer.errors import BadModel
+from audioloom_trainer.errors import BadModel, told
 from audioloom_trainer.model_source import ModelSource
 from audioloom_trainer.variables import other_state
 
@@ -110,7 +110,7 @@ def _check_shapes(
         raise BadModel(
             where=source.place,
             expected=f"a model that takes windows of shape {shape}",
-            found=_input_shapes(model) or f"{type(error).__name__}: {error}",
+            found=_input_shapes(model) or told(error),
             hint="Its first layer is keras.layers.Input(shape); reshape after that.",
         ) from error
     if not keras.ops.is_tensor(output):
@@ -143,7 +143,7 @@ def _check_loss(
         raise BadModel(
             where=source.place,
             expected=f"a loss and metrics that take {what} of shape (batch,)",
-            found=f"{type(error).__name__}: {error}",
+            found=told(error),
             hint=""
             if classes is None
             else "For classes, take sparse_categorical_crossentropy: targets are not one-hot.",

@@ -41,6 +41,7 @@ __all__ = [
     "TensorFlowMissing",
     "UnknownLabel",
     "WrongCount",
+    "told",
 ]
 
 
@@ -102,3 +103,9 @@ class Stopped(TryAgain):
 
 class RunTaken(NameTaken):
     """The run folder holds checkpoints of another recipe."""
+
+
+def told(error: BaseException, limit: int = 500) -> str:
+    """What the user's own code, or a library, said: its type and text on one line, bounded."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -12,7 +12,7 @@ from audioloom_manifest import Opened, ShardsManifest
 from audioloom_stage import NameTaken, Result, Usage
 from audioloom_storage import locate
 
-from audioloom_trainer.errors import BadModel
+from audioloom_trainer.errors import BadModel, told
 from audioloom_trainer.finished import FinishedRun, open_run, read_trained_on
 from audioloom_trainer.settings import ExportSettings
 from audioloom_trainer.shards import open_shards
@@ -91,7 +91,7 @@ def _write(model: Any, target: Path, form: str, run: FinishedRun) -> None:
         raise BadModel(
             where=run.source.place,
             expected=f"a model that Keras can write as {form}",
-            found=f"{type(error).__name__}: {error}",
+            found=told(error),
             hint=f"Give its classes a get_config(), or export with --format {other}.",
         ) from error
 

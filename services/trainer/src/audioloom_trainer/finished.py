@@ -70,6 +70,12 @@ def source_of(opened: Opened[TrainingRunManifest], model: str | None) -> ModelSo
             hint=f"A run keeps the digest of such a file, not the file. It was {given}",
         )
     source = find_model(model or wanted.function)
+    if source.function != wanted.function.rpartition(":")[2]:
+        raise BadModel(
+            where="--model",
+            expected=f"the function that was trained, {wanted.function}",
+            found=source.function,
+        )
     if source.sha256 != wanted.sha256:
         raise BadModel(
             where=source.path,

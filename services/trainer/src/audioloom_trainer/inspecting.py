@@ -81,7 +81,7 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
 
 
 def _history(history: list[dict[str, Any]]) -> str:
-    names = list(dict.fromkeys(name for entry in history for name in entry))
+    names = list(dict.fromkeys(("epoch", "loss", *(name for each in history for name in each))))
     rows = [
         tuple(
             f"{entry[name]:g}" if name == "epoch" else f"{entry[name]:.4f}" if name in entry else ""
