@@ -10,6 +10,7 @@ carries losses, counts and signals.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import keras
@@ -17,6 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from audioloom_trainer.feed import Batch, Replicas
+from audioloom_trainer.normalising import counted_rows
 from audioloom_trainer.variables import other_state, seed_state
 
 __all__ = [
@@ -68,13 +70,14 @@ def stream(
     return iter(dataset.prefetch(_PREFETCH))
 
 
-def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas) -> Block:
+def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas, *, idle: bool) -> Block:
     """Make the function that trains for k steps.
 
     Args:
         strategy: the model's.
         model: built and compiled under it.
         replicas: those of this process.
+        idle: some batch leaves replicas without a record.
 
     Returns:
         (iterator, k, signals of this worker) → `Outcome`; traced once.
@@ -86,7 +89,8 @@ def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas) -> B
     def step(*batch: Any) -> Any:
         share = _share(batch, replicas)
         with tf.GradientTape() as tape:
-            predictions = model(share.x, training=True)
+            with counted_rows(share.count) if idle else nullcontext():
+                predictions = model(share.x, training=True)
             loss = _weighted_loss(model, share, predictions, replicas, training=True)
             scaled = optimizer.scale_loss(loss)
         _apply(optimizer, tape.gradient(scaled, variables), variables, replicas.total)

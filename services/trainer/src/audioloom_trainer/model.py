@@ -13,9 +13,9 @@ import keras
 import structlog
 
 from audioloom_trainer.checking import check_model
-from audioloom_trainer.errors import BadModel
+from audioloom_trainer.errors import BadModel, told
 from audioloom_trainer.model_source import ModelSource
-from audioloom_trainer.variables import all_layers
+from audioloom_trainer.normalising import synchronise
 
 __all__ = ["build_model", "configuration"]
 
@@ -54,17 +54,12 @@ def build_model(
         raise BadModel(
             where=source.place,
             expected=f"a compiled model from {source.function}({_shown(given)})",
-            found=f"{type(error).__name__}: {error}",
+            found=told(error),
             hint="The function takes shape and classes by name, and each --model-arg.",
         ) from error
     check_model(model, source, shape=shape, classes=classes, replicas=replicas)
-    normalising = [
-        layer for layer in all_layers(model) if isinstance(layer, keras.layers.BatchNormalization)
-    ]
-    for layer in normalising:  # else each replica would normalise with its own share of the batch
-        layer.synchronized = True
-    if normalising:
-        log.info("batch normalisation is synchronised", layers=len(normalising))
+    if normalising := synchronise(model, source, shape, replicas=replicas):
+        log.info("batch normalisation is synchronised", layers=normalising)
     model.optimizer.build(model.trainable_variables)
     return model
 
@@ -74,8 +69,7 @@ def configuration(model: keras.Model) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(model.to_json(), parse_constant=_refuse)
     except Exception as error:  # noqa: BLE001  the user's own get_config may raise anything
-        text = (str(error).strip() or type(error).__name__).splitlines()[0]
-        log.warning("the run keeps no configuration of the model", found=text[:200])
+        log.warning("the run keeps no configuration of the model", found=told(error, 200))
         return {}
     return found
 
@@ -100,7 +94,7 @@ def _load(source: ModelSource) -> Any:
         raise BadModel(
             where=source.path,
             expected="a Python file that can be imported",
-            found=f"{type(error).__name__}: {error}",
+            found=told(error),
             hint="What such a file imports has to be installed in this environment: files beside"
             " it are not found."
             if isinstance(error, ModuleNotFoundError)

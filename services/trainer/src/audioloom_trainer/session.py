@@ -61,8 +61,11 @@ class Session:
         scoring = self.scoring
         self._strategy, self._model = scoring.strategy, scoring.model
         self._cluster, self._replicas = scoring.cluster, scoring.replicas
-        self._train = make_train_block(self._strategy, self._model, self._replicas)
         self._train_split = scoring.shard_set.split("train")
+        last = (self._train_split.layout.total - 1) % self.schedule.batch_size + 1
+        self._train = make_train_block(
+            self._strategy, self._model, self._replicas, idle=last < self._replicas.total
+        )
         self._steps = steps_of(self._train_split.layout.total, self.schedule.batch_size)
         self._wanted_block = 1
         self._saved_at = time.monotonic()
