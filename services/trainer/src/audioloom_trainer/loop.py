@@ -86,6 +86,7 @@ def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas, *, i
     others = other_state(model) if replicas.total > 1 else []
     optimizer = model.optimizer
 
+    @tf.autograph.experimental.do_not_convert  # as Keras does: rewriting it takes half a second
     def step(*batch: Any) -> Any:
         share = _share(batch, replicas)
         with tf.GradientTape() as tape:
@@ -120,6 +121,7 @@ def make_evaluation_block(
     """
     size = classes or 0
 
+    @tf.autograph.experimental.do_not_convert
     def step(*batch: Any) -> Any:
         share = _share(batch, replicas)
         predictions = model(share.x, training=False)
