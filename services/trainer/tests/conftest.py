@@ -2,58 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import signal
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import structlog
-from audioloom_manifest import Opened, TrainingRunManifest, read_manifest
+from audioloom_manifest import read_manifest
 
-sys.path.insert(0, str(Path(__file__).parent))  # for shard_maker: tests are no package
+sys.path.insert(0, str(Path(__file__).parent))  # for the makers beside it: tests are no package
 
-# Words that make a run of seconds. Paths are added by who uses them.
-SMALL = ("--epochs", "2", "--batch-size", "16", "--model-arg", "filters=4")
-
-
-@dataclass(frozen=True)
-class Ran:
-    """A finished command."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """The object of --json."""
-        return json.loads(self.out)  # type: ignore[no-any-return]
-
-
-Trainer = Callable[..., Ran]
-
-
-@dataclass(frozen=True)
-class Trained:
-    """A root with shards and a committed run, to be looked at but not changed."""
-
-    root: Path
-    run: Opened[TrainingRunManifest]
-    ran: Ran
-    """What the command that made it said, as a program of its own."""
-
-    def copy(self, root: Path) -> Trained:
-        """The same under a root that may be changed."""
-        shutil.copytree(self.root, root, dirs_exist_ok=True)
-        folder = root / Path(self.run.folder.path).relative_to(self.root)
-        return Trained(root, read_manifest(str(folder), expect="training-run"), self.ran)
+from program import SMALL, Ran, Trained, Trainer, call
+from workers import Nursery
 
 
 @pytest.fixture(autouse=True)
@@ -86,24 +48,6 @@ def trainer(
     structlog.reset_defaults()
 
 
-def call(*words: object, **variables: str) -> Ran:
-    """Run a command as a program of its own."""
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name != "TF_CONFIG" and not name.startswith("AUDIOLOOM_")
-    }
-    program = Path(sys.executable).with_name("audioloom-trainer")
-    done = subprocess.run(
-        [program, *map(str, words)],
-        env=environment | variables,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return Ran(done.returncode, done.stdout, done.stderr)
-
-
 @pytest.fixture(scope="session")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """A small run, trained once by the program itself."""
@@ -114,3 +58,10 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
     ran = call("run", shards.folder, *SMALL)
     assert 0 == ran.code, ran.err
     return Trained(root, read_manifest(ran.out.strip(), expect="training-run"), ran)
+
+
+@pytest.fixture(scope="session")
+def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    """Starts workers; it loads TensorFlow while the first test prepares."""
+    with Nursery(tmp_path_factory.mktemp("workers")) as nursery:
+        yield nursery

@@ -66,11 +66,11 @@ def _workers(jobs: Any) -> tuple[str, ...]:
         found = ", ".join(map(str, jobs)) if isinstance(jobs, dict) else repr(jobs)
         raise _bad("the jobs chief and worker alone (evaluation is done by the workers)", found)
     lists = [jobs.get("chief", []), jobs.get("worker", [])]
-    addresses = [address for names in lists for address in names]
-    if not all(isinstance(names, list) for names in lists) or not all(
-        isinstance(address, str) and address for address in addresses
-    ):
+    if not all(isinstance(names, list) for names in lists):
         raise _bad("lists of addresses", json.dumps(jobs)[:200])
+    addresses = [address for names in lists for address in names]
+    if not all(isinstance(address, str) and address for address in addresses):
+        raise _bad("addresses like HOST:PORT", json.dumps(jobs)[:200])
     if len(lists[0]) > 1 or not addresses or len(set(addresses)) != len(addresses):
         raise _bad("at most one chief and each address once", json.dumps(jobs)[:200])
     return tuple(addresses)
@@ -80,7 +80,8 @@ def _rank(jobs: dict[str, Any], task: Any, size: int) -> int:
     kind, index = (task.get("type"), task.get("index")) if isinstance(task, dict) else (None, None)
     if isinstance(index, str) and index.isdecimal():
         index = int(index)
-    if kind not in jobs or not isinstance(index, int) or not 0 <= index < len(jobs[kind]):
+    known = isinstance(kind, str) and kind in jobs and isinstance(index, int)
+    if not known or not 0 <= index < len(jobs[kind]):
         raise _bad(f"a task of the cluster's {size} workers", json.dumps(task)[:200])
     return index if kind == "chief" else index + len(jobs.get("chief", []))
 

@@ -73,7 +73,7 @@ def _module_path(module: str) -> Path:
     path: Sequence[str] | None = None
     spec: ModuleSpec | None = None
     parts = module.split(".")
-    for depth in range(len(parts)):
+    for depth in range(len(parts) if all(part.isidentifier() for part in parts) else 0):
         spec = _find(".".join(parts[: depth + 1]), path)
         if spec is None:
             break

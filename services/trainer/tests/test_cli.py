@@ -1,0 +1,111 @@
+"""The command line: what it costs to ask for help, and what a wrong word is told."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from program import SMALL, Trained, call
+
+HEAVY = ("tensorflow", "keras", "numpy", "structlog", "fsspec", "h5py")
+
+
+def imported(words: list[str], of: tuple[str, ...]) -> tuple[int, list[str]]:
+    """Which of some modules a command imports, in a process of its own, and its exit code."""
+    program = (
+        "import sys; from audioloom_trainer.cli import main; code = main(sys.argv[1:]);"
+        f"print([name for name in {of} if name in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words], capture_output=True, text=True, check=False
+    )
+    return done.returncode, json.loads(done.stderr.splitlines()[-1].replace("'", '"'))
+
+
+@pytest.mark.parametrize("words", [["--help"], ["run", "--help"], ["--version"]])
+def test_help_imports_nothing_heavy(words: list[str]) -> None:
+    """Neither TensorFlow nor Keras nor NumPy is loaded to print a page."""
+    assert (0, []) == imported(words, HEAVY)
+
+
+def test_the_list_of_commands_does_without_pydantic() -> None:
+    """It would be most of the time that the page takes."""
+    assert (0, []) == imported(["--help"], ("pydantic", "audioloom_trainer.settings"))
+
+
+@pytest.mark.parametrize("verb", ["run", "inspect", "list", "gc"])
+def test_what_needs_no_model_imports_no_tensorflow(trained: Trained, verb: str) -> None:
+    """A run that is committed is recognised by its manifest, and shown from it."""
+    words = {
+        "run": ["run", str(trained.root / "shards" / "demo"), *SMALL],
+        "inspect": ["inspect", str(trained.run.folder)],
+    }.get(verb, [verb, str(trained.root)])
+    assert (0, []) == imported(words, ("tensorflow", "keras"))
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--epochs", "0"], "--epochs"),
+        (["--batch-size", "many"], "--batch-size"),
+        (["--seed", "-1"], "--seed"),
+        (["--shuffle-window", "0"], "--shuffle-window"),
+        (["--checkpoint-minutes", "0"], "--checkpoint-minutes"),
+        (["--keep-checkpoints", "0"], "--keep-checkpoints"),
+        (["--cache-bytes", "12XB"], "a size like 512MiB"),
+        (["--cache-bytes", "0"], "a size like 512MiB"),
+        (["--name", "../x"], "--name"),
+        (["--model-arg", "filters"], "--model-arg"),
+        (["--root", "s3://bucket/x"], "s3://"),
+        (["--batchsize", "3"], "--batch-size"),
+    ],
+)
+def test_wrong_words_are_usage(
+    trainer: Callable, trained: Trained, words: list[str], text: str
+) -> None:
+    """Exit code 2, and what was meant; nothing on stdout."""
+    ran = trainer("run", trained.root / "shards" / "demo", *words)
+    assert (2, "") == (ran.code, ran.out)
+    assert text in ran.err
+
+
+def test_settings_come_from_a_file(trainer: Callable, trained: Trained, tmp_path: Path) -> None:
+    """A table of the trainer; a key of another of its commands is passed over."""
+    config = tmp_path / "loom.toml"
+    config.write_text(
+        "[trainer]\nepochs = 2\nbatch_size = 16\nmodel_arg = {filters = 4}\nolder_than_hours = 3\n"
+    )
+    ran = trainer("run", trained.root / "shards" / "demo", "--config", config, "--json")
+    assert (0, True) == (ran.code, ran.data["already_committed"])
+
+
+def test_all_commands_have_a_help_page(trainer: Callable) -> None:
+    """Each with its settings."""
+    for command in ("run", "evaluate", "export", "inspect", "list", "gc"):
+        ran = trainer(command, "--help")
+        assert 0 == ran.code
+        assert "--json" in ran.out
+
+
+def test_stdout_is_the_result_alone(trained: Trained) -> None:
+    """One line, the manifest, though TensorFlow talks; the rest is on stderr, as JSON."""
+    assert f"{trained.run.location}\n" == trained.ran.out
+    ours = [line for line in trained.ran.err.splitlines() if line.startswith("{")]
+    events = [json.loads(line)["event"] for line in ours]
+    assert {"tensorflow is ready", "training", "epoch", "committed", "next"} <= set(events)
+
+
+def test_the_commands_that_are_shown_next_work(trained: Trained, tmp_path: Path) -> None:
+    """They are pasted as they are, by people who trust them."""
+    last = trained.ran.err.splitlines()[-1]
+    commands = [shlex.split(each) for each in json.loads(last)["commands"]]
+    assert ["inspect", "export"] == [words[1] for words in commands]
+    for _, verb, run, *options in commands:
+        moved = [str(tmp_path) if word == "." else word for word in options]
+        assert 0 == call(verb, run, *moved).code
+    assert (tmp_path / f"{trained.run.manifest.name}.keras").is_file()
