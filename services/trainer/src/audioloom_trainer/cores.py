@@ -16,6 +16,6 @@ def available_cores(quota_file: Path = _QUOTA) -> int:
     try:
         quota, period = quota_file.read_text().split()
         cores = min(cores, -(-int(quota) // int(period)))
-    except (OSError, ValueError):  # no such file here, or "max": no quota
+    except (OSError, ValueError, ZeroDivisionError):  # no such file here, or "max": no quota
         pass
     return max(1, cores)

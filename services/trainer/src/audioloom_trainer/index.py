@@ -60,13 +60,16 @@ def parse_index(data: bytes, expected: Expected, where: object) -> Index:
     if len(rows) != expected.records:
         raise _mismatch(where, f"{expected.records} records", f"{len(rows)}")
     offset, length, values, label = (np.ascontiguousarray(rows[:, c]) for c in range(_COLUMNS))
+    if (length < 1).any() or (length > expected.bytes).any():  # so that no sum overflows
+        found = f"lengths from {length.min()} to {length.max()}"
+        raise _mismatch(where, f"records of 1 to {expected.bytes} bytes", found)
     ends = offset + length
     starts = np.concatenate([[0], ends[:-1]])
     if not np.array_equal(starts, offset) or ends[-1] != expected.bytes:
         found = f"a gap, or an end at byte {ends[-1]}"
         raise _mismatch(where, f"records one after the other up to byte {expected.bytes}", found)
     fits = (values >= offset + _HEADER_BYTES) & (
-        values + expected.value_bytes <= ends - _FOOTER_BYTES
+        values <= ends - (_FOOTER_BYTES + expected.value_bytes)
     )
     if not fits.all():
         row = int(np.flatnonzero(~fits)[0])
