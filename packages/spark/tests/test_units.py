@@ -10,6 +10,9 @@ from audioloom_spark import run_units, spark_session
 from audioloom_stage import TryAgain
 from pyspark.sql import SparkSession
 
+# pyspark 3.5 leaves the socket of a job's result to the garbage collector, on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
+
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from audioloom_spark.java import find_java
+from audioloom_spark.quiet import without_start_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,6 +28,9 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} spark %p %c{1}: %m%n
 # One line for each lost task of a job that is reported as a whole anyway.
 logger.noise.name = org.apache.spark.scheduler.TaskSetManager
 logger.noise.level = off
+# As the root: Spark's shell says that it changes the level, unless both are the same.
+logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
+logger.shell.level = error
 """
 
 
@@ -60,13 +64,15 @@ def spark_session(
             builder = SparkSession.builder.appName(application).master(master)
             for key, value in {**_defaults(scratch, log4j), **(settings or {})}.items():
                 builder = builder.config(key, value)
-            session = builder.getOrCreate()
+            with without_start_lines() as messages:
+                session = builder.getOrCreate()
             try:
                 yield session
             finally:
                 gateway = session.sparkContext._gateway  # noqa: SLF001 - see _end_gateway
                 session.stop()
                 _end_gateway(gateway)
+                messages.join(timeout=5)  # what the JVM said last comes before what we say next
 
 
 def _defaults(scratch: str, log4j: Path) -> dict[str, str]:

@@ -1,0 +1,45 @@
+"""Leave out the two lines that Spark's JVM writes at every start; all else passes as it comes.
+
+The warning about incubator modules comes from the JVM itself, before any logger: Spark asks for the
+module, and Java has no option to silence it. Whoever reads a stage's messages learns nothing by it.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["without_start_lines"]
+
+_START_LINES = (b"WARNING: Using incubator modules: jdk.incubator.vector",)
+
+
+@contextmanager
+def without_start_lines() -> Iterator[threading.Thread]:
+    """Processes started in the block write to a stderr of ours, which passes on what they say.
+
+    Yields:
+        The thread that passes it on; it ends when the last of those processes has.
+    """
+    reading, writing = os.pipe()
+    stderr = os.dup(2)
+    relay = threading.Thread(target=_relay, args=(reading, os.dup(2)), name="spark-stderr")
+    relay.daemon = True  # a JVM that outlives us must not hold us up
+    relay.start()
+    os.dup2(writing, 2)
+    os.close(writing)
+    try:
+        yield relay
+    finally:
+        os.dup2(stderr, 2)  # what this process and its later children write goes there again
+        os.close(stderr)
+
+
+def _relay(reading: int, stderr: int) -> None:
+    with os.fdopen(reading, "rb") as source, os.fdopen(stderr, "wb") as target:
+        for line in source:
+            if line.rstrip() not in _START_LINES:
+                target.write(line)
+                target.flush()

@@ -1,0 +1,41 @@
+import os
+import subprocess
+import sys
+
+import pytest
+from audioloom_spark.quiet import without_start_lines
+
+NOISE = "WARNING: Using incubator modules: jdk.incubator.vector"
+
+
+def test_all_but_the_known_lines_pass(capfd: pytest.CaptureFixture[str]) -> None:
+    """A warning that is not the known one, an error and a last line without an end all pass."""
+    lines = f"{NOISE}\nWARNING: Using incubator modules: another\nan error\nthe end"
+    program = f"import sys; sys.stderr.write({lines!r})"
+    with without_start_lines() as messages:
+        child = subprocess.Popen([sys.executable, "-c", program])
+    child.wait()
+    messages.join(timeout=10)
+    assert "WARNING: Using incubator modules: another\nan error\nthe end" == capfd.readouterr().err
+
+
+def test_a_failed_start_leaves_stderr_as_it_was(capfd: pytest.CaptureFixture[str]) -> None:
+    """After an error in the block this process writes to its own stderr again."""
+    with pytest.raises(FileNotFoundError), without_start_lines() as messages:
+        subprocess.run(["/nowhere/java"], check=True)
+    messages.join(timeout=10)
+    os.write(2, b"said\n")
+    assert (False, "said\n") == (messages.is_alive(), capfd.readouterr().err)
+
+
+def test_a_session_is_silent_but_for_errors() -> None:
+    """Spark starts without a word on stderr; what the JVM writes there arrives."""
+    program = (
+        "from audioloom_spark import spark_session\n"
+        "with spark_session('test', 'local[1]') as session:\n"
+        "    session._jvm.java.lang.System.err.println('an error')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert "an error\n" == done.stderr
