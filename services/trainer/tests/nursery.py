@@ -1,0 +1,129 @@
+"""A process that has imported TensorFlow once, and forks a worker whenever a test asks for one.
+
+Each worker is a process of its own that calls the real command line. Asked by a line of JSON on
+stdin, answered by a line of JSON on stdout; `workers.py` is the other side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+
+def main() -> None:
+    """Answer until stdin ends."""
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+    import audioloom_trainer.evaluate
+    import audioloom_trainer.fit
+    import audioloom_trainer.train  # noqa: F401
+
+    say({"ready": True})
+    for line in sys.stdin:
+        order = json.loads(line)
+        if "wait" in order:
+            _, status = os.waitpid(order["wait"], 0)
+            answer = {"code": os.waitstatus_to_exitcode(status)}
+        else:
+            answer = {"pid": os.fork()}
+            if answer["pid"] == 0:
+                be_worker(order)
+        say(answer)
+
+
+def say(answer: dict[str, Any]) -> None:
+    """Answer with a line."""
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def be_worker(order: dict[str, Any]) -> None:
+    """Become the worker that was asked for; does not return."""
+    code = 70
+    try:
+        for descriptor, name in ((0, os.devnull), (1, order["out"]), (2, order["err"])):
+            opened = os.open(name, os.O_RDWR | os.O_CREAT, 0o666)
+            os.dup2(opened, descriptor)
+        os.environ.update(order["environment"])
+        prepare(order)
+        from audioloom_trainer.cli import main as run
+
+        code = run(order["words"])
+    except BaseException as error:  # noqa: BLE001  (a fork must never return into the loop)
+        sys.stderr.write(f"{error!r}\n")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def prepare(order: dict[str, Any]) -> None:
+    """Faults and spies, before the command runs."""
+    from audioloom_storage.testing import install_from_environment
+
+    install_from_environment()
+    if order.get("devices", 1) > 1:
+        use_devices(order["devices"])
+    if order.get("kill_at_step"):
+        die_at(order["kill_at_step"])
+    if order.get("told_at_step"):
+        die_at(order["told_at_step"], signal.SIGTERM)
+    if order.get("trace"):
+        trace(Path(order["trace"]))
+
+
+def use_devices(count: int) -> None:
+    """Make one replica for each of *count* logical processors, as several GPUs would be."""
+    import tensorflow as tf
+    from audioloom_trainer import fit
+
+    def mirrored(_cluster: object) -> Any:
+        parts = [tf.config.LogicalDeviceConfiguration()] * count
+        (processor,) = tf.config.list_physical_devices("CPU")
+        tf.config.set_logical_device_configuration(processor, parts)
+        return tf.distribute.MirroredStrategy([f"CPU:{number}" for number in range(count)])
+
+    fit.make_strategy = mirrored
+
+
+def die_at(step: int, number: int = signal.SIGKILL) -> None:
+    """Send this process a signal as soon as it has done so many steps."""
+    from audioloom_trainer.session import ProgressFile
+
+    real = ProgressFile.step
+
+    def watched(self: Any, **values: Any) -> None:
+        real(self, **values)
+        if values["step"] >= step:
+            os.kill(os.getpid(), number)
+
+    ProgressFile.step = watched  # type: ignore[method-assign]
+
+
+def trace(file: Path) -> None:
+    """Write down which records each batch of training holds: a line of digests a batch."""
+    from audioloom_trainer.feed import Batch, Feed
+
+    real = Feed.batches
+
+    def traced(self: Any, start: int = 0) -> Iterator[Batch]:
+        for number, batch in enumerate(real(self, start), start):
+            rows = [
+                hashlib.sha256(batch.features[row].tobytes()).hexdigest()[:16]
+                for slot, counted in enumerate(batch.counts.tolist())
+                for row in range(batch.bounds[slot], batch.bounds[slot] + counted)
+            ]
+            epoch = self._order._shuffle.epoch if self._order._shuffle else self._split.name
+            with file.open("a") as sink:
+                sink.write(json.dumps([epoch, number, rows]) + "\n")
+            yield batch
+
+    Feed.batches = traced  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    main()

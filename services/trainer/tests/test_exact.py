@@ -1,0 +1,150 @@
+"""One replica and several train the same model, batch by batch, and score it the same."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_manifest import Opened, TrainingRunManifest
+from program import call
+from shard_maker import make_shards
+from workers import NETWORK, Nursery, bytes_of, cluster, difference, run_of, weights_of
+
+RECORDS = {"train": 61, "val": 23, "test": 17}
+# 26 steps of Adam. Neither 2 nor 3 replicas share a batch of 5 evenly, and the last batch of an
+# epoch holds one record: fewer than there are replicas.
+WORDS = ("--batch-size", 5, "--epochs", 2)
+STEPS = 26
+
+PLAIN, NORMALISED = 1e-6, 5e-5
+
+
+@dataclass(frozen=True)
+class Gang:
+    """A way to train with several replicas: processes, and logical devices of each."""
+
+    workers: int
+    devices: int = 1
+
+    @property
+    def replicas(self) -> int:
+        return self.workers * self.devices
+
+    def __str__(self) -> str:
+        return f"{self.workers}x{self.devices}"
+
+
+class Trainings:
+    """Trains on the same shards in whatever way is asked for, each way once."""
+
+    def __init__(self, nursery: Nursery, root: Path) -> None:
+        self.root = root
+        self._nursery = nursery
+        made = make_shards(root, records=RECORDS, lanes=6)
+        self.words = ("run", made.folder, *WORDS, "--model", NETWORK)
+        self._names: dict[tuple[object, ...], str] = {}
+
+    def train(self, gang: Gang, *words: object) -> Opened[TrainingRunManifest]:
+        """The run that a gang makes."""
+        key = (gang, *words)
+        if key not in self._names:
+            name = self._names[key] = f"run-{len(self._names)}"
+            faults = [
+                {"trace": str(self.root / f"{name}-{rank}"), "devices": gang.devices}
+                for rank in range(gang.workers)
+            ]
+            ended = self._nursery.gang(
+                gang.workers, *self.words, *words, "--name", name, faults=faults
+            )
+            assert [0] * gang.workers == [each.code for each in ended], ended[0].err
+        return run_of(self.root, self._names[key])
+
+    def batches(self, run: Opened[TrainingRunManifest]) -> dict[tuple[Any, int], list[str]]:
+        """By epoch and step, or split and step: the records of the global batch, sorted."""
+        found = defaultdict(list)
+        for file in self.root.glob(f"{run.manifest.name}-*"):
+            for line in file.read_text().splitlines():
+                epoch, step, rows = json.loads(line)
+                found[epoch, step] += rows
+        return {key: sorted(rows) for key, rows in found.items()}
+
+
+@pytest.fixture(scope="module")
+def trainings(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Trainings:
+    return Trainings(nursery, tmp_path_factory.mktemp("exact"))
+
+
+ONE = Gang(1)
+GANGS = [Gang(2), Gang(3), Gang(1, devices=2)]
+
+
+def _close(
+    trainings: Trainings, gang: Gang, tolerance: float, *words: object
+) -> Opened[TrainingRunManifest]:
+    """A gang's run, held against that of one replica: weights, scores and history."""
+    one, other = trainings.train(ONE, *words), trainings.train(gang, *words)
+    assert STEPS == one.manifest.stats.steps == other.manifest.stats.steps
+    assert gang.replicas == other.manifest.stats.replicas
+    found = difference(weights_of(one), weights_of(other))
+    print(f"{gang}: weights differ by {found:.1e}")  # noqa: T201  (shown with -rP)
+    assert found <= tolerance
+    for split, scores in one.manifest.stats.scores.items():
+        assert scores == pytest.approx(other.manifest.stats.scores[split], abs=10 * tolerance)
+    for mine, theirs in zip(_history(one), _history(other), strict=True):
+        assert mine == pytest.approx(theirs, abs=10 * tolerance)
+    return other
+
+
+def _history(run: Opened[TrainingRunManifest]) -> list[dict[str, float]]:
+    (entry,) = run.files("history")
+    found: list[dict[str, float]] = json.loads(bytes_of(run, entry))["epochs"]
+    return found
+
+
+@pytest.mark.parametrize("gang", GANGS, ids=str)
+def test_weights_are_those_of_one_replica(trainings: Trainings, gang: Gang) -> None:
+    """After 26 steps of Adam the weights differ by a millionth at most, scores by little more."""
+    _close(trainings, gang, PLAIN)
+
+
+@pytest.mark.parametrize("gang", GANGS, ids=str)
+def test_batch_normalisation_sees_the_global_batch(trainings: Trainings, gang: Gang) -> None:
+    """Moments are those of the records of a batch: unevenly shared, or too few for the replicas."""
+    _close(trainings, gang, NORMALISED, "--model-arg", "batchnorm=true")
+
+
+def test_gradients_are_clipped_as_one_replica_would(trainings: Trainings) -> None:
+    """The limit is for the gradient of the global batch, not for a replica's part."""
+    other = _close(trainings, Gang(1, devices=2), PLAIN, "--model-arg", "clipnorm=0.05")
+    free = weights_of(trainings.train(ONE))
+    assert difference(free, weights_of(other)) > 1e-3  # it did clip
+
+
+def test_global_batches_are_the_same_records(trainings: Trainings) -> None:
+    """Step by step the replicas together read what one replica reads, and an epoch is exact."""
+    one = trainings.batches(trainings.train(ONE))
+    for gang in GANGS:
+        assert one == trainings.batches(trainings.train(gang))
+    epochs = {epoch for epoch, _ in one if isinstance(epoch, int)}
+    assert {0, 1} == epochs
+    for epoch in epochs:
+        rows = [row for step in range(STEPS // 2) for row in one[epoch, step]]
+        assert len(rows) == len(set(rows)) == RECORDS["train"]
+    assert one[0, 0] != one[1, 0]
+
+
+def test_the_programs_themselves_train_together(trainings: Trainings) -> None:
+    """Two programs with TF_CONFIG: the chief prints its manifest, the other nothing, to the bit."""
+    forked = trainings.train(Gang(2))
+    words = (*trainings.words, "--name", "programs")
+    with ThreadPoolExecutor(2) as pool:
+        ended = list(pool.map(lambda text: call(*words, TF_CONFIG=text), cluster(2)))
+    assert [0, 0] == [each.code for each in ended], ended[0].err
+    run = run_of(trainings.root, "programs")
+    assert [f"{run.location}\n", ""] == [each.out for each in ended]
+    assert 0.0 == difference(weights_of(forked), weights_of(run))
