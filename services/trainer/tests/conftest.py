@@ -65,3 +65,11 @@ def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
     """Starts workers; it loads TensorFlow while the first test prepares."""
     with Nursery(tmp_path_factory.mktemp("workers")) as nursery:
         yield nursery
+
+
+@pytest.fixture(scope="session")
+def tensorflow() -> None:
+    """TensorFlow as the commands set it up; it cannot be set up otherwise afterwards."""
+    from audioloom_trainer.strategy import set_up_tensorflow
+
+    set_up_tensorflow(threads=0, deterministic=True, seed=0)

@@ -80,8 +80,9 @@ def _rank(jobs: dict[str, Any], task: Any, size: int) -> int:
     kind, index = (task.get("type"), task.get("index")) if isinstance(task, dict) else (None, None)
     if isinstance(index, str) and index.isdecimal():
         index = int(index)
-    known = isinstance(kind, str) and kind in jobs and isinstance(index, int)
-    if not known or not 0 <= index < len(jobs[kind]):
+    if not (
+        isinstance(kind, str) and kind in jobs and isinstance(index, int)
+    ) or not 0 <= index < len(jobs[kind]):
         raise _bad(f"a task of the cluster's {size} workers", json.dumps(task)[:200])
     return index if kind == "chief" else index + len(jobs.get("chief", []))
 

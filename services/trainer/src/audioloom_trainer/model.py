@@ -102,7 +102,10 @@ def _load(source: ModelSource) -> Any:
         ) from error
     function = getattr(module, source.function, None)
     if not callable(function):
-        names = sorted(n for n in vars(module) if callable(getattr(module, n)) and n[0] != "_")
+        own = {
+            n: v for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__
+        }
+        names = sorted(n for n, v in own.items() if callable(v) and n[0] != "_")
         raise BadModel(
             where=source.path,
             expected=f"a function {source.function!r}",

@@ -97,7 +97,9 @@ class Staging:
                 self._holders[key] -= 1
                 if not self._holders[key]:
                     del self._holders[key]
-                    self._held.pop(key).close()
+                    held = self._held.pop(key, None)
+                    if held is not None:  # else all were closed before the feed was
+                        held.close()
             self._change.notify_all()
 
     def _hold(self, shard: Shard) -> LocalShard:

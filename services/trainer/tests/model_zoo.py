@@ -1,0 +1,206 @@
+"""Model functions as users write them, right and wrong ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import keras
+
+layers = keras.layers
+
+
+def small(shape: tuple[int, ...], classes: int | None, units: int = 3) -> keras.Model:
+    """Trained in a blink."""
+    return compiled(network(shape, classes, units))
+
+
+def network(shape: tuple[int, ...], classes: int | None, units: int = 3) -> keras.Model:
+    inputs = layers.Input(shape)
+    x = layers.Dropout(0.1)(layers.Dense(units, "relu")(layers.Flatten()(inputs)))
+    return keras.Model(inputs, layers.Dense(classes or 1, "softmax" if classes else None)(x))
+
+
+def compiled(model: keras.Model, **changes: Any) -> keras.Model:
+    classes = model.output_shape[-1] > 1
+    usual = {
+        "optimizer": keras.optimizers.Adam(1e-2),
+        "loss": "sparse_categorical_crossentropy" if classes else "mean_squared_error",
+        "metrics": ["accuracy"] if classes else [],
+    }
+    model.compile(**(usual | changes))
+    return model
+
+
+def binary(shape: tuple[int, ...], classes: int) -> keras.Model:
+    """One score for two classes."""
+    model = network(shape, None)
+    return compiled(model, loss=keras.losses.BinaryCrossentropy(from_logits=True))
+
+
+class Own(keras.Model):
+    """A class of the user's, which Keras does not know how to write."""
+
+    def __init__(self, classes: int, memory: object) -> None:
+        super().__init__()
+        self.memory = memory
+        self.flatten = layers.Flatten()
+        self.dense = layers.Dense(classes, "softmax")
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        return self.dense(self.flatten(x))
+
+
+def own_class(shape: tuple[int, ...], classes: int) -> keras.Model:
+    model = Own(classes, object())
+    model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+    return model
+
+
+def never_finite_metric(shape: tuple[int, ...], classes: int) -> keras.Model:
+    def nothing(y: Any, predictions: Any) -> Any:
+        return keras.ops.mean(predictions) * float("nan")
+
+    return compiled(network(shape, classes), metrics=["accuracy", nothing])
+
+
+def infinite_loss(shape: tuple[int, ...], classes: int) -> keras.Model:
+    """Of the third step on: the first two learn something terrible."""
+    model = network(shape, classes)
+    return compiled(model, optimizer=keras.optimizers.SGD(1e38))
+
+
+# --- what is refused -------------------------------------------------------------------------
+
+
+def takes_nothing() -> None:
+    """Neither shape nor classes."""
+
+
+def fails(shape: tuple[int, ...], classes: int) -> keras.Model:
+    raise RuntimeError("out of luck")
+
+
+def no_model(shape: tuple[int, ...], classes: int) -> str:
+    return "a model"
+
+
+def not_compiled(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return network(shape, classes)
+
+
+def no_loss(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return compiled(network(shape, classes), loss=None)
+
+
+def several_losses(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return compiled(network(shape, classes), loss=["mse"])
+
+
+def unknown_loss(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return compiled(network(shape, classes), loss="hinge_of_doom")
+
+
+def one_hot_loss(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return compiled(network(shape, classes), loss="categorical_crossentropy")
+
+
+def loss_without_reduction(shape: tuple[int, ...], classes: int) -> keras.Model:
+    loss = keras.losses.SparseCategoricalCrossentropy(reduction="none")
+    return compiled(network(shape, classes), loss=loss)
+
+
+def two_outputs(shape: tuple[int, ...], classes: int) -> keras.Model:
+    inputs = layers.Input(shape)
+    x = layers.Flatten()(inputs)
+    model = keras.Model(inputs, [layers.Dense(classes)(x), layers.Dense(1)(x)])
+    model.compile("sgd", "sparse_categorical_crossentropy")
+    return model
+
+
+def too_many_scores(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return compiled(network(shape, classes + 4))
+
+
+def other_windows(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return compiled(network((5, 5), classes))
+
+
+class PerClass(keras.metrics.Metric):
+    def __init__(self) -> None:
+        super().__init__(name="per_class")
+        self.total = self.add_weight(shape=(3,), name="total", initializer="zeros")
+
+    def update_state(self, y: Any, predictions: Any, sample_weight: Any = None) -> None:
+        self.total.assign_add(keras.ops.sum(predictions, axis=0))
+
+    def result(self) -> Any:
+        return self.total + 0.0
+
+
+def metric_of_three(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return compiled(network(shape, classes), metrics=[PerClass()])
+
+
+class OwnStep(keras.Model):
+    def train_step(self, data: Any) -> Any:
+        return super().train_step(data)
+
+
+class OwnTest(keras.Model):
+    def test_step(self, data: Any) -> Any:
+        return super().test_step(data)
+
+
+class OwnLoss(keras.Model):
+    def compute_loss(self, *args: Any, **more: Any) -> Any:
+        return super().compute_loss(*args, **more)
+
+
+class OwnMetrics(keras.Model):
+    def compute_metrics(self, *args: Any, **more: Any) -> Any:
+        return super().compute_metrics(*args, **more)
+
+
+def _as(kind: type[keras.Model], shape: tuple[int, ...], classes: int) -> keras.Model:
+    plain = network(shape, classes)
+    return compiled(kind(plain.inputs, plain.outputs))
+
+
+def own_step(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return _as(OwnStep, shape, classes)
+
+
+def own_test(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return _as(OwnTest, shape, classes)
+
+
+def own_loss(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return _as(OwnLoss, shape, classes)
+
+
+def own_metrics(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return _as(OwnMetrics, shape, classes)
+
+
+def scaled_loss(shape: tuple[int, ...], classes: int) -> keras.Model:
+    inner = keras.optimizers.Adam()
+    return compiled(network(shape, classes), optimizer=keras.optimizers.LossScaleOptimizer(inner))
+
+
+def accumulates(shape: tuple[int, ...], classes: int) -> keras.Model:
+    optimizer = keras.optimizers.Adam(gradient_accumulation_steps=2)
+    return compiled(network(shape, classes), optimizer=optimizer)
+
+
+class Counts(keras.layers.Layer):
+    def build(self, shape: Any) -> None:
+        self.seen = self.add_weight(shape=(), dtype="int32", trainable=False, name="seen")
+
+    def call(self, x: Any) -> Any:
+        return x
+
+
+def counts_batches(shape: tuple[int, ...], classes: int) -> keras.Model:
+    inputs = layers.Input(shape)
+    x = layers.Flatten()(Counts()(inputs))
+    return compiled(keras.Model(inputs, layers.Dense(classes, "softmax")(x)))
