@@ -258,6 +258,13 @@ def write_pins(wheelhouse: Path, target: Path) -> Path:
 
 
 @nox.session(default=False)
+def mini_cluster(session: nox.Session) -> None:
+    """Give a person HDFS and YARN on this machine, until Ctrl-D."""
+    python = sync(session, "mini_cluster")
+    session.run(python / "python", "-m", "audioloom_mini_cluster", *session.posargs, external=True)
+
+
+@nox.session(default=False)
 def bench(session: nox.Session) -> None:
     """Measure: `-- featurize|shard|train [--json FILE] [--png FILE]`; ratios taken in one run."""
     python = sync(session, "bench")

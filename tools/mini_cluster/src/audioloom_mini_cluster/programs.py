@@ -1,0 +1,48 @@
+"""`hdfs` and `yarn` for people and for skein, which asks `yarn classpath --glob`."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+__all__ = ["write_programs"]
+
+_CLASSES = {
+    "hdfs": {
+        "dfs": "org.apache.hadoop.fs.FsShell",
+        "dfsadmin": "org.apache.hadoop.hdfs.tools.DFSAdmin",
+        "fsck": "org.apache.hadoop.hdfs.tools.DFSck",
+    },
+    "yarn": {
+        "application": "org.apache.hadoop.yarn.client.cli.ApplicationCLI",
+        "node": "org.apache.hadoop.yarn.client.cli.NodeCLI",
+        "queue": "org.apache.hadoop.yarn.client.cli.QueueCLI",
+        "logs": "org.apache.hadoop.yarn.client.cli.LogsCLI",
+    },
+}
+_NAMED = {"application"}  # its class serves several words, and wants to see which
+
+
+def write_programs(folder: Path, conf: Path, jars: Path, java: Path) -> None:
+    """Write the two programs into *folder*."""
+    folder.mkdir()
+    for program, classes in _CLASSES.items():
+        cases = "".join(
+            f'  {word}) set -- {name}{" " + word if word in _NAMED else ""} "$@" ;;\n'
+            for word, name in classes.items()
+        )
+        path = folder / program
+        path.write_text(f"""\
+#!/bin/sh
+classpath={shlex.quote(f"{conf}:{jars}/*")}
+command=$1
+[ $# -gt 0 ] && shift
+case "$command" in
+  classpath) printf '%s' {shlex.quote(str(conf))}
+    for jar in {shlex.quote(str(jars))}/*.jar; do printf ':%s' "$jar"; done
+    echo; exit 0 ;;
+{cases}  *) echo "usage: {program} classpath|{"|".join(classes)} …" >&2; exit 2 ;;
+esac
+exec {shlex.quote(str(java))} -Xmx256m -XX:TieredStopAtLevel=1 -cp "$classpath" "$@"
+""")
+        path.chmod(0o755)

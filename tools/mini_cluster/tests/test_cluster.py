@@ -1,0 +1,106 @@
+"""The real daemons: they come up, work together, survive what is done to them, and go."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[subprocess.Popen[str]]:
+    words = [sys.executable, "-m", "audioloom_mini_cluster", "--memory-mb", "1024"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, text=True, **pipes) as process:
+        yield process
+        assert process.stdin
+        process.stdin.close()
+        assert 0 == process.wait(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def answer(process: subprocess.Popen[str]) -> Callable[[str], dict[str, Any]]:
+    def ask(line: str) -> dict[str, Any]:
+        assert process.stdin
+        assert process.stdout
+        if line:
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+        return dict(json.loads(process.stdout.readline()))
+
+    return ask
+
+
+@pytest.fixture(scope="module")
+def cluster(answer: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    return answer("")
+
+
+def run(cluster: dict[str, Any], *words: str) -> str:
+    environment = {**os.environ, **cluster["environment"]}
+    program = Path(cluster["environment"]["PATH"], words[0])
+    ran = subprocess.run(
+        [program, *words[1:]], capture_output=True, text=True, check=False, env=environment
+    )
+    assert 0 == ran.returncode, ran.stderr
+    return ran.stdout
+
+
+def test_a_file_is_written_to_the_datanodes(cluster: dict[str, Any], tmp_path: Path) -> None:
+    """By the real client, and read through the logical name too."""
+    (tmp_path / "file").write_text("hello")
+    run(cluster, "hdfs", "dfs", "-put", str(tmp_path / "file"), "/file")
+    assert "hello" == run(cluster, "hdfs", "dfs", "-cat", "hdfs://mini/file")
+
+
+def test_the_nodes_offer_what_was_said(cluster: dict[str, Any]) -> None:
+    """Two nodes at addresses of their own, with GPUs."""
+    with urllib.request.urlopen(cluster["pages"]["yarn"] + "/ws/v1/cluster/nodes") as reply:  # noqa: S310
+        nodes = json.load(reply)["nodes"]["node"]
+    assert cluster["nodes"] == sorted(node["nodeHostName"] for node in nodes)
+    assert [1024, 1024] == [node["availMemoryMB"] for node in nodes]
+    for node in nodes:
+        offered = node["totalResource"]["resourceInformations"]["resourceInformation"]
+        assert [2] == [each["value"] for each in offered if each["name"] == "yarn.io/gpu"]
+
+
+def test_skein_finds_its_class_path(cluster: dict[str, Any]) -> None:
+    """It asks `yarn classpath --glob`."""
+    entries = run(cluster, "yarn", "classpath", "--glob").strip().split(":")
+    assert cluster["conf"] == entries[0]
+    assert all(Path(entry).is_file() for entry in entries[1:])
+
+
+def test_what_it_does_not_understand_it_says(answer: Callable[[str], dict[str, Any]]) -> None:
+    """And goes on."""
+    assert "kill NAME" in answer("destroy everything now")["error"]
+    assert "datanode-2" in answer("kill datanode-9")["error"]
+    assert "is running" in answer("start datanode-1")["error"]
+
+
+def test_a_killed_daemon_can_be_started_again(
+    cluster: dict[str, Any], answer: Callable[[str], dict[str, Any]]
+) -> None:
+    """With the data it had."""
+    assert {"done": "kill datanode-1"} == answer("kill datanode-1")
+    assert {"done": "start datanode-1"} == answer("start datanode-1")
+    assert {"done": "kill namenode"} == answer("kill namenode")
+    assert {"done": "start namenode"} == answer("start namenode")
+    assert "hello" == run(cluster, "hdfs", "dfs", "-cat", "/file")
+
+
+def test_nothing_is_left(process: subprocess.Popen[str], cluster: dict[str, Any]) -> None:
+    """No daemon and no folder, once the input has ended."""
+    daemons = [Path("/proc", str(number)) for number in cluster["daemons"].values()]
+    assert process.stdin
+    process.stdin.close()
+    assert 0 == process.wait(timeout=60)
+    assert [] == [each for each in daemons if each.exists()]
+    assert not Path(cluster["folder"]).exists()
