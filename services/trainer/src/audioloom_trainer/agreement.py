@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Mapping
 from typing import Any
@@ -65,6 +66,12 @@ def _pieces(value: str) -> NDArray[np.float32]:
 
 
 def _sum(strategy: Any, table: NDArray[np.float32], replicas: Replicas) -> NDArray[np.float32]:
+    result: NDArray[np.float32] = _adder(strategy, replicas)(tf.constant(table)).numpy()
+    return result
+
+
+@functools.cache  # else it would be traced anew after every epoch
+def _adder(strategy: Any, replicas: Replicas) -> Any:
     def part(values: Any) -> Any:
         number = tf.distribute.get_replica_context().replica_id_in_sync_group
         return values * tf.cast(tf.equal(number, replicas.first), values.dtype)
@@ -72,5 +79,4 @@ def _sum(strategy: Any, table: NDArray[np.float32], replicas: Replicas) -> NDArr
     def total(values: Any) -> Any:
         return strategy.reduce("SUM", strategy.run(part, args=(values,)), axis=None)
 
-    result: NDArray[np.float32] = tf.function(total)(tf.constant(table)).numpy()
-    return result
+    return tf.function(total)

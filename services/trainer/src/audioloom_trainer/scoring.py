@@ -164,6 +164,8 @@ class Scoring:
         def remembered() -> Iterator[Batch]:
             try:
                 yield from batches()
+            except GeneratorExit:  # nobody reads on, which is not a failure
+                raise
             except BaseException as error:
                 self._failure = error
                 raise

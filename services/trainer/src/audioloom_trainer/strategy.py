@@ -43,6 +43,7 @@ def set_up_tensorflow(*, threads: int, deterministic: bool, seed: int) -> None:
         ) from None
     import keras  # noqa: PLC0415
 
+    tf.get_logger().handlers.clear()  # what it has to say goes where all logs go, and once
     cores = threads or available_cores()
     tf.config.threading.set_intra_op_parallelism_threads(cores)
     tf.config.threading.set_inter_op_parallelism_threads(cores)
