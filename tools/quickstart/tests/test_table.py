@@ -11,7 +11,7 @@ def test_refusals_are_named() -> None:
 
 def test_seconds_add_up() -> None:
     """The last row is the sum."""
-    assert [("scan", "1.0 s"), ("train", "2.5 s"), ("in all", "3.5 s")] == timing_rows(
+    assert [("scan", "  1.0 s"), ("train", "  2.5 s"), ("in all", "  3.5 s")] == timing_rows(
         {"scan": 1.0, "train": 2.5}
     )
 

@@ -1,4 +1,7 @@
-"""`python -m audioloom_quickstart quickstart|realdata [--short] [--folder FOLDER]`."""
+"""`python -m audioloom_quickstart quickstart|realdata [--short] [--folder FOLDER]`.
+
+Exit code 0: what has to hold holds, or there was nothing to run it on and nobody counts on it.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from pathlib import Path
 
 from audioloom_quickstart.programs import StepFailedError, programs_from_environment
 from audioloom_quickstart.quickstart import quickstart
-from audioloom_quickstart.realdata import realdata
+from audioloom_quickstart.realdata import SkippedError, realdata
+
+NAME_TAKEN = 73
 
 
 def main() -> int:
@@ -30,8 +35,12 @@ def main() -> int:
         else:
             text = realdata(programs, folder.resolve())
         print(f"\n{text}")
+    except SkippedError as reason:
+        print(f"\nSkipped: {reason}")
     except StepFailedError as error:
         print(f"\n{error}", file=sys.stderr)
+        if error.exit_code == NAME_TAKEN:
+            print(f"Remove {folder}, which another run has left, to begin anew.", file=sys.stderr)
         return 1
     finally:
         if asked.short and not asked.folder:

@@ -17,7 +17,11 @@ VARIABLE = "AUDIOLOOM_PROGRAMS"
 
 
 class StepFailedError(Exception):
-    """A step ended with another exit code than 0."""
+    """A step ended with another exit code than 0, or what came out is not as it must be."""
+
+    def __init__(self, text: str, exit_code: int = 1) -> None:
+        super().__init__(text)
+        self.exit_code = exit_code
 
 
 @dataclass
@@ -41,7 +45,9 @@ class Programs:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         self.seconds[step] = self.seconds.get(step, 0.0) + time.monotonic() - begin
         if done.returncode:
-            raise StepFailedError(f"{shown} ended with exit code {done.returncode}")
+            raise StepFailedError(
+                f"{shown} ended with exit code {done.returncode}", done.returncode
+            )
         return done.stdout.strip()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from audioloom_quickstart.pipeline import run_pipeline
 from audioloom_quickstart.programs import Programs
-from audioloom_quickstart.table import format_table, result_rows, timing_rows
+from audioloom_quickstart.table import ending
 
 PATTERN = r"(?P<label>[^/]+)/(?P<group>\d+)-.*"
 SPLIT = "train=0.7,val=0.1,test=0.2"
@@ -36,5 +36,4 @@ def quickstart(programs: Programs, folder: Path, *, short: bool) -> str:
         workers=2,
         training=("--epochs", str(epochs), "--batch-size", "32"),
     )
-    table = format_table([timing_rows(programs.seconds), result_rows(outcome)])
-    return f"{table}\nLook further: {programs.paths['trainer']} inspect {outcome.run}"
+    return ending(programs, outcome, unseen="sentences")

@@ -2,13 +2,41 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from audioloom_quickstart.pipeline import Outcome
+from audioloom_quickstart.programs import Programs
 
 
-def result_rows(outcome: Outcome, split: str = "test") -> list[tuple[str, str]]:
+def ending(programs: Programs, outcome: Outcome, *, unseen: str) -> str:
+    """The table, and the command that shows more.
+
+    Args:
+        programs: which ran, and for how long.
+        outcome: what they answered with.
+        unseen: what the groups are, in the plural: none of the test split was trained on.
+    """
+    table = format_table([timing_rows(programs.seconds), result_rows(outcome, unseen)])
+    look = (programs.paths["trainer"], "inspect", str(Path(outcome.run).parent))
+    return f"{table}\nLook further:\n  {shlex.join(map(from_here, look))}"
+
+
+def from_here(text: str) -> str:
+    """A path as a person in this folder would write it; anything else as it is.
+
+    The shell's PWD counts, not the working directory: nox changes that to the noxfile's folder.
+    """
+    here = os.environ.get("PWD", "")
+    if here and Path(text).is_absolute() and Path(text).is_relative_to(here):
+        return str(Path(text).relative_to(here))
+    return text
+
+
+def result_rows(outcome: Outcome, unseen: str, split: str = "test") -> list[tuple[str, str]]:
     """What was read, what was made of it, and how good the model is beside doing nothing."""
     features = outcome.manifest("features")["stats"]
     shards = outcome.manifest("shards")
@@ -25,7 +53,7 @@ def result_rows(outcome: Outcome, split: str = "test") -> list[tuple[str, str]]:
             for name, each in sorted(shards["stats"]["splits"].items())
         )),
         ("steps", f"{run['stats']['steps']} ({an_epoch} an epoch, {replicas} workers)"),
-        ("accuracy on unseen groups", f"{scores['accuracy']:.3f}"),
+        (f"accuracy on unseen {unseen}", f"{scores['accuracy']:.3f}"),
         ("  chance", f"{scores['chance']:.3f}"),
         ("  majority class", f"{scores['majority']:.3f}"),
     ]  # fmt: skip
@@ -39,8 +67,8 @@ def refused(stats: Mapping[str, Any]) -> str:
 
 def timing_rows(seconds: Mapping[str, float]) -> list[tuple[str, str]]:
     """Seconds of each step and in all."""
-    rows = [(step, f"{each:.1f} s") for step, each in seconds.items()]
-    return [*rows, ("in all", f"{sum(seconds.values()):.1f} s")]
+    everything = {**seconds, "in all": sum(seconds.values())}
+    return [(step, f"{each:5.1f} s") for step, each in everything.items()]
 
 
 def format_table(sections: Sequence[Sequence[tuple[str, str]]]) -> str:
