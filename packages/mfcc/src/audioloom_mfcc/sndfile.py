@@ -141,7 +141,7 @@ def open_file(view: View, form: str, header: WaveHeader | None, name: str) -> An
     if form in {"mp3", "flac", "ogg", "caf"} and form.upper() not in formats:
         raise MissingDecoder(
             f"{name or 'recording'}: expected a libsndfile that decodes {form}, found one that "
-            "does not: upgrade the soundfile package (0.12 or newer brings its own)"
+            "does not: upgrade the soundfile package (0.13 or newer brings its own)"
         )
     try:
         file = reader(view)
