@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from audioloom_manifest import read_manifest
 from features_maker import make_features, relabelled, windows
+
+# pyspark 3.5 leaves the socket of a job's result to the garbage collector, on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 
 ROWS = windows(60, groups=30)
 
