@@ -1,0 +1,130 @@
+"""`evaluate`: the scores of a committed run, and what it refuses to score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_manifest import read_manifest
+from forging import edit_file, edit_manifest
+from program import Trained, Trainer
+from shard_maker import make_shards
+
+ZOO = Path(__file__).with_name("model_zoo.py")
+
+
+@pytest.fixture(scope="module")
+def other(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Shards that the run was not trained on, by what is different about them."""
+    root = tmp_path_factory.mktemp("other")
+    few: Any = {"records": {"val": 12}, "lanes": 2}
+    made = {
+        "more": make_shards(root, name="more", records={"new": 12, "val": 9}, lanes=2),
+        "half": make_shards(root, name="half", dtype="float16", **few),
+        "shape": make_shards(root, name="shape", shape=(6, 21), **few),
+        "labels": make_shards(root, name="labels", labels=("calm", "glad", "angry"), **few),
+        "numbers": make_shards(root, name="numbers", numbers=True, **few),
+        "train": make_shards(root, name="train", records={"train": 12}, lanes=2),
+    }
+    return {name: Path(each.folder.path) for name, each in made.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("shape", "trained on other features"),
+        ("labels", "trained on other labels"),
+        ("numbers", "trained on other targets"),
+        ("train", "Give --split train"),
+    ],
+)
+def test_scores_that_would_mean_nothing_are_refused(
+    trainer: Trainer, trained: Trained, other: dict[str, Path], name: str, text: str
+) -> None:
+    """Exit code 65, both sides named, before TensorFlow does anything."""
+    ran = trainer("evaluate", trained.run.folder, "--shards", other[name])
+    assert (65, "") == (ran.code, ran.out)
+    assert text in ran.err
+
+
+def test_a_missing_split_is_told(trainer: Trainer, trained: Trained) -> None:
+    """With those that there are."""
+    ran = trainer("evaluate", trained.run.folder, "--split", "dev")
+    assert 65 == ran.code
+    assert "the splits test, train, val" in ran.err
+
+
+def test_shards_made_anew_are_not_those_of_the_run(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """What is called val there may hold what was trained on here."""
+    copied = trained.copy(tmp_path)
+    shards = read_manifest(str(tmp_path / "shards" / "demo"))
+    edit_manifest(shards, lambda value: value.update(identity="sha256:" + "1" * 64))
+    ran = trainer("evaluate", copied.run.folder)
+    assert 65 == ran.code
+    assert trained.run.manifest.inputs[0].identity in ran.err
+
+
+def test_shards_that_are_gone_are_told(trainer: Trainer, trained: Trained, tmp_path: Path) -> None:
+    """Exit code 66, and where they were."""
+    copied = trained.copy(tmp_path)
+    (tmp_path / "shards" / "demo").rename(tmp_path / "shards" / "moved")
+    ran = trainer("evaluate", copied.run.folder)
+    assert 66 == ran.code
+    assert str(tmp_path / "shards" / "demo") in ran.err
+
+
+def test_weights_that_were_changed_are_not_used(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """By their checksum; and by their shapes, if someone forged that."""
+    copied = trained.copy(tmp_path)
+    where = Path(copied.run.folder.path, copied.run.files("weights")[0].path)
+    data = where.read_bytes()
+    where.write_bytes(data[:-1] + b"\1")
+    ran = trainer("evaluate", copied.run.folder)
+    assert 65 == ran.code
+    assert where.name in ran.err
+    where.write_bytes(data)
+    edit_file(copied.run, "weights", lambda whole: whole[: len(whole) // 2])
+    ran = trainer("evaluate", copied.run.folder)
+    assert 65 == ran.code
+
+
+def test_a_run_that_is_not_committed_has_no_scores(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """Exit code 66."""
+    copied = trained.copy(tmp_path)
+    Path(copied.run.location.path).unlink()
+    assert 66 == trainer("evaluate", copied.run.folder).code
+
+
+def test_scores_are_those_of_the_training(trainer: Trainer, trained: Trained) -> None:
+    """The same numbers from the same batches; in other batches the same but for rounding."""
+    stats = trained.run.manifest.stats.scores
+    data = trainer("evaluate", trained.run.folder, "--batch-size", 16, "--json").data
+    assert {name: dict(each) for name, each in stats.items()} == {
+        name: each["scores"] for name, each in data["splits"].items()
+    }
+    report = Path(trained.run.folder.path, trained.run.files("evaluation")[0].path).read_text()
+    assert json.loads(report)["splits"] == data["splits"]
+    one = trainer("evaluate", trained.run.folder, "--split", "val", "--batch-size", 1, "--json")
+    found = one.data["splits"]["val"]
+    assert data["splits"]["val"]["confusion"] == found["confusion"]
+    assert stats["val"]["loss"] == pytest.approx(found["scores"]["loss"], rel=1e-5)
+
+
+def test_other_shards_are_scored(
+    trainer: Trainer, trained: Trained, other: dict[str, Path], tmp_path: Path
+) -> None:
+    """All of their splits but train, through a cache too; half precision is good enough."""
+    words = ("evaluate", trained.run.folder, "--shards")
+    ran = trainer(*words, other["more"], "--cache", tmp_path)
+    assert ["split", "new", "val"] == [line.split()[0] for line in ran.out.splitlines()]
+    data = trainer(*words, other["half"], "--json").data
+    assert 12 == data["splits"]["val"]["records"]
+    assert (other["half"] / "manifest.json").as_uri() == data["shards"]

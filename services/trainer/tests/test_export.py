@@ -1,0 +1,118 @@
+"""`export`: a model that is used without audioloom, and gives the same answers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from audioloom_manifest import Opened, read_manifest
+from audioloom_trainer.arrays import load_arrays
+from program import Trained, Trainer
+from shard_maker import SHAPE
+
+ZOO = Path(__file__).with_name("model_zoo.py")
+WINDOWS = np.random.Generator(np.random.PCG64(1)).normal(size=(5, *SHAPE)).astype(np.float32)
+
+
+@pytest.fixture
+def own(trainer: Trainer, trained: Trained, tmp_path: Path) -> Opened[Any]:
+    """A run of a model function in a file of the user's."""
+    file = tmp_path / "my model.py"
+    file.write_text(ZOO.read_text())
+    words = ("--epochs", 1, "--model", f"{file}:own_class", "--root", tmp_path, "--name", "own")
+    ran = trainer("run", trained.root / "shards" / "demo", *words)
+    assert 0 == ran.code, ran.err
+    assert f"--model '{file}:own_class'" in ran.err  # the next command, to be pasted
+    return read_manifest(ran.out.strip(), "training-run")
+
+
+def answers(run: Opened[Any]) -> np.ndarray:
+    """What the run's model says of the windows, from the weights that it kept."""
+    import keras
+    from audioloom_trainer.networks import conv1d
+
+    data = Path(run.folder.path, run.files("weights")[0].path).read_bytes()
+    model = conv1d(SHAPE, 3, filters=4)
+    model.set_weights(list(load_arrays(data).values()))
+    return keras.ops.convert_to_numpy(model(WINDOWS, training=False))
+
+
+def test_nothing_is_overwritten(trainer: Trainer, trained: Trained, tmp_path: Path) -> None:
+    """Exit code 73; the labels of another run of that name are kept too."""
+    name = trained.run.manifest.name
+    (tmp_path / name).mkdir()
+    ran = trainer("export", trained.run.folder, "--to", tmp_path, "--format", "saved-model")
+    assert 73 == ran.code
+    (tmp_path / f"{name}.labels.json").write_text('{"run": "sha256:another"}')
+    ran = trainer("export", trained.run.folder, "--to", tmp_path)
+    assert 73 == ran.code
+    assert f"{name}.labels.json" in ran.err
+    assert {name, f"{name}.labels.json"} == {path.name for path in tmp_path.iterdir()}
+
+
+def test_only_this_machine_is_exported_to(trainer: Trainer, trained: Trained) -> None:
+    """A folder called hdfs: would be a surprise."""
+    ran = trainer("export", trained.run.folder, "--to", "hdfs://namenode/models")
+    assert 2 == ran.code
+    assert "hdfs://namenode/models" in ran.err
+
+
+def test_the_file_of_the_model_has_to_be_given(trainer: Trainer, own: Opened[Any]) -> None:
+    """And to be the one that was trained, and the function too."""
+    words = ("export", own.folder, "--to", own.root.path)
+    without = trainer(*words)
+    assert 78 == without.code
+    assert "my model.py:own_class" in without.err
+    other = trainer(*words, "--model", f"{__file__}:own_class")
+    assert 78 == other.code
+    assert own.manifest.recipe.model.sha256 in other.err
+    function = trainer(*words, "--model", f"{own.root.path}/my model.py:small")
+    assert 78 == function.code
+    assert "the function that was trained" in function.err
+
+
+def test_what_keras_cannot_write_leaves_nothing(
+    trainer: Trainer, own: Opened[Any], tmp_path: Path
+) -> None:
+    """Not even a part; and the other format works."""
+    words = ("export", own.folder, "--to", tmp_path / "out", "--model", f"{ZOO}:own_class")
+    ran = trainer(*words)
+    assert 78 == ran.code
+    assert "--format saved-model" in ran.err
+    assert [] == list((tmp_path / "out").iterdir())
+    assert 0 == trainer(*words, "--format", "saved-model").code
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation doesn't:DeprecationWarning")
+def test_a_keras_file_gives_the_same_answers(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """Loaded by Keras alone."""
+    import keras
+
+    ran = trainer("export", trained.run.folder, "--to", tmp_path)
+    assert 0 == ran.code, ran.err
+    loaded = keras.saving.load_model(ran.out.strip())
+    found = keras.ops.convert_to_numpy(loaded(WINDOWS, training=False))
+    np.testing.assert_allclose(found, answers(trained.run), rtol=0, atol=1e-6)
+
+
+def test_a_saved_model_gives_the_same_answers(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """Loaded by TensorFlow alone, for any number of windows."""
+    import tensorflow as tf
+
+    words = ("--to", tmp_path, "--format", "saved-model", "--json")
+    ran = trainer("export", trained.run.folder, *words)
+    assert 0 == ran.code, ran.err
+    loaded = tf.saved_model.load(ran.data["model"])
+    found = loaded.serve(WINDOWS).numpy()
+    np.testing.assert_allclose(found, answers(trained.run), rtol=0, atol=1e-6)
+    meaning = json.loads(Path(ran.data["labels"]).read_text())
+    assert ["calm", "glad", "sad"] == meaning["labels"]
+    assert {"name": "mfcc", "shape": list(SHAPE), "dtype": "float32"} == meaning["feature"]
+    assert trained.run.manifest.identity == meaning["run"]

@@ -1,0 +1,129 @@
+"""`gc` takes what nothing needs, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import time
+from pathlib import Path
+
+import pytest
+from program import Trained, Trainer
+
+DIGEST = "0123456789ab"
+OURS = (
+    f"files-{DIGEST}.jsonl",
+    f"model/weights-{DIGEST}.npz",
+    f"model/history-{DIGEST}.json",
+    f"model/.weights-{DIGEST}.npz.0123456789abcdef.part",
+    f"checkpoints/step-00000006/state-{DIGEST}.npz",
+)
+FOREIGN = (
+    "notes.txt",
+    "model/weights.npz",
+    "model/best.keras",
+    "checkpoints/notes.txt",
+    "checkpoints/step-00000006/notes.txt",
+    "attempts/1.json",
+    "logs/0.1.log",
+    "progress/1.jsonl",
+)
+
+
+@pytest.fixture
+def copied(trained: Trained, tmp_path: Path) -> Trained:
+    """A committed run, with what others and dead tries have left beside it."""
+    found = trained.copy(tmp_path)
+    for name in (*OURS, *FOREIGN):
+        path = Path(found.run.folder.path, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"12345")
+    age(tmp_path, hours=48)
+    return found
+
+
+def age(folder: Path, hours: float) -> None:
+    then = time.time() - hours * 3600
+    for path in folder.rglob("*"):
+        os.utime(path, (then, then))
+
+
+def files(folder: Path) -> set[str]:
+    return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("words", [[], ["--dry-run"]])
+def test_a_dry_run_touches_nothing(
+    trainer: Trainer, copied: Trained, tmp_path: Path, words: list[str]
+) -> None:
+    """It shows what would go: what dead tries left, and the checkpoint of the finished run."""
+    before = files(tmp_path)
+    ran = trainer("gc", tmp_path, *words)
+    assert 0 == ran.code
+    assert before == files(tmp_path)
+    for name in (*OURS, "checkpoints/step-00000012/commit.json"):
+        assert f"{copied.run.folder}/{name}" in ran.out
+    assert f"would remove {len(OURS) + 2} files" in ran.out
+    command = shlex.split(ran.err.removeprefix("next: "))
+    assert ["audioloom-trainer", "gc", str(tmp_path), "--delete"] == command
+
+
+def test_only_ours_and_unneeded_goes(trainer: Trainer, copied: Trained, tmp_path: Path) -> None:
+    """Foreign names, the run's story and all that the manifest names stay; the run works."""
+    folder = Path(copied.run.folder.path)
+    named = {entry.path for entry in copied.run.files()}
+    ran = trainer("gc", tmp_path, "--delete", "--json")
+    assert (True, len(OURS) + 2) == (ran.data["deleted"], len(ran.data["files"]))
+    expected = {"manifest.json", copied.run.manifest.files.name, "progress/0.jsonl", *named}
+    assert expected | set(FOREIGN) == files(folder)
+    assert 0 == trainer("inspect", folder).code
+    assert [] == trainer("gc", tmp_path, "--delete", "--json").data["files"]
+
+
+def test_an_emptied_folder_of_checkpoints_goes(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """Of a committed run, for nothing writes there any more."""
+    copied = trained.copy(tmp_path)
+    age(tmp_path, hours=48)
+    trainer("gc", tmp_path, "--delete")
+    assert not Path(copied.run.folder.path, "checkpoints").exists()
+
+
+def test_what_is_young_stays(trainer: Trainer, copied: Trained, tmp_path: Path) -> None:
+    """A run may be writing it; the hours are part of the command that is shown."""
+    age(tmp_path, hours=2)
+    assert [] == trainer("gc", tmp_path, "--delete", "--json").data["files"]
+    ran = trainer("gc", tmp_path, "--older-than-hours", 1)
+    assert "--delete --older-than-hours 1" in ran.err
+
+
+def test_an_unfinished_run_keeps_its_checkpoints(
+    trainer: Trainer, copied: Trained, tmp_path: Path
+) -> None:
+    """A rerun goes on from the whole ones; half ones and temporary files go."""
+    Path(copied.run.location.path).unlink()
+    gone = {name for name in OURS if name.endswith(".part") or name.startswith("checkpoints/")}
+    folder = Path(copied.run.folder.path)
+    before = files(folder)
+    trainer("gc", tmp_path, "--delete")
+    assert before - gone == files(folder)
+
+
+def test_a_run_that_cannot_be_read_is_left_alone(
+    trainer: Trainer, copied: Trained, tmp_path: Path
+) -> None:
+    """What it names is not known."""
+    Path(copied.run.location.path).write_text("{")
+    age(tmp_path, hours=48)
+    assert [] == trainer("gc", tmp_path, "--delete", "--json").data["files"]
+
+
+def test_delete_and_dry_run_exclude_each_other(trainer: Trainer, tmp_path: Path) -> None:
+    """Both is a mistake, so neither is done."""
+    assert 2 == trainer("gc", tmp_path, "--delete", "--dry-run").code
+
+
+def test_a_missing_root_is_told(trainer: Trainer, tmp_path: Path) -> None:
+    """Exit code 66."""
+    assert 66 == trainer("gc", tmp_path / "nothing").code
