@@ -13,9 +13,9 @@ from audioloom_stage import BadData, Result
 from audioloom_trainer.errors import MissingSplit
 from audioloom_trainer.finished import FinishedRun, open_run, read_trained_on
 from audioloom_trainer.results import evaluation_report, split_scores
+from audioloom_trainer.scores import score_table
 from audioloom_trainer.settings import EvaluateSettings, parse_bytes
 from audioloom_trainer.shards import Shard, ShardSet, Split, open_shards
-from audioloom_trainer.tables import table
 
 __all__ = ["evaluate"]
 
@@ -68,16 +68,6 @@ def evaluate(settings: EvaluateSettings) -> Result:
         text=score_table(scores),
         data={"run": run.opened.location.uri, "shards": opened.location.uri, **report},
     )
-
-
-def score_table(scores: dict[str, dict[str, float]]) -> str:
-    """One line a split, one column a score."""
-    names = list(dict.fromkeys(name for found in scores.values() for name in found))
-    rows = [
-        (split, *(f"{found[name]:.4f}" if name in found else "" for name in names))
-        for split, found in scores.items()
-    ]
-    return table(("split", *names), rows)
 
 
 def _splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:

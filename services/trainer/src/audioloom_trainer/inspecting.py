@@ -18,9 +18,9 @@ from audioloom_stage import InputMissing, Result
 from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
 
 from audioloom_trainer.checkpoint import list_checkpoints
-from audioloom_trainer.evaluate import score_table
 from audioloom_trainer.finished import read_json, use_command
 from audioloom_trainer.progress import read_progress
+from audioloom_trainer.scores import score_table
 from audioloom_trainer.settings import InspectSettings
 from audioloom_trainer.tables import table
 

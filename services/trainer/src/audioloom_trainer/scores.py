@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["baselines", "class_table", "confusion_accuracy"]
+from audioloom_trainer.tables import table
+
+__all__ = ["baselines", "class_table", "confusion_accuracy", "score_table"]
 
 
 def baselines(train: Mapping[str, int], split: Mapping[str, int]) -> dict[str, float]:
@@ -49,3 +51,13 @@ def class_table(matrix: NDArray[np.int64], labels: Sequence[str]) -> list[dict[s
             }
         )
     return rows
+
+
+def score_table(scores: Mapping[str, Mapping[str, float]]) -> str:
+    """One line a split, one column a score."""
+    names = list(dict.fromkeys(name for found in scores.values() for name in found))
+    rows = [
+        (split, *(f"{found[name]:.4f}" if name in found else "" for name in names))
+        for split, found in scores.items()
+    ]
+    return table(("split", *names), rows)
