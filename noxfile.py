@@ -220,7 +220,7 @@ def minimums(session: nox.Session, project: str) -> None:
 @nox.session(default=False)
 @nox.parametrize("stage", STAGES, ids=STAGES)
 def dist(session: nox.Session, stage: str) -> None:
-    """Make what is deployed: a wheelhouse with hashes that installs without an index."""
+    """Make what is deployed, `dist/STAGE`: wheels and their hashes, installed without an index."""
     target = ROOT / "dist" / stage
     wheelhouse = target / "wheelhouse"
     shutil.rmtree(target, ignore_errors=True)
@@ -235,13 +235,17 @@ def dist(session: nox.Session, stage: str) -> None:
     pinned = write_pins(wheelhouse, target / "requirements.txt")
     environment = ENVIRONMENTS / f"dist-{stage}"
     venv(session, environment)
-    session.run(
-        *("uv", "pip", "install", "--quiet", f"--python={environment}", "--no-index", "--offline"),
-        *(f"--find-links={wheelhouse}", "--require-hashes", f"--requirements={pinned}"),
-        external=True,
+    install = (
+        *("uv", "pip", "install", "--no-index", "--offline", "--require-hashes"),
+        *(f"--find-links={wheelhouse.name}", f"--requirements={pinned.name}"),
     )
-    session.run(environment / "bin" / f"audioloom-{stage}", "--version", external=True)
-    session.log(f"{target.relative_to(ROOT)}: install with the command above")
+    with session.chdir(target):
+        session.run(*install, "--quiet", "--no-cache", f"--python={environment}", external=True)
+    for option in ("--version", "--help"):
+        session.run(environment / "bin" / f"audioloom-{stage}", option, external=True, silent=True)
+    size = sum(wheel.stat().st_size for wheel in wheelhouse.iterdir())
+    session.log(f"made {target.relative_to(ROOT)} ({size / 1e6:.0f} MB); to install, in it:")
+    session.log(" ".join(install))
 
 
 def write_pins(wheelhouse: Path, target: Path) -> Path:
