@@ -12,6 +12,7 @@ import pytest
 import structlog
 from audioloom_manifest import read_manifest
 
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # as the commands do, before it is imported
 sys.path.insert(0, str(Path(__file__).parent))  # for the makers beside it: tests are no package
 
 from program import SMALL, Ran, Trained, Trainer, call

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from program import SMALL, Trained, call
+from program import SMALL, Trained
 
 HEAVY = ("tensorflow", "keras", "numpy", "structlog", "fsspec", "h5py")
 
@@ -100,12 +100,31 @@ def test_stdout_is_the_result_alone(trained: Trained) -> None:
     assert {"tensorflow is ready", "training", "epoch", "committed", "next"} <= set(events)
 
 
-def test_the_commands_that_are_shown_next_work(trained: Trained, tmp_path: Path) -> None:
+@pytest.mark.filterwarnings("ignore:__array__ implementation doesn't:DeprecationWarning")
+def test_the_commands_that_are_shown_next_work(
+    trainer: Callable, trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They are pasted as they are, by people who trust them."""
+    monkeypatch.chdir(tmp_path)
     last = trained.ran.err.splitlines()[-1]
     commands = [shlex.split(each) for each in json.loads(last)["commands"]]
     assert ["inspect", "export"] == [words[1] for words in commands]
-    for _, verb, run, *options in commands:
-        moved = [str(tmp_path) if word == "." else word for word in options]
-        assert 0 == call(verb, run, *moved).code
+    for program, *words in commands:
+        assert "audioloom-trainer" == program
+        assert 0 == trainer(*words).code
     assert (tmp_path / f"{trained.run.manifest.name}.keras").is_file()
+
+
+@pytest.mark.parametrize("verb", ["run", "inspect", "list", "gc", "evaluate"])
+def test_json_is_one_object_with_kind_and_version(
+    trainer: Callable, trained: Trained, verb: str
+) -> None:
+    """On one line, for programs."""
+    words: dict[str, tuple[object, ...]] = {
+        "run": (trained.root / "shards" / "demo", *SMALL),
+        "inspect": (trained.run.folder,),
+        "evaluate": (trained.run.folder, "--split", "val"),
+    }
+    ran = trainer(verb, *words.get(verb, (trained.root,)), "--json")
+    assert (0, 1) == (ran.code, ran.out.count("\n"))
+    assert (f"audioloom.trainer.{verb}", 1) == (ran.data["kind"], ran.data["version"])
