@@ -172,6 +172,12 @@ def realdata(session: nox.Session) -> None:
     pipeline(session, "realdata", *session.posargs)
 
 
+@nox.session(default=False)
+def compare(session: nox.Session) -> None:
+    """Train the quickstart's network with tf_keras alone too, three seeds each; compare scores."""
+    pipeline(session, "compare", *session.posargs)
+
+
 def pipeline(session: nox.Session, what: str, *options: str) -> None:
     """Install every stage in an environment of its own, from wheels, and drive their commands."""
     stages = {}
@@ -179,7 +185,9 @@ def pipeline(session: nox.Session, what: str, *options: str) -> None:
         bin_folder = sync_installed(session, stage)
         stages[stage] = str(bin_folder / f"audioloom-{stage}")
     python = sync(session, "quickstart")
-    tools = {name: str(sync(session, name) / "python") for name in ("demo_voices", "debian_voices")}
+    needed = {"realdata": ("debian_voices",), "compare": ("demo_voices", "bench")}
+    names = needed.get(what, ("demo_voices",))
+    tools = {name: str(sync(session, name) / "python") for name in names}
     session.run(
         *(python / "python", "-m", "audioloom_quickstart", what, *options),
         env={"AUDIOLOOM_PROGRAMS": json.dumps({**stages, **tools})},

@@ -51,10 +51,20 @@ def run_pipeline(
     recordings = programs.run("scan", "featurizer", "scan", str(audio), *at, "--pattern", pattern)
     features = programs.run("featurize", "featurizer", "run", recordings)
     shards = programs.run("shard", "sharder", "run", features, "--split", split)
-    trainer = (programs.paths["trainer"], "run", shards, *training)
-    run = programs.run(
-        "train",
-        "yarn-launcher",
-        *("run", "--on", "local", "--workers", str(workers), *at, "--name", name, "--", *trainer),
-    )
+    run = train(programs, root, shards, name=name, workers=workers, options=training)
     return Outcome(recordings, features, shards, run)
+
+
+def train(
+    programs: Programs,
+    root: Path,
+    shards: str,
+    *,
+    name: str,
+    workers: int,
+    options: Sequence[str],
+) -> str:
+    """Train on the shards with a gang of local workers; answer the run's manifest."""
+    gang = ("run", "--on", "local", "--workers", str(workers), "--root", str(root), "--name", name)
+    trainer = (programs.paths["trainer"], "run", shards, *options)
+    return programs.run("train", "yarn-launcher", *gang, "--", *trainer)
