@@ -42,6 +42,7 @@ class Cache:
     def __init__(self, folder: Path, limit: int) -> None:
         self.limit = limit
         self.folder, self._lock = _own_folder(folder)
+        self._left: dict[str, int] = {}
 
     def path(self, file: Stored, suffix: str) -> Path:
         """Where the copy of *file* lies, or will."""
@@ -50,8 +51,28 @@ class Cache:
     def keep_only(self, wanted: set[str]) -> None:
         """Remove what earlier runs left here, but for files of the names in *wanted*."""
         for path in self.folder.iterdir():
-            if _OURS.fullmatch(path.name) and path.name not in wanted:
+            if path.name in wanted:
+                self._left[path.name] = path.stat().st_size
+            elif _OURS.fullmatch(path.name):
                 path.unlink(missing_ok=True)
+
+    @property
+    def left(self) -> int:
+        """Bytes that earlier runs left here and that nobody has claimed yet."""
+        return sum(self._left.values())
+
+    def claim(self, *paths: Path) -> None:
+        """Count these files no more as left: whoever claims them counts them from now on."""
+        for path in paths:
+            self._left.pop(path.name, None)
+
+    def give_way(self) -> bool:
+        """Remove one of the files that were left; False when there is none."""
+        if not self._left:
+            return False
+        name, _ = self._left.popitem()
+        (self.folder / name).unlink(missing_ok=True)
+        return True
 
     def close(self) -> None:
         """Give the folder up; the copies stay for the next run."""

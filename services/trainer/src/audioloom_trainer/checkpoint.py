@@ -218,7 +218,7 @@ def _read_commit(folder: Location) -> Commit | None:
         return Commit.model_validate_json(read_bytes(where, limit=_MOST_COMMIT_BYTES))
     except (NotFound, NotAFolder):
         return None
-    except ValidationError as error:
+    except (ValidationError, TooLarge) as error:
         log.warning("a damaged checkpoint is passed over", checkpoint=str(where), found=str(error))
         return None
 

@@ -86,7 +86,6 @@ def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas, *, i
     others = other_state(model) if replicas.total > 1 else []
     optimizer = model.optimizer
 
-    @tf.autograph.experimental.do_not_convert  # as Keras does: rewriting it takes half a second
     def step(*batch: Any) -> Any:
         share = _share(batch, replicas)
         with tf.GradientTape() as tape:
@@ -100,10 +99,12 @@ def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas, *, i
             _average(variable)
         return share.stats(loss)
 
+    as_is = tf.autograph.experimental.do_not_convert(step)  # rewriting it takes half a second
+
     def block(iterator: Any, k: Any, signals: Any) -> Any:
         results = tf.TensorArray(tf.float32, size=k, element_shape=(2,))
         for i in tf.range(k):
-            each = strategy.experimental_local_results(strategy.run(step, args=next(iterator)))
+            each = strategy.experimental_local_results(strategy.run(as_is, args=next(iterator)))
             results = results.write(i, tf.add_n(each))
         return _sum_over_workers(strategy, results.stack(), signals, replicas)
 
@@ -121,7 +122,6 @@ def make_evaluation_block(
     """
     size = classes or 0
 
-    @tf.autograph.experimental.do_not_convert
     def step(*batch: Any) -> Any:
         share = _share(batch, replicas)
         predictions = model(share.x, training=False)
@@ -130,11 +130,13 @@ def make_evaluation_block(
         counted = predictions[: share.count]
         return share.stats(loss), _confusion(model, share.y[: share.count], counted, size)
 
+    as_is = tf.autograph.experimental.do_not_convert(step)
+
     def block(iterator: Any, k: Any, signals: Any) -> Any:
         results = tf.TensorArray(tf.float32, size=k, element_shape=(2,))
         matrix = tf.zeros((size, size))
         for i in tf.range(k):
-            stats, part = strategy.run(step, args=next(iterator))
+            stats, part = strategy.run(as_is, args=next(iterator))
             results = results.write(i, tf.add_n(strategy.experimental_local_results(stats)))
             matrix += tf.add_n(strategy.experimental_local_results(part))
         flat = tf.concat([signals, tf.reshape(matrix, [-1])], axis=0)

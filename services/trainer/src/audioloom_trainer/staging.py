@@ -9,6 +9,7 @@ they lie, unless a cache is asked for.
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
@@ -27,6 +28,8 @@ __all__ = ["Staging"]
 Key = tuple[str, int]
 
 _LOOK_AHEAD = 100_000
+# The reader before, in a thread of its own, may be about to let go of its last shards.
+_STALL_SECONDS = 10.0
 
 
 class Staging:
@@ -49,9 +52,7 @@ class Staging:
         self._patience = patience
         self._change = threading.Condition()
         self._paths: dict[Key, tuple[Path, Path]] = {}
-        self._sizes: dict[
-            Key, int
-        ] = {}  # bytes in the cache; nothing is counted for files in place
+        self._sizes: dict[Key, int] = {}  # bytes in the cache; files in place do not count
         self._promised: Counter[Key] = Counter()  # fetched for a need that has not come yet
         self._held: dict[Key, LocalShard] = {}
         self._holders: Counter[Key] = Counter()
@@ -73,9 +74,9 @@ class Staging:
         with self._change:
             self._closing = True
             self._change.notify_all()
-        for shard in self._held.values():
-            shard.close()
-        self._held.clear()
+            for shard in self._held.values():
+                shard.close()
+            self._held.clear()
         self._thread.join(timeout=5.0)
 
     def hold(self, shards: Sequence[Shard]) -> dict[int, LocalShard]:
@@ -100,15 +101,21 @@ class Staging:
                     held = self._held.pop(key, None)
                     if held is not None:  # else all were closed before the feed was
                         held.close()
+            self._stalled_for = None  # there may be room now
             self._change.notify_all()
 
     def _hold(self, shard: Shard) -> LocalShard:
         key = (shard.split, shard.number)
+        give_up: float | None = None
         with self._change:
             while not self._promised[key]:
                 if self._failure is not None:
                     raise self._failure
-                if self._stalled_for is not None:
+                if self._stalled_for is None:
+                    give_up = None
+                elif give_up is None:
+                    give_up = time.monotonic() + _STALL_SECONDS
+                elif time.monotonic() >= give_up:
                     raise self._too_small(self._stalled_for)
                 if not self._thread.is_alive():
                     raise RuntimeError(f"{key} was asked for, and no need named it")
@@ -164,10 +171,11 @@ class Staging:
             raise CacheTooSmall(
                 where=shard.data.location, summary="these shards need a --cache on local disk"
             )
-        if not self._make_room(shard, self._cache):
-            return None
         data = self._cache.path(shard.data, ".tfrecord")
         index = self._cache.path(shard.index, ".npy")
+        self._cache.claim(data, index)
+        if not self._make_room(shard, self._cache):
+            return None
         verified_copy(shard.data, data, patience=self._patience)
         verified_copy(shard.index, index, patience=self._patience)
         return data, index
@@ -175,9 +183,11 @@ class Staging:
     def _make_room(self, shard: Shard, cache: Cache) -> bool:
         """Evict until *shard* fits, waiting for releases; False when the end came first."""
         with self._change:
-            while sum(self._sizes.values()) + shard.bytes > cache.limit:
+            while cache.left + sum(self._sizes.values()) + shard.bytes > cache.limit:
                 if self._closing:
                     return False
+                if cache.give_way():
+                    continue
                 victim = self._furthest()
                 if victim is None:
                     self._stalled_for = shard
