@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audioloom_storage import NotFound
+from audioloom_trainer import staging as staging_module
+from audioloom_trainer.cache import Cache
+from audioloom_trainer.errors import CacheTooSmall, ShardMismatch, UnknownLabel
+from audioloom_trainer.gather import gather
+from audioloom_trainer.shards import Shard, ShardSet, open_shards
+from audioloom_trainer.staging import Staging
+from shard_maker import make_shards
+
+
+@pytest.fixture
+def shard_set(tmp_path: Path) -> ShardSet:
+    """Twelve shards of four or five records."""
+    return open_shards(make_shards(tmp_path / "root", records={"train": 51}, lanes=6))
+
+
+@pytest.fixture
+def cache_of(tmp_path: Path) -> Iterator[Callable[[float], Cache]]:
+    """Makes caches of so many bytes, which are given up at the end."""
+    with ExitStack() as stack:
+
+        def make(limit: float) -> Cache:
+            cache = Cache(tmp_path / "cache", int(limit))
+            stack.callback(cache.close)
+            return cache
+
+        yield make
+
+
+@pytest.fixture
+def train(shard_set: ShardSet) -> tuple[Shard, ...]:
+    return shard_set.split("train").shards
+
+
+def staged(shard_set: ShardSet, needs: Iterable[Shard], cache: Cache | None = None) -> Staging:
+    return Staging(shard_set, needs, cache=cache, patience=0.0)
+
+
+def rows_of(shard: Shard) -> np.ndarray:
+    return np.stack([np.full(shard.records, shard.number), np.arange(shard.records)], axis=1)
+
+
+def biggest(shards: Iterable[Shard]) -> int:
+    return max(shard.bytes for shard in shards)
+
+
+def damage(shard: Shard) -> None:
+    """Change one bit in the middle; the size stays."""
+    path = Path(shard.data.location.path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+def shorten(shard: Shard) -> None:
+    path = Path(shard.data.location.path)
+    os.truncate(path, path.stat().st_size - 1)
+
+
+def copies(cache: Cache) -> set[str]:
+    return {path.name for path in cache.folder.iterdir()} - {"lock"}
+
+
+def open_files() -> set[str]:
+    return {path.name for path in Path("/proc/self/fd").iterdir()}
+
+
+def used(cache: Cache) -> int:
+    return sum(path.stat().st_size for path in cache.folder.iterdir())
+
+
+@pytest.mark.parametrize("change", [damage, shorten])
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_shard_that_is_not_as_listed_is_refused_by_name(
+    shard_set: ShardSet,
+    train: tuple[Shard, ...],
+    cache_of: Callable[[float], Cache],
+    change: object,
+    cached: bool,
+) -> None:
+    """By its location, whether it is copied or read in place; the one before it is held."""
+    assert callable(change)
+    change(train[1])
+    cache = cache_of(1 << 20) if cached else None
+    with staged(shard_set, train, cache) as staging:
+        staging.hold(train[:1])
+        with pytest.raises(ShardMismatch) as caught:
+            staging.hold(train[1:2])
+        assert str(train[1].data.location) in str(caught.value)
+    if cache is not None:
+        assert not [name for name in copies(cache) if name.startswith(train[1].data.sha256)]
+
+
+def test_a_missing_shard_is_refused_by_name(shard_set: ShardSet, train: tuple[Shard, ...]) -> None:
+    """As storage says it."""
+    Path(train[0].index.location.path).unlink()
+    with staged(shard_set, train) as staging, pytest.raises(NotFound, match=r"idx\.npy"):
+        staging.hold(train[:1])
+
+
+def test_a_label_outside_the_vocabulary_is_refused(tmp_path: Path) -> None:
+    """Before a record of that shard is read."""
+    ids = {"train": np.array([0, 1, 2, 3] * 3)}
+    made = make_shards(tmp_path, records={"train": 12}, lanes=2, label_ids=ids)
+    shard_set = open_shards(made)
+    shards = shard_set.split("train").shards
+    with staged(shard_set, shards) as staging, pytest.raises(UnknownLabel, match="0 to 2"):
+        staging.hold(shards)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_a_shard_that_shrinks_while_it_is_held_is_refused(
+    shard_set: ShardSet, train: tuple[Shard, ...], cache_of: Callable[[float], Cache], cached: bool
+) -> None:
+    """No batch is filled with what happened to be in memory."""
+    cache = cache_of(1 << 20) if cached else None
+    with staged(shard_set, train, cache) as staging:
+        held = staging.hold(train[:1])
+        os.truncate(held[0].path, held[0].path.stat().st_size - 200)
+        with pytest.raises(ShardMismatch, match="shorter"):
+            gather(held, rows_of(train[0]), shape=shard_set.shape, dtype=shard_set.dtype)
+
+
+@pytest.mark.parametrize("room", [0.5, 2.5])
+def test_a_cache_that_cannot_hold_what_is_read_together_is_told(
+    shard_set: ShardSet,
+    train: tuple[Shard, ...],
+    cache_of: Callable[[float], Cache],
+    room: float,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Not even one shard, or not the three that are held at once; with what would help."""
+    monkeypatch.setattr(staging_module, "_STALL_SECONDS", 0.0)
+    cache = cache_of(room * biggest(train))
+    with (
+        staged(shard_set, train, cache) as staging,
+        pytest.raises(CacheTooSmall, match="--shuffle-window"),
+    ):
+        staging.hold(train[:3])
+
+
+def test_shards_on_other_storage_need_a_cache(
+    shard_set: ShardSet, train: tuple[Shard, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There is nowhere to read them from."""
+    monkeypatch.setattr(staging_module, "local_path", lambda _file: None)
+    with staged(shard_set, train) as staging, pytest.raises(CacheTooSmall, match="--cache"):
+        staging.hold(train[:1])
+
+
+def test_the_budget_is_kept(
+    shard_set: ShardSet, train: tuple[Shard, ...], cache_of: Callable[[float], Cache]
+) -> None:
+    """Through three epochs of different orders, with room for three shards, two held at a time."""
+    orders = [train, train[::-1], train[5:] + train[:5]]
+    needs = [shard for order in orders for shard in order]
+    cache = cache_of(3 * biggest(train))
+    with staged(shard_set, needs, cache) as staging:
+        for one, two in zip(needs[::2], needs[1::2], strict=True):
+            held = staging.hold([one, two])
+            assert used(cache) <= cache.limit
+            for shard in (one, two):
+                _, labels = gather(
+                    held, rows_of(shard), shape=shard_set.shape, dtype=shard_set.dtype
+                )
+                assert shard.records == len(labels)
+            staging.release([one, two])  # and ask for more at once: no false alarm
+    assert used(cache) <= cache.limit
+
+
+def test_what_is_needed_last_is_evicted_first(
+    shard_set: ShardSet, train: tuple[Shard, ...], cache_of: Callable[[float], Cache]
+) -> None:
+    """The shard that is needed again soon stays, the one that is not goes."""
+    one, two, three = train[:3]
+    cache = cache_of(one.bytes + two.bytes + three.bytes - 1)
+    with staged(shard_set, [one, two, three, one, two], cache) as staging:
+        staging.release([*_shards(staging, one, two)])
+        staging.hold([three])
+        kept = {name.split(".")[0] for name in copies(cache)}
+        assert one.data.sha256 in kept
+        assert two.data.sha256 not in kept
+
+
+def _shards(staging: Staging, *shards: Shard) -> tuple[Shard, ...]:
+    staging.hold(shards)
+    return shards
+
+
+def names_of(shards: Iterable[Shard]) -> set[str]:
+    return {f"{s.data.sha256}.tfrecord" for s in shards} | {f"{s.index.sha256}.npy" for s in shards}
+
+
+def leave(cache: Cache, shard_set: ShardSet, shards: tuple[Shard, ...]) -> None:
+    """Be an earlier run, with room for all."""
+    with staged(shard_set, shards, cache) as staging:
+        staging.hold(shards)
+    cache.close()
+
+
+def test_whole_copies_of_an_earlier_run_are_used(
+    shard_set: ShardSet, train: tuple[Shard, ...], cache_of: Callable[[float], Cache]
+) -> None:
+    """Damaged ones are made anew, and those of other runs removed."""
+    leave(before := cache_of(1 << 20), shard_set, train)
+    whole, damaged, foreign = (
+        before.folder / f"{digest}.tfrecord"
+        for digest in (train[0].data.sha256, train[1].data.sha256, "0" * 64)
+    )
+    inode = whole.stat().st_ino
+    damaged.write_bytes(b"not what it was")
+    foreign.write_bytes(b"of another run")
+    cache = cache_of(1 << 20)
+    assert before.folder == cache.folder
+    cache.keep_only(names_of(train))
+    assert not foreign.exists()
+    with staged(shard_set, train, cache) as staging:
+        staging.hold(train[:2])
+        assert inode == whole.stat().st_ino
+        assert train[1].data.sha256 == hashlib.sha256(damaged.read_bytes()).hexdigest()
+
+
+def test_what_an_earlier_run_left_counts(
+    shard_set: ShardSet, train: tuple[Shard, ...], cache_of: Callable[[float], Cache]
+) -> None:
+    """With less room than it had, its copies give way from the first shard on."""
+    leave(cache_of(1 << 20), shard_set, train)
+    cache = cache_of(3 * biggest(train))
+    cache.keep_only(names_of(train))
+    with staged(shard_set, train, cache) as staging:
+        for shard in train:
+            staging.hold([shard])
+            assert used(cache) <= cache.limit
+            staging.release([shard])
+
+
+def test_two_workers_share_a_folder_but_no_copy(tmp_path: Path) -> None:
+    """Each has a folder of its own, and gives it up at the end."""
+    one, two = Cache(tmp_path, 1), Cache(tmp_path, 1)
+    assert one.folder != two.folder
+    one.close()
+    again = Cache(tmp_path, 1)
+    assert one.folder == again.folder
+    two.close()
+    again.close()
+
+
+def test_nothing_stays_open(shard_set: ShardSet, train: tuple[Shard, ...]) -> None:
+    """Neither descriptors nor the thread, whether shards were released or not."""
+    before, threads = open_files(), threading.active_count()
+    with staged(shard_set, [*train, *train]) as staging:
+        staging.hold(train)
+        staging.release(train[:3])
+        assert open_files() > before
+    assert before == open_files()
+    assert threads == threading.active_count()
