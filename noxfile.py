@@ -211,12 +211,12 @@ def sync_installed(session: nox.Session, stage: str) -> Path:
 @nox.session(default=False)
 @nox.parametrize("project", [*PROJECTS], ids=[*PROJECTS])
 def minimums(session: nox.Session, project: str) -> None:
-    """Run a project's tests with the lowest versions that it allows."""
+    """Run a project's tests with the lowest versions that it and its siblings allow."""
     folder = PROJECTS[project]
     environment = ENVIRONMENTS / f"minimums-{project}"
     venv(session, environment)
     session.run_install(
-        *("uv", "pip", "install", "--quiet", f"--python={environment}"),
+        *("uv", "pip", "install", "--quiet", f"--python={environment}", f"--project={folder}"),
         *("--resolution=lowest-direct", f"--group={folder}/pyproject.toml:test"),
         *("--all-extras", f"--requirements={folder}/pyproject.toml", f"--editable={folder}"),
         external=True,
