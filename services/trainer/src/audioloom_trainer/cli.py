@@ -30,9 +30,12 @@ app = stage_app(
 @command(app)
 def run(settings: RunSettings) -> Result:
     """Train to the end and commit the run; print where its manifest is."""
+    from audioloom_trainer.stopping import listen
+
+    stop = listen()  # before the next line, which imports NumPy
     from audioloom_trainer.train import train
 
-    return train(settings)
+    return train(settings, stop)
 
 
 @command(app)

@@ -17,6 +17,7 @@ __all__ = ["StopRequest", "listen"]
 log = structlog.get_logger()
 
 EXIT_CODE = 75
+GRACE_SECONDS = 20.0
 
 
 class StopRequest:
@@ -44,11 +45,12 @@ class StopRequest:
             os._exit(EXIT_CODE)
 
 
-def listen(grace: float) -> StopRequest:
-    """Take over SIGTERM in the main thread; call it before TensorFlow is imported.
+def listen(grace: float = GRACE_SECONDS) -> StopRequest:
+    """Take over SIGTERM in the main thread; call it before NumPy and TensorFlow are imported.
 
-    The signal is blocked here, and in every thread that is started from now on, so none of the
-    handlers that TensorFlow installs ever runs.
+    The signal is blocked here, and in every thread that is started from now on: a single thread
+    that does not block it, such as NumPy starts for its arithmetic, would end the process, and
+    none of the handlers that TensorFlow installs may run.
 
     Args:
         grace: seconds between the signal and the end by force.

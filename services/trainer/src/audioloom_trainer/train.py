@@ -36,17 +36,20 @@ from audioloom_trainer.run_folder import Launch, read_launch
 from audioloom_trainer.schedule import Schedule
 from audioloom_trainer.settings import RunSettings, parse_bytes
 from audioloom_trainer.shards import open_shards
-from audioloom_trainer.stopping import listen
+from audioloom_trainer.stopping import StopRequest
 
 __all__ = ["train"]
 
 log = structlog.get_logger()
 
-STOP_GRACE_SECONDS = 20.0
 
+def train(settings: RunSettings, stop: StopRequest) -> Result:
+    """Train, or find that it is done.
 
-def train(settings: RunSettings) -> Result:
-    """Train, or find that it is done."""
+    Args:
+        settings: of the command.
+        stop: tells when the process is told to end.
+    """
     cluster, launch = read_cluster(os.environ), read_launch(os.environ)
     source = find_model(settings.model)
     shards = read_manifest(settings.shards, expect="shards")
@@ -59,7 +62,6 @@ def train(settings: RunSettings) -> Result:
     shard_set = open_shards(shards)
     check_replicas(shard_set.split("train"), cluster.size)
     resume = newest(plan.folder, recipe_digest(plan))
-    stop = listen(STOP_GRACE_SECONDS)
 
     from audioloom_trainer.strategy import set_up_tensorflow, versions  # noqa: PLC0415
 
