@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from audioloom_storage import locate
+from audioloom_trainer.progress import ProgressFile, read_progress
+
+COMMON = {"rank": 0, "attempt": 1}
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def lines(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / "progress/0.jsonl").read_text().splitlines()]
+
+
+def test_a_folder_that_takes_no_file_ends_nothing(tmp_path: Path) -> None:
+    """Progress is for people; the training goes on."""
+    (tmp_path / "progress").write_text("in the way")
+    file = ProgressFile(locate(tmp_path), 0, COMMON)
+    file.event("start")
+    file.step(step=1)
+    assert "in the way" == (tmp_path / "progress").read_text()
+
+
+def test_damaged_lines_are_left_out(tmp_path: Path) -> None:
+    """What a crash or a full disk has left is no reason to lose the rest."""
+    (tmp_path / "0.jsonl").write_bytes(b'{"a": 1}\n[2]\n\xff\n{"b":\n{"c": 3}\n')
+    assert [{"a": 1}, {"c": 3}] == read_progress(locate(tmp_path / "0.jsonl"))
+    assert [] == read_progress(locate(tmp_path / "1.jsonl"))
+
+
+def test_steps_are_written_seldom_and_events_at_once(tmp_path: Path) -> None:
+    """Storage cannot append, so each write is of the whole."""
+    clock = Clock()
+    file = ProgressFile(locate(tmp_path), 0, COMMON, clock)
+    file.event("start", step=0)
+    file.step(step=1)
+    assert ["start"] == [line["event"] for line in lines(tmp_path)]
+    clock.now += 5.0
+    file.step(step=2, loss=0.5)
+    assert [0, 1, 2] == [line["step"] for line in lines(tmp_path)]
+    assert {"time", "event", "rank", "attempt", "step", "loss"} == lines(tmp_path)[-1].keys()
+
+
+def test_only_the_last_steps_stay(tmp_path: Path) -> None:
+    """Those of epochs and other events all do."""
+    file = ProgressFile(locate(tmp_path), 0, COMMON)
+    for epoch in range(3):
+        for step in range(50):
+            file.step(step=50 * epoch + step)
+        file.event("epoch", epoch=epoch + 1)
+    found = lines(tmp_path)
+    assert 3 == sum(line["event"] == "epoch" for line in found)
+    steps = [line["step"] for line in found if line["event"] == "step"]
+    assert list(range(130, 150)) == steps
+
+
+def test_a_later_attempt_goes_on_in_the_file(tmp_path: Path) -> None:
+    """The story of a run is the story of all its attempts."""
+    ProgressFile(locate(tmp_path), 0, COMMON).event("start")
+    ProgressFile(locate(tmp_path), 0, COMMON | {"attempt": 2}).event("start")
+    assert [1, 2] == [line["attempt"] for line in lines(tmp_path)]

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from audioloom_storage import locate
+from audioloom_trainer.order import Layout
+from audioloom_trainer.results import Finished, evaluation_report, split_scores, write_results
+from audioloom_trainer.shards import ShardSet, Split
+
+TRAIN = Split("train", Layout((6, 6), 2), (), {"a": 9, "b": 3})
+VAL = Split("val", Layout((4,), 1), (), {"a": 1, "b": 3})
+SET = ShardSet((2, 3), "float32", ("a", "b"), {"train": TRAIN, "val": VAL})
+NUMBERS = ShardSet((2, 3), "float32", (), {"train": TRAIN, "val": VAL})
+CONFUSION = np.array([[1, 0], [2, 1]])
+FINISHED = Finished(
+    weights={"weight-00000/kernel": np.arange(3.0)},
+    config={"class_name": "Functional"},
+    history=[{"epoch": 1, "loss": 0.5}],
+    evaluation={"labels": ["a", "b"]},
+)
+
+
+def test_what_json_cannot_say_is_refused_not_written(tmp_path: Path) -> None:
+    """A run is never committed with half a report."""
+    bad = Finished(FINISHED.weights, {}, [{"loss": float("nan")}], {})
+    with pytest.raises(ValueError, match="JSON"):
+        write_results(locate(tmp_path), bad)
+    assert [] == list(tmp_path.rglob("*.json"))
+
+
+def test_scores_that_are_not_finite_are_left_out() -> None:
+    """The manifest has no word for them."""
+    scores = {"loss": 1.0, "strange": float("inf")}
+    found = split_scores(SET, "val", scores, CONFUSION, train=TRAIN)
+    assert {"loss": 1.0, "accuracy": 0.5, "chance": 0.5, "majority": 0.25} == found
+
+
+def test_the_models_own_accuracy_is_kept() -> None:
+    """Ours is from the same records; the model may weigh them."""
+    found = split_scores(SET, "val", {"accuracy": 0.7}, CONFUSION, train=TRAIN)
+    assert 0.7 == found["accuracy"]
+
+
+def test_numbers_have_no_classes() -> None:
+    """Neither guessing nor confusion means anything."""
+    nothing = np.zeros((0, 0), np.int64)
+    assert {"loss": 2.0} == split_scores(NUMBERS, "val", {"loss": 2.0}, nothing, train=TRAIN)
+    report = evaluation_report(NUMBERS, {"val": {"loss": 2.0}}, {"val": nothing})
+    assert {"labels": [], "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}}} == report
+
+
+def test_files_are_named_by_their_content(tmp_path: Path) -> None:
+    """So what an earlier try left is taken as it is, and nothing depends on when or where."""
+    first = write_results(locate(tmp_path / "a"), FINISHED)
+    again = write_results(locate(tmp_path / "a"), FINISHED)
+    elsewhere = write_results(locate(tmp_path / "b"), FINISHED)
+    assert first == again == elsewhere
+    assert ["weights", "model", "history", "evaluation"] == [entry.role for entry in first]
+    for entry in first:
+        assert entry.sha256[:12] in entry.path
+        assert entry.bytes == (tmp_path / "a" / entry.path).stat().st_size
