@@ -147,4 +147,5 @@ def test_the_programs_themselves_train_together(trainings: Trainings) -> None:
     assert [0, 0] == [each.code for each in ended], ended[0].err
     run = run_of(trainings.root, "programs")
     assert [f"{run.location}\n", ""] == [each.out for each in ended]
+    assert not [each.err for each in ended if "absl" in each.err or "oneDNN" in each.err]
     assert 0.0 == difference(weights_of(forked), weights_of(run))

@@ -12,12 +12,14 @@ def dense(
     batchnorm: bool = False,
     dropout: float = 0.0,
     clipnorm: float | None = None,
+    l2: float = 0.0,
 ) -> keras.Model:
     """Two dense layers, with what is to be tried between them."""
     layers = keras.layers
     inputs = layers.Input(shape)
     # A bias before batch normalisation has no gradient but noise, which Adam would blow up.
-    x = layers.Dense(4, use_bias=not batchnorm)(inputs)
+    decay = keras.regularizers.L2(l2) if l2 else None
+    x = layers.Dense(4, use_bias=not batchnorm, kernel_regularizer=decay)(inputs)
     if batchnorm:
         x = layers.BatchNormalization(momentum=0.9)(x)
     x = layers.Flatten()(layers.ReLU()(x))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import Any
 
 import structlog
@@ -12,6 +13,7 @@ from audioloom_trainer.cores import available_cores
 from audioloom_trainer.errors import TensorFlowMissing
 from audioloom_trainer.failures import peers_watched
 from audioloom_trainer.feed import Replicas
+from audioloom_trainer.quiet import without_chatter
 
 __all__ = ["describe_devices", "local_replicas", "make_strategy", "set_up_tensorflow", "versions"]
 
@@ -32,9 +34,10 @@ def set_up_tensorflow(*, threads: int, deterministic: bool, seed: int) -> None:
     os.environ["KERAS_BACKEND"] = "tensorflow"
     # With this set, tf.keras would be the older Keras, and a model made by it is not ours to train.
     os.environ.pop("TF_USE_LEGACY_KERAS", None)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    quiet = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2") not in ("", "0")
     try:
-        import tensorflow as tf  # noqa: PLC0415  the variables above come first
+        with without_chatter() if quiet else nullcontext():
+            import tensorflow as tf  # noqa: PLC0415  the variables above come first
     except ModuleNotFoundError as error:
         raise TensorFlowMissing(
             expected="TensorFlow in this environment",

@@ -1,0 +1,152 @@
+"""The loop against Keras's own: the same batches give the same weights, losses and metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from audioloom_trainer.feed import Batch, Replicas
+from audioloom_trainer.model import build_model
+from audioloom_trainer.model_source import find_model
+from workers import NETWORK
+
+SHAPE, CLASSES = (6, 20), 3
+# Four batches of an epoch, the last one short.
+SIZES = (8, 8, 8, 3)
+CPU = Replicas()
+
+pytestmark = pytest.mark.usefixtures("tensorflow")
+
+
+def batches() -> Iterator[Batch]:
+    rng = np.random.Generator(np.random.PCG64(1))
+    for size in SIZES:
+        x = rng.normal(size=(size, *SHAPE)).astype(np.float32)
+        y = rng.integers(0, CLASSES, size).astype(np.int32)
+        bounds, counts = np.array([0, size], np.int32), np.array([size], np.int32)
+        yield Batch(x, y, bounds, counts, np.float32(size))
+
+
+def tiny(**arguments: Any) -> Any:
+    """The same weights each time."""
+    import keras
+
+    keras.utils.set_random_seed(3)
+    return build_model(
+        find_model(NETWORK), shape=SHAPE, classes=CLASSES, arguments=arguments, replicas=1
+    )
+
+
+def plain() -> Any:
+    return tiny(batchnorm=True, dropout=0.2)
+
+
+def summed() -> Any:
+    """A loss that is a sum over the records, with a limit for the gradient."""
+    import keras
+
+    model = tiny(clipnorm=0.5)
+    loss = keras.losses.SparseCategoricalCrossentropy(reduction="sum")
+    model.compile(optimizer=model.optimizer, loss=loss, metrics=["accuracy"])
+    return model
+
+
+def regularised() -> Any:
+    """Losses that layers add."""
+    return tiny(l2=0.1)
+
+
+def train(model: Any, *blocks: int) -> tuple[list[float], list[float]]:
+    """An epoch in blocks of so many steps: losses and counts of its batches."""
+    import tensorflow as tf
+    from audioloom_trainer.loop import make_train_block, stream
+
+    run = make_train_block(tf.distribute.get_strategy(), model, CPU, idle=False)
+    iterator = stream(batches, SHAPE, "float32", numbers=False)
+    outcomes = [run(iterator, k, [1.0, k]) for k in blocks]
+    assert [[1.0, k] for k in blocks] == [list(each.signals) for each in outcomes]
+    losses, counts = (np.concatenate([each[i] for each in outcomes]).tolist() for i in (0, 1))
+    return losses, counts
+
+
+def evaluate(model: Any) -> tuple[float, np.ndarray]:
+    """The mean loss of the records, and the confusion matrix."""
+    import tensorflow as tf
+    from audioloom_trainer.loop import make_evaluation_block, stream
+
+    run = make_evaluation_block(tf.distribute.get_strategy(), model, CPU, CLASSES)
+    iterator = stream(batches, SHAPE, "float32", numbers=False)
+    outcome, matrix = run(iterator, len(SIZES))
+    return float(np.dot(outcome.losses, SIZES) / sum(SIZES)), matrix
+
+
+def arrays() -> tuple[np.ndarray, np.ndarray]:
+    """All features and all targets."""
+    found = list(batches())
+    features = np.concatenate([each.features for each in found])
+    return features, np.concatenate([each.targets for each in found])
+
+
+def gap(one: Any, other: Any) -> float:
+    return max(
+        float(np.abs(a - b).max())
+        for a, b in zip(one.get_weights(), other.get_weights(), strict=True)
+    )
+
+
+@pytest.mark.parametrize("make", [plain, summed, regularised])
+def test_an_epoch_is_what_keras_does(make: Callable[[], Any]) -> None:
+    """Weights, metrics and dropout masks, with what users put into a model."""
+    theirs, ours = make(), make()
+    fitted = theirs.fit(*arrays(), batch_size=SIZES[0], shuffle=False, verbose=0).history
+    losses, counts = train(ours, 1, 3)
+    assert list(SIZES) == counts
+    assert gap(theirs, ours) <= 1e-6
+    metrics = ours.get_metrics_result()
+    assert fitted["accuracy"][0] == pytest.approx(float(metrics["accuracy"]), abs=1e-6)
+    if make is not summed:  # of a sum, Keras averages the batches' and not the records'
+        mean = np.dot(losses, SIZES) / sum(SIZES)
+        assert fitted["loss"][0] == pytest.approx(mean, abs=1e-5)
+
+
+def test_blocks_may_be_of_any_length() -> None:
+    """Steps are steps: in one block, one by one, or anything between, to the bit."""
+    models = [tiny(dropout=0.2) for _ in range(3)]
+    found = [train(m, *b) for m, b in zip(models, [(4,), (1, 1, 1, 1), (3, 1)], strict=True)]
+    assert found[0] == found[1] == found[2]
+    assert 0.0 == gap(models[0], models[1]) == gap(models[0], models[2])
+
+
+def test_scores_are_what_keras_says() -> None:
+    """Loss, metrics and a confusion matrix that agree, and nothing is trained by it."""
+    model = tiny(batchnorm=True, dropout=0.2)
+    train(model, 4)
+    before = model.get_weights()
+    model.reset_metrics()
+    loss, matrix = evaluate(model)
+    accuracy = float(model.get_metrics_result()["accuracy"])
+    model.reset_metrics()
+    x, y = arrays()
+    expected = model.evaluate(x, y, batch_size=64, verbose=0, return_dict=True)
+    assert expected["loss"] == pytest.approx(loss, abs=1e-5)
+    assert expected["accuracy"] == pytest.approx(accuracy, abs=1e-6)
+    assert np.bincount(y, minlength=CLASSES).tolist() == matrix.sum(axis=1).tolist()
+    assert accuracy == pytest.approx(np.trace(matrix) / sum(SIZES), abs=1e-6)
+    assert all((a == b).all() for a, b in zip(before, model.get_weights(), strict=True))
+
+
+def test_an_error_of_the_reader_ends_the_block() -> None:
+    """It is not taken for the end of the epoch."""
+    import tensorflow as tf
+    from audioloom_trainer.loop import make_train_block, stream
+
+    def broken() -> Iterator[Batch]:
+        yield next(batches())
+        raise OSError("the disk is gone")
+
+    run = make_train_block(tf.distribute.get_strategy(), tiny(), CPU, idle=False)
+    iterator = stream(broken, SHAPE, "float32", numbers=False)
+    with pytest.raises(tf.errors.OpError, match="the disk is gone"):
+        run(iterator, 4, [])
