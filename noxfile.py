@@ -174,7 +174,7 @@ def realdata(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def compare(session: nox.Session) -> None:
-    """Train the quickstart's network with tf_keras alone too, three seeds each; compare scores."""
+    """Train the quickstart's network with tf_keras alone too, five seeds each; compare scores."""
     pipeline(session, "compare", *session.posargs)
 
 

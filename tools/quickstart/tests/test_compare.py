@@ -1,5 +1,5 @@
 import pytest
-from audioloom_quickstart.compare import broken_expectations
+from audioloom_quickstart.compare import broken_expectations, together
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,9 @@ def test_what_does_not_hold_is_told(ours: float, theirs: float, fault: str) -> N
 def test_scores_that_agree_are_fine() -> None:
     """Two good scores close to each other."""
     assert [] == broken_expectations(0.72, 0.74)
+
+
+def test_splits_count_by_their_records() -> None:
+    """Three of four right and none of two right are half of six."""
+    splits = {"train": {"records": 9}, "val": {"records": 2}, "test": {"records": 4}}
+    assert 0.5 == together({"test": 0.75, "val": 0.0}, splits)

@@ -66,20 +66,26 @@ def write_json(benchmark: str, lanes: Sequence[Lane], target: Path) -> None:
 
 
 def write_png(benchmark: str, lanes: Sequence[Lane], target: Path) -> None:
-    """Draw one bar a lane, a group of bars an input, in multiples of the naive lane."""
+    """Draw a panel an input and in it a bar a lane, in multiples of the naive lane."""
     from matplotlib.figure import Figure  # noqa: PLC0415 - a second of import
 
-    labels = [f"{each.input}\n{each.lane}" for each in lanes]
-    figure = Figure(figsize=(9, 0.5 * len(lanes) + 1.2), layout="constrained")
-    axes = figure.subplots()
+    inputs = list(dict.fromkeys(each.input for each in lanes))
+    figure = Figure(figsize=(9, 0.4 * len(lanes) + 0.7 * len(inputs) + 0.8), layout="constrained")
+    panels = figure.subplots(len(inputs), squeeze=False)[:, 0]
     colours = {"naive": "#b0b0b0", "floor": "#4c72b0"}
-    bars = axes.barh(
-        labels, [e.vs_naive for e in lanes], color=[colours.get(e.lane, "#55a868") for e in lanes]
-    )
-    axes.bar_label(bars, labels=[f"{each.vs_naive:.1f}×" for each in lanes], padding=3)
-    axes.invert_yaxis()
-    axes.set_xlabel("times the naive pipeline (CPU time, one core)")
-    axes.set_title(f"{benchmark}: {lanes[0].unit}")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.margins(x=0.12)
+    for axes, name in zip(panels, inputs, strict=True):
+        shown = [each for each in lanes if each.input == name]
+        bars = axes.barh(
+            [each.lane for each in shown],
+            [each.vs_naive for each in shown],
+            color=[colours.get(each.lane, "#55a868") for each in shown],
+        )
+        texts = [f"{each.vs_naive:.2f}×   {each.value:,.0f} {each.unit}" for each in shown]
+        axes.bar_label(bars, labels=texts, padding=4)
+        axes.set_title(name, loc="left", fontsize="medium")
+        axes.invert_yaxis()
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_xlim(0, 1.5 * max(each.vs_naive for each in shown))
+    panels[-1].set_xlabel("times the naive lane (CPU time; higher is better)")
+    figure.suptitle(f"audioloom: {benchmark}")
     figure.savefig(target, dpi=120)
