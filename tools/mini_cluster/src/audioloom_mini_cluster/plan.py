@@ -192,6 +192,8 @@ def _yarn(folder: Path, jars: Path, manager: list[int], size: Size) -> Propertie
         "yarn.nodemanager.vmem-check-enabled": "false",  # TensorFlow maps far more than it uses
         "yarn.nodemanager.container-monitor.interval-ms": 1000,
         "yarn.nodemanager.disk-health-checker.enable": "false",
+        # Asked once when a node starts, checker or not: a disk that is 90 % full is a disk lost.
+        "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage": "100",
         "yarn.nodemanager.heartbeat.interval-ms": 200,
         "yarn.nodemanager.sleep-delay-before-sigkill.ms": 2000,
         "yarn.nodemanager.delete.debug-delay-sec": 120,
