@@ -181,7 +181,8 @@ def _yarn(folder: Path, jars: Path, manager: list[int], size: Size) -> Propertie
         ".scheduler.capacity.CapacityScheduler",
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 200,
         "yarn.nm.liveness-monitor.expiry-interval-ms": 10_000,
-        "yarn.am.liveness-monitor.expiry-interval-ms": 20_000,
+        # Counted from the allocation: the first use of a large environment is unpacked in it.
+        "yarn.am.liveness-monitor.expiry-interval-ms": 120_000,
         "yarn.application.classpath": f"{folder}/conf,{jars}/*",
         "yarn.scheduler.minimum-allocation-mb": 128,
         "yarn.scheduler.maximum-allocation-mb": size.memory_mb,
