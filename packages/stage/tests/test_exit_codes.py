@@ -71,6 +71,7 @@ def test_a_stages_own_error_has_its_parents_code() -> None:
         (TimeoutError(), 75),
         (audioloom_storage.errors.NoSpace("full"), 75),
         (audioloom_storage.errors.UnsupportedScheme("s3"), 2),
+        (audioloom_storage.errors.NotConfigured("no HADOOP_CONF_DIR"), 78),
     ],
 )
 def test_errors_of_python_and_storage(error: BaseException, code: int) -> None:

@@ -59,6 +59,7 @@ TABLE = {
     "audioloom_storage.AlreadyExists": ExitCode.NAME_TAKEN,
     "audioloom_storage.PermissionDenied": ExitCode.NO_PERMISSION,
     "audioloom_storage.Unavailable": ExitCode.SERVICE_DOWN,
+    "audioloom_storage.NotConfigured": ExitCode.CONFIGURATION,
     "audioloom_storage.NoSpace": ExitCode.TRY_AGAIN,
     "audioloom_storage.UnknownOutcome": ExitCode.TRY_AGAIN,
     "audioloom_storage.UnsupportedScheme": ExitCode.USAGE,

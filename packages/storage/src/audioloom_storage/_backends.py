@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
-from audioloom_storage.errors import UnsupportedScheme
+from audioloom_storage.errors import NotConfigured
 from audioloom_storage.location import Location
 
-MODULES = {"file": "audioloom_storage._local"}
+MODULES = {
+    "file": "audioloom_storage._local",
+    "hdfs": "audioloom_storage._hdfs",
+    "webhdfs": "audioloom_storage._webhdfs",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +98,23 @@ def backend_of(location: Location) -> Backend:
     """The module for this location, imported when first asked for.
 
     Raises:
-        UnsupportedScheme: the scheme can be named, but not used.
+        NotConfigured: the package that it needs is not installed.
     """
-    module = MODULES.get(location.scheme)
-    if module is None:
-        raise UnsupportedScheme(
-            f"this release cannot read or write {location.scheme}://",
+    try:
+        return cast("Backend", import_module(MODULES[location.scheme]))
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "audioloom_storage":
+            raise
+        raise NotConfigured(
+            f"{location.scheme}:// needs the package {error.name}, which is not installed",
             where=location,
-            expected="one of " + ", ".join(f"{scheme}://" for scheme in MODULES),
-        )
-    return cast("Backend", import_module(module))
+            hint=f'pip install "audioloom-storage[{location.scheme}]"',
+        ) from error
 
 
 if TYPE_CHECKING:  # mypy compares each module with the protocol here
-    from audioloom_storage import _local
+    from audioloom_storage import _hdfs, _local, _webhdfs
 
     _LOCAL: Backend = _local
+    _HDFS: Backend = _hdfs
+    _WEBHDFS: Backend = _webhdfs

@@ -13,6 +13,7 @@
   - UnknownOutcome: the storage failed in the middle of a commit
   - UnsafePath (ValueError): a path that could leave its folder, or that cannot be written down
   - UnsupportedScheme (ValueError): no storage of that name is known here
+  - NotConfigured: this machine lacks what it takes to reach the storage
 
 A commit that fails has three outcomes, and they never share a name: something was there before
 (`AlreadyExists`, `IsAFolder`), nothing was published (`UnknownOutcome` aside, all others: safe to
@@ -109,3 +110,7 @@ class UnsafePath(StorageError, ValueError):
 
 class UnsupportedScheme(StorageError, ValueError):
     """No storage of that name is known here."""
+
+
+class NotConfigured(StorageError):
+    """This machine lacks what it takes to reach the storage: a package, or its configuration."""

@@ -27,6 +27,25 @@ from audioloom_storage.testing import Crashed, CrashPlan, steps
 DATA = bytes(range(256)) * 12_000  # three writes of a buffer
 MANIFEST = b'{"files": "data.bin"}'
 
+# A quarter of a minute each; what differs from the other way to die is tested by default.
+SLOW = pytest.mark.slow
+BY_EXCEPTION = pytest.mark.parametrize(
+    "place",
+    [
+        *("local", "local-without-links", "local-without-any"),
+        *(pytest.param(name, marks=SLOW) for name in ("hdfs", "webhdfs")),
+    ],
+    indirect=True,
+)
+BY_SIGNAL = pytest.mark.parametrize(
+    "place",
+    [
+        *("local", "local-without-links", "local-without-any", "hdfs"),
+        pytest.param("webhdfs", marks=SLOW),
+    ],
+    indirect=True,
+)
+
 # What stages do: a folder, data, the manifest last, and the removal of what is no longer needed.
 SEQUENCE = f"""
 import sys
@@ -120,6 +139,7 @@ def test_the_sequence_takes_the_steps_it_should(
     assert {"remove"} == set(taken.names[len(expected) :])  # the tree, in as many as it needs
 
 
+@BY_EXCEPTION
 def test_a_crash_at_any_step_leaves_whole_files(
     folder: Location, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -136,6 +156,7 @@ def test_a_crash_at_any_step_leaves_whole_files(
         check_rerun(attempt)
 
 
+@BY_SIGNAL
 def test_a_kill_at_any_step_leaves_whole_files(
     place: object, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -1,0 +1,61 @@
+"""Wait for an answer so long and no longer, where the library that gives it knows no limit."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def within(seconds: float, ask: Callable[[], T]) -> T:
+    """What `ask` answers, asked in another thread; Ctrl-C ends the waiting too.
+
+    Raises:
+        TimeoutError: no answer yet. The thread that waits for it is left alone, and dies with us.
+    """
+    try:
+        asker = _IDLE.pop()
+    except IndexError:
+        asker = _Asker()
+    answers: list[T] = []
+    asker.questions.put(lambda: answers.append(ask()))
+    answered = False
+    try:
+        answered = asker.done.acquire(timeout=seconds)
+    finally:
+        if not answered:
+            asker.questions.put(None)  # should it ever come back
+    if not answered:
+        raise TimeoutError(f"no answer within {seconds:.0f} s")
+    failure, asker.failure = asker.failure, None
+    _IDLE.append(asker)
+    if failure is not None:
+        raise failure
+    return answers[0]
+
+
+class _Asker:
+    """A thread that is kept: to start one takes longer than most answers."""
+
+    def __init__(self) -> None:
+        self.questions: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
+        self.done = threading.Semaphore(0)
+        self.failure: BaseException | None = None
+        threading.Thread(target=self._serve, name="audioloom-storage", daemon=True).start()
+
+    def _serve(self) -> None:
+        while (question := self.questions.get()) is not None:
+            try:
+                question()
+            except BaseException as error:  # noqa: BLE001 - a panic of Rust is no Exception
+                self.failure = error
+            del question
+            self.done.release()
+
+
+_IDLE: list[_Asker] = []
+os.register_at_fork(after_in_child=_IDLE.clear)

@@ -1,0 +1,234 @@
+"""hdfs:// by hdfs-native: no Java in this process."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable, Hashable, Iterator
+from typing import BinaryIO
+
+from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
+
+from audioloom_storage._backends import Entry
+from audioloom_storage._commit import Calls, commit
+from audioloom_storage._hdfs_client import ANSWER_SECONDS, Connection, connection_to
+from audioloom_storage._hdfs_errors import translated
+from audioloom_storage._patience import Outage
+from audioloom_storage._ranges import open_ranges
+from audioloom_storage._steps import Step, step
+from audioloom_storage._temporary import is_temporary
+from audioloom_storage.errors import (
+    AlreadyExists,
+    IsAFolder,
+    NotAFolder,
+    NotFound,
+    Unavailable,
+)
+from audioloom_storage.location import Location
+
+__all__ = [  # what `Backend` asks for
+    "folder_identity",
+    "list_folder",
+    "make_folder",
+    "move",
+    "open_new",
+    "open_read",
+    "remove",
+    "remove_tree",
+    "stat",
+]
+
+_NAMES_AT_A_TIME = 1000  # as many as a NameNode sends in one answer
+_LONGEST_WRITE_BYTES = 4 << 20
+_WRITE_SECONDS = 150.0  # a DataNode that is lost in between is given up after 60 s
+_FILE_MODE, _FOLDER_MODE = 0o644, 0o755
+
+
+def stat(location: Location) -> Entry:
+    """One entry. HDFS as it comes has no links."""
+    found = connection_to(location).call(
+        location, lambda client: client.get_file_info(location.path), looking=True
+    )
+    return _entry(location, found)
+
+
+def list_folder(location: Location) -> Iterator[Entry]:
+    """All that the NameNode tells, in an order of its own, then sorted."""
+    connection = connection_to(location)
+    found = connection.patience.run(lambda: _listing(connection, location))
+    if len(found) == 1 and found[0][0] == "":
+        raise NotAFolder("a file lies there", where=location, expected="a folder")
+    found.sort()
+    return (
+        Entry(location.child(name), size, modified_ns, is_folder)
+        for name, size, modified_ns, is_folder in found
+    )
+
+
+def _listing(connection: Connection, location: Location) -> list[tuple[str, int, int, bool]]:
+    names: list[tuple[str, int, int, bool]] = []
+    begin = len(location.path.rstrip("/")) + 1
+    statuses: Iterator[FileStatus] = iter(())
+
+    def ask(client: Client) -> list[FileStatus]:
+        nonlocal statuses
+        if not names:
+            statuses = client.list_status(location.path)
+        return list(itertools.islice(statuses, _NAMES_AT_A_TIME))
+
+    while batch := connection.attempt(location, ask, ANSWER_SECONDS):
+        for status in batch:
+            entry = _entry(location, status)
+            names.append((status.path[begin:], entry.size, entry.modified_ns, entry.is_folder))
+    return names
+
+
+def folder_identity(location: Location) -> Hashable:
+    """The path: there are no links."""
+    return location
+
+
+def open_read(location: Location) -> BinaryIO:
+    """Through the DataNodes, each block from the next one where one of them fails."""
+    reading = _Reading(location)
+    return open_ranges(location, reading.size, reading.range, connection_to(location).patience)
+
+
+class _Reading:
+    """Where the blocks of a file lie; asked again after a failure, and in a fork."""
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+        self._reader: FileReader | None = self._open()
+        self._process = os.getpid()
+        self.size = len(self._reader)
+
+    def _open(self) -> FileReader:
+        connection = connection_to(self._location)
+        try:
+            return connection.call(
+                self._location, lambda client: client.read(self._location.path), looking=True
+            )
+        except NotFound:
+            if stat(self._location).is_folder:  # HDFS says of a folder that it finds no file
+                raise IsAFolder(
+                    "a folder lies there", where=self._location, expected="a file"
+                ) from None
+            raise
+
+    def range(self, offset: int, count: int) -> Iterator[bytes]:
+        if self._reader is None or self._process != os.getpid():
+            self._reader = self._open()
+            self._process = os.getpid()
+            if len(self._reader) != self.size:
+                raise Unavailable(
+                    f"the file changed while it was read, to {len(self._reader)} bytes",
+                    where=self._location,
+                    expected=f"the {self.size} bytes it had when it was opened",
+                    hint="Run again.",
+                )
+        return self._pieces(self._reader.read_range_stream(offset, count))
+
+    def _pieces(self, stream: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            yield from stream
+        except Exception as error:
+            self._reader = None  # the blocks may have moved
+            told = translated(error, self._location, looking=True)
+            raise Outage(told.found, where=self._location, hint=told.hint) from error
+
+
+def open_new(location: Location) -> _HdfsSink:
+    """A name that was free, as hdfs-native makes files: for all to read, its owner to write."""
+    options = WriteOptions(permission=_FILE_MODE, overwrite=False, create_parent=False)
+    connection = connection_to(location)
+    try:
+        writer = connection.call(
+            location, lambda client: client.create(location.path, options), once=True
+        )
+    except AlreadyExists as error:
+        if not is_temporary(location.name):
+            raise
+        # Nobody else has this name: hdfs-native repeated a request whose answer was lost.
+        raise Unavailable(
+            "the NameNode failed while the file was made", where=location, hint="Run again."
+        ) from error
+    return _HdfsSink(writer, connection, location)
+
+
+def move(temporary: Location, target: Location) -> None:
+    """By the rename that does not replace, and that never moves into a folder."""
+    connection = connection_to(target)
+
+    def rename(temporary: Location, target: Location) -> None:
+        connection.call(
+            target,
+            lambda client: client.rename(temporary.path, target.path, overwrite=False),
+            once=True,
+        )
+
+    def remove(location: Location) -> bool:
+        return connection.call(location, lambda client: client.delete(location.path))
+
+    commit(temporary, target, Calls(rename, remove, stat))
+
+
+def make_folder(location: Location) -> None:
+    """In one call."""
+    try:
+        connection_to(location).call(
+            location, lambda client: client.mkdirs(location.path, _FOLDER_MODE, create_parent=True)
+        )
+    except AlreadyExists as error:
+        raise NotAFolder("no folder lies there", where=location) from error
+
+
+def remove(location: Location) -> None:
+    """For good: nothing goes to the trash."""
+    if stat(location).is_folder:  # HDFS would remove an empty one
+        raise IsAFolder("a folder lies there", where=location, expected="a file")
+    if not connection_to(location).call(location, lambda client: client.delete(location.path)):
+        raise NotFound("it was removed by somebody else", where=location)
+
+
+def remove_tree(location: Location) -> None:
+    """In one call, for good: nothing goes to the trash."""
+    if not stat(location).is_folder:
+        raise NotAFolder("a file lies there", where=location, expected="a folder")
+    step(Step.REMOVE, location)
+    if not connection_to(location).call(
+        location, lambda client: client.delete(location.path, recursive=True)
+    ):
+        raise NotFound("it was removed by somebody else", where=location)
+
+
+def _entry(location: Location, found: FileStatus) -> Entry:
+    size = 0 if found.isdir else found.length
+    return Entry(location, size, found.modification_time * 1_000_000, found.isdir)
+
+
+class _HdfsSink:
+    """Closing asks every DataNode of the last block to force it to disk, as each block before."""
+
+    def __init__(self, writer: FileWriter, connection: Connection, location: Location) -> None:
+        self._writer: FileWriter | None = writer
+        self._connection = connection
+        self._location = location
+
+    def write(self, data: memoryview) -> int:
+        piece = data[:_LONGEST_WRITE_BYTES]
+        self._do(lambda writer: writer.write(piece))
+        return len(piece)
+
+    def finish(self) -> None:
+        self._do(lambda writer: writer.close())
+        self._writer = None
+
+    def abandon(self) -> None:
+        self._writer = None
+
+    def _do(self, action: Callable[[FileWriter], object]) -> None:
+        writer = self._writer
+        if writer is None:
+            raise ValueError(f"{self._location}: the file is closed")
+        self._connection.attempt(self._location, lambda _: action(writer), _WRITE_SECONDS)

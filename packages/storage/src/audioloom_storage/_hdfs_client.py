@@ -1,0 +1,133 @@
+"""One connection to a cluster per process: made when first used, watched, never shared with a fork.
+
+hdfs-native starts threads, which a fork does not inherit: a client made before it answers nothing
+after it, and even dropping one waits for them for ever. And it has no time limit for a NameNode.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import hdfs_native
+
+from audioloom_storage._deadline import within
+from audioloom_storage._hdfs_errors import translated
+from audioloom_storage._patience import Patience
+from audioloom_storage.location import Location
+
+T = TypeVar("T")
+Ask = Callable[[hdfs_native.Client], T]
+
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 60.0  # a NameNode under load takes its time
+
+# Left alone hdfs-native repeats for three minutes. `Patience` knows better when that makes sense;
+# what remains here is to ask each NameNode of a nameservice.
+_SETTINGS = {
+    "dfs.client.failover.max.attempts": "4",
+    "dfs.client.failover.sleep.base.millis": "50",
+    "dfs.client.failover.sleep.max.millis": "250",
+}
+_ONE_NAMENODE = {**_SETTINGS, "dfs.client.failover.max.attempts": "0"}
+
+
+class Connection:
+    """A client of one cluster, with a limit for each answer.
+
+    Args:
+        authority: of the locations; "" is the cluster that HADOOP_CONF_DIR names.
+    """
+
+    def __init__(self, authority: str) -> None:
+        self.patience = Patience()
+        self.process = os.getpid()
+        self._authority = authority
+        self._lock = threading.Lock()
+        self._client: hdfs_native.Client | None = None
+
+    def call(
+        self, location: Location, ask: Ask[T], *, looking: bool = False, once: bool = False
+    ) -> T:
+        """The answer to a question, asked again while there is hope (see `Patience`).
+
+        Args:
+            location: what the question is about.
+            ask: puts it to a client.
+            looking: it looks for something, so a parent that is no folder means "not found".
+            once: it changes something, and must not be asked again after an Outage.
+        """
+        return self.patience.run(
+            lambda: self.attempt(location, ask, ANSWER_SECONDS, looking=looking), once=once
+        )
+
+    def attempt(
+        self, location: Location, ask: Ask[T], seconds: float, *, looking: bool = False
+    ) -> T:
+        """The answer to a question that is asked once, and given up after so many seconds."""
+        client = self._reach(location)
+        try:
+            return within(seconds, lambda: ask(client))
+        except BaseException as error:
+            if isinstance(error, TimeoutError):
+                self._give_up(client)
+            if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+                raise translated(error, location, looking=looking) from error
+            raise
+
+    def leave_behind(self) -> None:
+        """In a fork: never use it, and never drop it."""
+        if self._client is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._client))
+
+    def _reach(self, location: Location) -> hdfs_native.Client:
+        client = self._client
+        if client is None:  # not under the lock: nobody shall wait behind another's ten seconds
+            client = self._connect(location)
+            with self._lock:
+                self._client = client = self._client or client
+        return client
+
+    def _connect(self, location: Location) -> hdfs_native.Client:
+        # A wrong name shall cost seconds, so the first question is one that needs no thinking.
+        url = f"hdfs://{self._authority}/"
+        settings = _ONE_NAMENODE if ":" in self._authority else _SETTINGS
+
+        def connect() -> hdfs_native.Client:
+            client = hdfs_native.Client(url, settings)
+            client.get_file_info("/")
+            return client
+
+        try:
+            return within(CONNECT_SECONDS, connect)
+        except Exception as error:
+            raise translated(error, location) from error
+
+    def _give_up(self, client: hdfs_native.Client) -> None:
+        with self._lock:
+            if self._client is client:  # it still waits, and all that came after would wait behind
+                self._client = None
+
+
+class _Connections:
+    known: dict[str, Connection] = {}  # noqa: RUF012 - one for the process is the point
+    lock = threading.Lock()
+
+
+def connection_to(location: Location) -> Connection:
+    """The connection of this process to the cluster of a location."""
+    with _Connections.lock:
+        return _Connections.known.setdefault(location.authority, Connection(location.authority))
+
+
+def _forked() -> None:
+    for connection in _Connections.known.values():
+        connection.leave_behind()
+    _Connections.known = {}
+    _Connections.lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forked)

@@ -1,0 +1,71 @@
+"""How long to wait for a cluster that worked a moment ago: a NameNode may be restarted under us."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeVar
+
+from audioloom_storage.errors import StorageError, Unavailable
+
+T = TypeVar("T")
+
+PATIENCE_SECONDS = 30.0  # a NameNode restarts or fails over in less
+_FIRST_PAUSE_SECONDS = 0.1
+_LONGEST_PAUSE_SECONDS = 2.0
+
+
+class Outage(Unavailable):
+    """No answer came: what was asked for may have been done, or may yet be."""
+
+
+class Busy(Unavailable):
+    """The answer was: not now. Nothing was done."""
+
+
+class Patience:
+    """Repeats what fails for want of an answer, but only on a cluster that has answered before.
+
+    One that never did is misspelt, or down for longer: then the first failure is told at once.
+    The time runs from the first failure until anything succeeds again, over all calls together, so
+    that a job ends soon after its cluster, however many more calls it makes on the way out.
+    """
+
+    def __init__(self) -> None:
+        self.proved = False
+        self._lost_at: float | None = None
+
+    def run(self, attempt: Callable[[], T], *, once: bool = False) -> T:
+        """The result of `attempt`, repeated while there is hope.
+
+        Args:
+            attempt: what to do; it raises Outage or Busy.
+            once: it must not be done twice, so only Busy is a reason to repeat it.
+        """
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                result = attempt()
+            except (Outage, Busy) as error:
+                if not self._hope() or (once and isinstance(error, Outage)):
+                    raise
+            except StorageError:
+                self.answered()
+                raise
+            else:
+                self.answered()
+                return result
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def answered(self) -> None:
+        """The cluster works."""
+        self.proved, self._lost_at = True, None
+
+    def _hope(self) -> bool:
+        if not self.proved:
+            return False
+        now = time.monotonic()
+        if self._lost_at is None:
+            self._lost_at = now
+        return now - self._lost_at < PATIENCE_SECONDS

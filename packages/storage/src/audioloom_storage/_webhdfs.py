@@ -1,0 +1,236 @@
+"""webhdfs:// over HTTP: where no port but a gateway's is open, and in encryption zones."""
+
+# The hdfs package gives the operations of WebHDFS private names only; they are stable since 2.0.
+# ruff: noqa: SLF001
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+from audioloom_storage._backends import Entry
+from audioloom_storage._commit import Calls, commit
+from audioloom_storage._patience import Outage
+from audioloom_storage._ranges import open_ranges
+from audioloom_storage._steps import Step, step
+from audioloom_storage._webhdfs_client import Connection, connection_to, refusal, told
+from audioloom_storage.errors import (
+    AlreadyExists,
+    IsAFolder,
+    NotAFolder,
+    NotConfigured,
+    NotFound,
+)
+from audioloom_storage.location import Location
+
+__all__ = [  # what `Backend` asks for
+    "folder_identity",
+    "list_folder",
+    "make_folder",
+    "move",
+    "open_new",
+    "open_read",
+    "remove",
+    "remove_tree",
+    "stat",
+]
+
+_PIECE_BYTES = 256 << 10
+_WRITE_SECONDS = 150.0
+_CREATED = 201
+
+
+def stat(location: Location) -> Entry:
+    """One entry. HDFS as it comes has no links."""
+    found = connection_to(location).call(
+        location, lambda client: client._get_file_status(location.path).json(), looking=True
+    )
+    return _entry(location, found["FileStatus"])
+
+
+def list_folder(location: Location) -> Iterator[Entry]:
+    """All that the NameNode tells, in an order of its own, then sorted."""
+    found = connection_to(location).call(
+        location, lambda client: client._list_status(location.path).json()
+    )
+    statuses = found["FileStatuses"]["FileStatus"]
+    if len(statuses) == 1 and not statuses[0]["pathSuffix"]:
+        raise NotAFolder("a file lies there", where=location, expected="a folder")
+    statuses.sort(key=lambda status: status["pathSuffix"])
+    return (_entry(location.child(status["pathSuffix"]), status) for status in statuses)
+
+
+def folder_identity(location: Location) -> Hashable:
+    """The path: there are no links."""
+    return location
+
+
+def open_read(location: Location) -> BinaryIO:
+    """Each range is a request of its own, which the NameNode sends on to a DataNode."""
+    entry = stat(location)
+    if entry.is_folder:
+        raise IsAFolder("a folder lies there", where=location, expected="a file")
+    connection = connection_to(location)
+
+    def open_range(offset: int, count: int) -> Iterator[bytes]:
+        response = connection.call(
+            location,
+            lambda client: client._open(location.path, offset=offset, length=count),
+            looking=True,
+        )
+        return _pieces(response, location)
+
+    return open_ranges(location, entry.size, open_range, connection.patience)
+
+
+def _pieces(response: Any, location: Location) -> Iterator[bytes]:
+    try:
+        while piece := response.raw.read(_PIECE_BYTES):
+            yield piece
+    except Exception as error:
+        raise Outage(told(error, location).found, where=location, hint="Run again.") from error
+    finally:
+        response.close()
+
+
+def open_new(location: Location) -> _WebHdfsSink:
+    """A name that was free; the cluster decides who may read it."""
+    if not stat(location.parent).is_folder:  # WebHDFS would say so after the last byte
+        raise NotAFolder("a file stands where a folder should", where=location.parent)
+    response = connection_to(location).call(
+        location,
+        lambda client: client._create(location.path, overwrite="false", createparent="false"),
+    )
+    return _WebHdfsSink(response.headers["location"], location)
+
+
+def move(temporary: Location, target: Location) -> None:
+    """By a rename with options: the plain one moves into a folder, and says that all is well."""
+    connection = connection_to(target)
+
+    def rename(temporary: Location, target: Location) -> None:
+        if not connection.renames_safely:
+            _prove_safe(connection, temporary, target)
+        answer = connection.call(
+            target, lambda client: _rename(client, temporary, target), once=True
+        )
+        if answer:
+            raise _unsafe(target)
+
+    def remove(location: Location) -> bool:
+        return _delete(connection, location)
+
+    commit(temporary, target, Calls(rename, remove, stat))
+
+
+def _rename(client: Any, source: Location, target: Location) -> bytes:
+    response = client._rename(source.path, destination=target.path, renameoptions="NONE")
+    return bytes(response.content)
+
+
+def _prove_safe(connection: Connection, temporary: Location, target: Location) -> None:
+    """Rename a file to itself, which does no harm: with options that is refused, without it is not.
+
+    A gateway that does not know the options (HttpFS) leaves them out without a word.
+    """
+    try:
+        connection.call(target, lambda client: _rename(client, temporary, temporary))
+    except AlreadyExists:
+        connection.renames_safely = True
+    else:
+        raise _unsafe(target)
+
+
+def _unsafe(target: Location) -> NotConfigured:
+    return NotConfigured(
+        "this gateway leaves out the options of a rename, so it might move a file into a folder "
+        "that has its name",
+        where=target,
+        hint="Name the page of the NameNode itself (webhdfs://NAMENODE:9870/…), or use hdfs://.",
+    )
+
+
+def make_folder(location: Location) -> None:
+    """In one call."""
+    try:
+        connection_to(location).call(location, lambda client: client._mkdirs(location.path))
+    except AlreadyExists as error:
+        raise NotAFolder("no folder lies there", where=location) from error
+
+
+def remove(location: Location) -> None:
+    """For good: nothing goes to the trash."""
+    if stat(location).is_folder:  # HDFS would remove an empty one
+        raise IsAFolder("a folder lies there", where=location, expected="a file")
+    if not _delete(connection_to(location), location):
+        raise NotFound("it was removed by somebody else", where=location)
+
+
+def remove_tree(location: Location) -> None:
+    """In one call, for good: nothing goes to the trash."""
+    if not stat(location).is_folder:
+        raise NotAFolder("a file lies there", where=location, expected="a folder")
+    step(Step.REMOVE, location)
+    if not _delete(connection_to(location), location, recursive="true"):
+        raise NotFound("it was removed by somebody else", where=location)
+
+
+def _delete(connection: Connection, location: Location, recursive: str = "false") -> bool:
+    answer = connection.call(
+        location, lambda client: client._delete(location.path, recursive=recursive).json()
+    )
+    return bool(answer["boolean"])
+
+
+def _entry(location: Location, status: dict[str, Any]) -> Entry:
+    is_folder = status["type"] == "DIRECTORY"
+    size = 0 if is_folder else int(status["length"])
+    return Entry(location, size, int(status["modificationTime"]) * 1_000_000, is_folder)
+
+
+class _WebHdfsSink:
+    """One request of unknown length. A DataNode answers once it has closed the file."""
+
+    def __init__(self, url: str, location: Location) -> None:
+        where = urlsplit(url)
+        self._location = location
+        self._http = HTTPConnection(where.netloc, timeout=_WRITE_SECONDS)
+        self._http.putrequest("PUT", f"{where.path}?{where.query}")
+        self._http.putheader("Content-Type", "application/octet-stream")  # HttpFS wants it
+        self._http.putheader("Transfer-Encoding", "chunked")
+        self._send()
+
+    def write(self, data: memoryview) -> int:
+        self._send(b"%x\r\n" % len(data), data, b"\r\n")
+        return len(data)
+
+    def finish(self) -> None:
+        self._send(b"0\r\n\r\n")
+        self._told(_CREATED)
+        self._http.close()
+
+    def abandon(self) -> None:
+        self._http.close()
+
+    def _send(self, *parts: bytes | memoryview) -> None:
+        try:
+            if not parts:
+                self._http.endheaders()
+            for part in parts:
+                self._http.send(part)
+        except OSError as error:
+            with suppress(Outage):  # it may have said why before it stopped listening
+                self._told(0)
+            raise told(error, self._location) from error
+
+    def _told(self, expected: int) -> None:
+        try:
+            response = self._http.getresponse()
+            body = response.read()
+        except (OSError, HTTPException) as error:
+            raise told(OSError(str(error)), self._location) from error
+        if response.status != expected:
+            raise refusal(response.status, body, self._location)

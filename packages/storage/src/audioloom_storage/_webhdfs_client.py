@@ -1,0 +1,134 @@
+"""HTTP to a NameNode or a gateway: by the client of the `hdfs` package, one a thread."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import hdfs  # type: ignore[import-untyped]
+import requests
+
+from audioloom_storage._hadoop_errors import translated
+from audioloom_storage._patience import Outage, Patience
+from audioloom_storage.errors import (
+    NotConfigured,
+    PermissionDenied,
+    StorageError,
+    Unavailable,
+)
+from audioloom_storage.location import Location
+
+T = TypeVar("T")
+
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 60.0
+
+
+class _Client(hdfs.InsecureClient):  # type: ignore[misc]
+    """As it is, but names are what they are: it would read "#LATEST" as a question."""
+
+    def resolve(self, hdfs_path: str) -> str:
+        return hdfs_path
+
+
+Ask = Callable[[Any], T]
+
+
+class Connection:
+    """What this process knows of one address.
+
+    Args:
+        authority: host and port.
+    """
+
+    def __init__(self, authority: str) -> None:
+        self.patience = Patience()
+        self.renames_safely = False  # not known yet
+        self._authority = authority
+        self._of_thread = threading.local()
+
+    def call(
+        self, location: Location, ask: Ask[T], *, looking: bool = False, once: bool = False
+    ) -> T:
+        """The answer to a question, asked again while there is hope (see `Patience`).
+
+        Args:
+            location: what the question is about.
+            ask: puts it to a client.
+            looking: it looks for something, so a parent that is no folder means "not found".
+            once: it changes something, and must not be asked again after an Outage.
+        """
+
+        def attempt() -> T:
+            try:
+                return ask(self._client())
+            except Exception as error:
+                raise told(error, location, looking=looking) from error
+
+        return self.patience.run(attempt, once=once)
+
+    def _client(self) -> Any:
+        # Neither a thread nor a fork may share the sockets of another.
+        mine = self._of_thread.__dict__
+        if mine.get("process") != os.getpid():
+            mine["process"] = os.getpid()
+            mine["client"] = _Client(
+                f"http://{self._authority}",
+                user=os.environ.get("HADOOP_USER_NAME") or getpass.getuser(),
+                timeout=(CONNECT_SECONDS, ANSWER_SECONDS),
+            )
+        return mine["client"]
+
+
+def told(error: Exception, location: Location, *, looking: bool = False) -> StorageError:
+    """What went wrong on the way, as an error of this package."""
+    if isinstance(error, StorageError):
+        return error
+    if isinstance(error, hdfs.HdfsError):
+        if error.exception is not None:
+            return translated(error.exception, error.message, location, looking=looking)
+        if "Authentication" in error.message:
+            return PermissionDenied(
+                "the gateway asks who we are in a way that webhdfs:// does not know",
+                where=location,
+                hint="Use hdfs://, which knows Kerberos and delegation tokens.",
+            )
+        return Unavailable("this is no answer of WebHDFS", where=location, hint=_HINT)
+    if isinstance(error, (OSError, requests.RequestException)):
+        return Outage(f"no answer: {_cause(error)}", where=location, hint=_HINT)
+    return Unavailable(f"this is no answer of WebHDFS: {error!r}", where=location, hint=_HINT)
+
+
+def refusal(status: int, body: bytes, location: Location) -> StorageError:
+    """What a DataNode answered that did not do what it was asked."""
+    response = requests.Response()
+    response.status_code, response._content = status, body  # noqa: SLF001
+    return told(hdfs.client._to_error(response), location)  # noqa: SLF001
+
+
+_HINT = "See that host and port are those of the NameNode's page or of a gateway, then run again."
+
+
+def _cause(error: Exception) -> str:
+    inner: BaseException = error
+    while (next_one := inner.__cause__ or inner.__context__) is not None:
+        inner = next_one
+    return str(inner) or type(inner).__name__
+
+
+class _Connections:
+    known: dict[str, Connection] = {}  # noqa: RUF012 - one for the process is the point
+
+
+def connection_to(location: Location) -> Connection:
+    """The connection of this process to the address of a location."""
+    if not location.authority:
+        raise NotConfigured(
+            "this location names no host",
+            where=location,
+            expected="webhdfs://HOST:PORT/…, of the NameNode's page or of a gateway",
+        )
+    return _Connections.known.setdefault(location.authority, Connection(location.authority))
