@@ -89,10 +89,10 @@ name = "No service imports another"
 type = "independence"
 modules = {json.dumps(services)}
 [[tool.importlinter.contracts]]
-name = "Dependencies point one way: services, spark, stage, manifest, storage; mfcc stands alone"
+name = "Dependencies point one way: services, spark, environment, stage, manifest, storage"
 type = "layers"
-layers = [{json.dumps(" | ".join(services))}, "audioloom_spark", "audioloom_stage",
-          "audioloom_manifest", "audioloom_storage"]
+layers = [{json.dumps(" | ".join(services))}, "audioloom_spark", "audioloom_environment",
+          "audioloom_stage", "audioloom_manifest", "audioloom_storage"]
 [[tool.importlinter.contracts]]
 name = "mfcc knows nothing of the pipeline"
 type = "forbidden"

@@ -1,0 +1,133 @@
+"""Write an environment's archive: sorted, without times or owners, and checked against its digest.
+
+The same environment gives the same bytes on the same release of this package and of its libraries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from isal import igzip
+
+from audioloom_environment.contents import Environment
+from audioloom_environment.errors import ChangedWhilePacking
+from audioloom_environment.files import Member
+from audioloom_environment.relocation import relocate
+
+__all__ = ["pack"]
+
+_LEVEL = 1
+_ELF = b"\x7fELF"
+
+
+def pack(environment: Environment, target: BinaryIO) -> None:
+    """Write the archive (`.tar.gz`, files at the top: `bin/python`, `lib/…`) to an open file.
+
+    Raises:
+        ChangedWhilePacking: a file is not what the digest says; what was written must not be used.
+        NotRelocatable, PackingFailed: the interpreter's libraries cannot be moved.
+    """
+    with (
+        _patched(environment) as patched,
+        _zipped(target) as zipped,
+        tarfile.open(fileobj=zipped, mode="w|", format=tarfile.GNU_FORMAT) as tar,
+    ):
+        for member in environment.members:
+            _add(tar, member, patched.get(member.path))
+
+
+def _zipped(target: BinaryIO) -> BinaryIO:
+    """Several times as fast as zlib at its lowest level, and no larger; writes from this thread."""
+    file = igzip.IGzipFile("", "wb", _LEVEL, target, mtime=0)  # type: ignore[no-untyped-call]
+    return cast("BinaryIO", file)
+
+
+def _add(tar: tarfile.TarFile, member: Member, patched: Path | None) -> None:
+    info = tarfile.TarInfo(member.path)
+    info.mode = member.mode
+    if member.link:
+        info.type, info.linkname = tarfile.SYMTYPE, member.link
+        tar.addfile(info)
+        return
+    if patched is not None:
+        info.size = patched.stat().st_size
+        with patched.open("rb") as file:
+            tar.addfile(info, file)
+        return
+    info.size = member.size
+    if isinstance(member.source, bytes):
+        tar.addfile(info, io.BytesIO(member.source))
+    elif member.source is not None:
+        _add_checked(tar, info, member, member.source)
+
+
+def _add_checked(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member, path: Path) -> None:
+    try:
+        with path.open("rb") as raw:
+            file = _Hashing(raw)
+            tar.addfile(info, cast("BinaryIO", file))
+            longer = raw.read(1)
+    except OSError as error:
+        raise _changed(path, str(error)) from error
+    if longer or file.sha256.hexdigest() != member.sha256:
+        raise _changed(path, "other bytes")
+
+
+class _Hashing:
+    """A file that is hashed as it is read."""
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw = raw
+        self.sha256 = hashlib.sha256()
+
+    def read(self, size: int) -> bytes:
+        data = self._raw.read(size)
+        self.sha256.update(data)
+        return data
+
+
+def _changed(path: Path, found: str) -> ChangedWhilePacking:
+    return ChangedWhilePacking(
+        "A file changed while the environment was packed, or after it was installed.",
+        where=path,
+        expected="what its distribution's RECORD says, or what it was a moment ago",
+        found=found,
+        hint="Run this again; if it stays, reinstall the distribution.",
+    )
+
+
+@contextmanager
+def _patched(environment: Environment) -> Iterator[dict[str, Path]]:
+    """Copies of the interpreter's own binaries that find their libraries from any place."""
+    chosen = [member for member in environment.members if member.patched and _is_elf(member)]
+    if not environment.interpreter.libraries:  # nothing to find: it is linked statically
+        yield {}
+        return
+    with tempfile.TemporaryDirectory(prefix="audioloom-environment-") as scratch:
+        copies = {}
+        for number, member in enumerate(chosen):
+            copy = Path(scratch, f"{number}-{Path(member.path).name}")
+            source = cast("Path", member.source)
+            shutil.copyfile(source, copy)
+            with copy.open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != member.sha256:
+                    raise _changed(source, "other bytes")
+            copies[member.path] = copy
+        program = f"bin/{environment.interpreter.name}"
+        relocate(copies[program], [copy for path, copy in copies.items() if path != program])
+        yield copies
+
+
+def _is_elf(member: Member) -> bool:
+    if not isinstance(member.source, Path):
+        return False
+    with member.source.open("rb") as file:
+        return file.read(len(_ELF)) == _ELF

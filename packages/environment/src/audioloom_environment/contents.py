@@ -1,0 +1,272 @@
+"""What an environment's archive holds, and its digest: nothing is built to know either."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import stat
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from audioloom_environment.errors import NotAnEnvironment, NotRelocatable
+from audioloom_environment.files import Member, bytes_member, file_member, members_below
+from audioloom_environment.interpreter import LEFT_OUT_EXTENSIONS, Interpreter, look_at
+from audioloom_environment.records import (
+    PERSONAL,
+    Claim,
+    Distribution,
+    canonical,
+    read_distributions,
+)
+from audioloom_environment.references import Reference, read_references
+from audioloom_environment.relocation import relocatable_script
+
+__all__ = ["DESCRIPTION", "Environment", "describe"]
+
+#: Raised when the same environment would become other bytes.
+LAYOUT = 1
+
+#: In the archive: what it was made of, as JSON.
+DESCRIPTION = "environment.json"
+
+# Of the standard library: tests, and what needs a screen or the network to be of use.
+_LEFT_OUT = {
+    *("ensurepip", "idlelib", "lib2to3/tests", "site-packages", "dist-packages", "sqlite3/test"),
+    *("ctypes/test", "distutils/tests", "test", "tkinter", "turtledemo", "unittest/test"),
+}
+_EXTENSION_STARTS = tuple(f"lib-dynload/{name}." for name in LEFT_OUT_EXTENSIONS)
+_TEST_STARTS = ("lib-dynload/_test", "lib-dynload/_xxtest", "lib-dynload/xx", "config-")
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What would be packed.
+
+    Attributes:
+        prefix: where it lies.
+        digest: SHA-256 in hex of all that decides what the archive holds.
+        python: `3.11.7`.
+        platform: `linux-x86_64`.
+        libc: `glibc 2.36`: the C library that it was put together on; nodes need it or a newer one.
+        distributions: the version of each, without those left out.
+        members: files of the archive, in its order.
+    """
+
+    prefix: Path
+    digest: str
+    python: str
+    platform: str
+    libc: str
+    distributions: dict[str, str]
+    members: tuple[Member, ...] = field(repr=False)
+    interpreter: Interpreter = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        """The name of its archive."""
+        return f"{self.digest}.tar.gz"
+
+    @property
+    def bytes(self) -> int:
+        """Size of all files, unpacked."""
+        return sum(member.size for member in self.members)
+
+
+def describe(prefix: str | Path, *, exclude: Iterable[str] = ()) -> Environment:
+    """Look at an environment: what its archive would hold, and the digest that names it.
+
+    Files are read only where their distribution's RECORD does not vouch for them.
+
+    Args:
+        prefix: of a virtual environment, as `sys.prefix` in it.
+        exclude: distributions to leave out, such as `pyspark` for Spark's executors; those that are
+            not installed are passed over.
+
+    Raises:
+        NotAnEnvironment: nothing that can be packed lies there.
+        NotRelocatable: something works at this place only, named.
+    """
+    prefix = Path(prefix).absolute()
+    interpreter = look_at(prefix)
+    site_packages = prefix / "lib" / interpreter.name / "site-packages"
+    _refuse_shared(prefix, site_packages)
+    unwanted = {canonical(name) for name in exclude}
+    installed = list(read_distributions(site_packages))
+    wanted = [one for one in installed if one.name not in unwanted]
+    left_out = {path for one in installed if one.name in unwanted for path in one.files}
+    left_out -= {path for one in wanted for path in one.files}
+    reference = read_references(prefix, site_packages, wanted)
+    members = [
+        *_of_python(interpreter),
+        *_of_distributions(prefix, site_packages, interpreter.name, wanted, left_out, reference),
+    ]
+    distributions = {one.name: one.version for one in wanted}
+    return _described(prefix, interpreter, distributions, members)
+
+
+def _described(
+    prefix: Path, interpreter: Interpreter, distributions: dict[str, str], members: list[Member]
+) -> Environment:
+    # The first of one name is what Python would find: site-packages before what it refers to.
+    unique = {member.path: member for member in reversed(members)}
+    facts = {
+        "layout": LAYOUT,
+        "python": interpreter.version,
+        "build": interpreter.build,
+        "platform": interpreter.platform,
+        "libc": interpreter.libc,
+        "distributions": distributions,
+    }
+    about = json.dumps(facts, indent=2, sort_keys=True).encode() + b"\n"
+    unique[DESCRIPTION] = bytes_member(DESCRIPTION, about)
+    ordered = tuple(unique[path] for path in sorted(unique))
+    sha256 = hashlib.sha256()
+    for member in ordered:
+        sha256.update(f"{member.path}\0{member.mode:o}\0{member.sha256}\0{member.link}\n".encode())
+    return Environment(
+        prefix=prefix,
+        digest=sha256.hexdigest(),
+        python=interpreter.version,
+        platform=interpreter.platform,
+        libc=interpreter.libc,
+        distributions=distributions,
+        members=ordered,
+        interpreter=interpreter,
+    )
+
+
+def _refuse_shared(prefix: Path, site_packages: Path) -> None:
+    if not site_packages.is_dir():
+        raise NotAnEnvironment(
+            where=prefix, expected="a virtual environment", found=f"no folder {site_packages}"
+        )
+    try:
+        lines = (prefix / "pyvenv.cfg").read_text().lower().splitlines()
+    except OSError:
+        lines = []
+    if "include-system-site-packages=true" in (line.replace(" ", "") for line in lines):
+        raise NotRelocatable(
+            "This environment uses the system's packages too.",
+            where=prefix / "pyvenv.cfg",
+            expected="include-system-site-packages = false",
+            found="true",
+            hint="Install all that it needs into an environment of its own.",
+        )
+
+
+def _of_python(interpreter: Interpreter) -> Iterator[Member]:
+    """The interpreter, its links, its libraries, its standard library."""
+    name = interpreter.name
+    yield file_member(f"bin/{name}", interpreter.executable, patched=True)
+    for alias in ("python", "python3"):
+        yield Member(f"bin/{alias}", None, 0o777, 0, "", link=name)
+    if interpreter.debian:
+        packages = f"lib/{name}/dist-packages"
+        yield Member(packages, None, 0o777, 0, "", link="site-packages")
+    # Without `home`, which would have to be a path: it keeps out the packages of the node's
+    # user.
+    yield bytes_member("pyvenv.cfg", b"include-system-site-packages = false\n")
+    for library, path in interpreter.libraries.items():
+        yield file_member(f"lib/{library}", path, patched=True)
+    for member in members_below(interpreter.stdlib, f"lib/{name}/", _not_of_use):
+        inner = member.path.removeprefix(f"lib/{name}/")
+        yield member.to_be_patched() if inner.startswith("lib-dynload/") else member
+
+
+def _not_of_use(path: str) -> bool:
+    return path in _LEFT_OUT or path.startswith((*_EXTENSION_STARTS, *_TEST_STARTS))
+
+
+def _of_distributions(
+    prefix: Path,
+    site_packages: Path,
+    python: str,
+    wanted: list[Distribution],
+    left_out: set[str],
+    reference: Reference,
+) -> Iterator[Member]:
+    claims = _all_claims(wanted)
+    below = f"lib/{python}/site-packages/"
+    personal = {f"{one.metadata}/{name}" for one in wanted for name in PERSONAL}
+    passed = left_out | personal | {one.name for one in site_packages.glob("_virtualenv.p*")}
+    gone = {path.partition("/")[0] for path in left_out if ".dist-info/" in path}
+
+    def skip(path: str) -> bool:
+        return path in passed or path in reference.replaced or path in gone
+
+    yield from members_below(site_packages, below, skip, claims)
+    for one in wanted:
+        if one.files:
+            record = _record(one, personal | reference.replaced)
+            yield bytes_member(f"{below}{one.metadata}/RECORD", record)
+    for path, data in sorted(reference.written.items()):
+        yield bytes_member(below + path, data)
+    yield from _beside(prefix, site_packages, wanted)
+    for folder in reference.folders:
+        yield from members_below(folder, below, reference.skip(folder))
+
+
+def _beside(prefix: Path, site_packages: Path, wanted: list[Distribution]) -> Iterator[Member]:
+    """What distributions put elsewhere in the prefix: console scripts, data."""
+    for one in wanted:
+        for path, claim in sorted(one.files.items()):
+            if not path.startswith("../"):
+                continue
+            source = Path(_resolved(site_packages, path))
+            if not source.is_relative_to(prefix) or not source.is_file():
+                continue
+            inner = source.relative_to(prefix).as_posix()
+            if inner.startswith("bin/"):
+                yield _script(inner, source)
+            elif not inner.startswith("include/") and not inner.endswith(".pyc"):
+                yield file_member(inner, source, claim=claim)
+
+
+def _resolved(folder: Path, path: str) -> str:
+    parts = list(folder.parts)
+    for part in path.split("/"):
+        if part == "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return str(Path(*parts))
+
+
+def _script(path: str, source: Path) -> Member:
+    with source.open("rb") as file:
+        start = file.read(2)
+        if start != b"#!":
+            return file_member(path, source)
+        data = relocatable_script(start + file.read())
+    executable = bool(source.stat().st_mode & stat.S_IXUSR)
+    return bytes_member(path, data, mode=0o755 if executable else 0o644)
+
+
+def _record(one: Distribution, left_out: set[str]) -> bytes:
+    """Its RECORD without what is left out, and without digests of scripts, which are changed."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for path, claim in sorted(one.files.items()):
+        if path in left_out or path.endswith(".pyc"):
+            continue
+        said = ("", "")
+        if claim is not None and not path.startswith("../"):
+            digest = base64.urlsafe_b64encode(bytes.fromhex(claim.sha256)).rstrip(b"=").decode()
+            said = (f"sha256={digest}", str(claim.size))
+        writer.writerow((path, *said))
+    return out.getvalue().encode()
+
+
+def _all_claims(distributions: list[Distribution]) -> Callable[[str], Claim | None]:
+    """What is claimed of a path; nothing where two distributions say different things."""
+    claims: dict[str, Claim | None] = {}
+    for one in distributions:
+        for path, claim in one.files.items():
+            other = claims.get(path, claim)
+            same = other is not None and claim is not None and other.sha256 == claim.sha256
+            claims[path] = claim if same else None
+    return claims.get

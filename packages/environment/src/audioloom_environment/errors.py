@@ -1,0 +1,29 @@
+"""What packing an environment says when it cannot.
+
+* BadConfiguration (audioloom_stage, exit code 78)
+  - NotAnEnvironment       no Python environment lies there, or one of another kind
+  - NotRelocatable         something in it works at this place only; it is named
+  - PackingFailed          a tool failed on the interpreter
+* TryAgain (audioloom_stage, exit code 75)
+  - ChangedWhilePacking    a file is not what it was when the digest was taken
+"""
+
+from __future__ import annotations
+
+from audioloom_stage import BadConfiguration, TryAgain
+
+
+class NotAnEnvironment(BadConfiguration):
+    """No Python environment lies there, or one of a kind that is packed by other means."""
+
+
+class NotRelocatable(BadConfiguration):
+    """Something in it would not work in another place."""
+
+
+class PackingFailed(BadConfiguration):
+    """A tool failed on the interpreter."""
+
+
+class ChangedWhilePacking(TryAgain):
+    """A file is not what it was when the digest was taken."""

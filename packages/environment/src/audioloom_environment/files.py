@@ -1,0 +1,102 @@
+"""The files of an archive: where each comes from, and what it must turn out to be."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from audioloom_environment.records import Claim
+
+__all__ = ["Member", "bytes_member", "file_member", "members_below"]
+
+_SLACK_NS = 2_000_000_000  # file systems that keep whole or even seconds
+
+
+@dataclass(frozen=True)
+class Member:
+    """One file or link of an archive.
+
+    Attributes:
+        path: in the archive.
+        source: the file that it is made of, its bytes, or None for a link.
+        mode: permission bits.
+        size: bytes of the source.
+        sha256: of the source, in hex.
+        link: what a link leads to.
+        patched: a part of the interpreter that is changed on the way.
+    """
+
+    path: str
+    source: Path | bytes | None
+    mode: int
+    size: int
+    sha256: str
+    link: str = ""
+    patched: bool = False
+
+    def to_be_patched(self) -> Member:
+        """The same, changed on the way."""
+        return replace(self, patched=True)
+
+
+def bytes_member(path: str, data: bytes, *, mode: int = 0o644) -> Member:
+    """A file that is made up here."""
+    return Member(path, data, mode, len(data), hashlib.sha256(data).hexdigest())
+
+
+def file_member(
+    path: str, source: Path, *, claim: Claim | None = None, patched: bool = False
+) -> Member:
+    """A file that lies on disk; links are followed."""
+    found = source.stat()
+    believed = (
+        claim is not None
+        and claim.size == found.st_size
+        and found.st_mtime_ns <= claim.said_ns + _SLACK_NS
+    )
+    sha256 = claim.sha256 if believed and claim is not None else _sha256(source)
+    mode = 0o755 if found.st_mode & stat.S_IXUSR else 0o644
+    return Member(path, source, mode, found.st_size, sha256, patched=patched)
+
+
+def members_below(
+    folder: Path,
+    start: str,
+    skip: Callable[[str], bool],
+    claims: Callable[[str], Claim | None] = lambda _: None,
+) -> Iterator[Member]:
+    """The files below a folder, without bytecode; links are followed, but not in circles.
+
+    Args:
+        folder: where they lie.
+        start: put before each path.
+        skip: told the path of each file and folder below *folder*; True leaves it out.
+        claims: what is known of a path.
+    """
+    for parent, folders, files in os.walk(folder, followlinks=True):
+        inner = os.path.relpath(parent, folder)
+        before = "" if inner == "." else inner + "/"
+        folders[:] = [
+            name
+            for name in folders
+            if name != "__pycache__" and not skip(before + name) and not _circle(parent, name)
+        ]
+        for name in files:
+            path = before + name
+            source = Path(parent, name)
+            if not name.endswith(".pyc") and not skip(path) and source.is_file():
+                yield file_member(start + path, source, claim=claims(path))
+
+
+def _circle(parent: str, name: str) -> bool:
+    path = Path(parent, name)
+    return path.is_symlink() and Path(parent).resolve().is_relative_to(path.resolve())
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

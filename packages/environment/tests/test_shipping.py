@@ -1,0 +1,75 @@
+"""An archive is put in its place once, whole or not at all."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+import threading
+from pathlib import Path
+
+import pytest
+from audioloom_environment import NotAnEnvironment, describe, ship
+from audioloom_storage import is_temporary, list_folder, locate
+from audioloom_storage.testing import Crashed, CrashPlan, steps
+
+
+def names(folder: Path) -> list[str]:
+    return [
+        entry.location.name
+        for entry in list_folder(locate(folder))
+        if not is_temporary(entry.location.name)
+    ]
+
+
+def test_nothing_appears_for_what_cannot_be_packed(tmp_path: Path) -> None:
+    """A refusal leaves no folder behind."""
+    with pytest.raises(NotAnEnvironment):
+        ship(tmp_path / "none", locate(tmp_path / "ships"))
+    assert not (tmp_path / "ships").exists()
+
+
+def test_shipped_once(prefix: Path, tmp_path: Path) -> None:
+    """The second time it is found, and the environment need not even be packable any more."""
+    ships = locate(tmp_path / "ships")
+    first = ship(prefix, ships)
+    second = ship(prefix, ships)
+    assert first.uploaded
+    assert not second.uploaded
+    assert first.location == second.location == ships / f"{describe(prefix).digest}.tar.gz"
+    assert first.size == second.size == Path(first.location.path).stat().st_size
+
+
+def test_several_at_once_leave_one(prefix: Path, tmp_path: Path) -> None:
+    """Whoever comes second answers with what the first has shipped."""
+    ships = locate(tmp_path / "ships")
+    described = describe(prefix)
+    done = []
+    threads = [
+        threading.Thread(target=lambda: done.append(ship(described, ships))) for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert 3 == len(done)
+    assert 1 == sum(one.uploaded for one in done)
+    assert [described.name] == names(tmp_path / "ships")
+
+
+def test_power_cut_at_every_step(prefix: Path, tmp_path: Path) -> None:
+    """After a cut at any step the next try ends with the whole archive in its place."""
+    described = describe(prefix)
+    with steps(tmp_path / "counter") as taken:
+        ship(described, locate(tmp_path / "whole"))
+    # What is written in between is alike: the first writes, and all that follows the last.
+    numbers = sorted({1, 2, 3, *range(taken.count - 3, taken.count + 1)})
+    for number in numbers:
+        folder = tmp_path / f"ships-{number}"
+        plan = CrashPlan(tmp_path / f"counter-{number}", number)
+        with pytest.raises(Crashed), plan.armed():
+            ship(described, locate(folder))
+        assert not folder.exists() or names(folder) in ([], [described.name])
+        again = ship(described, locate(folder))
+        with tarfile.open(again.location.path) as tar:
+            assert "bin/python" in tar.getnames()
+        shutil.rmtree(folder)
