@@ -190,6 +190,7 @@ def _yarn(folder: Path, jars: Path, manager: list[int], size: Size) -> Propertie
         "yarn.nodemanager.resource.memory-mb": size.memory_mb,
         "yarn.nodemanager.resource.cpu-vcores": size.vcores,
         "yarn.nodemanager.pmem-check-enabled": "true",  # a container over its memory is killed
+        "yarn.nodemanager.resource.memory.enforced": "false",  # by cgroups that are not there
         "yarn.nodemanager.vmem-check-enabled": "false",  # TensorFlow maps far more than it uses
         "yarn.nodemanager.container-monitor.interval-ms": 1000,
         "yarn.nodemanager.disk-health-checker.enable": "false",
