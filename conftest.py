@@ -1,6 +1,11 @@
-"""What holds for the tests of every project: properties are the same each time, on any machine."""
+"""What holds for the tests of every project: they are the same each time, wherever they run."""
 
+import signal
 from contextlib import suppress
+
+# Whoever starts the tests in the background of a shell has them ignore Ctrl-C, which their children
+# would inherit: those that are interrupted on purpose would not end.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 with suppress(ImportError):  # not every project has properties to test
     from hypothesis import HealthCheck, settings
