@@ -62,4 +62,4 @@ def test_a_worker_starts_light_and_refuses_what_the_launcher_would_not_write() -
     assert {"audioloom_yarn_launcher.worker"} <= loaded
     assert set() == {"pydantic", "typer", "structlog", "asyncio", "fsspec"} & loaded
     assert 2 == light.returncode
-    assert "expected fd:NUMBER, found x" in light.stderr
+    assert "expected fd:NUMBER or skein, found x" in light.stderr

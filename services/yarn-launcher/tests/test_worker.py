@@ -15,7 +15,7 @@ from audioloom_yarn_launcher.gang import (
 )
 from audioloom_yarn_launcher.kv import Condition, Operation, Put
 from audioloom_yarn_launcher.memory_kv import MemoryStore
-from audioloom_yarn_launcher.worker import Worker
+from audioloom_yarn_launcher.worker import Place, Worker
 
 PLAN_OF_TWO = Plan(2, ("true",), "file:///nowhere", "marker")
 
@@ -37,7 +37,7 @@ def put(store: MemoryStore, key: str, value: str) -> None:
 
 def in_thread(store: MemoryStore, name: str, prefer: int = 0) -> threading.Thread:
     """A worker that prepares and leaves; it starts nothing here."""
-    worker = Worker(store, name, prefer, "127.0.0.1")
+    worker = Worker(store, name, prefer, Place("here", "127.0.0.1", {}))
 
     def live() -> None:
         worker.run()

@@ -1,4 +1,4 @@
-"""The program: the commands for people in `cli`, and the one for the launcher itself."""
+"""The program: the commands for people in `cli`, and those for the launcher itself."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ import sys
 def main() -> int:
     """Run the command that the words name; the exit code."""
     if sys.argv[1:2] == ["worker"]:
-        from audioloom_yarn_launcher import worker_entry  # noqa: PLC0415 - either this or that
+        from audioloom_yarn_launcher import worker_entry  # noqa: PLC0415 - one of them
 
         return worker_entry.main(sys.argv[2:])
+    if sys.argv[1:2] == ["coordinator"]:
+        from audioloom_yarn_launcher import coordinator_entry  # noqa: PLC0415
+
+        return coordinator_entry.main(sys.argv[2:])
     from audioloom_yarn_launcher import cli  # noqa: PLC0415
 
     return cli.main()

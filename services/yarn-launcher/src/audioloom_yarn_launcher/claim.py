@@ -72,6 +72,15 @@ def claim(launch: Launch, *, wait: bool, take_over: int | None) -> Started | Non
         Busy: another launcher is at work, and this one is not to wait.
         OwnerUnknown: nobody here can tell whether it is.
     """
+    while (number := wait_for_turn(launch, wait=wait, take_over=take_over)) is not None:
+        started = launch.attempt(number)
+        if begin(launch.request.folder, started):
+            return started  # otherwise another was faster: look at it
+    return None
+
+
+def wait_for_turn(launch: Launch, *, wait: bool, take_over: int | None) -> int | None:
+    """The number of the run's next attempt, as soon as nobody is at work on it; see `claim`."""
     folder, told = launch.request.folder, False
     while True:
         attempts = read_attempts(folder)
@@ -79,13 +88,11 @@ def claim(launch: Launch, *, wait: bool, take_over: int | None) -> Started | Non
         if launch.request.committed:
             return None
         last = attempts[-1] if attempts else None
-        if last is None or not last.open or _is_gone(last, folder, take_over):
-            if last is not None and last.open:
-                _clear_up(folder, last)
-            started = launch.attempt(last.started.attempt + 1 if last else 1)
-            if begin(folder, started):
-                return started
-            continue  # another was faster: look at it
+        if last is None or not last.open:
+            return last.started.attempt + 1 if last else 1
+        if _is_gone(last, folder, take_over):
+            _clear_up(folder, last)
+            return last.started.attempt + 1
         if not wait:
             raise _busy(last, folder)
         if not told:

@@ -8,6 +8,7 @@ from audioloom_stage import Result, command, run_app, stage_app
 
 if TYPE_CHECKING:
     from audioloom_yarn_launcher.settings import (
+        KillSettings,
         LogsSettings,
         RunSettings,
         StatusSettings,
@@ -26,6 +27,10 @@ def run(settings: RunSettings) -> Result:
 
     Prints the location of the manifest that the command committed, else of the run folder.
     """
+    if settings.on == "yarn":
+        from audioloom_yarn_launcher.launch_on_yarn import launch_on_yarn
+
+        return launch_on_yarn(settings)
     from audioloom_yarn_launcher.launch import launch
 
     return launch(settings)
@@ -37,6 +42,14 @@ def status(settings: StatusSettings) -> Result:
     from audioloom_yarn_launcher.status import show_status
 
     return show_status(settings)
+
+
+@command(app)
+def kill(settings: KillSettings) -> Result:
+    """End a run, wherever it runs: its processes are told, and then ended."""
+    from audioloom_yarn_launcher.kill import kill_run
+
+    return kill_run(settings)
 
 
 @command(app)

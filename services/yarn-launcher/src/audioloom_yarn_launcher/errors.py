@@ -7,12 +7,28 @@
   - Busy          (stage: TryAgain)        another launcher is at work on this run
   - OwnerUnknown  (stage: TryAgain)        nobody here can tell whether the other launcher lives
   - NoRun         (stage: InputMissing)    no run lies there
+  - NothingToEnd  (stage: InputMissing)    the run is over, or nobody can be told to end it
+  - NoEnvironment (stage: InputMissing)    no archive lies there that a node could unpack
   - BadRecord     (stage: BadData)         a record of a run cannot be read
+  - NoCluster     (stage: BadConfiguration)    this machine knows of no Hadoop cluster
+  - NotOffered    (stage: BadConfiguration)    the cluster has no such queue, or no such node
+  - NotAllowed    (stage: NoPermission)    the cluster does not let this user
+  - ResourceManagerDown (stage: ServiceDown)   no ResourceManager answers
+  - ApplicationLost     (stage: TryAgain)  the application ended, or is out of reach, unexplained
 """
 
 from __future__ import annotations
 
-from audioloom_stage import BadData, InputMissing, NameTaken, TryAgain, Usage
+from audioloom_stage import (
+    BadConfiguration,
+    BadData,
+    InputMissing,
+    NameTaken,
+    NoPermission,
+    ServiceDown,
+    TryAgain,
+    Usage,
+)
 
 
 class StoreLost(ConnectionError):
@@ -41,3 +57,31 @@ class NoRun(InputMissing):
 
 class BadRecord(BadData):
     """A record of a run cannot be read."""
+
+
+class NothingToEnd(InputMissing):
+    """The run is over, or its launcher cannot be told to end it from here."""
+
+
+class NoEnvironment(InputMissing):
+    """No archive of an environment lies there that a node could unpack."""
+
+
+class NoCluster(BadConfiguration):
+    """This machine knows of no Hadoop cluster, or cannot talk to it: something is not set."""
+
+
+class NotOffered(BadConfiguration):
+    """The cluster has no such queue, or no node with that much."""
+
+
+class NotAllowed(NoPermission):
+    """The cluster does not let this user do that."""
+
+
+class ResourceManagerDown(ServiceDown):
+    """No ResourceManager answers."""
+
+
+class ApplicationLost(TryAgain):
+    """The application ended before it could say why, or it is out of reach."""

@@ -16,6 +16,8 @@ from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
 from audioloom_yarn_launcher.settings import RunSettings
 
 NAME_DIGITS = 16
+IN_CONTAINER = "the container's own"
+"""The working folder of a command on a cluster: empty, but for the environment and --files."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class Request:
         named_by_hand: the name does not follow from the command.
         folder: of the run.
         command: program and arguments.
-        working_folder: where relative paths in them start.
+        working_folder: where relative paths in them start, or `IN_CONTAINER`.
     """
 
     name: str
@@ -62,7 +64,7 @@ def read_request(settings: RunSettings) -> Request:
                 found=ascii(word),
                 hint="Rename the file, or give a link to it.",
             )
-    if shutil.which(program) is None:
+    if settings.on == "local" and shutil.which(program) is None:
         there = Path(program).is_file()
         raise NoCommand(
             "the command cannot be run",
@@ -77,7 +79,7 @@ def read_request(settings: RunSettings) -> Request:
         named_by_hand=settings.name is not None,
         folder=locate(settings.root) / FOLDERS["training-run"] / name,
         command=settings.command,
-        working_folder=str(Path.cwd()),
+        working_folder=str(Path.cwd()) if settings.on == "local" else IN_CONTAINER,
     )
 
 

@@ -8,6 +8,8 @@ from audioloom_stage import Flag, Positional, Settings
 from pydantic import Field
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
+Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8} ?[MG]iB$")]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*=")]
 Run = Annotated[
     str,
     Positional("RUN"),
@@ -22,19 +24,24 @@ class RunSettings(Settings):
         min_length=1, description="The program that every worker runs, and its arguments, after --."
     )
     root: str = Field(description="Where runs lie: the run folder is <root>/runs/<name>.")
-    on: Literal["local"] = Field("local", description="Where the workers run.")
+    on: Literal["local", "yarn"] = Field("local", description="Where the workers run.")
     workers: int = Field(1, ge=1, le=10_000, description="How many workers.")
     name: Name | None = Field(
         None, description="Name of the run; otherwise a digest of the command."
     )
-    timeout_registration: float = Field(
-        60.0, gt=0, description="Seconds within which all workers must have come."
+    timeout_registration: float | None = Field(
+        None,
+        gt=0,
+        description="Seconds within which all workers must have come. Default: 60, on yarn 600.",
     )
     max_restarts: int = Field(
         1, ge=0, description="How often the gang is started anew after a failure."
     )
-    advertise: str = Field(
-        "127.0.0.1", description="Host name or address under which the workers reach each other."
+    advertise: str | None = Field(
+        None,
+        description="Host name or address under which the workers reach each other. On yarn {node}"
+        " stands for the node's name in YARN, {hostname} and {fqdn} for its own. Default:"
+        " 127.0.0.1, on yarn {node}.",
     )
     wait: bool = Field(
         default=True,
@@ -47,9 +54,38 @@ class RunSettings(Settings):
         " here: another machine, another container.",
     )
 
+    detach: bool = Field(
+        default=False, description="(yarn) Return when the application is accepted; it goes on."
+    )
+    queue: str = Field("default", description="(yarn) Queue to run in.")
+    memory: Memory = Field("2 GiB", description="(yarn) Memory of a worker: 4096 MiB, 4 GiB.")
+    vcores: int = Field(1, ge=1, description="(yarn) Virtual cores of a worker.")
+    gpus: int = Field(0, ge=0, description="(yarn) GPUs of a worker.")
+    node_label: str = Field("", description="(yarn) Only nodes with this label.")
+    environment: str | None = Field(
+        None,
+        description="(yarn) Archive of the command's environment, .tar.gz or .zip: a path or"
+        " hdfs://…; `env pack` makes one, conda-pack another. Its bin comes first on the PATH.",
+    )
+    files: tuple[str, ...] = Field(
+        (), description="(yarn) Files for each worker's working folder, under their own names."
+    )
+    env: tuple[Variable, ...] = Field(
+        (), description="(yarn) NAME=VALUE for the command and its container (Docker's too)."
+    )
+    coordinator_memory: Memory = Field(
+        "768 MiB", description="(yarn) Memory of the application master and the coordinator in it."
+    )
+
 
 class StatusSettings(Settings):
     """What `status` is asked to show."""
+
+    run: Run
+
+
+class KillSettings(Settings):
+    """What `kill` is asked to end."""
 
     run: Run
 

@@ -24,7 +24,7 @@ def show_status(settings: StatusSettings) -> Result:
     """How the run is."""
     view = view_run(locate_run(settings.run))
     workers = view_workers(view)
-    text = _head(view) + ([""] if workers else []) + _table(workers)
+    text = _head(view) + ([""] if workers else []) + worker_table(workers)
     follow = () if view.over else (f"{PROGRAM} logs {view.folder} --follow",)
     return Result(text, _data(view, workers), next=follow)
 
@@ -50,7 +50,8 @@ def _head(view: RunView) -> list[str]:
     return [f"{name:<{width}}  {printable(text)}" for name, text in facts.items()]
 
 
-def _table(workers: Sequence[WorkerView]) -> list[str]:
+def worker_table(workers: Sequence[WorkerView]) -> list[str]:
+    """One line a worker, below a heading; nothing if there are none."""
     if not workers:
         return []
     rows = [_COLUMNS, *(_row(worker) for worker in workers)]

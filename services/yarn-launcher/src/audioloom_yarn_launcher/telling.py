@@ -1,14 +1,15 @@
-"""Tell a person, or a collector of logs, why a run failed: in the form of every stage's errors."""
+"""Tell a person, or a collector of logs, how a run ended: in the form of every stage's errors."""
 
 from __future__ import annotations
 
 import sys
 
 import structlog
-from audioloom_stage import current_logs
+from audioloom_stage import JSON, Result, current_logs
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.causes import Cause
+from audioloom_yarn_launcher.request import Request
 
 PROGRAM = "audioloom-yarn-launcher"
 MOST_LINES = 20
@@ -35,6 +36,30 @@ def tell_failure(folder: Location, cause: Cause, attempt: int) -> None:
         told += ["  found  its last words:", *(f"         | {printable(line)}" for line in lines)]
     sys.stderr.write("\n".join([*told, f"  try    {printable(look)}", ""]))
     sys.stderr.flush()
+
+
+def result_of(request: Request, cause: Cause | None, *, attempts: int, last: int) -> Result:
+    """What `run` answers, after saying on stderr why it failed if it did.
+
+    Args:
+        request: what was asked for.
+        cause: why it failed.
+        attempts: how many this launcher made.
+        last: number of the last.
+    """
+    committed = request.committed
+    data: dict[str, JSON] = {
+        "run": request.folder.uri,
+        "manifest": request.manifest.uri if committed else None,
+        "attempts": attempts,
+        "exit_code": cause.exit_code if cause else 0,
+        "cause": cause.text if cause else None,
+    }
+    if cause is None:
+        look = (f"{PROGRAM} status {request.folder}",)
+        return Result(str(request.manifest if committed else request.folder), data, next=look)
+    tell_failure(request.folder, cause, last)
+    return Result((), data, exit_code=cause.exit_code)
 
 
 def printable(text: str) -> str:

@@ -13,8 +13,9 @@ import signal
 import socket
 import subprocess
 import threading
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from audioloom_storage import locate
 
@@ -49,7 +50,24 @@ STOP_GRACE_S = 2.0
 LEFT, TOLD_TO_STOP, ALONE = 0, 143, 75
 
 
-def work(store: KeyValueStore, *, me: str, prefer: int, advertise: str) -> int:
+@dataclass(frozen=True)
+class Place:
+    """Where a worker is.
+
+    Args:
+        host: what people call this machine.
+        advertise: the host name or address under which the others reach it.
+        environment: of the command, but for what tells it who it is.
+        stop_grace_s: how long the command may take to end when the worker itself is told to.
+    """
+
+    host: str
+    advertise: str
+    environment: Mapping[str, str] = field(repr=False)
+    stop_grace_s: float = STOP_GRACE_S
+
+
+def work(store: KeyValueStore, *, me: str, prefer: int, place: Place) -> int:
     """Be a worker until the run is over; the exit code of this process.
 
     Must be called from the main thread: what it starts dies with that thread.
@@ -58,9 +76,9 @@ def work(store: KeyValueStore, *, me: str, prefer: int, advertise: str) -> int:
         store: where the gang meets.
         me: the id that this worker may own keys under.
         prefer: the rank to try first, so that claims do not collide.
-        advertise: the host name or address under which the others reach this one.
+        place: where it is.
     """
-    worker = Worker(store, me, prefer, advertise)
+    worker = Worker(store, me, prefer, place)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: worker.stop())
     try:
@@ -74,10 +92,10 @@ def work(store: KeyValueStore, *, me: str, prefer: int, advertise: str) -> int:
 class Worker:
     """What a worker holds: a rank, a port, a process and its log."""
 
-    def __init__(self, store: KeyValueStore, me: str, prefer: int, advertise: str) -> None:
+    def __init__(self, store: KeyValueStore, me: str, prefer: int, place: Place) -> None:
         self._store = store
         self._prefer = prefer
-        self._advertise = advertise
+        self._place = place
         self._wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._told_to_stop = False
         self._mine = Standing(id=me)
@@ -99,7 +117,7 @@ class Worker:
         while True:
             orders = read_orders(self._store.get_prefix(ORDER))
             if self._told_to_stop:
-                self._end_process(STOP_GRACE_S)
+                self._end_process(self._place.stop_grace_s)
                 return TOLD_TO_STOP  # what it owned vanishes, and so the coordinator knows
             self._look_at_process()
             match next_step(orders, self._mine):
@@ -150,8 +168,8 @@ class Worker:
         self._port = port.hold()
         member = Member(
             id=self._mine.id,
-            address=port.address(self._advertise, self._port),
-            host=socket.gethostname(),
+            address=port.address(self._place.advertise, self._port),
+            host=self._place.host,
             pid=os.getpid(),
         )
         # Not ready for a generation that has passed meanwhile, nor without the rank.
@@ -181,7 +199,7 @@ class Worker:
         self._marker = marker(plan, roster, rank)
         self._process = processes.start(
             plan.command,
-            environment=environment(os.environ, plan, roster, rank),
+            environment=environment(self._place.environment, plan, roster, rank),
             output=self._log.output,
         )
         self._exit = Exit(

@@ -7,11 +7,11 @@ than all the rest of its start.
 from __future__ import annotations
 
 import argparse
+import os
 import socket
 from collections.abc import Sequence
 
-from audioloom_yarn_launcher.local_kv_client import StoreClient
-from audioloom_yarn_launcher.worker import work
+from audioloom_yarn_launcher.worker import Place, work
 
 
 def main(words: Sequence[str]) -> int:
@@ -21,23 +21,43 @@ def main(words: Sequence[str]) -> int:
         description="Be one worker of a gang. For the launcher itself, which writes this line.",
     )
     parser.add_argument(
-        "--store", required=True, type=_descriptor, help="fd:NUMBER, a connection that is open"
+        "--store",
+        required=True,
+        type=_store,
+        help="fd:NUMBER, a connection that is open; or skein, that of this container's application",
     )
-    parser.add_argument("--id", required=True, help="the id of this worker")
+    parser.add_argument("--id", help="the id of this worker, where no container gives it one")
     parser.add_argument("--prefer", type=int, default=0, help="the rank to try first")
     parser.add_argument("--advertise", required=True, help="host name or address for the others")
     asked = parser.parse_args(words)
+    if asked.store is None:
+        from audioloom_yarn_launcher.worker_in_container import (  # noqa: PLC0415 - or a local one
+            work_in_container,
+        )
+
+        return work_in_container(asked.advertise)
+    if asked.id is None:
+        parser.error("--id is needed with fd:NUMBER")
+    return _work_here(asked)
+
+
+def _work_here(asked: argparse.Namespace) -> int:
+    from audioloom_yarn_launcher.local_kv_client import StoreClient  # noqa: PLC0415 - or skein's
+
     connection = socket.socket(fileno=asked.store)
     connection.set_inheritable(False)  # what this worker runs has no business with it
     store = StoreClient(connection)
+    place = Place(socket.gethostname(), asked.advertise, os.environ)
     try:
-        return work(store, me=asked.id, prefer=asked.prefer, advertise=asked.advertise)
+        return work(store, me=asked.id, prefer=asked.prefer, place=place)
     finally:
         store.close()
 
 
-def _descriptor(text: str) -> int:
+def _store(text: str) -> int | None:
+    if text == "skein":
+        return None
     kind, _, number = text.partition(":")
     if kind != "fd" or not number.isdecimal():
-        raise argparse.ArgumentTypeError(f"expected fd:NUMBER, found {text}")
+        raise argparse.ArgumentTypeError(f"expected fd:NUMBER or skein, found {text}")
     return int(number)

@@ -1,0 +1,174 @@
+"""What is submitted to YARN: a skein application, as the plain data that skein reads.
+
+The coordinator runs in the application master's container, next to it, so that the run goes on
+when whoever submitted it has left. Workers are containers of one service that starts with none:
+the coordinator asks for them. Both come with the launcher's own environment; the command has
+another one, and neither is on the other's path.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from audioloom_yarn_launcher.errors import NotOffered
+from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, SERVICE
+
+_UNITS = {"MiB": 1, "GiB": 1024}
+_TYPES = (".tar.gz", ".tgz", ".zip")
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a container gets.
+
+    Args:
+        memory_mb: MiB.
+        vcores: virtual cores.
+        gpus: `yarn.io/gpu`.
+    """
+
+    memory_mb: int
+    vcores: int
+    gpus: int = 0
+
+    def __str__(self) -> str:
+        gpus = f", {self.gpus} GPUs" if self.gpus else ""
+        return f"{self.memory_mb} MiB, {self.vcores} vcores{gpus}"
+
+    def fits(self, node: Resources) -> bool:
+        """Whether a node has that much, when it is empty."""
+        return (
+            self.memory_mb <= node.memory_mb
+            and self.vcores <= node.vcores
+            and self.gpus <= node.gpus
+        )
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is asked of the cluster.
+
+    Args:
+        run: name of the run.
+        queue: to submit to.
+        node_label: of the nodes, "" for any.
+        coordinator: resources of the application master.
+        worker: resources of a worker.
+        environment: URI of the command's, or None.
+        files: URI by name, for the working folder of each worker.
+        variables: for the command.
+        advertise: template of a worker's address.
+        systems: other HDFS than the default one that are used, for their tokens.
+    """
+
+    run: str
+    queue: str
+    node_label: str
+    coordinator: Resources
+    worker: Resources
+    environment: str | None
+    files: Mapping[str, str]
+    variables: Mapping[str, str]
+    advertise: str
+    systems: tuple[str, ...] = ()
+
+
+def parse_memory(text: str) -> int:
+    """MiB in `2 GiB` or `512 MiB`."""
+    return int(text[:-3]) * _UNITS[text[-3:]]
+
+
+def describe(shape: Shape, *, launcher: str, job: str) -> dict[str, Any]:
+    """The application, as `skein.ApplicationSpec.from_dict` takes it.
+
+    Args:
+        shape: of it.
+        launcher: URI of the launcher's own environment, an archive.
+        job: path of the file for the coordinator.
+    """
+    program = f"exec {LAUNCHER}/bin/python -I -m audioloom_yarn_launcher"
+    ours = _archive(launcher)
+    files = {LAUNCHER: ours}
+    if shape.environment is not None:
+        files[ENVIRONMENT] = _archive(shape.environment)
+    files |= {
+        name: {"source": uri, "type": "FILE", "visibility": "APPLICATION"}
+        for name, uri in shape.files.items()
+    }
+    return {
+        "name": f"audioloom {shape.run}",
+        "queue": shape.queue,
+        "node_label": shape.node_label,
+        "tags": ["audioloom-yarn-launcher"],
+        "file_systems": list(shape.systems),
+        "acls": {"enable": True},  # nobody else reads, ends or looks at it
+        "max_attempts": 1,
+        "master": {
+            "resources": _resources(shape.coordinator),
+            "files": {
+                LAUNCHER: ours,
+                JOB: {"source": job, "type": "FILE", "visibility": "APPLICATION"},
+            },
+            "script": f"{program} coordinator --job={JOB}\n",
+            "log_level": "WARN",
+        },
+        "services": {
+            SERVICE: {
+                "instances": 0,
+                "max_restarts": 0,
+                "allow_failures": True,
+                "resources": _resources(shape.worker),
+                "files": files,
+                "env": dict(shape.variables),
+                "script": f"{program} worker --store=skein"
+                f" --advertise={shlex.quote(shape.advertise)}\n",
+            }
+        },
+    }
+
+
+def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
+    """Refuse what no node has, before it is asked for.
+
+    Raises:
+        NotOffered: none has as much.
+    """
+    for asked, flags in (
+        (shape.worker, "--memory, --vcores or --gpus"),
+        (shape.coordinator, "--coordinator-memory"),
+    ):
+        if not nodes:
+            raise NotOffered(
+                "no node of the cluster is at work", expected="NodeManagers", found="none"
+            )
+        if not any(asked.fits(node) for node in nodes.values()):
+            largest = sorted({str(node) for node in nodes.values()}, key=len)[-3:]
+            raise NotOffered(
+                "no node of the cluster is that large",
+                expected=f"at most {' or '.join(largest)} in a container",
+                found=str(asked),
+                hint=f"Ask for less with {flags}.",
+            )
+
+
+def archive_suffix(uri: str) -> str | None:
+    """`.tar.gz`, `.tgz` or `.zip`, which is what YARN can unpack; None for anything else."""
+    name = PurePosixPath(uri).name
+    return next((suffix for suffix in _TYPES if name.endswith(suffix)), None)
+
+
+def _archive(uri: str) -> dict[str, Any]:
+    shared = not uri.startswith("file:")  # what lies on the cluster is kept by its nodes
+    return {
+        "source": uri,
+        "type": "ARCHIVE",
+        "visibility": "PRIVATE" if shared else "APPLICATION",
+    }
+
+
+def _resources(asked: Resources) -> dict[str, int]:
+    return {"memory": asked.memory_mb, "vcores": asked.vcores, "gpus": asked.gpus}

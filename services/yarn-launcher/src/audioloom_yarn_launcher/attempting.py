@@ -1,0 +1,98 @@
+"""Let a gang work, and start it anew while that helps; wherever its workers are."""
+
+from __future__ import annotations
+
+import queue
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import structlog
+from audioloom_storage import Location
+
+from audioloom_yarn_launcher.attempts import Started, record_end, record_roster
+from audioloom_yarn_launcher.causes import Cause
+from audioloom_yarn_launcher.claim import Launch, next_attempt
+from audioloom_yarn_launcher.coordinator import (
+    Gang,
+    Interruption,
+    close_gang,
+    open_gang,
+    pause,
+    run_generation,
+)
+from audioloom_yarn_launcher.gang import Plan, Roster
+from audioloom_yarn_launcher.kv import KeyValueStore
+from audioloom_yarn_launcher.recording import ended, formed
+from audioloom_yarn_launcher.workers import Workers
+
+FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+log = structlog.get_logger()
+
+
+def run_attempts(
+    gang: Gang, life: Launch, started: Started, max_restarts: int
+) -> tuple[Cause | None, Started]:
+    """Run generation after generation until one ends well or starting anew would not help.
+
+    Returns:
+        Why the last one failed, None if the work is done; and which one that was.
+    """
+    folder = life.request.folder
+    for restarts in range(max_restarts + 1):
+        went = run_generation(
+            gang,
+            attempt=started.attempt,
+            generation=started.generation,
+            formed=lambda roster: _note_formed(folder, roster),
+        )
+        cause = None if life.request.committed else went.cause
+        again = cause is not None and restarts < max_restarts and _may_help(cause)
+        record_end(folder, ended(started, went, cause, restarts=again))
+        if not again:
+            return cause, started
+        assert cause is not None  # noqa: S101 - or there were no again
+        seconds = min(FIRST_PAUSE_S * 2**restarts, MOST_PAUSE_S)
+        log.warning(cause.text, attempt=started.attempt, starting_anew_in_s=seconds)
+        started = next_attempt(life, started)
+        pause(gang, seconds)  # an interruption is seen, and recorded, by the attempt that begins
+    raise AssertionError("the last attempt returns")
+
+
+@contextmanager
+def gang_at_work(
+    store: KeyValueStore,
+    plan: Plan,
+    registration_s: float,
+    workers: Callable[[Callable[[], None]], Workers],
+) -> Iterator[Gang]:
+    """A gang that heeds this process's signals; its workers have ended when the block has.
+
+    Args:
+        store: where it meets.
+        plan: what it runs.
+        registration_s: within how many seconds all must have come.
+        workers: makes its workers, from what is to be called when one has ended.
+    """
+    wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    interruption = Interruption(wakes)
+    gang = Gang(store, workers(lambda: wakes.put(None)), plan, wakes, interruption, registration_s)
+    before = {number: signal.signal(number, interruption) for number in SIGNALS}
+    try:
+        open_gang(gang)
+        yield gang
+    finally:
+        close_gang(gang)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _note_formed(folder: Location, roster: Roster) -> None:
+    record_roster(folder, formed(roster))
+    log.info("the gang is complete", attempt=roster.attempt, workers=len(roster.members))
+
+
+def _may_help(cause: Cause) -> bool:
+    return not cause.repeats and cause.kind in ("exit", "signal", "lost")

@@ -1,0 +1,90 @@
+"""The coordinator of a gang on a cluster: in the application master's container, next to it."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+from typing import Any
+
+import structlog
+from audioloom_stage import StageError, bind, exit_code
+
+from audioloom_yarn_launcher.attempting import gang_at_work, run_attempts
+from audioloom_yarn_launcher.causes import Cause
+from audioloom_yarn_launcher.claim import claim
+from audioloom_yarn_launcher.coordinator import Gang
+from audioloom_yarn_launcher.errors import StoreLost
+from audioloom_yarn_launcher.gang import Plan
+from audioloom_yarn_launcher.job import CLIENT, STOP_KEY, Job, Stop
+from audioloom_yarn_launcher.skein_import import import_skein
+from audioloom_yarn_launcher.skein_kv import SkeinStore
+from audioloom_yarn_launcher.skein_workers import SkeinWorkers
+
+OVER = "exit {code}: {text}"  # what `diagnosis.ours` reads
+
+log = structlog.get_logger()
+
+
+def coordinate(job: Job) -> int:
+    """Coordinate a run to its end, and end the application with it; the exit code."""
+    skein = import_skein()
+    application = skein.ApplicationClient.from_current()
+    bind(run=job.name)
+    try:
+        cause = _run(job, application)
+    except StoreLost as error:  # the application master is ending, and all with it
+        log.warning("the application master is gone", found=str(error))
+        return 75
+    except Exception as error:
+        text = str(error) if isinstance(error, StageError) else f"{type(error).__name__}: {error}"
+        code = int(exit_code(error))
+        log.exception("the coordinator cannot go on", exit_code=code)
+        _end(application, "FAILED", code, text)
+        return code
+    if cause is None:
+        _end(application, "SUCCEEDED", 0, "the run is over")
+        return 0
+    log.error(cause.text, exit_code=cause.exit_code)
+    status = "KILLED" if cause.kind == "interrupted" else "FAILED"
+    _end(application, status, cause.exit_code, cause.text)
+    return cause.exit_code
+
+
+def _run(job: Job, application: Any) -> Cause | None:
+    life = job.life
+    started = claim(life, wait=job.wait, take_over=job.take_over)
+    if started is None:
+        log.info("already committed", manifest=str(life.request.manifest))
+        return None
+    store = SkeinStore(application)
+    plan = Plan(job.workers, job.command, job.folder, marker=job.launch)
+    with gang_at_work(
+        store,
+        plan,
+        job.registration_s,
+        lambda changed: SkeinWorkers(application, plan.size, changed),
+    ) as gang:
+        _heed_clients(gang)
+        return run_attempts(gang, life, started, job.max_restarts)[0]
+
+
+def _heed_clients(gang: Gang) -> None:
+    """Take a word under `STOP_KEY` for a signal."""
+
+    def look() -> None:
+        with suppress(StoreLost):
+            text = gang.store.get_prefix(CLIENT).get(STOP_KEY)
+            if text is None:
+                return
+            stop = Stop.model_validate_json(text)
+            while gang.interruption.times < stop.times:
+                gang.interruption(stop.signal)
+
+    gang.store.subscribe(CLIENT, look)
+    look()
+
+
+def _end(application: Any, status: str, code: int, text: str) -> None:
+    sys.stderr.flush()
+    with suppress(import_skein().exceptions.SkeinError):
+        application.shutdown(status, OVER.format(code=code, text=text))

@@ -1,0 +1,86 @@
+"""What the launcher hands to the coordinator in the application master: one small JSON file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Self
+
+from audioloom_storage import locate
+from pydantic import BaseModel, ConfigDict
+
+from audioloom_yarn_launcher.claim import Launch
+from audioloom_yarn_launcher.request import Request
+
+STOP_KEY = "gang/client/stop"
+CLIENT = "gang/client/"
+
+
+class Job(BaseModel):
+    """A run that is to be coordinated; see `RunSettings` and `Launch` for what the fields mean."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    launch: str
+    name: str
+    named_by_hand: bool
+    folder: str
+    command: tuple[str, ...]
+    working_folder: str
+    workers: int
+    registration_s: float
+    max_restarts: int
+    wait: bool
+    take_over: int | None
+
+    @classmethod
+    def of(
+        cls,
+        life: Launch,
+        *,
+        registration_s: float,
+        max_restarts: int,
+        wait: bool,
+        take_over: int | None,
+    ) -> Self:
+        """The job that a launch is."""
+        request = life.request
+        return cls(
+            launch=life.id,
+            name=request.name,
+            named_by_hand=request.named_by_hand,
+            folder=request.folder.uri,
+            command=request.command,
+            working_folder=request.working_folder,
+            workers=life.size,
+            registration_s=registration_s,
+            max_restarts=max_restarts,
+            wait=wait,
+            take_over=take_over,
+        )
+
+    @property
+    def life(self) -> Launch:
+        """The launch, as its coordinator lives it."""
+        request = Request(
+            self.name, self.named_by_hand, locate(self.folder), self.command, self.working_folder
+        )
+        return Launch(request, size=self.workers, on="yarn", id=self.launch)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """The job in a file."""
+        return cls.model_validate_json(path.read_bytes())
+
+
+class Stop(BaseModel):
+    """What a launcher or `kill` puts under `STOP_KEY`: end the run.
+
+    Args:
+        signal: which signal the one who asks got; SIGTERM for `kill`.
+        times: how often; at the second time nobody waits for processes to end by themselves.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    signal: int
+    times: int = 1

@@ -1,0 +1,146 @@
+"""`run --on yarn`: ship what is needed, submit, and wait for the end or leave."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+
+import structlog
+from audioloom_stage import JSON, Result, bind
+from audioloom_storage import exists, locate
+
+from audioloom_yarn_launcher.application import (
+    Resources,
+    Shape,
+    check_fits,
+    describe,
+    parse_memory,
+)
+from audioloom_yarn_launcher.claim import Launch, new_launch, wait_for_turn
+from audioloom_yarn_launcher.diagnosis import ours, refusal
+from audioloom_yarn_launcher.ending import Ending, close_record
+from audioloom_yarn_launcher.environments import check_archive, ship_launcher
+from audioloom_yarn_launcher.errors import NoCommand
+from audioloom_yarn_launcher.hadoop import check_programs, check_reachable, find_hadoop
+from audioloom_yarn_launcher.job import Job
+from audioloom_yarn_launcher.layout import JOB
+from audioloom_yarn_launcher.request import read_request
+from audioloom_yarn_launcher.run_view import view_run, view_workers
+from audioloom_yarn_launcher.settings import RunSettings
+from audioloom_yarn_launcher.skein_cluster import Cluster, connect
+from audioloom_yarn_launcher.status import worker_table
+from audioloom_yarn_launcher.telling import PROGRAM, result_of
+from audioloom_yarn_launcher.watching import Watch, hearing
+
+ADDRESS = "{node}"
+REGISTRATION_S = 600.0
+
+log = structlog.get_logger()
+
+
+def launch_on_yarn(settings: RunSettings) -> Result:
+    """Run a command by a gang of workers in containers of a cluster."""
+    request = read_request(settings)
+    bind(run=request.name)
+    hadoop = find_hadoop()
+    check_programs()
+    check_reachable(hadoop)
+    shape = _shape(settings, request.name)
+    life = new_launch(request, size=settings.workers, on=settings.on)
+    if wait_for_turn(life, wait=settings.wait, take_over=settings.take_over) is None:
+        log.info("already committed", manifest=str(request.manifest))
+        return result_of(request, None, attempts=0, last=0)
+    with connect(hadoop) as cluster:
+        cluster.check_queue(shape.queue)
+        check_fits(shape, cluster.nodes(shape.node_label))
+        launcher = ship_launcher(locate(settings.root))
+        with hearing() as heard:
+            application = _submit(cluster, shape, launcher, _job(life, settings))
+            log.info("submitted", application=application)
+            watch = Watch(cluster, request.folder, life.id, application, heard)
+            ending = watch.until_begun() if settings.detach else watch.to_the_end()
+    if ending is None:
+        return _detached(life, application)
+    return _ended(life, ending)
+
+
+def _shape(settings: RunSettings, run: str) -> Shape:
+    environment = None if settings.environment is None else check_archive(settings.environment)
+    return Shape(
+        run=run,
+        queue=settings.queue,
+        node_label=settings.node_label,
+        coordinator=Resources(parse_memory(settings.coordinator_memory), 1),
+        worker=Resources(parse_memory(settings.memory), settings.vcores, settings.gpus),
+        environment=environment,
+        files=_files(settings.files),
+        variables=dict(each.split("=", 1) for each in settings.env),
+        advertise=settings.advertise or ADDRESS,
+        systems=_systems(settings.root, environment),
+    )
+
+
+def _files(paths: tuple[str, ...]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for path in paths:
+        location = locate(path)
+        if not exists(location):
+            raise NoCommand("a file of --files is not there", where=location, expected="a file")
+        if location.name in found:
+            raise NoCommand(
+                "two files of --files have one name",
+                expected="names that differ: they lie in one folder",
+                found=location.name,
+            )
+        found[location.name] = location.uri
+    return found
+
+
+def _systems(*uris: str | None) -> tuple[str, ...]:
+    """The HDFS that are used and named, each once."""
+    locations = [locate(uri) for uri in uris if uri is not None]
+    named = {f"hdfs://{each.authority}" for each in locations if each.scheme == "hdfs"}
+    return tuple(sorted(named - {"hdfs://"}))
+
+
+def _job(life: Launch, settings: RunSettings) -> Job:
+    return Job.of(
+        life,
+        registration_s=settings.timeout_registration or REGISTRATION_S,
+        max_restarts=settings.max_restarts,
+        wait=settings.wait,
+        take_over=settings.take_over,
+    )
+
+
+def _submit(cluster: Cluster, shape: Shape, launcher: str, job: Job) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, JOB)
+        path.write_text(job.model_dump_json())
+        return cluster.submit(describe(shape, launcher=launcher, job=str(path)))
+
+
+def _detached(life: Launch, application: str) -> Result:
+    folder = life.request.folder
+    data: dict[str, JSON] = {"run": folder.uri, "application": application, "detached": True}
+    words = ("status", "logs --follow", "kill")
+    return Result(str(folder), data, next=tuple(f"{PROGRAM} {each} {folder}" for each in words))
+
+
+def _ended(life: Launch, ending: Ending) -> Result:
+    request = life.request
+    told = ours(ending.report.diagnostics)
+    if not ending.attempts and told is not None:
+        if told[0]:
+            raise refusal(*told, application=ending.application)
+        return result_of(request, None, attempts=0, last=0)
+    cause = close_record(request.folder, ending)
+    for line in worker_table(view_workers(view_run(request.folder))):
+        sys.stderr.write(f"{line}\n")
+    return result_of(
+        request,
+        None if request.committed else cause,
+        attempts=len(ending.attempts),
+        last=ending.attempts[-1].started.attempt,
+    )

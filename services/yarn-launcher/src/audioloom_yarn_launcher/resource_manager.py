@@ -1,0 +1,79 @@
+"""Ask a ResourceManager about an application, over HTTP: no JVM is started for a question.
+
+A cluster with Kerberos answers only those who can prove themselves, which this cannot: then the
+answer is that nothing is known.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from audioloom_yarn_launcher.errors import NoCluster
+from audioloom_yarn_launcher.hadoop import ANSWER_WITHIN_S, Hadoop, find_hadoop
+
+ENDED = frozenset({"FINISHED", "FAILED", "KILLED", "GONE"})
+
+
+@dataclass(frozen=True)
+class Application:
+    """What the ResourceManager says of an application.
+
+    Args:
+        state: as YARN calls it, or GONE if it knows of none.
+        attempt: id of the attempt that runs: `appattempt_…_000001`.
+        diagnostics: why it is not running, if it is not.
+    """
+
+    state: str
+    attempt: str = ""
+    diagnostics: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing of it will run any more."""
+        return self.state in ENDED
+
+
+def look_up(application: str) -> Application | None:
+    """The application of that id on the cluster of this machine; None if nobody tells."""
+    try:
+        hadoop = find_hadoop()
+    except NoCluster:
+        return None
+    answer = ask(hadoop, f"cluster/apps/{application}")
+    if answer is None:
+        return None
+    found = answer.get("app")
+    if not isinstance(found, dict):
+        return Application("GONE")
+    return Application(
+        str(found.get("state", "")),
+        str(found.get("currentAppAttemptId", "")),
+        str(found.get("diagnostics", "")),
+    )
+
+
+def ask(hadoop: Hadoop, what: str) -> dict[str, Any] | None:
+    """What the first ResourceManager that answers says of `/ws/v1/<what>`; {} if there is none."""
+    for page in hadoop.pages:
+        request = urllib.request.Request(  # noqa: S310 - http or https, by the configuration
+            f"{page}/ws/v1/{what}", headers={"Accept": "application/json"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=ANSWER_WITHIN_S) as reply:  # noqa: S310
+                answer = json.load(reply)
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code == HTTPStatus.NOT_FOUND:
+                    return {}
+            continue
+        except (OSError, ValueError):
+            continue
+        if isinstance(answer, dict):
+            return answer
+    return None

@@ -1,0 +1,203 @@
+"""The cluster, as the driver of skein reaches it: a JVM that lives while somebody needs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from audioloom_yarn_launcher.application import Resources
+from audioloom_yarn_launcher.diagnosis import explain
+from audioloom_yarn_launcher.errors import (
+    ApplicationLost,
+    NoCluster,
+    NotOffered,
+    ResourceManagerDown,
+)
+from audioloom_yarn_launcher.hadoop import Hadoop, check_programs, check_reachable
+from audioloom_yarn_launcher.job import STOP_KEY, Stop
+from audioloom_yarn_launcher.skein_import import import_skein
+
+DRIVER_MEMORY = "-Xmx256m"
+RENEW_BEFORE = timedelta(days=30)
+TAIL_BYTES = 8192
+ANSWER_WITHIN_S = 20.0
+_NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J|WARN util.NativeCodeLoader")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What YARN says of an application.
+
+    Args:
+        state: as YARN calls it.
+        diagnostics: why it waits, or ended.
+        page: its page at the ResourceManager.
+    """
+
+    state: str
+    diagnostics: str
+    page: str
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing of it runs any more."""
+        return self.state in ("FINISHED", "FAILED", "KILLED")
+
+
+class Cluster:
+    """A `skein.Client`, and what is asked of it."""
+
+    def __init__(self, client: Any, skein: Any, log: Path) -> None:
+        self._client, self._skein, self._log = client, skein, log
+        self._asks = ThreadPoolExecutor(1, "driver")
+
+    def check_queue(self, name: str) -> None:
+        """Refuse a queue that is not there.
+
+        Raises:
+            NotOffered: it is not.
+        """
+        try:
+            self._ask(lambda: self._client.get_queue(name))
+        except (NotOffered, ApplicationLost):
+            queues = self._ask(self._client.get_all_queues)
+            raise NotOffered(
+                "the cluster has no such queue",
+                expected=" or ".join(sorted(queue.name for queue in queues)),
+                found=name,
+                hint="Give another --queue.",
+            ) from None
+
+    def nodes(self, label: str) -> dict[str, Resources]:
+        """What each node at work has, if it carries the label."""
+        found = self._ask(lambda: self._client.get_nodes(states=["RUNNING"]))
+        return {
+            node.id: Resources(
+                node.total_resources.memory, node.total_resources.vcores, node.total_resources.gpus
+            )
+            for node in found
+            if not label or label in node.labels
+        }
+
+    def submit(self, description: Mapping[str, Any]) -> str:
+        """Submit an application, with its local files; its id."""
+        specification = self._skein.ApplicationSpec.from_dict(dict(description))
+        return str(self._ask(lambda: self._client.submit(specification), within_s=None))
+
+    def report(self, application: str) -> Report:
+        """How an application is."""
+        found = self._ask(lambda: self._client.application_report(application))
+        return Report(str(found.state), found.diagnostics or "", found.tracking_url or "")
+
+    def stop(self, application: str, stop: Stop) -> None:
+        """Ask the coordinator to end the run.
+
+        Raises:
+            ApplicationLost: it cannot be asked.
+        """
+
+        def tell() -> None:
+            with self._client.connect(application, wait=False) as master:
+                master.kv[STOP_KEY] = stop.model_dump_json().encode()
+
+        self._ask(tell)
+
+    def kill(self, application: str) -> None:
+        """Let YARN end an application, now."""
+        self._ask(lambda: self._client.kill_application(application))
+
+    def close(self) -> None:
+        """End the driver; what still waits for its answer is told so."""
+        self._client.close()
+        self._asks.shutdown(cancel_futures=True)
+
+    def _ask(self, question: Callable[[], Any], within_s: float | None = ANSWER_WITHIN_S) -> Any:
+        """Ask in a thread: a ResourceManager that is gone is asked again for minutes by Hadoop."""
+        errors = self._skein.exceptions
+        try:
+            return self._asks.submit(question).result(within_s)
+        except (errors.ConnectionError, errors.TimeoutError) as error:
+            raise ApplicationLost(
+                "what was asked does not answer", found=tail_of(self._log) or str(error)
+            ) from error
+        except TimeoutError as error:
+            raise ResourceManagerDown(
+                "the ResourceManager does not answer any more",
+                expected=f"an answer within {within_s:g} s",
+                found=tail_of(self._log) or "none",
+            ) from error
+        except (errors.SkeinError, ValueError, KeyError) as error:
+            raise explain(str(error), application="the ResourceManager") from error
+
+
+@contextmanager
+def connect(hadoop: Hadoop) -> Iterator[Cluster]:
+    """The cluster of a configuration, for a while; the driver's JVM has ended when the block has.
+
+    Raises:
+        NoCluster: Java, `yarn`, or something they need is missing.
+        ResourceManagerDown: no ResourceManager answers.
+    """
+    check_programs()
+    check_reachable(hadoop)
+    skein = import_skein()
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "driver.log")
+        try:
+            client = skein.Client(
+                security=_security(skein),
+                log=str(log),
+                log_level="WARN",
+                java_options=[DRIVER_MEMORY],
+            )
+        except (skein.exceptions.SkeinError, OSError) as error:
+            raise NoCluster(
+                "skein's driver, a Java program, does not start",
+                where=hadoop.conf,
+                found=tail_of(log) or f"{type(error).__name__}: {error}",
+                hint="Look whether `yarn classpath --glob` works.",
+            ) from error
+        cluster = Cluster(client, skein, log)
+        try:
+            yield cluster
+        finally:
+            cluster.close()
+
+
+def tail_of(log: Path, lines: int = 6) -> str:
+    """The last lines of a log that say something."""
+    try:
+        text = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace")
+    except OSError:
+        return ""
+    kept = [line.strip() for line in text.splitlines() if not _NOISE.search(line)]
+    return " | ".join(kept[-lines:])
+
+
+def _security(skein: Any) -> Any:
+    """This user's key for skein, made at first use and anew before it expires."""
+    folder = skein.properties.config_dir
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # skein would tell where it puts the key
+        found = skein.Security.from_default()
+        if _expires(found) - datetime.now(UTC) < RENEW_BEFORE:
+            found = skein.Security.new_credentials().to_directory(folder, force=True)
+    with suppress(OSError):
+        os.chmod(folder, 0o700)  # noqa: PTH101 - a text, from skein
+    return found
+
+
+def _expires(security: Any) -> datetime:
+    from cryptography import x509  # noqa: PLC0415 - skein needs it too
+
+    certificate = x509.load_pem_x509_certificate(security._get_bytes("cert"))  # noqa: SLF001
+    return certificate.not_valid_after_utc

@@ -1,0 +1,16 @@
+"""skein, when it is needed and not before: half a second, and a warning of its own age."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+
+def import_skein() -> Any:
+    """The module `skein`, with its submodules that are used here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # it imports distutils
+        import skein  # noqa: PLC0415
+        import skein.exceptions  # noqa: PLC0415
+        import skein.kv  # noqa: PLC0415
+    return skein

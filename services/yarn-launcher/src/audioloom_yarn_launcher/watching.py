@@ -1,0 +1,146 @@
+"""Wait for an application: tell what happens to it, and pass on the signals that come meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import structlog
+from audioloom_storage import Location
+
+from audioloom_yarn_launcher.attempts import Attempt, read_attempts
+from audioloom_yarn_launcher.ending import Ending, end_application
+from audioloom_yarn_launcher.errors import ResourceManagerDown
+from audioloom_yarn_launcher.job import Stop
+from audioloom_yarn_launcher.skein_cluster import Cluster, Report
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LOOK_EVERY_S = 0.5
+FIRST_READ_S, MOST_READ_S = 1.0, 10.0
+BEGIN_WITHIN_S = 60.0
+_WAITING = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED")
+
+log = structlog.get_logger()
+
+
+@dataclass
+class Heard:
+    """The signals that this process got while it waits."""
+
+    number: int = 0
+    times: int = 0
+
+    def __call__(self, number: int, _frame: object = None) -> None:
+        """Take a signal."""
+        self.number = number
+        self.times += 1
+
+    def stop(self) -> Stop:
+        """What the coordinator is told."""
+        return Stop(signal=self.number, times=self.times)
+
+
+@contextmanager
+def hearing() -> Iterator[Heard]:
+    """Take signals down instead of dying by them."""
+    heard = Heard()
+    before = {number: signal.signal(number, heard) for number in SIGNALS}
+    try:
+        yield heard
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@dataclass
+class Watch:
+    """Somebody who waits for an application.
+
+    Args:
+        cluster: that it runs on.
+        folder: of the run.
+        launch: id of the launch.
+        application: its id.
+        heard: the signals that came.
+    """
+
+    cluster: Cluster
+    folder: Location
+    launch: str
+    application: str
+    heard: Heard
+    _told: dict[int, str] = field(default_factory=dict)
+    _state: str = ""
+    _silent: bool = False
+
+    def to_the_end(self) -> Ending:
+        """Wait until nothing of the application runs any more; end it when a signal comes."""
+        read, wait = time.monotonic(), FIRST_READ_S
+        while True:
+            report = self._report()
+            if report is not None and report.ended:
+                return self._ending(report)
+            if self.heard.times:
+                log.warning("ending the application", application=self.application)
+                report = end_application(self.cluster, self.application, self.heard.stop)
+                return self._ending(report)
+            if time.monotonic() >= read:
+                self._attempts()
+                read, wait = time.monotonic() + wait, min(1.2 * wait, MOST_READ_S)
+            time.sleep(LOOK_EVERY_S)
+
+    def until_begun(self) -> Ending | None:
+        """Wait until the run has begun; how it ended, if it did, or None."""
+        deadline = time.monotonic() + BEGIN_WITHIN_S
+        while time.monotonic() < deadline:
+            report = self._report()
+            if self.heard.times or (report is not None and report.ended):
+                return self.to_the_end()
+            if self._attempts():
+                return None
+            time.sleep(LOOK_EVERY_S)
+        log.warning("the application waits for its first container, and goes on waiting")
+        return None
+
+    def _ending(self, report: Report) -> Ending:
+        return Ending(self.application, report, self._attempts(), self.heard.number)
+
+    def _report(self) -> Report | None:
+        try:
+            report = self.cluster.report(self.application)
+        except ResourceManagerDown as error:
+            if not self._silent:
+                log.warning(error.summary, application=self.application)
+            self._silent = True
+            return None
+        self._silent = False
+        if report.state != self._state:
+            self._state = report.state
+            waits = report.state in _WAITING
+            why = report.diagnostics.strip() if waits else ""
+            log.debug("the application goes on", state=report.state, because=why)
+        return report
+
+    def _attempts(self) -> tuple[Attempt, ...]:
+        """The attempts of this launch; what is new of them is told."""
+        every = read_attempts(self.folder)
+        found = tuple(each for each in every if each.started.launch == self.launch)
+        for each in found:
+            self._tell(each)
+        return found
+
+    def _tell(self, attempt: Attempt) -> None:
+        number, size = attempt.started.attempt, attempt.started.size
+        stage = "ended" if attempt.ended else "formed" if attempt.formed else "started"
+        if self._told.get(number) == stage:
+            return
+        self._told[number] = stage
+        if stage == "started":
+            log.info("waiting for the workers", attempt=number, workers=size)
+        elif stage == "formed":
+            log.info("the gang is complete", attempt=number, workers=size)
+        elif attempt.ended and attempt.ended.cause and attempt.ended.restarts:
+            log.warning(attempt.ended.cause.text, attempt=number, starting_anew=True)

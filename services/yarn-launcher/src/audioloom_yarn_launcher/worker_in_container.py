@@ -1,0 +1,61 @@
+"""A worker in a container of a cluster: who it is, where it is, and what its command finds."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from audioloom_yarn_launcher.errors import StoreLost
+from audioloom_yarn_launcher.layout import ENVIRONMENT
+from audioloom_yarn_launcher.skein_import import import_skein
+from audioloom_yarn_launcher.skein_kv import SkeinStore
+from audioloom_yarn_launcher.worker import ALONE, Place, work
+
+STOP_GRACE_S = 0.1  # YARN kills what is still there a quarter of a second after SIGTERM
+_ONLY_OURS = ("PYTHONHOME", "PYTHONPATH")
+
+
+def work_in_container(advertise: str) -> int:
+    """Be a worker of the application that this container belongs to; the exit code."""
+    skein = import_skein()
+    me = str(skein.properties.container_id)
+    try:
+        store = SkeinStore(skein.ApplicationClient.from_current())
+        return work(
+            store, me=me, prefer=int(me.rpartition("_")[2]), place=place(advertise, os.environ)
+        )
+    except StoreLost as error:
+        sys.stderr.write(f"the application master is gone: {error}\n")
+        return ALONE
+
+
+def place(advertise: str, variables: Mapping[str, str]) -> Place:
+    """Where this worker is.
+
+    Args:
+        advertise: a template: `{node}`, `{hostname}` and `{fqdn}` are filled in.
+        variables: of this process.
+    """
+    host = variables.get("NM_HOST") or socket.gethostname()
+    names = {"{node}": host, "{hostname}": socket.gethostname(), "{fqdn}": socket.getfqdn()}
+    for name, value in names.items():
+        advertise = advertise.replace(name, value)
+    folder = Path.cwd() / ENVIRONMENT
+    return Place(host, advertise, command_variables(variables, folder), STOP_GRACE_S)
+
+
+def command_variables(variables: Mapping[str, str], environment: Path) -> dict[str, str]:
+    """The variables of the command: its own environment's programs come first.
+
+    A conda environment finds what it needs by CONDA_PREFIX; its scripts of activation are not run.
+    """
+    found = {name: value for name, value in variables.items() if name not in _ONLY_OURS}
+    programs = environment / "bin"
+    if programs.is_dir():
+        found["PATH"] = f"{programs}:{found.get('PATH', '/usr/bin:/bin')}"
+        kind = "CONDA_PREFIX" if (environment / "conda-meta").is_dir() else "VIRTUAL_ENV"
+        found[kind] = str(environment)
+    return found
