@@ -5,13 +5,15 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from audioloom_storage import Location, locate
@@ -48,6 +50,12 @@ class Cluster:
         """The root, by the NameNode's page."""
         return locate(self.told["webhdfs"])
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """For Hadoop's own programs."""
+        own = self.told["environment"]
+        return {**os.environ, **own, "PATH": f"{own['PATH']}:{os.environ['PATH']}"}
+
     def do(self, line: str) -> None:
         """`kill NAME`, or `start NAME`, which waits until all work together."""
         assert self.process.stdin
@@ -66,6 +74,88 @@ class Cluster:
         finally:
             for daemon in daemons:
                 self.do(f"start {daemon}")
+
+
+class Relay:
+    """A way to a daemon on which answers get lost.
+
+    Args:
+        to: host:port of the daemon.
+        lose: the answer to a request that holds these bytes is lost, with its connection.
+        for_good: afterwards nobody answers at all.
+        forget: bytes that are left out of requests.
+        mute: nothing is ever sent on.
+    """
+
+    def __init__(
+        self,
+        to: str,
+        *,
+        lose: bytes | None = None,
+        for_good: bool = False,
+        forget: bytes | None = None,
+        mute: bool = False,
+    ) -> None:
+        host, _, port = to.rpartition(":")
+        self._to, self._lose, self._for_good = (host, int(port)), lose, for_good
+        self._forget, self._mute = forget, mute
+        self.lost = 0
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        self._held: list[socket.socket] = []
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        for held in self._held:
+            held.close()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = self._listener.accept()
+                if self._mute:
+                    self._held.append(client)
+                elif self.lost and self._for_good:
+                    client.close()
+                else:
+                    server = socket.create_connection(self._to)
+                    losing = threading.Event()
+                    for pump in (self._requests, self._answers):
+                        threading.Thread(
+                            target=pump, args=(client, server, losing), daemon=True
+                        ).start()
+
+    def _requests(
+        self, client: socket.socket, server: socket.socket, losing: threading.Event
+    ) -> None:
+        with suppress(OSError):
+            while data := client.recv(1 << 20):
+                if self._lose is not None and self._lose in data and not self.lost:
+                    losing.set()
+                server.sendall(data.replace(self._forget, b"") if self._forget else data)
+            server.shutdown(socket.SHUT_WR)
+
+    def _answers(
+        self, client: socket.socket, server: socket.socket, losing: threading.Event
+    ) -> None:
+        with suppress(OSError), client, server:
+            while data := server.recv(1 << 20):
+                if losing.is_set():
+                    self.lost += 1
+                    client.shutdown(socket.SHUT_RDWR)
+                    return
+                client.sendall(data)
+
+
+@pytest.fixture
+def relay() -> type[Relay]:
+    """To put between this process and a daemon."""
+    return Relay
 
 
 @pytest.fixture(scope="session")

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from audioloom_storage._backends import Entry
-from audioloom_storage._patience import Outage
+from audioloom_storage._patience import Busy, Outage, Patience
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,
@@ -17,84 +16,89 @@ from audioloom_storage.errors import (
 )
 from audioloom_storage.location import Location
 
+Rename = Callable[[Location, Location], None]
+Stat = Callable[[Location], Entry]
 
-@dataclass(frozen=True)
-class Calls:
-    """The three calls that a commit makes.
+
+def commit(
+    temporary: Location, target: Location, rename: Rename, stat: Stat, patience: Patience
+) -> None:
+    """Give the file its name, and replace nothing.
+
+    A rename without an answer is simply repeated: nobody else knows the temporary name, so the
+    file is renamed once, by whichever request comes first, and the others find nothing to rename.
 
     Args:
-        rename: without replacing, and never into a folder. Outage: it may have been done.
-        remove: answers whether a file was there.
+        temporary: closed, and complete.
+        target: in the same folder.
+        rename: once, without replacing, and never into a folder. Outage: it may have been done.
         stat: raises NotFound.
-    """
-
-    rename: Callable[[Location, Location], None]
-    remove: Callable[[Location], bool]
-    stat: Callable[[Location], Entry]
-
-
-def commit(temporary: Location, target: Location, calls: Calls) -> None:
-    """Give the file its name, and replace nothing.
+        patience: how long to repeat.
 
     Raises:
         AlreadyExists, IsAFolder: something lies there.
         UnknownOutcome: the cluster went away in the middle, and did not come back in time.
         StorageError: it did not appear.
     """
-    before = calls.stat(temporary)
+    before = stat(temporary)
+    unanswered: list[Outage] = []
+
+    def attempt() -> None:
+        try:
+            rename(temporary, target)
+        except Outage as error:
+            unanswered.append(error)
+            raise
+
     try:
-        calls.rename(temporary, target)
-    except (Outage, NotFound) as error:
-        # NotFound as well: a request that was repeated on the way finds its own work done.
-        _judge(error, before, target, calls)
+        patience.run(attempt)
+    except NotFound as error:
+        if not _is_ours(before, target, stat, error):
+            raise _not_published(error, target) from error
+    except (Outage, Busy) as error:
+        if unanswered:
+            raise _unknown(error, target) from error
+        raise
     except StorageError as error:
-        _raise_taken(target, calls, error)
+        if isinstance(error, AlreadyExists) or type(error) is Unavailable:
+            _raise_taken(target, stat, error)
         raise
 
 
-def _judge(error: StorageError, before: Entry, target: Location, calls: Calls) -> None:
-    """Find out what happened. Returns when the file has its name all the same."""
+def _is_ours(before: Entry, target: Location, stat: Stat, error: NotFound) -> bool:
     try:
-        # Nobody else knows the temporary name. As long as it can be removed the rename has not been
-        # done, and once it is removed it never will be, even if it still waits in some queue.
-        removed = calls.remove(before.location)
-        after = None if removed else _stat_or_none(target, calls)
-    except StorageError as blind:
-        raise _unknown(error, target) from blind
-    if removed or (after is None and not isinstance(error, Outage)):
-        raise _not_published(error, target) from error
-    if after is None:
-        raise _unknown(error, target) from error
-    if (after.size, after.modified_ns, after.is_folder) == (before.size, before.modified_ns, False):
-        return  # renaming keeps both
-    _raise_taken(target, calls, error)
-
-
-def _stat_or_none(location: Location, calls: Calls) -> Entry | None:
-    try:
-        return calls.stat(location)
+        found = stat(target)
     except NotFound:
-        return None
+        return False
+    except StorageError as blind:
+        raise _unknown(blind, target) from error
+    if (found.size, found.modified_ns, found.is_folder) == (before.size, before.modified_ns, False):
+        return True  # renaming keeps both
+    raise _taken(found)
 
 
-def _raise_taken(target: Location, calls: Calls, error: StorageError) -> None:
-    if isinstance(error, AlreadyExists) or type(error) in (Unavailable, NotFound, Outage):
-        try:
-            found = calls.stat(target)
-        except StorageError:
-            return
-        if found.is_folder:
-            raise IsAFolder(
-                "a folder lies there", where=target, expected="a name that is free"
-            ) from error
-        raise AlreadyExists("a file lies there, and none is ever replaced", where=target) from error
+def _raise_taken(target: Location, stat: Stat, error: StorageError) -> None:
+    # Hadoop refuses a folder as target with words that have changed over the years.
+    try:
+        found = stat(target)
+    except StorageError:
+        return
+    raise _taken(found) from error
+
+
+def _taken(found: Entry) -> StorageError:
+    if found.is_folder:
+        return IsAFolder(
+            "a folder lies there", where=found.location, expected="a name that is free"
+        )
+    return AlreadyExists("a file lies there, and none is ever replaced", where=found.location)
 
 
 def _not_published(error: StorageError, target: Location) -> Unavailable:
     return Unavailable(
-        f"the cluster failed while the file got its name, and it did not get it: {error.found}",
+        f"the unfinished file is gone, and cannot get its name: {error.found}",
         where=target,
-        hint="Run again.",
+        hint="See that nothing removes files while they are written (gc), then run again.",
     )
 
 

@@ -10,10 +10,10 @@ from typing import BinaryIO
 from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
 
 from audioloom_storage._backends import Entry
-from audioloom_storage._commit import Calls, commit
-from audioloom_storage._hdfs_client import ANSWER_SECONDS, Connection, connection_to
+from audioloom_storage._commit import commit
+from audioloom_storage._hdfs_client import Connection, connection_to
 from audioloom_storage._hdfs_errors import translated
-from audioloom_storage._patience import Outage
+from audioloom_storage._patience import Busy, Outage
 from audioloom_storage._ranges import open_ranges
 from audioloom_storage._steps import Step, step
 from audioloom_storage._temporary import is_temporary
@@ -40,6 +40,7 @@ __all__ = [  # what `Backend` asks for
 
 _NAMES_AT_A_TIME = 1000  # as many as a NameNode sends in one answer
 _LONGEST_WRITE_BYTES = 4 << 20
+_KEPT_BYTES = 16 << 20
 _WRITE_SECONDS = 150.0  # a DataNode that is lost in between is given up after 60 s
 _FILE_MODE, _FOLDER_MODE = 0o644, 0o755
 
@@ -76,7 +77,7 @@ def _listing(connection: Connection, location: Location) -> list[tuple[str, int,
             statuses = client.list_status(location.path)
         return list(itertools.islice(statuses, _NAMES_AT_A_TIME))
 
-    while batch := connection.attempt(location, ask, ANSWER_SECONDS):
+    while batch := connection.attempt(location, ask):
         for status in batch:
             entry = _entry(location, status)
             names.append((status.path[begin:], entry.size, entry.modified_ns, entry.is_folder))
@@ -140,20 +141,7 @@ class _Reading:
 
 def open_new(location: Location) -> _HdfsSink:
     """A name that was free, as hdfs-native makes files: for all to read, its owner to write."""
-    options = WriteOptions(permission=_FILE_MODE, overwrite=False, create_parent=False)
-    connection = connection_to(location)
-    try:
-        writer = connection.call(
-            location, lambda client: client.create(location.path, options), once=True
-        )
-    except AlreadyExists as error:
-        if not is_temporary(location.name):
-            raise
-        # Nobody else has this name: hdfs-native repeated a request whose answer was lost.
-        raise Unavailable(
-            "the NameNode failed while the file was made", where=location, hint="Run again."
-        ) from error
-    return _HdfsSink(writer, connection, location)
+    return _HdfsSink(connection_to(location), location)
 
 
 def move(temporary: Location, target: Location) -> None:
@@ -161,16 +149,11 @@ def move(temporary: Location, target: Location) -> None:
     connection = connection_to(target)
 
     def rename(temporary: Location, target: Location) -> None:
-        connection.call(
-            target,
-            lambda client: client.rename(temporary.path, target.path, overwrite=False),
-            once=True,
+        connection.attempt(
+            target, lambda client: client.rename(temporary.path, target.path, overwrite=False)
         )
 
-    def remove(location: Location) -> bool:
-        return connection.call(location, lambda client: client.delete(location.path))
-
-    commit(temporary, target, Calls(rename, remove, stat))
+    commit(temporary, target, rename, stat, connection.patience)
 
 
 def make_folder(location: Location) -> None:
@@ -208,27 +191,78 @@ def _entry(location: Location, found: FileStatus) -> Entry:
 
 
 class _HdfsSink:
-    """Closing asks every DataNode of the last block to force it to disk, as each block before."""
+    """Closing asks every DataNode of the last block to force it to disk, as each block before.
 
-    def __init__(self, writer: FileWriter, connection: Connection, location: Location) -> None:
-        self._writer: FileWriter | None = writer
+    hdfs-native goes on when a DataNode is lost under it, but gives up when one that the NameNode
+    takes for alive cannot be reached. So the beginning of a file is kept, and written again.
+    """
+
+    def __init__(self, connection: Connection, location: Location) -> None:
         self._connection = connection
         self._location = location
+        self._asked = False
+        self._kept: list[bytes] | None = []
+        self._kept_bytes = 0
+        self._writer: FileWriter | None = connection.patience.run(self._create)
 
     def write(self, data: memoryview) -> int:
-        piece = data[:_LONGEST_WRITE_BYTES]
+        piece = bytes(data[:_LONGEST_WRITE_BYTES])
+        if self._kept is not None:
+            self._kept.append(piece)
+            self._kept_bytes += len(piece)
         self._do(lambda writer: writer.write(piece))
+        if self._kept_bytes > _KEPT_BYTES:
+            self._kept = None
         return len(piece)
 
     def finish(self) -> None:
-        self._do(lambda writer: writer.close())
+        self._do(lambda writer: writer.close(), last=True)
         self._writer = None
 
     def abandon(self) -> None:
         self._writer = None
 
-    def _do(self, action: Callable[[FileWriter], object]) -> None:
-        writer = self._writer
-        if writer is None:
+    def _create(self) -> FileWriter:
+        # Whoever asked before and had no answer may replace: it is the one that has the name.
+        overwrite, self._asked = self._asked, True
+        options = WriteOptions(permission=_FILE_MODE, overwrite=overwrite, create_parent=False)
+        try:
+            return self._connection.attempt(
+                self._location, lambda client: client.create(self._location.path, options)
+            )
+        except AlreadyExists as error:
+            if not is_temporary(self._location.name):
+                raise
+            # Nobody else has this name: hdfs-native repeated a request whose answer was lost.
+            raise Busy("its answer was lost", where=self._location, hint="Run again.") from error
+
+    def _do(self, action: Callable[[FileWriter], object], *, last: bool = False) -> None:
+        if self._writer is None:
             raise ValueError(f"{self._location}: the file is closed")
-        self._connection.attempt(self._location, lambda _: action(writer), _WRITE_SECONDS)
+        try:
+            self._attempt(action)
+        except Outage:
+            if self._kept is None:
+                raise
+            self._connection.patience.run(lambda: self._again(last=last))
+
+    def _again(self, *, last: bool) -> None:
+        self._writer = self._create()
+        for piece in self._kept or []:
+            self._attempt(lambda writer, piece=piece: writer.write(piece))  # type: ignore[misc]
+        if last:
+            self._attempt(lambda writer: writer.close())
+
+    def _attempt(self, action: Callable[[FileWriter], object]) -> None:
+        writer = self._writer
+        assert writer is not None  # noqa: S101 - for mypy: `_do` has looked
+        try:
+            self._connection.attempt(self._location, lambda _: action(writer), _WRITE_SECONDS)
+        except Unavailable as error:
+            if type(error) not in (Unavailable, Outage):
+                raise
+            raise Outage(
+                f"the cluster failed while the file was written: {error.found}",
+                where=self._location,
+                hint="See that NameNode and DataNodes are well, then run again.",
+            ) from error

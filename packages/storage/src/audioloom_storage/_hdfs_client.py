@@ -49,28 +49,28 @@ class Connection:
         self._lock = threading.Lock()
         self._client: hdfs_native.Client | None = None
 
-    def call(
-        self, location: Location, ask: Ask[T], *, looking: bool = False, once: bool = False
-    ) -> T:
-        """The answer to a question, asked again while there is hope (see `Patience`).
+    def call(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
+        """The answer to a question that may be asked twice, repeated as `Patience` says.
 
         Args:
             location: what the question is about.
             ask: puts it to a client.
             looking: it looks for something, so a parent that is no folder means "not found".
-            once: it changes something, and must not be asked again after an Outage.
         """
-        return self.patience.run(
-            lambda: self.attempt(location, ask, ANSWER_SECONDS, looking=looking), once=once
-        )
+        return self.patience.run(lambda: self.attempt(location, ask, looking=looking))
 
     def attempt(
-        self, location: Location, ask: Ask[T], seconds: float, *, looking: bool = False
+        self,
+        location: Location,
+        ask: Ask[T],
+        seconds: float | None = None,
+        *,
+        looking: bool = False,
     ) -> T:
         """The answer to a question that is asked once, and given up after so many seconds."""
         client = self._reach(location)
         try:
-            return within(seconds, lambda: ask(client))
+            return within(seconds or ANSWER_SECONDS, lambda: ask(client))
         except BaseException as error:
             if isinstance(error, TimeoutError):
                 self._give_up(client)

@@ -27,27 +27,25 @@ class Patience:
     """Repeats what fails for want of an answer, but only on a cluster that has answered before.
 
     One that never did is misspelt, or down for longer: then the first failure is told at once.
-    The time runs from the first failure until anything succeeds again, over all calls together, so
-    that a job ends soon after its cluster, however many more calls it makes on the way out.
+    The time runs from the first failure, over all calls together until one succeeds again: so a job
+    ends soon after its cluster, however many more calls it makes on the way out.
     """
 
     def __init__(self) -> None:
         self.proved = False
         self._lost_at: float | None = None
 
-    def run(self, attempt: Callable[[], T], *, once: bool = False) -> T:
-        """The result of `attempt`, repeated while there is hope.
-
-        Args:
-            attempt: what to do; it raises Outage or Busy.
-            once: it must not be done twice, so only Busy is a reason to repeat it.
-        """
+    def run(self, attempt: Callable[[], T]) -> T:
+        """The result of `attempt`, which may be done twice, repeated while there is hope."""
         pause = _FIRST_PAUSE_SECONDS
+        lost_at: float | None = None
         while True:
             try:
                 result = attempt()
-            except (Outage, Busy) as error:
-                if not self._hope() or (once and isinstance(error, Outage)):
+            except (Outage, Busy):
+                # What succeeds in between, here or in another thread, is no reason to wait longer.
+                lost_at = min(lost_at or self._lost(), self._lost())
+                if not self.proved or time.monotonic() - lost_at >= PATIENCE_SECONDS:
                     raise
             except StorageError:
                 self.answered()
@@ -62,10 +60,7 @@ class Patience:
         """The cluster works."""
         self.proved, self._lost_at = True, None
 
-    def _hope(self) -> bool:
-        if not self.proved:
-            return False
-        now = time.monotonic()
+    def _lost(self) -> float:
         if self._lost_at is None:
-            self._lost_at = now
-        return now - self._lost_at < PATIENCE_SECONDS
+            self._lost_at = time.monotonic()
+        return self._lost_at

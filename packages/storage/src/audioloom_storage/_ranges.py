@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, cast
@@ -50,6 +51,7 @@ class _Ranges(io.RawIOBase):
         self._size = size
         self._open_range = open_range
         self._patience = patience
+        self._process = os.getpid()
         self._position = 0
         self._window = 0  # bytes of the range before; 0 after a jump
         self._pieces: Iterator[bytes] | None = None
@@ -117,6 +119,9 @@ class _Ranges(io.RawIOBase):
 
     def _next(self, most: int, wanted: int) -> memoryview:
         """Some of the bytes at the position; `_move` says that they were used."""
+        if self._process != os.getpid():  # a fork must not read from what its parent reads from
+            self._process = os.getpid()
+            self._leave()
         try:
             pieces = self._pieces or self._open(wanted)
             while not self._piece:

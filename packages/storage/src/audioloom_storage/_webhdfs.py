@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 from audioloom_storage._backends import Entry
-from audioloom_storage._commit import Calls, commit
+from audioloom_storage._commit import commit
 from audioloom_storage._patience import Outage
 from audioloom_storage._ranges import open_ranges
 from audioloom_storage._steps import Step, step
@@ -100,30 +100,38 @@ def open_new(location: Location) -> _WebHdfsSink:
     """A name that was free; the cluster decides who may read it."""
     if not stat(location.parent).is_folder:  # WebHDFS would say so after the last byte
         raise NotAFolder("a file stands where a folder should", where=location.parent)
-    response = connection_to(location).call(
-        location,
-        lambda client: client._create(location.path, overwrite="false", createparent="false"),
-    )
-    return _WebHdfsSink(response.headers["location"], location)
+    connection = connection_to(location)
+    lost: list[str] = []
+
+    def create() -> _WebHdfsSink:
+        response = connection.attempt(location, lambda client: _create(client, location, lost))
+        url = response.headers["location"]
+        try:
+            return _WebHdfsSink(url, location)
+        except Outage:
+            lost.append(urlsplit(url).netloc)  # the NameNode may take a while to notice
+            raise
+
+    return connection.patience.run(create)
+
+
+def _create(client: Any, location: Location, lost: list[str]) -> Any:
+    without = {"excludedatanodes": ",".join(lost)} if lost else {}
+    return client._create(location.path, overwrite="false", createparent="false", **without)
 
 
 def move(temporary: Location, target: Location) -> None:
     """By a rename with options: the plain one moves into a folder, and says that all is well."""
     connection = connection_to(target)
+    if not connection.renames_safely:
+        _prove_safe(connection, temporary, target)
 
     def rename(temporary: Location, target: Location) -> None:
-        if not connection.renames_safely:
-            _prove_safe(connection, temporary, target)
-        answer = connection.call(
-            target, lambda client: _rename(client, temporary, target), once=True
-        )
+        answer = connection.attempt(target, lambda client: _rename(client, temporary, target))
         if answer:
             raise _unsafe(target)
 
-    def remove(location: Location) -> bool:
-        return _delete(connection, location)
-
-    commit(temporary, target, Calls(rename, remove, stat))
+    commit(temporary, target, rename, stat, connection.patience)
 
 
 def _rename(client: Any, source: Location, target: Location) -> bytes:
@@ -198,6 +206,10 @@ class _WebHdfsSink:
         where = urlsplit(url)
         self._location = location
         self._http = HTTPConnection(where.netloc, timeout=_WRITE_SECONDS)
+        try:
+            self._http.connect()
+        except OSError as error:
+            raise told(error, location) from error
         self._http.putrequest("PUT", f"{where.path}?{where.query}")
         self._http.putheader("Content-Type", "application/octet-stream")  # HttpFS wants it
         self._http.putheader("Transfer-Encoding", "chunked")

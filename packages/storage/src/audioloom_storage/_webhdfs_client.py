@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0
+_SHOWN_LETTERS = 150
 
 
 class _Client(hdfs.InsecureClient):  # type: ignore[misc]
@@ -50,25 +51,22 @@ class Connection:
         self._authority = authority
         self._of_thread = threading.local()
 
-    def call(
-        self, location: Location, ask: Ask[T], *, looking: bool = False, once: bool = False
-    ) -> T:
-        """The answer to a question, asked again while there is hope (see `Patience`).
+    def call(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
+        """The answer to a question that may be asked twice, repeated as `Patience` says.
 
         Args:
             location: what the question is about.
             ask: puts it to a client.
             looking: it looks for something, so a parent that is no folder means "not found".
-            once: it changes something, and must not be asked again after an Outage.
         """
+        return self.patience.run(lambda: self.attempt(location, ask, looking=looking))
 
-        def attempt() -> T:
-            try:
-                return ask(self._client())
-            except Exception as error:
-                raise told(error, location, looking=looking) from error
-
-        return self.patience.run(attempt, once=once)
+    def attempt(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
+        """The answer to a question that is asked once."""
+        try:
+            return ask(self._client())
+        except Exception as error:
+            raise told(error, location, looking=looking) from error
 
     def _client(self) -> Any:
         # Neither a thread nor a fork may share the sockets of another.
@@ -88,18 +86,25 @@ def told(error: Exception, location: Location, *, looking: bool = False) -> Stor
     if isinstance(error, StorageError):
         return error
     if isinstance(error, hdfs.HdfsError):
+        text = error.message  # of a page that is no JSON it keeps the bytes
+        said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         if error.exception is not None:
-            return translated(error.exception, error.message, location, looking=looking)
-        if "Authentication" in error.message:
+            return translated(error.exception, said, location, looking=looking)
+        if said.startswith("Authentication failure"):
             return PermissionDenied(
                 "the gateway asks who we are in a way that webhdfs:// does not know",
                 where=location,
                 hint="Use hdfs://, which knows Kerberos and delegation tokens.",
             )
-        return Unavailable("this is no answer of WebHDFS", where=location, hint=_HINT)
+        return _no_webhdfs(said.strip(), location)
     if isinstance(error, (OSError, requests.RequestException)):
         return Outage(f"no answer: {_cause(error)}", where=location, hint=_HINT)
-    return Unavailable(f"this is no answer of WebHDFS: {error!r}", where=location, hint=_HINT)
+    return _no_webhdfs(repr(error), location)
+
+
+def _no_webhdfs(said: str, location: Location) -> Unavailable:
+    shown = said.partition("\n")[0][:_SHOWN_LETTERS]
+    return Unavailable(f"this is no answer of WebHDFS: {shown}", where=location, hint=_HINT)
 
 
 def refusal(status: int, body: bytes, location: Location) -> StorageError:
