@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from audioloom_spark.java import find_java
 from audioloom_spark.quiet import without_start_lines
+from audioloom_spark.reasons import diagnostics, reason
+from audioloom_spark.yarn import ENVIRONMENT_PYTHON, Yarn, prepare
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -28,6 +30,11 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} spark %p %c{1}: %m%n
 # One line for each lost task of a job that is reported as a whole anyway.
 logger.noise.name = org.apache.spark.scheduler.TaskSetManager
 logger.noise.level = off
+# What keeps Spark from starting or goes wrong with its application is raised, and explained.
+logger.context.name = org.apache.spark.SparkContext
+logger.context.level = off
+logger.yarn.name = org.apache.spark.scheduler.cluster
+logger.yarn.level = off
 # As the root: Spark's shell says that it changes the level, unless both are the same.
 logger.shell.name = org.apache.spark.api.python.PythonGatewayServer
 logger.shell.level = error
@@ -36,36 +43,50 @@ logger.shell.level = error
 
 @contextmanager
 def spark_session(
-    application: str, master: str = "local[*]", *, settings: Mapping[str, str] | None = None
+    application: str,
+    master: str = "local[*]",
+    *,
+    yarn: Yarn | None = None,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """A session for one run of a stage; it is stopped and its scratch folder removed at the end.
 
     Args:
         application: the name that Spark shows.
-        master: `local[N]`, `local[*]`.
+        master: `local[N]`, `local[*]`, `yarn`.
+        yarn: what is asked of the cluster, with the master `yarn`.
         settings: further `spark.*` settings; they win over ours.
 
     Raises:
-        BadConfiguration: no usable Java, naming what was found.
+        BadConfiguration: no usable Java, no cluster, or one that cannot give what is asked for.
+        ServiceDown: the cluster does not answer.
+        StorageError: what the nodes need could not be shipped.
     """
     java = find_java()
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - a second of import, after the checks
+    import pyspark  # noqa: PLC0415 - a second of import, after the checks
+    from pyspark.sql import SparkSession  # noqa: PLC0415
+
+    home = Path(pyspark.__file__).parent
+    told = dict(settings or {})
+    if yarn is not None:
+        told = {**prepare(yarn, home), **told}
 
     with tempfile.TemporaryDirectory(prefix="audioloom-spark-") as scratch:
         log4j = Path(scratch, "log4j2.properties")
         log4j.write_text(_LOG4J)
         # In client mode the workers' Python comes from the environment alone.
         environment = {
-            "PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable),
+            "PYSPARK_PYTHON": _workers_python(yarn),
             "PYSPARK_DRIVER_PYTHON": sys.executable,
             "JAVA_HOME": str(java.resolve().parent.parent),
+            "SPARK_HOME": str(home),  # not another Spark that this machine may have
         }
         with _environment(environment):
             builder = SparkSession.builder.appName(application).master(master)
-            for key, value in {**_defaults(scratch, log4j), **(settings or {})}.items():
+            for key, value in {**_defaults(scratch, log4j), **told}.items():
                 builder = builder.config(key, value)
             with without_start_lines() as messages:
-                session = builder.getOrCreate()
+                session = _start(builder, yarn)
             try:
                 yield session
             finally:
@@ -73,6 +94,35 @@ def spark_session(
                 session.stop()
                 _end_gateway(gateway)
                 messages.join(timeout=5)  # what the JVM said last comes before what we say next
+
+
+def _workers_python(yarn: Yarn | None) -> str:
+    if yarn is not None:
+        return ENVIRONMENT_PYTHON
+    return os.environ.get("PYSPARK_PYTHON", sys.executable)
+
+
+def _start(builder: SparkSession.Builder, yarn: Yarn | None) -> SparkSession:
+    from pyspark import SparkContext  # noqa: PLC0415
+
+    try:
+        return builder.getOrCreate()
+    except Exception as error:
+        told = error if yarn is None else _explained(error)
+        if SparkContext._gateway is not None:  # noqa: SLF001 - see _end_gateway
+            _end_gateway(SparkContext._gateway)  # noqa: SLF001
+        raise told from error
+
+
+def _explained(error: Exception) -> Exception:
+    from pyspark import SparkContext  # noqa: PLC0415
+
+    text = str(error)  # Java is asked for it, so its gateway must still be there
+    active = SparkContext._active_spark_context  # noqa: SLF001 - made, and ended again
+    if active is not None:
+        text = f"{diagnostics(active)}\n{text}"
+        active.stop()
+    return reason(text) or error
 
 
 def _defaults(scratch: str, log4j: Path) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import queue
 import re
@@ -10,7 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from audioloom_stage import TryAgain
+from audioloom_stage import StageError
+
+from audioloom_spark.errors import SparkGaveUp
+from audioloom_spark.placing import Locality, placed
+from audioloom_spark.reasons import diagnostics, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,8 +35,22 @@ class _Failure:
     error: BaseException
 
 
+@dataclass(frozen=True)
+class _Answer:
+    """What a task sends back: for which unit, from where, and the answer or a failure."""
+
+    number: int
+    host: str
+    value: Any
+
+
 def run_units(
-    session: SparkSession, units: Sequence[Unit], task: Callable[[Unit], Answer]
+    session: SparkSession,
+    units: Sequence[Unit],
+    task: Callable[[Unit], Answer],
+    *,
+    hosts: Sequence[Sequence[str]] | None = None,
+    locality: Locality | None = None,
 ) -> Iterator[Answer]:
     """Run *task* on every unit, one Spark task each; yield the answers in order of finishing.
 
@@ -42,6 +61,8 @@ def run_units(
         session: from `spark_session`.
         units: what the tasks work on; pickled.
         task: runs in the Python workers; pickled by cloudpickle.
+        hosts: for each unit, where it had better be done; see `block_hosts`.
+        locality: counts on the way how many were done there.
 
     Raises:
         Exception: what the first failing unit raised, once Spark has spent its retries; the other
@@ -57,27 +78,28 @@ def run_units(
     answers = context.accumulator(_Inbox(inbox), _answers_parameter())
     group = f"audioloom-{uuid.uuid4().hex}"
     tries = _tries(session)
+    preferred = [tuple(each) for each in hosts] if hosts is not None else [()] * len(units)
 
-    def work(slice_of_units: Iterable[Unit]) -> None:
-        for unit in slice_of_units:
-            answers.add([_attempt(task, unit, tries)])
+    def work(pieces: Iterable[tuple[int, Unit]]) -> None:
+        for number, unit in pieces:
+            # YARN tells each container its node, by the name that Spark and HDFS know.
+            where = os.environ.get("NM_HOST", "")
+            answers.add([_Answer(number, where, _attempt(task, unit, tries))])
 
     def job() -> None:
         # The group is a property of the thread that starts the job.
         context.setJobGroup(group, "audioloom units", interruptOnCancel=False)
         try:
-            context.parallelize(units, numSlices=len(units)).foreachPartition(work)
+            pieces = list(zip(enumerate(units), preferred, strict=True))
+            placed(session, pieces).foreachPartition(work)
             inbox.put(_DONE)
         except Exception as error:  # noqa: BLE001 - whatever Spark says goes to the caller
-            inbox.put(_Failure(_gave_up(error)))
+            inbox.put(_Failure(_gave_up(error, session)))
 
     thread = InheritableThread(target=job, name="audioloom-units", daemon=True)
     thread.start()
     try:
-        while (answer := inbox.get()) is not _DONE:
-            if isinstance(answer, _Failure):
-                raise answer.error
-            yield answer
+        yield from _answers(inbox, preferred, locality or Locality())
     finally:
         if thread.is_alive():
             context.cancelJobGroup(group)
@@ -85,6 +107,21 @@ def run_units(
 
 
 _DONE = object()
+
+
+def _answers(
+    inbox: queue.SimpleQueue[Any], preferred: Sequence[tuple[str, ...]], locality: Locality
+) -> Iterator[Any]:
+    while (answer := inbox.get()) is not _DONE:
+        value = answer
+        if isinstance(answer, _Answer):
+            value = answer.value
+            if preferred[answer.number]:
+                locality.units += 1
+                locality.local += answer.host in preferred[answer.number]
+        if isinstance(value, _Failure):
+            raise value.error
+        yield value
 
 
 class _Inbox:
@@ -125,12 +162,18 @@ def _attempt(task: Callable[[Unit], Answer], unit: Unit, tries: int) -> Answer |
         return _Failure(_travelling(error))
 
 
-def _gave_up(error: Exception) -> TryAgain:
+def _gave_up(error: Exception, session: SparkSession) -> StageError:
     """What Spark says at length, in a sentence; a unit's own errors do not come this way."""
-    reason = _REASON.search(str(error)) or _FIRST_LINE.search(str(error))
-    told = TryAgain(
+    text = str(error)
+    if session.sparkContext.master == "yarn":
+        known = reason(f"{diagnostics(session.sparkContext)}\n{text}")
+        if known is not None:
+            known.__cause__ = error
+            return known
+    said = _REASON.search(text) or _FIRST_LINE.search(text)
+    told = SparkGaveUp(
         "Spark gave up",
-        found=reason[1][:300] if reason else type(error).__name__,
+        found=said[1][:300] if said else type(error).__name__,
         hint="If a worker was killed, memory may be short. Finished units are not done again.",
     )
     told.__cause__ = error

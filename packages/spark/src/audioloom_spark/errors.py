@@ -1,0 +1,35 @@
+"""What keeps Spark from working on a cluster.
+
+* BadConfiguration (audioloom_stage, exit code 78)
+  - NoCluster       no configuration of a Hadoop cluster
+  - BadRequest      the cluster cannot give what is asked for: queue, memory, cores
+  - NodesUnfit      the nodes lack what Spark needs: Java
+* ServiceDown (audioloom_stage, exit code 69)
+  - ClusterDown     no ResourceManager or NameNode answers
+* TryAgain (audioloom_stage, exit code 75)
+  - SparkGaveUp     Spark ended the work, for a reason of its own
+"""
+
+from __future__ import annotations
+
+from audioloom_stage import BadConfiguration, ServiceDown, TryAgain
+
+
+class NoCluster(BadConfiguration):
+    """No configuration of a Hadoop cluster."""
+
+
+class BadRequest(BadConfiguration):
+    """The cluster cannot give what is asked for."""
+
+
+class NodesUnfit(BadConfiguration):
+    """The nodes lack what Spark needs."""
+
+
+class ClusterDown(ServiceDown):
+    """No ResourceManager or NameNode answers."""
+
+
+class SparkGaveUp(TryAgain):
+    """Spark ended the work, for a reason of its own."""

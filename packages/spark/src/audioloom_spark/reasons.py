@@ -1,0 +1,93 @@
+"""Why Spark does not start on YARN, or stopped there, in a sentence."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from audioloom_stage import StageError, TryAgain
+
+from audioloom_spark.errors import BadRequest, NodesUnfit, SparkGaveUp
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+__all__ = ["diagnostics", "reason"]
+
+_MOST = 300
+
+_JAVA = "Name the JAVA_HOME of a Java 17 on the nodes by --node-java."
+
+# In this order: what is more special first.
+_REASONS: tuple[tuple[str, type[StageError], str], ...] = (
+    (
+        r"(submitted by user \S+ to (?:unknown queue|non-leaf queue)[^\n]*)",
+        BadRequest,
+        "Name a queue of this cluster by --queue.",
+    ),
+    (
+        r"(?:AccessControlException|AccessControl[^\n]*: )([^\n]*cannot submit[^\n]*)",
+        BadRequest,
+        "Name a queue that you may use by --queue.",
+    ),
+    (
+        r"(Required (?:executor|AM) memory.*?max threshold \([^)]*\) of this cluster)",
+        BadRequest,
+        "Ask for less by --executor-memory.",
+    ),
+    (
+        r"(Invalid resource request! .*?maximum allowed allocation=<[^>]*>)",
+        BadRequest,
+        "Ask for less by --executor-cores or --executor-memory.",
+    ),
+    (r"(\S*java: (?:No such file or directory|not found|Permission denied))", NodesUnfit, _JAVA),
+    (r"(\S*UnsupportedClassVersionError: [^\n]*)", NodesUnfit, _JAVA),
+    (
+        r"(Unrecognized (?:VM )?option:? '?[-\w:+=./]+|Could not create the Java Virtual Machine)",
+        NodesUnfit,
+        _JAVA,
+    ),
+    (
+        r"(running beyond (?:the '?)?(?:PHYSICAL|physical) memory.*?limit[^\n]*)",
+        SparkGaveUp,
+        "Ask for more by --executor-memory.",
+    ),
+    (r"(Application application_\S+ (?:was )?killed by[^\n]*)", SparkGaveUp, ""),
+    (
+        r"(Application application_\S+ failed [^\n]*(?:\n[^\n]+){0,2})",
+        SparkGaveUp,
+        "`yarn logs -applicationId` with this name shows what its containers said.",
+    ),
+)
+
+
+def reason(text: str) -> StageError | None:
+    """The reason that Spark's and YARN's words hold, if it is one of the known."""
+    for pattern, kind, hint in _REASONS:
+        match = re.search(pattern, text, re.DOTALL)
+        if match:
+            found = " ".join(match[1].split())[:_MOST]
+            what = "Spark gave up" if issubclass(kind, TryAgain) else "YARN does not run Spark"
+            return kind(what, found=found, hint=hint)
+    return None
+
+
+def diagnostics(context: SparkContext) -> str:
+    """What YARN says of an application, also when Spark has let go of it; empty if nothing."""
+    jvm: Any = context._jvm  # noqa: SLF001 - the way to Java
+    try:
+        name = context.applicationId
+        if not name.startswith("application_"):
+            return ""
+        hadoop = jvm.org.apache.hadoop
+        conf = hadoop.yarn.conf.YarnConfiguration(jvm.org.apache.hadoop.conf.Configuration())
+        client = hadoop.yarn.client.api.YarnClient.createYarnClient()
+        client.init(conf)
+        client.start()
+        try:
+            key = hadoop.yarn.api.records.ApplicationId.fromString(name)
+            return str(client.getApplicationReport(key).getDiagnostics() or "")
+        finally:
+            client.stop()
+    except Exception:  # noqa: BLE001 - it only explains an error that is told anyway
+        return ""

@@ -1,0 +1,143 @@
+"""Spark on YARN in client mode: what is shipped to the nodes, and what Spark is told.
+
+The nodes need Java and nothing else: Spark's jars and the stage's whole environment, interpreter
+included, come from storage, each under a digest of what is inside, each uploaded once.
+"""
+
+from __future__ import annotations
+
+import socket
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from audioloom_environment import ship
+from audioloom_storage import Location, locate
+
+from audioloom_spark.asking import check_queue, check_size, pages
+from audioloom_spark.hadoop import (
+    check_answers,
+    local_address,
+    name_nodes,
+    read_conf,
+    resource_managers,
+)
+from audioloom_spark.jars import ship_jars
+from audioloom_spark.settings import SparkSettings
+
+__all__ = ["ENVIRONMENT_PYTHON", "YARN", "Yarn", "prepare", "yarn_of"]
+
+YARN = "yarn"
+FOLDER = "environments"
+
+#: Where an executor finds its Python: YARN unpacks the archive into the container.
+ENVIRONMENT_PYTHON = "./environment/bin/python"
+
+# Spark brings its Python part along itself.
+_LEFT_OUT = ("pyspark", "py4j")
+
+_LEAST_HEAP = 512 << 20
+_MOST_HEAP = 1 << 30
+
+
+@dataclass(frozen=True)
+class Yarn:
+    """What is asked of a cluster; see `SparkSettings`.
+
+    Attributes:
+        folder: where what is shipped to the nodes lies.
+        memory: bytes of an executor's container.
+    """
+
+    folder: Location
+    executors: int
+    cores: int
+    memory: int
+    queue: str | None = None
+    driver_address: str | None = None
+    node_java: str | None = None
+
+
+def yarn_of(settings: SparkSettings, root: Location) -> Yarn | None:
+    """What a stage's settings ask for, or None where its master is no cluster.
+
+    Args:
+        settings: of the stage.
+        root: what its runs lie under.
+    """
+    if settings.master != YARN:
+        return None
+    given = settings.environments
+    return Yarn(
+        folder=root / FOLDER if given is None else locate(given),
+        executors=settings.executors,
+        cores=settings.executor_cores,
+        memory=int(settings.executor_memory),
+        queue=settings.queue,
+        driver_address=settings.driver_address,
+        node_java=settings.node_java,
+    )
+
+
+def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
+    """Check that the cluster answers, ship what its nodes need, and say what to tell Spark.
+
+    Args:
+        yarn: what is asked for.
+        home: SPARK_HOME.
+
+    Raises:
+        NoCluster, ClusterDown, BadRequest: before anything is shipped.
+        StorageError, NotRelocatable, …: it could not be shipped.
+    """
+    conf = read_conf()
+    managers = resource_managers(conf)
+    check_answers("ResourceManager", managers, "yarn.resourcemanager.address")
+    check_answers("NameNode", name_nodes(conf), "fs.defaultFS")
+    asked = pages(conf)
+    check_size(asked, memory=yarn.memory, cores=yarn.cores)
+    if yarn.queue is not None:
+        check_queue(asked, yarn.queue)
+    address = yarn.driver_address or local_address(managers)
+    environment = ship(sys.prefix, yarn.folder, exclude=_LEFT_OUT)
+    jars = ship_jars(home, yarn.folder)
+    heap = min(_MOST_HEAP, max(_LEAST_HEAP, yarn.memory // 4))
+    told = {
+        "spark.submit.deployMode": "client",
+        "spark.yarn.archive": jars.uri,
+        "spark.yarn.dist.archives": f"{environment.location.uri}#environment",
+        "spark.executor.instances": str(yarn.executors),
+        "spark.executor.cores": str(yarn.cores),
+        "spark.executor.memory": f"{heap >> 20}m",
+        # Tasks work in Python: theirs is what the JVM does not take.
+        "spark.executor.memoryOverhead": f"{(yarn.memory - heap) >> 20}m",
+        "spark.yarn.am.memory": "512m",
+        # What fails at the start fails again: say so, instead of trying for minutes.
+        "spark.yarn.maxAppAttempts": "1",
+        # The driver listens on the network here: YARN hands out a secret for each application.
+        "spark.authenticate": "true",
+        "spark.driver.host": address,
+        "spark.driver.bindAddress": _bindable(address),
+        # Nodes have services and settings of other Sparks; ours needs none of them.
+        "spark.dynamicAllocation.enabled": "false",
+        "spark.shuffle.service.enabled": "false",
+        # The cluster's configuration as Spark brings it along, for tasks that read HDFS. Relative,
+        # as nobody fills in variables here: workers start in their container's folder.
+        "spark.executorEnv.HADOOP_CONF_DIR": "./__spark_conf__/__hadoop_conf__",
+    }
+    if yarn.queue is not None:
+        told["spark.yarn.queue"] = yarn.queue
+    if yarn.node_java is not None:
+        told["spark.yarn.appMasterEnv.JAVA_HOME"] = yarn.node_java
+        told["spark.executorEnv.JAVA_HOME"] = yarn.node_java
+    return told
+
+
+def _bindable(address: str) -> str:
+    """The address itself where it is one of this machine; behind NAT all of its addresses."""
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            probe.bind((address, 0))
+    except OSError:
+        return "0.0.0.0"  # noqa: S104 - the user named an address that is not this machine's
+    return address
