@@ -11,6 +11,7 @@ from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
 
 from audioloom_storage._backends import Entry
 from audioloom_storage._commit import commit
+from audioloom_storage._hadoop_conf import umask
 from audioloom_storage._hdfs_client import Connection, connection_to
 from audioloom_storage._hdfs_errors import translated
 from audioloom_storage._patience import Busy, Outage
@@ -42,7 +43,6 @@ _NAMES_AT_A_TIME = 1000  # as many as a NameNode sends in one answer
 _LONGEST_WRITE_BYTES = 4 << 20
 _KEPT_BYTES = 16 << 20
 _WRITE_SECONDS = 150.0  # a DataNode that is lost in between is given up after 60 s
-_FILE_MODE, _FOLDER_MODE = 0o644, 0o755
 
 
 def stat(location: Location) -> Entry:
@@ -140,7 +140,7 @@ class _Reading:
 
 
 def open_new(location: Location) -> _HdfsSink:
-    """A name that was free, as hdfs-native makes files: for all to read, its owner to write."""
+    """A name that was free; the cluster's umask decides who may read it."""
     return _HdfsSink(connection_to(location), location)
 
 
@@ -160,7 +160,8 @@ def make_folder(location: Location) -> None:
     """In one call."""
     try:
         connection_to(location).call(
-            location, lambda client: client.mkdirs(location.path, _FOLDER_MODE, create_parent=True)
+            location,
+            lambda client: client.mkdirs(location.path, 0o777 & ~umask(), create_parent=True),
         )
     except AlreadyExists as error:
         raise NotAFolder("no folder lies there", where=location) from error
@@ -225,7 +226,9 @@ class _HdfsSink:
     def _create(self) -> FileWriter:
         # Whoever asked before and had no answer may replace: it is the one that has the name.
         overwrite, self._asked = self._asked, True
-        options = WriteOptions(permission=_FILE_MODE, overwrite=overwrite, create_parent=False)
+        options = WriteOptions(
+            permission=0o666 & ~umask(), overwrite=overwrite, create_parent=False
+        )
         try:
             return self._connection.attempt(
                 self._location, lambda client: client.create(self._location.path, options)
