@@ -54,6 +54,8 @@ class Attempt:
     host: str
     versions: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+    """Filled in on the way: what this try did."""
     id: str = field(default_factory=lambda: uuid.uuid4().hex)
     started: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
 
@@ -66,6 +68,7 @@ class Attempt:
             host=self.host,
             versions=self.versions,
             settings=self.settings,
+            counts=self.counts,
         )
 
 

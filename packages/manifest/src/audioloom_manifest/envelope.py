@@ -84,6 +84,10 @@ class Execution(Part):
     host: Text = ""
     versions: dict[Word, Text] = Field(default_factory=dict)
     settings: Parameters = Field(default_factory=dict)
+    counts: dict[Word, Count] = Field(
+        default_factory=dict,
+        description="what this try did: units_placed, and of these units_local, where blocks lie",
+    )
 
 
 class Recipe(Part):
