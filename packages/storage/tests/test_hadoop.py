@@ -162,10 +162,9 @@ def test_a_lost_datanode(scheme: str, cluster: Any) -> None:
 
 
 @pytest.mark.slow
-@BOTH
-def test_writing_while_a_datanode_is_lost(scheme: str, cluster: Any) -> None:
-    """What is being written goes on; a new file waits until the NameNode has noticed."""
-    folder = root(cluster, scheme)
+def test_writing_goes_on_when_a_datanode_is_lost(cluster: Any) -> None:
+    """Through the one that is left; a new file waits until the NameNode has noticed."""
+    folder = root(cluster, "hdfs")
     data = os.urandom(3_000_000)
     with create(folder / "begun") as file:
         file.write(data)
@@ -176,6 +175,16 @@ def test_writing_while_a_datanode_is_lost(scheme: str, cluster: Any) -> None:
     for name, expected in (("begun", 2 * data), ("new", data)):
         assert expected == read_bytes(folder / name, limit=10**7)
     assert ["begun", "new"] == [entry.location.name for entry in list_folder(folder)]
+
+
+@pytest.mark.slow
+def test_new_files_over_http_are_made_by_the_datanode_that_is_left(cluster: Any) -> None:
+    """One that cannot be reached is left out of the next question."""
+    folder = root(cluster, "webhdfs")
+    with cluster.without("datanode-2"):
+        for number in range(4):
+            publish(folder / f"{number}", b"x" * 100_000)
+    assert 4 == len(finished(folder))
 
 
 @BOTH

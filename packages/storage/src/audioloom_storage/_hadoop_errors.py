@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audioloom_storage._patience import Busy
+from audioloom_storage._patience import Busy, Outage
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,
@@ -24,7 +24,7 @@ _QUOTA = "Ask for a larger quota or choose another folder, then run again."
 _LATER = "Wait until the NameNode is at work (hdfs dfsadmin -safemode get), then run again."
 _FAILURE = (Unavailable, "See the log of the NameNode, then run again.")
 
-# By the last part of the class's name. All of these say that nothing was done.
+# By the last part of the class's name. All but the Outages say that nothing was done.
 _REFUSALS: dict[str, tuple[type[StorageError], str]] = {
     "FileNotFoundException": (NotFound, "Check the path."),
     "PathIsNotDirectoryException": (NotAFolder, "Choose another folder."),
@@ -45,6 +45,11 @@ _REFUSALS: dict[str, tuple[type[StorageError], str]] = {
     "MaxDirectoryItemsExceededException": (NoSpace, "Choose another folder, then run again."),
     "PathComponentTooLongException": (UnsafePath, "Choose a shorter name."),
     "InvalidPathException": (UnsafePath, "HDFS holds no names with a colon: choose another."),
+    # A DataNode tells over HTTP that it has lost its NameNode: who knows what that one did.
+    **dict.fromkeys(
+        ("ConnectException", "EOFException", "SocketException", "SocketTimeoutException"),
+        (Outage, "See that the NameNode runs, then run again."),
+    ),
     "SafeModeException": (Busy, _LATER),
     "StandbyException": (Busy, "Name the nameservice (hdfs://NAMESERVICE/…), or the active one."),
     "RetriableException": (Busy, _LATER),
