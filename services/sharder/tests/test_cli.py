@@ -39,7 +39,7 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
         (["--split", "train=0.8"], "the parts add up to 0.8, expected 1"),
         (["--labels", "a,,b"], "an empty label"),
         (["--labels", "a,b,a"], "the label 'a' twice"),
-        (["--master", "yarn"], "--master"),
+        (["--master", "mesos://somewhere"], "--master"),
         (["--name", "../x"], "--name"),
         (["--root", "s3://bucket/x"], "s3://"),
     ],

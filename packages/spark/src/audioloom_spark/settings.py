@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from audioloom_stage.settings import Settings
 from pydantic import ByteSize, Field
 
@@ -32,7 +34,7 @@ class SparkSettings(Settings):
     )
     node_java: str | None = Field(
         None,
-        pattern=r"^/[^\0]*$",
+        pattern="^/",
         description="JAVA_HOME on the nodes. Default: the one that YARN runs on." + _ON_YARN,
     )
     environments: str | None = Field(
@@ -40,3 +42,8 @@ class SparkSettings(Settings):
         description="Folder for what is shipped to the nodes. Default: environments/ below the"
         " root." + _ON_YARN,
     )
+
+    def for_the_record(self) -> dict[str, Any]:
+        """What a manifest's `execution` says of it: what had a meaning on this master."""
+        known = set(SparkSettings.model_fields) if self.master == "yarn" else {"master"}
+        return self.model_dump(mode="json", include=known, exclude_none=True)

@@ -11,7 +11,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from audioloom_environment import ship
 from audioloom_storage import Location, locate
 
 from audioloom_spark.asking import check_queue, check_size, pages
@@ -90,6 +89,8 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
         NoCluster, ClusterDown, BadRequest: before anything is shipped.
         StorageError, NotRelocatable, …: it could not be shipped.
     """
+    from audioloom_environment import ship  # noqa: PLC0415 - only those who ship pay for it
+
     conf = read_conf()
     managers = resource_managers(conf)
     check_answers("ResourceManager", managers, "yarn.resourcemanager.address")

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from functools import partial
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import structlog
 from audioloom_manifest import (
@@ -32,6 +32,7 @@ from audioloom_manifest import (
     find_committed,
     read_manifest,
     read_receipts,
+    root_of,
 )
 from audioloom_stage import JSON, Result, bind, progress
 from audioloom_storage import Location, locate
@@ -41,6 +42,7 @@ from audioloom_featurizer.budget import Budget, Refusals, check_budget
 from audioloom_featurizer.collect import collect
 from audioloom_featurizer.inspection import inspect
 from audioloom_featurizer.inventory import inventory_location, read_batches
+from audioloom_featurizer.placing import largest_recordings
 from audioloom_featurizer.runs import runs
 from audioloom_featurizer.scan import scan
 from audioloom_featurizer.settings import PlanSettings, RunSettings
@@ -100,7 +102,7 @@ def run(settings: RunSettings, runner: Runner | None = None) -> Result:
     inventory = inventory_location(opened)
     units = _units(asked, inventory)
     listed = commit_units(asked.folder, units)
-    attempt = new_attempt({"master": settings.master, "error_budget": budget.text})
+    attempt = new_attempt({**settings.for_the_record(), "error_budget": budget.text})
     job = Job(
         folder=asked.folder,
         inventory=inventory,
@@ -109,7 +111,13 @@ def run(settings: RunSettings, runner: Runner | None = None) -> Result:
         settings=extraction_of(settings),
         attempt=attempt.id,
     )
-    runner = runner or partial(_in_spark, master=settings.master)
+    runner = runner or partial(
+        _in_spark,
+        settings=settings,
+        root=root_of(asked.folder),
+        largest=partial(largest_recordings, job.source, inventory),
+        counts=attempt.counts,
+    )
     receipts = _do_units(job, units, budget, runner)
     files = [listed, *(file for receipt in receipts for file in receipt.files)]
     committed = commit(asked, attempt, files, _stats(receipts))
@@ -152,10 +160,10 @@ def _do_units(job: Job, units: list[Unit], budget: Budget, runner: Runner) -> li
     return [receipts[unit.id] for unit in units]
 
 
-def _in_spark(units: Sequence[Unit], task: Task, *, master: str) -> Iterator[Receipt]:
+def _in_spark(units: Sequence[Unit], task: Task, **where: Any) -> Iterator[Receipt]:
     from audioloom_featurizer.spark_tasks import in_spark  # noqa: PLC0415 - a rerun needs no Spark
 
-    return in_spark(units, task, master=master)
+    return in_spark(units, task, **where)
 
 
 class _Tally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
+from audioloom_spark.settings import SparkSettings
 from audioloom_stage.settings import Positional, Settings
 from pydantic import ByteSize, Field
 
@@ -60,13 +61,12 @@ class PlanSettings(Settings):
     )
 
 
-class RunSettings(PlanSettings):
+class RunSettings(SparkSettings, PlanSettings):
     """Settings of `run`."""
 
     error_budget: str = Field(
         "1%", description="How many recordings may be refused: a share, or a number."
     )
-    master: str = Field("local[*]", description="The Spark master.")
 
 
 class VerifySettings(Settings):

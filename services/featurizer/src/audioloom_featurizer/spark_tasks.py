@@ -1,4 +1,4 @@
-"""Where units are done: as Spark tasks. The only module that knows of Spark."""
+"""Where units are done: as Spark tasks. The only module that starts Spark."""
 
 from __future__ import annotations
 
@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from typing import TypeVar
 
-from audioloom_spark import run_units, spark_session
+from audioloom_spark import (
+    Locality,
+    SparkSettings,
+    block_hosts,
+    run_units,
+    spark_session,
+    yarn_of,
+)
+from audioloom_storage import Location
 
 from audioloom_featurizer.units import Unit
 
@@ -14,14 +22,35 @@ Answer = TypeVar("Answer")
 
 
 def in_spark(
-    units: Sequence[Unit], task: Callable[[Unit], Answer], *, master: str
+    units: Sequence[Unit],
+    task: Callable[[Unit], Answer],
+    *,
+    settings: SparkSettings,
+    root: Location,
+    largest: Callable[[Sequence[Unit]], Sequence[Sequence[Location]]],
+    counts: dict[str, int],
 ) -> Iterator[Answer]:
     """Do each unit in a Spark task of its own; answers come as they finish.
 
     Closing the iterator cancels what runs and ends the session.
+
+    Args:
+        units: what to do.
+        task: does one.
+        settings: where.
+        root: what the run lies under.
+        largest: for each unit, the recordings that decide where it had better be done.
+        counts: told how many units ran where their blocks lie, on a cluster.
     """
-    with (
-        spark_session("audioloom-featurizer", master) as session,
-        closing(run_units(session, units, task)) as answers,  # type: ignore[type-var]  # a generator
-    ):
-        yield from answers
+    yarn = yarn_of(settings, root)
+    locality = Locality()
+    with spark_session("audioloom-featurizer", settings.master, yarn=yarn) as session:
+        hosts = None if yarn is None else block_hosts(session, largest(units))
+        with closing(
+            run_units(session, units, task, hosts=hosts, locality=locality)  # type: ignore[type-var]
+        ) as answers:
+            for answer in answers:
+                # Told before the answer: the last one may be the last that is asked for.
+                if locality.units:
+                    counts.update(units_placed=locality.units, units_local=locality.local)
+                yield answer

@@ -1,4 +1,4 @@
-"""Where units run: Spark tasks, or this process. The one module that knows of Spark."""
+"""Where units run: Spark tasks, or this process. The one module that starts Spark."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import structlog
+from audioloom_storage import Location
 
 if TYPE_CHECKING:
+    from audioloom_spark import SparkSettings
     from pyspark.sql import SparkSession
 
 __all__ = ["INLINE", "RunUnits", "engine"]
@@ -24,36 +26,71 @@ Answer = TypeVar("Answer")
 class RunUnits(Protocol):
     """Run a task on every unit; the answers come as they finish, in any order."""
 
-    def __call__(self, units: Sequence[Unit], task: Callable[[Unit], Answer]) -> Iterator[Answer]:
-        """Answer for every unit."""
+    def __call__(
+        self,
+        units: Sequence[Unit],
+        task: Callable[[Unit], Answer],
+        reads: Callable[[Unit], Location] | None = None,
+    ) -> Iterator[Answer]:
+        """Answer for every unit; *reads* is the file that a unit reads most of."""
 
 
 @contextmanager
-def engine(master: str) -> Iterator[RunUnits]:
-    """What runs units under *master*: ``inline`` for this process, else a Spark master.
+def engine(
+    settings: SparkSettings, root: Location, counts: dict[str, int] | None = None
+) -> Iterator[RunUnits]:
+    """What runs units under a master: ``inline`` for this process, else a Spark master.
 
     Spark is started by the first unit there is, so a run that finds all its work done never pays
     for it.
+
+    Args:
+        settings: where.
+        root: what runs lie under.
+        counts: told how many units ran where the blocks of what they read lie, on a cluster.
     """
-    if master == INLINE:
+    if settings.master == INLINE:
         yield _inline
         return
     with ExitStack() as stack:
         session: list[SparkSession] = []
 
-        def run(units: Sequence[Unit], task: Callable[[Unit], Answer]) -> Iterator[Answer]:
+        def run(
+            units: Sequence[Unit],
+            task: Callable[[Unit], Answer],
+            reads: Callable[[Unit], Location] | None = None,
+        ) -> Iterator[Answer]:
             if not units:
                 return
             # Half a second of imports that `--help` and a finished run do without.
-            from audioloom_spark import run_units, spark_session  # noqa: PLC0415
+            from audioloom_spark import (  # noqa: PLC0415
+                Locality,
+                block_hosts,
+                run_units,
+                spark_session,
+                yarn_of,
+            )
 
+            yarn = yarn_of(settings, root)
             if not session:
-                log.info("starting Spark", master=master)
-                session.append(stack.enter_context(spark_session("audioloom-sharder", master)))
-            yield from run_units(session[0], units, task)
+                log.info("starting Spark", master=settings.master)
+                started = spark_session("audioloom-sharder", settings.master, yarn=yarn)
+                session.append(stack.enter_context(started))
+            hosts = None
+            if yarn is not None and reads is not None:
+                hosts = block_hosts(session[0], [[reads(unit)] for unit in units])
+            locality = Locality()
+            yield from run_units(session[0], units, task, hosts=hosts, locality=locality)
+            if counts is not None and locality.units:
+                counts["units_placed"] = counts.get("units_placed", 0) + locality.units
+                counts["units_local"] = counts.get("units_local", 0) + locality.local
 
         yield run
 
 
-def _inline(units: Sequence[Unit], task: Callable[[Unit], Answer]) -> Iterator[Answer]:
+def _inline(
+    units: Sequence[Unit],
+    task: Callable[[Unit], Answer],
+    reads: Callable[[Unit], Location] | None = None,  # noqa: ARG001 - everything is here
+) -> Iterator[Answer]:
     return map(task, units)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from operator import attrgetter
 
 import numpy as np
-from audioloom_manifest import Plan, find_committed
+from audioloom_manifest import Plan, find_committed, root_of
 from audioloom_stage import JSON, Result, progress
 from numpy.typing import NDArray
 
@@ -71,10 +72,11 @@ def plan(settings: PlanSettings) -> Result:
     rules, sizes = rules_of(settings, inputs.feature), sizes_of(settings)
     looked: list[_Looked] = []
     with (
-        engine(settings.master) as run_units,
+        engine(settings, root_of(asked.folder)) as run_units,
         progress(len(inputs.sources), "scanning", "files") as bar,
     ):
-        looked.extend(bar.over(run_units(inputs.sources, partial(_look, rules))))
+        task, reads = partial(_look, rules), attrgetter("location")
+        looked.extend(bar.over(run_units(inputs.sources, task, reads)))
     summary = summed((one.summary for one in looked), (share.split for share in rules.shares))
     layout = lay_out(summary, rules, sizes, where=inputs.where)
     counted = _count(looked, len(rules.shares))

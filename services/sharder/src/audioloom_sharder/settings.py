@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
+from audioloom_spark.settings import SparkSettings
 from audioloom_stage import Positional, Settings
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
@@ -26,7 +27,7 @@ _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
 _SIZE = re.compile(r"([0-9]{1,15})\s*([A-Za-z]{0,3})")
 
-_MASTER = r"^(inline|local(\[([1-9][0-9]{0,3}|\*)\])?)$"
+_MASTER = r"^(inline|yarn|local(\[([1-9][0-9]{0,3}|\*)\])?)$"
 _NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 
 
@@ -133,17 +134,17 @@ def split_labels(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(","))
 
 
-class RunSettings(Assignment):
+class RunSettings(SparkSettings, Assignment):
     """`run`: write the shards."""
 
     master: str = Field(
         "local[*]",
         pattern=_MASTER,
-        description="Spark master: local[N], local[*]; inline is this process, without Spark.",
+        description="Spark master: local[N], local[*], yarn; or inline, this process alone.",
     )
 
 
-class PlanSettings(Assignment):
+class PlanSettings(SparkSettings, Assignment):
     """`plan`: show what run would write."""
 
     replicas: str = Field("1,2,3,4", description="Numbers of replicas to show, with commas.")
@@ -176,7 +177,7 @@ class _OfOneRun(Settings):
     )
 
 
-class VerifySettings(_OfOneRun):
+class VerifySettings(SparkSettings, _OfOneRun):
     """`verify`: read everything again."""
 
     inputs: bool = Field(

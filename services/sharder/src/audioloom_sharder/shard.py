@@ -25,6 +25,7 @@ from audioloom_manifest import (
     digest,
     find_committed,
     read_receipts,
+    root_of,
     run_name,
 )
 from audioloom_stage import Result, bind, progress
@@ -63,7 +64,7 @@ def shard(settings: RunSettings) -> Result:
     attempt = _attempt(settings)
     job = _job(settings, inputs, asked, attempt)
     try:
-        with engine(settings.master) as run_units:
+        with engine(settings, root_of(asked.folder), attempt.counts) as run_units:
             committed = _work(job, sizes_of(settings), asked, attempt, run_units)
     except (ManifestError, StorageError):
         # The same command beside us may have committed, and taken the files between the steps away.
@@ -92,7 +93,8 @@ def _work(job: Job, sizes: Sizes, asked: Plan, attempt: Attempt, run_units: RunU
 def _scan(job: Job, run_units: RunUnits) -> list[Keyed]:
     """Step 1: the hashes and the split of every window, one unit a features file."""
     units = range(len(job.sources))
-    return list(map(Keyed.of, _do(job, "keys", units, partial(scan_source, job), run_units)))
+    task, reads = partial(scan_source, job), partial(_source, job)
+    return list(map(Keyed.of, _do(job, "keys", units, task, run_units, reads)))
 
 
 def _rank(job: Job, keyed: Sequence[Keyed], run_units: RunUnits) -> list[Ranked]:
@@ -116,7 +118,8 @@ def _write(
     found = dict(done)
     if todo:
         first = partial(_segment, job, layout, keyed, ranked)
-        segments = _do(job, "segments", range(len(job.sources)), first, run_units)
+        sources = range(len(job.sources))
+        segments = _do(job, "segments", sources, first, run_units, partial(_source, job))
         runs = [run for receipt in segments for run in runs_of(receipt)]
         second = partial(make_shards, job, layout, runs)
         with progress(len(todo), "writing shards", "units") as bar:
@@ -131,6 +134,10 @@ def _segment(
     return make_segment(job, layout, keyed[number], ranked, number)
 
 
+def _source(job: Job, number: int) -> Location:
+    return job.sources[number].location
+
+
 _DOING = {"keys": "scanning", "ranks": "ranking", "segments": "encoding"}
 _UNITS = {"keys": "files", "ranks": "ranges", "segments": "files"}
 
@@ -141,13 +148,14 @@ def _do(
     numbers: Sequence[int],
     task: Callable[[int], Receipt],
     run_units: RunUnits,
+    reads: Callable[[int], Location] | None = None,
 ) -> list[Receipt]:
     """Do the units of a step between, except those that have a receipt; all receipts, in order."""
     names = {number: unit_name(job, step, number) for number in numbers}
     found = dict(read_receipts(job.work, names.values()))
     todo = [number for number, name in names.items() if name not in found]
     with progress(len(todo), _DOING[step], _UNITS[step]) as bar:
-        for receipt in bar.over(run_units(todo, task)):
+        for receipt in bar.over(run_units(todo, task, reads)):
             found[receipt.unit] = receipt
     return [found[name] for name in names.values()]
 
@@ -161,7 +169,7 @@ def _attempt(settings: RunSettings) -> Attempt:
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "pyarrow", "pyspark", "google-crc32c")},
         },
-        settings={"master": settings.master},
+        settings=settings.for_the_record(),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import attrgetter
 
 from audioloom_manifest import (
     Feature,
@@ -50,7 +51,7 @@ def verify(settings: VerifySettings) -> Result:
             where=opened.location,
             hint="Verify them with the release that wrote them.",
         )
-    with engine(settings.master) as run_units:
+    with engine(settings, opened.root) as run_units:
         verdict = _check(opened, run_units, inputs=settings.inputs)
     problems = verdict.problems
     what = f"{len(opened.files(SHARD_ROLE))} shards, {verdict.seen.records:,} records"
@@ -154,7 +155,7 @@ def _against_inputs(
     task = partial(look_at_source, rules, opened.manifest.stats.labels)
     parts: list[Seen] = []
     with progress(len(inputs.sources), "reading features", "files") as bar:
-        parts.extend(bar.over(run_units(inputs.sources, task)))
+        parts.extend(bar.over(run_units(inputs.sources, task, attrgetter("location"))))
     whole = together(parts)
     problems = [problem for part in parts for problem in part.problems]
     if whole.records != seen.records:

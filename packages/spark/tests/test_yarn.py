@@ -1,0 +1,181 @@
+"""Spark on a real YARN: refusals in a sentence, tasks that need nothing of a node but Java."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from audioloom_environment import Shipped
+from audioloom_spark import Locality, Yarn, block_hosts, run_units, spark_session
+from audioloom_spark.errors import BadRequest, NodesUnfit, SparkGaveUp
+from audioloom_storage import list_folder, locate, publish
+from pyspark.sql import SparkSession
+
+sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
+from conftest import MEMORY, Cluster
+
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
+
+# What executors may use of their node beside the C library: nothing.
+SYSTEM = ("ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libgcc_s.", "libutil.")
+
+
+def refused(yarn: Yarn, kind: type[Exception]) -> str:
+    with pytest.raises(kind) as caught, spark_session("test", "yarn", yarn=yarn):
+        pass
+    return str(caught.value)
+
+
+def test_an_unknown_queue_is_refused_naming_those_there_are(yarn: Yarn) -> None:
+    """Before anything is shipped."""
+    told = refused(replace(yarn, queue="nightly"), BadRequest)
+    assert "nightly" in told
+    assert "--queue with one of default" in told
+
+
+def test_more_than_any_node_has_is_refused(yarn: Yarn) -> None:
+    """Memory and cores, each with the most that can be had."""
+    told = refused(replace(yarn, memory=MEMORY * 99), BadRequest)
+    assert "--executor-memory of at most 3072 MiB" in told
+    told = refused(replace(yarn, cores=99), BadRequest)
+    assert "--executor-cores of at most 8" in told
+
+
+def test_executors_run_what_was_shipped(
+    on_yarn: SparkSession, shipped: Shipped, yarn: Yarn, cluster: Cluster
+) -> None:
+    """Interpreter, modules and libraries lie in the containers; what they were made of is gone."""
+
+    def look(_: int) -> dict[str, object]:
+        import os
+
+        import audioloom_storage
+        import pydantic_core
+
+        lines = Path("/proc/self/maps").read_text().splitlines()
+        return {
+            "node": os.environ["NM_HOST"],
+            "executable": [sys.executable, os.path.realpath(sys.executable)],
+            "modules": [audioloom_storage.__file__, pydantic_core.__file__, os.__file__],
+            "mapped": sorted({line.split(None, 5)[5] for line in lines if ".so" in line}),
+        }
+
+    archives = [entry.location.name for entry in list_folder(yarn.folder)]
+    assert [shipped.location.name] == [name for name in archives if name.endswith(".tar.gz")]
+    for found in run_units(on_yarn, range(4), look):
+        assert found["node"] in cluster.facts["nodes"]
+        number = cluster.facts["nodes"].index(found["node"]) + 1
+        inside = f"{cluster.facts['folder']}/node-{number}/local/"
+        assert found["executable"][0].endswith("/environment/bin/python")
+        for path in (*found["executable"], *found["modules"]):
+            assert path.startswith(inside)
+        outside = [path for path in found["mapped"] if not path.startswith(inside)]
+        assert [] == [path for path in outside if not Path(path).name.startswith(SYSTEM)]
+
+
+def test_tasks_know_the_cluster(on_yarn: SparkSession, cluster: Cluster) -> None:
+    """They read HDFS, also by a name that only the cluster's configuration knows."""
+    publish(cluster.root / "words", b"hello")
+
+    def read(_: int) -> bytes:
+        from audioloom_storage import read_bytes
+
+        return read_bytes(locate("hdfs://mini/words"), limit=100)
+
+    assert [b"hello"] == list(run_units(on_yarn, [0], read))
+
+
+def test_units_run_where_they_had_better(on_yarn: SparkSession, cluster: Cluster) -> None:
+    """Each on the node that is named for it, and the count says so."""
+    nodes = cluster.facts["nodes"]
+
+    def node(unit: int) -> tuple[int, str]:
+        import os
+
+        return unit, os.environ["NM_HOST"]
+
+    hosts: Sequence[Sequence[str]] = [(nodes[unit % 2],) for unit in range(6)]
+    locality = Locality()
+    done = sorted(run_units(on_yarn, range(6), node, hosts=hosts, locality=locality))
+    assert [(unit, nodes[unit % 2]) for unit in range(6)] == done
+    assert Locality(units=6, local=6) == locality
+
+
+def test_hosts_of_blocks(on_yarn: SparkSession, cluster: Cluster) -> None:
+    """HDFS names the nodes as YARN does; what has no blocks there, or is gone, has no host."""
+    publish(cluster.root / "blocks 100%", bytes(5000))
+    inputs = [
+        [cluster.root / "blocks 100%", cluster.root / "nothing"],
+        [cluster.root / "nothing"],
+        [locate("/etc/hostname")],
+        [],
+    ]
+    both = tuple(cluster.facts["nodes"])
+    assert [both, (), (), ()] == block_hosts(on_yarn, inputs)
+
+
+@pytest.mark.slow
+def test_nodes_without_java_are_told(yarn: Yarn, shipped: Shipped) -> None:
+    """What YARN's diagnostics bury is said in a sentence, with the flag that helps."""
+    told = refused(replace(yarn, node_java="/nowhere"), NodesUnfit)
+    assert "/nowhere/bin/java: No such file or directory" in told
+    assert "--node-java" in told
+
+
+@pytest.mark.slow
+def test_an_old_java_on_the_nodes_is_told(yarn: Yarn, shipped: Shipped, tmp_path: Path) -> None:
+    """As Java 8 says it, which knows no modules."""
+    java = tmp_path / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\necho 'Unrecognized option: --add-opens' >&2\nexit 1\n")
+    java.chmod(0o755)
+    told = refused(replace(yarn, node_java=str(tmp_path)), NodesUnfit)
+    assert "Unrecognized option: --add-opens" in told
+
+
+@pytest.mark.slow
+def test_a_killed_application_ends_the_work(yarn: Yarn, shipped: Shipped, tmp_path: Path) -> None:
+    """The units that wait for it do not wait for ever, and the reason is told."""
+
+    def forever(_: int) -> None:
+        import time
+
+        (tmp_path / "begun").touch()
+        while True:
+            time.sleep(1)
+
+    with spark_session("test", "yarn", yarn=yarn) as session:
+        _Killer(session.sparkContext, tmp_path / "begun").start()
+        with pytest.raises(SparkGaveUp, match="killed"):
+            list(run_units(session, [0], forever))
+
+
+class _Killer:
+    """Kills an application once a file is there."""
+
+    def __init__(self, context: object, begun: Path) -> None:
+        import threading
+
+        self._context, self._begun = context, begun
+        self._thread = threading.Thread(target=self._work, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def _work(self) -> None:
+        import time
+
+        while not self._begun.exists():
+            time.sleep(0.1)
+        jvm = self._context._jvm
+        hadoop = jvm.org.apache.hadoop
+        client = hadoop.yarn.client.api.YarnClient.createYarnClient()
+        client.init(self._context._jsc.hadoopConfiguration())
+        client.start()
+        client.killApplication(
+            hadoop.yarn.api.records.ApplicationId.fromString(self._context.applicationId)
+        )
+        client.stop()
