@@ -63,8 +63,11 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """The long flag, also for what has none: a positional or a secret."""
-        return "--" + self.name.replace("_", "-")
+        """The long flag, also for what has none: a positional or a secret.
+
+        A field that would be a keyword of Python ends in an underscore, which its flag leaves out.
+        """
+        return "--" + self.name.rstrip("_").replace("_", "-")
 
     @property
     def flags(self) -> tuple[str, ...]:
