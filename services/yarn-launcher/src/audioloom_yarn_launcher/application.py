@@ -17,6 +17,8 @@ from typing import Any
 from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, SERVICE
 
+MASTERS = 1
+"""With more, skein's would end a failed run by letting YARN start it again."""
 _UNITS = {"MiB": 1, "GiB": 1024}
 _TYPES = (".tar.gz", ".tgz", ".zip")
 
@@ -54,6 +56,7 @@ class Shape:
 
     Args:
         run: name of the run.
+        launch: id of the launch.
         queue: to submit to.
         node_label: of the nodes, "" for any.
         coordinator: resources of the application master.
@@ -66,6 +69,7 @@ class Shape:
     """
 
     run: str
+    launch: str
     queue: str
     node_label: str
     coordinator: Resources
@@ -106,7 +110,7 @@ def describe(shape: Shape, *, launcher: str, job: str) -> dict[str, Any]:
         "tags": ["audioloom-yarn-launcher"],
         "file_systems": list(shape.systems),
         "acls": {"enable": True},  # nobody else reads, ends or looks at it
-        "max_attempts": 1,
+        "max_attempts": MASTERS,
         "master": {
             "resources": _resources(shape.coordinator),
             "files": {
@@ -124,7 +128,7 @@ def describe(shape: Shape, *, launcher: str, job: str) -> dict[str, Any]:
                 "resources": _resources(shape.worker),
                 "files": files,
                 "env": dict(shape.variables),
-                "script": f"{program} worker --store=skein"
+                "script": f"{program} worker --store=skein --launch={shape.launch}"
                 f" --advertise={shlex.quote(shape.advertise)}\n",
             }
         },

@@ -8,6 +8,7 @@ from audioloom_stage import Result, command, run_app, stage_app
 
 if TYPE_CHECKING:
     from audioloom_yarn_launcher.settings import (
+        EnvSettings,
         KillSettings,
         LogsSettings,
         RunSettings,
@@ -58,6 +59,17 @@ def logs(settings: LogsSettings) -> Result:
     from audioloom_yarn_launcher.logs import show_logs
 
     return show_logs(settings)
+
+
+@command(app)
+def env(settings: EnvSettings) -> Result:
+    """Build the environment of a command, with its Python, as one archive for run --environment.
+
+    Prints its location. Nothing is built when one of the same ingredients is there.
+    """
+    from audioloom_yarn_launcher.pack_environment import pack_environment
+
+    return pack_environment(settings)
 
 
 main = run_app(app)

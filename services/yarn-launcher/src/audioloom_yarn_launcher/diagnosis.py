@@ -54,6 +54,18 @@ _KNOWN: tuple[tuple[str, Callable[..., StageError], str, str], ...] = (
         "Run the same command again with a larger --coordinator-memory.",
     ),
     (
+        r"was killed by user|killed by .*(?:admin|user) ",
+        ApplicationLost,
+        "somebody ended the application",
+        "Run the same command again to go on.",
+    ),
+    (
+        r"Application driver failed with exit code",
+        ApplicationLost,
+        "the coordinator was ended before it could say why",
+        "Look at the application's logs: yarn logs -applicationId …",
+    ),
+    (
         r"UnsupportedClassVersionError",
         NotOffered,
         "the nodes' Java is too old",

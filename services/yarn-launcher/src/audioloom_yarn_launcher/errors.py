@@ -11,6 +11,7 @@
   - NoEnvironment (stage: InputMissing)    no archive lies there that a node could unpack
   - BadRecord     (stage: BadData)         a record of a run cannot be read
   - NoCluster     (stage: BadConfiguration)    this machine knows of no Hadoop cluster
+  - CannotBuild   (stage: BadConfiguration)    an environment cannot be built from that
   - NotOffered    (stage: BadConfiguration)    the cluster has no such queue, or no such node
   - NotAllowed    (stage: NoPermission)    the cluster does not let this user
   - ResourceManagerDown (stage: ServiceDown)   no ResourceManager answers
@@ -85,3 +86,7 @@ class ResourceManagerDown(ServiceDown):
 
 class ApplicationLost(TryAgain):
     """The application ended before it could say why, or it is out of reach."""
+
+
+class CannotBuild(BadConfiguration):
+    """An environment cannot be built from that."""

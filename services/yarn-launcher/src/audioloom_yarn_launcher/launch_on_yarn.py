@@ -46,8 +46,8 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     hadoop = find_hadoop()
     check_programs()
     check_reachable(hadoop)
-    shape = _shape(settings, request.name)
     life = new_launch(request, size=settings.workers, on=settings.on)
+    shape = _shape(settings, life)
     if wait_for_turn(life, wait=settings.wait, take_over=settings.take_over) is None:
         log.info("already committed", manifest=str(request.manifest))
         return result_of(request, None, attempts=0, last=0)
@@ -65,10 +65,11 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     return _ended(life, ending)
 
 
-def _shape(settings: RunSettings, run: str) -> Shape:
+def _shape(settings: RunSettings, life: Launch) -> Shape:
     environment = None if settings.environment is None else check_archive(settings.environment)
     return Shape(
-        run=run,
+        run=life.request.name,
+        launch=life.id,
         queue=settings.queue,
         node_label=settings.node_label,
         coordinator=Resources(parse_memory(settings.coordinator_memory), 1),

@@ -78,6 +78,29 @@ class RunSettings(Settings):
     )
 
 
+class EnvSettings(Settings):
+    """What `env` is asked to do."""
+
+    action: Annotated[Literal["pack"], Positional("ACTION")] = Field(
+        description="pack: make sure that the archive of an environment lies under the root."
+    )
+    root: str = Field(description="Where it goes: <root>/environments/<digest>.tar.gz.")
+    requirements: str | None = Field(
+        None, description="File that pins every distribution, as `uv export` or `dist` write it."
+    )
+    wheels: str | None = Field(
+        None, description="Folder of the wheels that they are taken from; otherwise the index."
+    )
+    project: str | None = Field(
+        None, description="Folder of a uv project: its lock, itself and what lies beside it."
+    )
+    extra: tuple[str, ...] = Field((), description="Extra of the project, such as cpu.")
+    with_: tuple[str, ...] = Field(
+        (), description="A package of yours: a wheel, a project's folder, or name==version."
+    )
+    python: str = Field("3.11", description="Version of its Python.", pattern=r"^3\.[0-9]+")
+
+
 class StatusSettings(Settings):
     """What `status` is asked to show."""
 

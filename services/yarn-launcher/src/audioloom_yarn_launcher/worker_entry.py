@@ -29,16 +29,26 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--id", help="the id of this worker, where no container gives it one")
     parser.add_argument("--prefer", type=int, default=0, help="the rank to try first")
     parser.add_argument("--advertise", required=True, help="host name or address for the others")
+    parser.add_argument("--launch", help="the id of the launch, in a container")
+    parser.add_argument("--guarded", action="store_true", help="in a container, below its guard")
     asked = parser.parse_args(words)
     if asked.store is None:
-        from audioloom_yarn_launcher.worker_in_container import (  # noqa: PLC0415 - or a local one
-            work_in_container,
-        )
-
-        return work_in_container(asked.advertise)
+        return _work_in_container(asked, words)
     if asked.id is None:
         parser.error("--id is needed with fd:NUMBER")
     return _work_here(asked)
+
+
+def _work_in_container(asked: argparse.Namespace, words: Sequence[str]) -> int:
+    if not asked.guarded:
+        from audioloom_yarn_launcher.container_guard import guard  # noqa: PLC0415 - or the worker
+
+        return guard(words, asked.launch)
+    from audioloom_yarn_launcher.worker_in_container import (  # noqa: PLC0415 - or a local one
+        work_in_container,
+    )
+
+    return work_in_container(asked.advertise)
 
 
 def _work_here(asked: argparse.Namespace) -> int:

@@ -14,7 +14,7 @@ from audioloom_yarn_launcher.skein_import import import_skein
 from audioloom_yarn_launcher.skein_kv import SkeinStore
 from audioloom_yarn_launcher.worker import ALONE, Place, work
 
-STOP_GRACE_S = 0.1  # YARN kills what is still there a quarter of a second after SIGTERM
+STOP_GRACE_S = 0.5
 _ONLY_OURS = ("PYTHONHOME", "PYTHONPATH")
 
 

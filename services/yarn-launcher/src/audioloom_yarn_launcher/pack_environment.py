@@ -1,0 +1,94 @@
+"""`env pack`: an environment of wheels, as one archive that carries its Python, under the root.
+
+The archive is named by what it is made from, so that nothing is built when it is there.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import structlog
+from audioloom_environment import describe, pack
+from audioloom_stage import Result
+from audioloom_storage import AlreadyExists, Location, create, exists, locate, stat
+
+from audioloom_yarn_launcher.environments import FOLDER
+from audioloom_yarn_launcher.errors import CannotBuild
+from audioloom_yarn_launcher.ingredients import Ingredients, gather
+from audioloom_yarn_launcher.settings import EnvSettings
+
+MOST_SAID = 1500
+
+log = structlog.get_logger()
+
+
+def pack_environment(settings: EnvSettings) -> Result:
+    """Make sure that the environment lies under the root; its location."""
+    with tempfile.TemporaryDirectory() as folder:
+        ingredients = gather(settings, Path(folder), run=_run)
+        archive = locate(settings.root) / FOLDER / f"{ingredients.digest}.tar.gz"
+        built = not exists(archive)
+        if built:
+            _build(ingredients, archive, Path(folder))
+        else:
+            log.info("the environment is there already", archive=str(archive))
+    command = f"audioloom-yarn-launcher run --on yarn --environment {archive}"
+    return Result(
+        str(archive),
+        {
+            "environment": archive.uri,
+            "digest": ingredients.digest,
+            "built": built,
+            "bytes": stat(archive).size,
+        },
+        next=(command,),
+    )
+
+
+def _build(ingredients: Ingredients, archive: Location, folder: Path) -> None:
+    prefix = folder / "environment"
+    log.info("building the environment", python=ingredients.python)
+    _run("uv", "venv", "--quiet", "--relocatable", f"--python={ingredients.python}", str(prefix))
+    install = ("uv", "pip", "install", "--quiet", f"--python={prefix}")
+    if ingredients.requirements is not None:
+        offline: tuple[str, ...] = ()
+        if ingredients.wheels is not None:
+            offline = ("--no-index", f"--find-links={ingredients.wheels}")
+        _run(*install, *offline, f"--requirements={ingredients.requirements}")
+    if ingredients.local:
+        _run(*install, "--no-deps", *ingredients.local)
+    if ingredients.packages:
+        _run(*install, *ingredients.packages)
+    environment = describe(prefix)
+    log.info("packing the environment", megabytes=environment.bytes >> 20)
+    try:
+        with create(archive) as file:
+            pack(environment, file)
+    except AlreadyExists:  # somebody else was faster, with the same ingredients
+        log.info("another has shipped it meanwhile", archive=str(archive))
+
+
+def _run(*command: str) -> str:
+    """Run a tool to its end; what it printed.
+
+    Raises:
+        CannotBuild: it is not there, or failed.
+    """
+    if shutil.which(command[0]) is None:
+        raise CannotBuild(
+            f"the program `{command[0]}` is missing, which builds environments",
+            expected=f"{command[0]} on the PATH",
+            found="none",
+            hint="pip install uv",
+        )
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CannotBuild(
+            "a step of the building failed",
+            where=" ".join(command[:3]),
+            found=done.stderr.strip()[-MOST_SAID:],
+        )
+    return done.stdout

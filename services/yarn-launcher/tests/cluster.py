@@ -1,0 +1,164 @@
+"""A real cluster for the tests, and launchers that use it as a person would."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+PATIENCE_S = 240
+RUNNING_CLUSTER = "AUDIOLOOM_TEST_CLUSTER"
+"""The file with the line that `python -m audioloom_mini_cluster` printed, to use that cluster."""
+OURS = ("skein.Driver", "skein.ApplicationMaster", "audioloom_yarn_launcher", "/bin/sleep 317")
+
+
+@contextmanager
+def mini_cluster() -> Iterator[dict[str, Any]]:
+    """What `audioloom_mini_cluster` says of a cluster that works."""
+    if RUNNING_CLUSTER in os.environ:
+        yield json.loads(Path(os.environ[RUNNING_CLUSTER]).read_text())
+        return
+    words = [sys.executable, "-m", "audioloom_mini_cluster"]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, text=True, **pipes) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.stdin.close()
+            assert 0 == process.wait(PATIENCE_S)
+
+
+@dataclass
+class OnCluster:
+    """Starts launchers on a cluster, with all they write below one folder of HDFS."""
+
+    cluster: dict[str, Any]
+    folder: Path
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
+    token: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
+
+    @property
+    def root(self) -> str:
+        """The root of all runs."""
+        return f"{self.cluster['hdfs']}/{self.token}"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment of a launcher."""
+        given = dict(self.cluster["environment"])
+        path = f"{given.pop('PATH')}:{os.environ['PATH']}"
+        return {**os.environ, **given, "PATH": path, "SKEIN_CONFIG": str(self.folder / "skein")}
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        """Start the launcher with these words."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "audioloom_yarn_launcher", *words],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder,
+            env=self.variables,
+        )
+        self.started.append(process)
+        return process
+
+    def run(self, name: str, *parts: str, options: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+        """Start `run --on yarn` of two workers."""
+        program = Path(__file__).parent / "programs" / "on_node.py"
+        return self.start(
+            *("run", "--on=yarn", "--workers=2", "--memory=256 MiB", f"--root={self.root}"),
+            *(f"--name={name}", f"--files={program}", *options),
+            *("--", "python3", program.name, *parts),
+        )
+
+    def finish(self, process: subprocess.Popen[str]) -> tuple[int, str, str]:
+        """Wait for the end of a launcher: exit code, stdout, stderr."""
+        out, err = process.communicate(timeout=PATIENCE_S)
+        return process.returncode, out.strip(), err
+
+    def call(self, *words: str) -> tuple[int, str, str]:
+        """Run a launcher to its end: exit code, stdout, stderr."""
+        return self.finish(self.start(*words))
+
+    def where(self, name: str) -> str:
+        """The folder of a run."""
+        return f"{self.root}/runs/{name}"
+
+    def status(self, name: str) -> dict[str, Any]:
+        """What `status --json` says; {} if there is no such run yet."""
+        code, out, err = self.call("status", "--json", self.where(name))
+        assert code in (0, 66), err
+        found: dict[str, Any] = json.loads(out) if code == 0 else {}
+        return found
+
+    def notes(self, name: str, attempt: int) -> list[dict[str, Any]]:
+        """What the workers of an attempt have said of themselves, by rank."""
+        notes = []
+        for rank in range(2):
+            words = ("logs", f"--rank={rank}", f"--attempt={attempt}", self.where(name))
+            code, out, err = self.call(*words)
+            assert 0 == code, err
+            notes.append(json.loads(out.splitlines()[0]))
+        return notes
+
+    def until_running(self, name: str) -> None:
+        """Wait until the workers of a run are at work."""
+        until(lambda: self.status(name).get("state") == "running", f"{name} runs")
+
+    def applications(self) -> list[str]:
+        """The applications that have not ended."""
+        states = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
+        page = f"{self.cluster['pages']['yarn']}/ws/v1/cluster/apps?states={states}"
+        with urllib.request.urlopen(page, timeout=30) as reply:  # noqa: S310
+            answer = json.load(reply)["apps"]
+        return [each["id"] for each in (answer or {}).get("app", [])]
+
+    def close(self) -> None:
+        """End what a failed test left; nothing is left by one that did not fail."""
+        for process in self.started:
+            if process.poll() is None:
+                process.kill()
+            process.communicate()
+        for application in self.applications():
+            words = ["yarn", "application", "-kill", application]
+            subprocess.run(words, env=self.variables, check=False, capture_output=True)
+
+
+def processes(cluster: dict[str, Any]) -> list[str]:
+    """The processes of a cluster's containers, and those of launchers, that live."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            variables = (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        ours = any(word in command for word in OURS) and entry.name != str(os.getpid())
+        if ours and cluster["folder"].encode() in variables + command.encode():
+            found.append(f"{entry.name} {command}")
+    return found
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Wait for something that will come; its value."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {PATIENCE_S} s in vain: {what}")
+        time.sleep(0.3)
+    return value
+
+
+def kill(pid: int) -> None:
+    """SIGKILL."""
+    os.kill(pid, signal.SIGKILL)

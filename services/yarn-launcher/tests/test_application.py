@@ -1,0 +1,90 @@
+from dataclasses import replace
+
+import pytest
+from audioloom_yarn_launcher.application import (
+    Resources,
+    Shape,
+    archive_suffix,
+    check_fits,
+    describe,
+    parse_memory,
+)
+from audioloom_yarn_launcher.errors import NotOffered
+from audioloom_yarn_launcher.skein_import import import_skein
+
+SHAPE = Shape(
+    run="mine",
+    launch="abc",
+    queue="default",
+    node_label="",
+    coordinator=Resources(768, 1),
+    worker=Resources(4096, 2, 1),
+    environment="hdfs://nn:8020/e/trainer.tar.gz",
+    files={"model.py": "file:///home/me/model.py"},
+    variables={"A": "b"},
+    advertise="{node}; rm -rf /",
+)
+NODE = Resources(8192, 8, 2)
+
+
+@pytest.mark.parametrize(
+    ("worker", "fits"),
+    [
+        (Resources(8192, 8, 2), True),
+        (Resources(8193, 1), False),
+        (Resources(1, 9), False),
+        (Resources(1, 1, 3), False),
+    ],
+)
+def test_what_no_node_has_is_refused(worker: Resources, fits: bool) -> None:
+    """With the largest there is: memory on one node and a GPU on another are of no use."""
+    shape = replace(SHAPE, worker=worker)
+    if fits:
+        check_fits(shape, {"a": NODE, "b": Resources(1, 1)})
+        return
+    with pytest.raises(NotOffered, match="8192 MiB, 8 vcores, 2 GPUs"):
+        check_fits(shape, {"a": NODE, "b": Resources(768, 1)})
+
+
+def test_a_cluster_without_nodes_is_refused() -> None:
+    """It would wait for ever."""
+    with pytest.raises(NotOffered, match="no node of the cluster is at work"):
+        check_fits(SHAPE, {})
+
+
+def test_skein_takes_the_description() -> None:
+    """And keeps what matters: no container is asked for yet, none is started again by skein."""
+    asked = describe(SHAPE, launcher="hdfs://nn:8020/e/ours.tar.gz", job="/x/job.json")
+    specification = import_skein().ApplicationSpec.from_dict(asked)
+    worker = specification.services["worker"]
+    assert (0, 0, True) == (worker.instances, worker.max_restarts, worker.allow_failures)
+    assert (4096, 2, 1) == (
+        worker.resources.memory,
+        worker.resources.vcores,
+        worker.resources.gpus,
+    )
+    assert {"launcher", "environment", "model.py"} == set(worker.files)
+    assert "PRIVATE" == str(worker.files["environment"].visibility)
+    assert {"launcher", "job.json"} == set(specification.master.files)
+    assert specification.acls.enable
+    assert not specification.acls.view_users
+
+
+def test_no_word_of_a_setting_is_taken_for_shell() -> None:
+    """The script is bash's."""
+    script = describe(SHAPE, launcher="x.tar.gz", job="j")["services"]["worker"]["script"]
+    assert "--advertise='{node}; rm -rf /'\n" in script
+
+
+@pytest.mark.parametrize(("text", "mib"), [("2 GiB", 2048), ("512MiB", 512)])
+def test_memory_is_read(text: str, mib: int) -> None:
+    """With or without a space."""
+    assert mib == parse_memory(text)
+
+
+@pytest.mark.parametrize(
+    ("uri", "suffix"), [("a/b.tar.gz", ".tar.gz"), ("b.zip", ".zip"), ("b.tar.zst", None)]
+)
+def test_only_what_yarn_unpacks_is_an_archive(uri: str, suffix: str | None) -> None:
+    """It knows no zstd."""
+    assert suffix == archive_suffix(uri)

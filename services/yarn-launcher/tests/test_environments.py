@@ -1,0 +1,22 @@
+from pathlib import Path
+
+import pytest
+from audioloom_yarn_launcher.environments import check_archive, requirements_of
+from audioloom_yarn_launcher.errors import NoEnvironment
+
+
+def test_a_container_gets_what_the_launcher_needs_and_no_tools() -> None:
+    """Extras that are asked for count, those that are not do not."""
+    found = requirements_of("audioloom-yarn-launcher")
+    assert {"audioloom-yarn-launcher", "audioloom-storage", "hdfs-native", "skein"} <= found
+    assert set() == found & {"pytest", "mypy", "pyspark", "hypothesis", "audioloom-mini-cluster"}
+
+
+def test_an_environment_must_be_there_and_be_an_archive(tmp_path: Path) -> None:
+    """A folder is answered with how to make one of it."""
+    with pytest.raises(NoEnvironment, match="env pack"):
+        check_archive(str(tmp_path))
+    with pytest.raises(NoEnvironment, match="no such environment"):
+        check_archive(str(tmp_path / "x.tar.gz"))
+    (tmp_path / "x.tar.gz").touch()
+    assert f"file://{tmp_path}/x.tar.gz" == check_archive(str(tmp_path / "x.tar.gz"))

@@ -1,0 +1,225 @@
+"""Gangs on a real cluster: HDFS, YARN, skein, containers on two nodes."""
+
+import importlib.util
+import signal
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_environment import ship
+from audioloom_storage import locate
+
+_SPEC = importlib.util.spec_from_file_location("cluster", Path(__file__).with_name("cluster.py"))
+assert _SPEC is not None
+assert _SPEC.loader is not None
+helpers = importlib.util.module_from_spec(_SPEC)
+sys.modules["cluster"] = helpers
+_SPEC.loader.exec_module(helpers)
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[dict[str, Any]]:
+    with helpers.mini_cluster() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def yarn(cluster: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    yarn = helpers.OnCluster(cluster, tmp_path_factory.mktemp("yarn"))
+    yield yarn
+    try:
+        assert [] == yarn.applications()
+        helpers.until(lambda: not helpers.processes(cluster), "all processes have ended")
+    finally:
+        yarn.close()
+
+
+@pytest.fixture(scope="module")
+def environment(yarn: Any) -> str:
+    """An environment of the command's own, that lies nowhere on this machine any more."""
+    made = yarn.folder / "made"
+    venv.create(made, symlinks=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HADOOP_CONF_DIR", yarn.cluster["conf"])
+        archive = ship(made, locate(f"{yarn.root}/environments")).location.uri
+    made.rename(yarn.folder / "moved")
+    return archive
+
+
+@pytest.fixture(scope="module")
+def at_once(yarn: Any, environment: str) -> dict[str, Any]:
+    """Two runs at the same time, since each takes most of a minute."""
+    again = yarn.run(
+        *("again", "1.1:exit=3"),
+        options=(f"--environment={environment}", "--env=OF_THE_TEST=a=b"),
+    )
+    detached = yarn.run("detached", "*.*:stay", options=("--detach",))
+    return {"again": again, "detached": yarn.finish(detached)}
+
+
+def test_a_gang_meets_on_two_nodes_and_is_started_anew(yarn: Any, at_once: dict[str, Any]) -> None:
+    """By the nodes' own addresses, in containers, with the environment that was shipped."""
+    code, out, err = yarn.finish(at_once["again"])
+    assert (0, yarn.where("again")) == (code, out), err
+    assert "the process of worker 1 ended with exit code 3" in err
+    notes = yarn.notes("again", 2)
+    addresses = notes[0]["config"]["cluster"]["worker"]
+    assert [note["node"] for note in notes] == [each.rpartition(":")[0] for each in addresses]
+    assert set(yarn.cluster["nodes"]) == {note["node"] for note in notes}
+    for rank, note in enumerate(notes):
+        task = {"type": "worker", "index": rank}
+        assert {"cluster": {"worker": addresses}, "task": task} == note["config"]
+        assert (1, "a=b") == (note["generation"], note["variable"])
+        local = f"{yarn.cluster['folder']}/node-"
+        inside = [note["python"], note["prefix"], note["folder"], *note["path"]]
+        assert [] == [each for each in inside if not each.startswith(local)]
+    before = yarn.notes("again", 1)[0]["config"]["cluster"]["worker"]
+    assert set() == set(before) & set(addresses)
+
+
+def test_the_end_is_a_table(yarn: Any, at_once: dict[str, Any]) -> None:
+    """A line a worker: state, host, attempts, exit and where its log is."""
+    status = yarn.status("again")
+    assert "finished" == status["state"]
+    workers = [[each[key] for key in ("state", "attempts", "exit")] for each in status["workers"]]
+    assert [["finished", 2, "0"]] * 2 == workers
+    assert set(yarn.cluster["nodes"]) == {each["host"] for each in status["workers"]}
+    logs = [f"{yarn.where('again')}/logs/{rank}.2.log" for rank in range(2)]
+    assert logs == [each["log"] for each in status["workers"]]
+
+
+def test_a_detached_run_goes_on_and_can_be_killed(yarn: Any, at_once: dict[str, Any]) -> None:
+    """Nobody waits for it; `kill` ends it as Ctrl-C would, with all that it started."""
+    code, out, err = at_once["detached"]
+    assert (0, yarn.where("detached")) == (code, out), err
+    yarn.until_running("detached")
+    pids = helpers.until(lambda: containers_pids(yarn, 2), "two processes stay")
+    code, out, err = yarn.call("kill", yarn.where("detached"))
+    assert (0, yarn.where("detached")) == (code, out), err
+    assert not [pid for pid in pids if Path("/proc", str(pid)).exists()]
+    status = yarn.status("detached")
+    assert "interrupted" == status["state"]
+    assert "the launcher got SIGTERM" == status["attempts"][-1]["cause"]
+    assert ["stopped"] * 2 == [each["state"] for each in status["workers"]]
+    assert 0 == yarn.call("kill", yarn.where("detached"))[0]
+
+
+def test_a_queue_that_is_not_there_is_refused(yarn: Any) -> None:
+    """With the names of those that are; nothing is written."""
+    began = time.monotonic()
+    code, out, err = yarn.finish(yarn.run("nowhere", options=("--queue=nope",)))
+    assert (78, "") == (code, out)
+    assert "default" in err
+    assert time.monotonic() - began < helpers.PATIENCE_S
+    assert {} == yarn.status("nowhere")
+
+
+def containers_pids(yarn: Any, count: int) -> list[int]:
+    """The processes of the tests' program that stay, once there are as many."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            variables = (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if b"on_node.py" in words and yarn.cluster["folder"].encode() in variables:
+            found.append(int(entry.name))
+    return found if len(found) == count else []
+
+
+slow = pytest.mark.slow
+
+
+@slow
+def test_a_container_over_its_memory_is_reported_as_that(yarn: Any) -> None:
+    """And replaced; without a restart it is the cause."""
+    options = ("--max-restarts=0",)
+    code, _, err = yarn.finish(yarn.run("hungry", "1.1:eat=600", "0.1:stay", options=options))
+    assert 75 == code
+    assert "was killed for memory" in err
+    assert "--memory" in err
+    assert "lost" == yarn.status("hungry")["workers"][1]["state"]
+
+
+@slow
+@pytest.mark.parametrize("gpus", ["--gpus=3", "--memory=64 GiB", "--vcores=99"])
+def test_more_than_a_node_has_is_refused(yarn: Any, gpus: str) -> None:
+    """Before anything is submitted."""
+    code, out, err = yarn.finish(yarn.run("large", options=(gpus,)))
+    assert (78, "") == (code, out)
+    assert "6144 MiB, 8 vcores, 2 GPUs" in err
+
+
+@slow
+def test_ctrl_c_ends_the_application(yarn: Any) -> None:
+    """Who waits is who is asked."""
+    process = yarn.run("stopped", "*.*:stay")
+    yarn.until_running("stopped")
+    process.send_signal(signal.SIGINT)
+    code, out, _ = yarn.finish(process)
+    assert (130, "") == (code, out)
+    assert "interrupted" == yarn.status("stopped")["state"]
+    assert [] == yarn.applications()
+
+
+@slow
+def test_a_run_whose_application_master_is_lost_can_be_run_again(yarn: Any) -> None:
+    """Who waits puts on record what the coordinator could not; the next attempt goes on."""
+    process = yarn.run("headless", "*.1:stay")
+    yarn.until_running("headless")
+    (master,) = [each for each in helpers.processes(yarn.cluster) if is_master(each)]
+    helpers.kill(int(master.split()[0]))
+    assert 75 == yarn.finish(process)[0]
+    helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
+    code, out, err = yarn.finish(yarn.run("headless", "*.1:stay"))
+    assert (0, yarn.where("headless")) == (code, out), err
+    attempts = yarn.status("headless")["attempts"]
+    assert ["failed", "finished"] == [each["outcome"] for each in attempts]
+
+
+@slow
+def test_a_container_that_is_lost_is_replaced(yarn: Any) -> None:
+    """The survivor keeps its own."""
+    process = yarn.run("replaced", "*.1:stay")
+    yarn.until_running("replaced")
+    workers = [each for each in helpers.processes(yarn.cluster) if "--guarded" in each]
+    assert 2 == len(workers)
+    helpers.kill(int(workers[0].split()[0]))
+    code, _, err = yarn.finish(process)
+    assert 0 == code, err
+    first = yarn.status("replaced")["attempts"][0]
+    assert "was lost: its container on 127.0.0.1" in first["cause"]
+
+
+@slow
+def test_of_two_launches_at_once_one_waits(yarn: Any) -> None:
+    """Whoever is second answers what the first one has done; there is one attempt at a time."""
+    both = [yarn.run("twice", "*.*:exit=0") for _ in range(2)]
+    assert [(0, yarn.where("twice"))] * 2 == [yarn.finish(each)[:2] for each in both]
+    outcomes = [each["outcome"] for each in yarn.status("twice")["attempts"]]
+    assert {"finished"} == set(outcomes)
+
+
+@slow
+def test_an_application_that_is_killed_by_others_is_told(yarn: Any) -> None:
+    """What the coordinator could not record, who waits does."""
+    process = yarn.run("shot", "*.*:stay")
+    yarn.until_running("shot")
+    (application,) = yarn.applications()
+    words = ["yarn", "application", "-kill", application]
+    subprocess.run(words, env=yarn.variables, check=True, capture_output=True)
+    code, _, err = yarn.finish(process)
+    assert 75 == code
+    assert "somebody ended the application" in err
+    assert "failed" == yarn.status("shot")["state"]
+
+
+def is_master(process: str) -> bool:
+    """Whether it is the JVM of an application master, and not the shell before it."""
+    return "skein.ApplicationMaster" in process and process.split()[1].endswith("/java")

@@ -1,0 +1,30 @@
+import socket
+from pathlib import Path
+
+import pytest
+from audioloom_yarn_launcher.worker_in_container import command_variables, place
+
+
+@pytest.mark.parametrize(
+    ("template", "expected"),
+    [("{node}", "n1"), ("{hostname}-ib", f"{socket.gethostname()}-ib"), ("10.0.0.1", "10.0.0.1")],
+)
+def test_a_worker_is_reached_where_yarn_says_or_it_is_told(template: str, expected: str) -> None:
+    """By the name that the cluster knows the node by, if nothing else is given."""
+    found = place(template, {"NM_HOST": "n1"})
+    assert ("n1", expected) == (found.host, found.advertise)
+
+
+def test_the_command_finds_its_own_environment(tmp_path: Path) -> None:
+    """First on the PATH; nothing that would lead its Python astray."""
+    (tmp_path / "bin").mkdir()
+    given = {"PATH": "/bin", "PYTHONPATH": "/x", "PYTHONHOME": "/y", "A": "b"}
+    expected = {"PATH": f"{tmp_path}/bin:/bin", "VIRTUAL_ENV": str(tmp_path), "A": "b"}
+    assert expected == command_variables(given, tmp_path)
+    (tmp_path / "conda-meta").mkdir()
+    assert str(tmp_path) == command_variables({}, tmp_path)["CONDA_PREFIX"]
+
+
+def test_without_an_environment_the_node_has_the_command(tmp_path: Path) -> None:
+    """Its PATH stays."""
+    assert {"PATH": "/bin"} == command_variables({"PATH": "/bin"}, tmp_path)
