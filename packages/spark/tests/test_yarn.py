@@ -137,6 +137,26 @@ def test_an_old_java_on_the_nodes_is_told(yarn: Yarn, shipped: Shipped, tmp_path
 
 
 @pytest.mark.slow
+def test_a_container_over_its_memory_is_told(yarn: Yarn, shipped: Shipped) -> None:
+    """With what was used and allowed, and the flag that helps."""
+
+    def devour(_: int) -> int:
+        import time
+
+        held = [bytearray(b"x") * (1 << 28) for _ in range(8)]
+        time.sleep(60)
+        return len(held)
+
+    once = {"spark.task.maxFailures": "1"}
+    with (
+        spark_session("test", "yarn", yarn=yarn, settings=once) as session,
+        pytest.raises(SparkGaveUp, match="exceeding physical memory limits") as caught,
+    ):
+        list(run_units(session, [0], devour))
+    assert "--executor-memory" in str(caught.value)
+
+
+@pytest.mark.slow
 def test_a_killed_application_ends_the_work(yarn: Yarn, shipped: Shipped, tmp_path: Path) -> None:
     """The units that wait for it do not wait for ever, and the reason is told."""
 

@@ -48,9 +48,14 @@ _REASONS: tuple[tuple[str, type[StageError], str], ...] = (
         _JAVA,
     ),
     (
-        r"(running beyond (?:the '?)?(?:PHYSICAL|physical) memory.*?limit[^\n]*)",
+        r"(Container killed by YARN for exceeding.*? memory used)",
         SparkGaveUp,
-        "Ask for more by --executor-memory.",
+        "Ask for more by --executor-memory, or for fewer --executor-cores.",
+    ),
+    (
+        r"(Max number of executor failures[^\n]*)",
+        SparkGaveUp,
+        "`yarn logs -applicationId` shows what the containers said.",
     ),
     (r"(Application application_\S+ (?:was )?killed by[^\n]*)", SparkGaveUp, ""),
     (

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import structlog
+
 from audioloom_spark.java import find_java
 from audioloom_spark.quiet import without_start_lines
 from audioloom_spark.reasons import diagnostics, reason
@@ -17,6 +19,8 @@ from audioloom_spark.yarn import ENVIRONMENT_PYTHON, Yarn, prepare
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+log = structlog.get_logger()
 
 # Task logs go to stderr: stdout of a stage is its result alone. py4j prints through stderr too.
 _LOG4J = """\
@@ -87,6 +91,8 @@ def spark_session(
                 builder = builder.config(key, value)
             with without_start_lines() as messages:
                 session = _start(builder, yarn)
+            if yarn is not None:
+                _tell(session)
             try:
                 yield session
             finally:
@@ -112,6 +118,19 @@ def _start(builder: SparkSession.Builder, yarn: Yarn | None) -> SparkSession:
         if SparkContext._gateway is not None:  # noqa: SLF001 - see _end_gateway
             _end_gateway(SparkContext._gateway)  # noqa: SLF001
         raise told from error
+
+
+def _tell(session: SparkSession) -> None:
+    """Which application it is; and that it waits, if it does: a full queue is no error."""
+    context: Any = session.sparkContext
+    log.info("Spark runs on YARN", application=context.applicationId)
+    known = context._jsc.sc().statusTracker().getExecutorInfos()  # noqa: SLF001
+    if len(known) <= 1:  # the driver is one of them
+        log.warning(
+            "YARN has given no executor yet, so nothing runs",
+            queue=context.getConf().get("spark.yarn.queue", "default"),
+            application=context.applicationId,
+        )
 
 
 def _explained(error: Exception) -> Exception:

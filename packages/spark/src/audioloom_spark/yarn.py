@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import structlog
 from audioloom_storage import Location, locate
 
 from audioloom_spark.asking import check_queue, check_size, pages
@@ -25,6 +26,8 @@ from audioloom_spark.jars import ship_jars
 from audioloom_spark.settings import SparkSettings
 
 __all__ = ["ENVIRONMENT_PYTHON", "YARN", "Yarn", "prepare", "yarn_of"]
+
+log = structlog.get_logger()
 
 YARN = "yarn"
 FOLDER = "environments"
@@ -100,6 +103,7 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
     if yarn.queue is not None:
         check_queue(asked, yarn.queue)
     address = yarn.driver_address or local_address(managers)
+    log.info("starting Spark on YARN", executors=yarn.executors, driver_address=address)
     environment = ship(sys.prefix, yarn.folder, exclude=_LEFT_OUT)
     jars = ship_jars(home, yarn.folder)
     heap = min(_MOST_HEAP, max(_LEAST_HEAP, yarn.memory // 4))
