@@ -127,7 +127,7 @@ def _tell(session: SparkSession) -> None:
     known = context._jsc.sc().statusTracker().getExecutorInfos()  # noqa: SLF001
     if len(known) <= 1:  # the driver is one of them
         log.warning(
-            "YARN has given no executor yet, so nothing runs",
+            "no executor yet: YARN has given none, or its node is still unpacking",
             queue=context.getConf().get("spark.yarn.queue", "default"),
             application=context.applicationId,
         )
