@@ -101,7 +101,7 @@ def test_a_bad_manifest(program: Any, tmp_path: Path, fixture: str, text: str) -
 
 
 def test_a_wrong_checksum_and_a_name_taken(program: Any, source: Path, root: Path) -> None:
-    """65 for an inventory that was cut short, 73 for another listing under a name."""
+    """65 for an inventory that was cut short or rotted, 73 for another listing under a name."""
     first = program("scan", source, "--root", root, "--name", "mine")
     assert 0 == first.returncode, first.stderr
     recordings = Path(first.stdout.strip())
@@ -109,10 +109,12 @@ def test_a_wrong_checksum_and_a_name_taken(program: Any, source: Path, root: Pat
     assert (73, "") == (other.returncode, other.stdout), other.stderr
     assert "suffixes" in other.stderr
     inventory = next(recordings.parent.glob("inventory-*.parquet"))
-    inventory.write_bytes(inventory.read_bytes()[:-1])
-    ended = program("run", recordings)
-    assert (65, "") == (ended.returncode, ended.stdout), ended.stderr
-    assert inventory.name in ended.stderr
+    whole = inventory.read_bytes()
+    for damaged in (whole[:-1], whole[:100] + b"XX" + whole[102:]):
+        inventory.write_bytes(damaged)
+        ended = program("run", recordings)
+        assert (65, "") == (ended.returncode, ended.stdout), ended.stderr
+        assert inventory.name in ended.stderr
 
 
 @pytest.mark.parametrize("name", ["scan", "plan", "run", "verify", "inspect", "list", "gc"])

@@ -21,7 +21,6 @@ from audioloom_featurizer.errors import (
 from audioloom_featurizer.settings import PlanSettings, VerifySettings
 from audioloom_featurizer.units import Unit
 from audioloom_manifest import NameTaken, Opened, Receipt, read_manifest
-from audioloom_storage import NotFound
 from featurizer_work import (
     checksums,
     features_of,
@@ -36,7 +35,7 @@ from featurizer_work import (
 
 def test_a_source_that_is_not_there(tmp_path: Path, root: Path) -> None:
     """Nothing is made for it."""
-    with pytest.raises(NotFound, match="nowhere"):
+    with pytest.raises(NoRecordings, match="nowhere"):
         scan(tmp_path / "nowhere", root)
     assert not root.exists()
 

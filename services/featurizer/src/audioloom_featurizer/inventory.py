@@ -128,16 +128,18 @@ def count(batches: Iterable[pa.RecordBatch]) -> RecordingsStats:
 
 
 def inventory_location(opened: Opened[RecordingsManifest]) -> Location:
-    """Where the inventory of a recordings manifest lies, its size checked.
+    """Where the inventory of a recordings manifest lies, its checksum compared.
+
+    What rotted would not always be noticed by Parquet, and would then be another listing.
 
     Raises:
         BadInventory: the manifest does not list exactly one.
-        MissingFile, WrongChecksum: the file is gone or of another size.
+        MissingFile, WrongChecksum: the file is gone or not what was committed.
     """
     entries = opened.files(ROLE)
     if len(entries) != 1:
         raise BadInventory(where=opened.location, expected="one inventory", found=len(entries))
-    check_file(opened.folder, entries[0], content=False)
+    check_file(opened.folder, entries[0])
     return opened.folder / entries[0].path
 
 

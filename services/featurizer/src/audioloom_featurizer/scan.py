@@ -16,7 +16,7 @@ from audioloom_manifest import (
     run_name,
 )
 from audioloom_stage import BadData, Result, bind, progress
-from audioloom_storage import Location, locate
+from audioloom_storage import Location, exists, locate
 
 from audioloom_featurizer.attempts import new_attempt
 from audioloom_featurizer.errors import NoRecordings, PatternMatchesNothing
@@ -61,11 +61,19 @@ def list_source(source: Location, settings: ScanSettings, skipped: Skipped) -> I
     """The labelled inventory of a source.
 
     Raises:
-        NoRecordings: none is there.
+        NoRecordings: the source is not there, or holds none.
         PatternMatchesNothing: the pattern describes no path.
     """
     pattern = compile_pattern(settings.pattern) if settings.pattern is not None else None
     suffixes = clean_suffixes(settings.suffix)
+    if not exists(source):
+        raise NoRecordings(
+            "nothing lies there",
+            where=source,
+            expected="a folder of recordings",
+            found="no such file or folder",
+            hint="Check the path; a link may lead to what is gone.",
+        )
     with progress(None, "listing", "recordings") as bar:
         listed = list_recordings(source, suffixes, skipped)
         inventory = build_inventory(bar.over(listed), pattern)
