@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -97,10 +99,13 @@ def test_a_killed_daemon_can_be_started_again(
 
 
 def test_nothing_is_left(process: subprocess.Popen[str], cluster: dict[str, Any]) -> None:
-    """No daemon and no folder, once the input has ended."""
+    """No daemon, no folder and no unpacked page, once the input has ended."""
     daemons = [Path("/proc", str(number)) for number in cluster["daemons"].values()]
     assert process.stdin
     process.stdin.close()
     assert 0 == process.wait(timeout=60)
     assert [] == [each for each in daemons if each.exists()]
     assert not Path(cluster["folder"]).exists()
+    pages = Path(tempfile.gettempdir()).glob("jetty-*")
+    ports = {urlsplit(page).port for page in cluster["pages"].values()}
+    assert [] == [page for page in pages if any(f"-{port}-" in page.name for port in ports)]

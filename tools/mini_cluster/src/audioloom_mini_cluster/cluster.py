@@ -67,7 +67,8 @@ class Cluster:
         words = [
             *(str(self.java), f"-Xmx{daemon.heap_mb}m", *JVM_OPTIONS),
             *(f"-Dhadoop.log.dir={here}", f"-Dyarn.log.dir={here}", f"-Dhadoop.home.dir={here}"),
-            *(f"-Djdk.net.hosts.file={self.folder / 'hosts'}", "-cp"),
+            # Else the daemons' web pages are unpacked in /tmp and stay there.
+            *(f"-Djava.io.tmpdir={here}", f"-Djdk.net.hosts.file={self.folder / 'hosts'}", "-cp"),
             *(f"{conf}:{self.folder / 'pages'}:{self.jars}/*", daemon.program, *arguments),
         ]
         with (here / "log").open("ab") as log:
