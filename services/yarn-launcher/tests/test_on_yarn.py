@@ -62,7 +62,7 @@ def at_once(yarn: Any, environment: str) -> dict[str, Any]:
     return {"again": again, "detached": yarn.finish(detached)}
 
 
-# Not by default yet: seen once to find no log of worker 0 of attempt 1 in the run folder, cause open.
+# Not by default yet: once there was no log of worker 0 of attempt 1 in the run folder; cause open.
 @pytest.mark.slow
 def test_a_gang_meets_on_two_nodes_and_is_started_anew(yarn: Any, at_once: dict[str, Any]) -> None:
     """By the nodes' own addresses, in containers, with the environment that was shipped."""
