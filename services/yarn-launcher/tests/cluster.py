@@ -101,15 +101,13 @@ class OnCluster:
         found: dict[str, Any] = json.loads(out) if code == 0 else {}
         return found
 
-    def notes(self, name: str, attempt: int) -> list[dict[str, Any]]:
-        """What the workers of an attempt have said of themselves, by rank."""
-        notes = []
-        for rank in range(2):
-            words = ("logs", f"--rank={rank}", f"--attempt={attempt}", self.where(name))
-            code, out, err = self.call(*words)
-            assert 0 == code, err
-            notes.append(json.loads(out.splitlines()[0]))
-        return notes
+    def note(self, name: str, rank: int, attempt: int) -> dict[str, Any]:
+        """What a worker has said of itself."""
+        words = ("logs", f"--rank={rank}", f"--attempt={attempt}", self.where(name))
+        code, out, err = self.call(*words)
+        assert 0 == code, err
+        note: dict[str, Any] = json.loads(out.splitlines()[0])
+        return note
 
     def until_running(self, name: str) -> None:
         """Wait until the workers of a run are at work."""

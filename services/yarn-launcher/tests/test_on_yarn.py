@@ -62,14 +62,12 @@ def at_once(yarn: Any, environment: str) -> dict[str, Any]:
     return {"again": again, "detached": yarn.finish(detached)}
 
 
-# Not by default yet: once there was no log of worker 0 of attempt 1 in the run folder; cause open.
-@pytest.mark.slow
 def test_a_gang_meets_on_two_nodes_and_is_started_anew(yarn: Any, at_once: dict[str, Any]) -> None:
     """By the nodes' own addresses, in containers, with the environment that was shipped."""
     code, out, err = yarn.finish(at_once["again"])
     assert (0, yarn.where("again")) == (code, out), err
     assert "the process of worker 1 ended with exit code 3" in err
-    notes = yarn.notes("again", 2)
+    notes = [yarn.note("again", rank, attempt=2) for rank in range(2)]
     addresses = notes[0]["config"]["cluster"]["worker"]
     assert [note["node"] for note in notes] == [each.rpartition(":")[0] for each in addresses]
     assert set(yarn.cluster["nodes"]) == {note["node"] for note in notes}
@@ -80,7 +78,7 @@ def test_a_gang_meets_on_two_nodes_and_is_started_anew(yarn: Any, at_once: dict[
         local = f"{yarn.cluster['folder']}/node-"
         inside = [note["python"], note["prefix"], note["folder"], *note["path"]]
         assert [] == [each for each in inside if not each.startswith(local)]
-    before = yarn.notes("again", 1)[0]["config"]["cluster"]["worker"]
+    before = yarn.note("again", 1, attempt=1)["config"]["cluster"]["worker"]
     assert set() == set(before) & set(addresses)
 
 

@@ -70,3 +70,11 @@ def test_a_tail_is_whole_lines(tmp_path: Path, limit: int, expected: str) -> Non
     path.write_text("one\ntwo\nthree\n")
     with path.open("rb") as file:
         assert expected == tail(file.fileno(), limit)
+
+
+def test_who_said_nothing_has_an_empty_log(tmp_path: Path) -> None:
+    """So nobody takes it for a log that was lost."""
+    folder = locate(tmp_path)
+    make_folder(folder / "logs")
+    PublishedLog(folder / "logs", 0, 1).close()
+    assert [b""] == [Path(each.location.path).read_bytes() for each in log_files(folder, 1, None)]

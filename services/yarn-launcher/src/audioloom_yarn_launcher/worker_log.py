@@ -3,7 +3,8 @@
 On a file system the process writes `logs/<rank>.<attempt>.log` itself: nothing is in between that
 could fail, fill up or fall behind. Elsewhere files can only be published whole, so it writes to a
 nameless local file, and a thread publishes what has been added as `logs/<rank>.<attempt>.<k>.log`,
-k = 0, 1, …: after ten seconds, then more and more seldom, and whenever much has come.
+k = 0, 1, …: after ten seconds, then more and more seldom, and whenever much has come. A process
+that said nothing has a log too, an empty one: else nobody could tell it from a log that was lost.
 """
 
 from __future__ import annotations
@@ -87,15 +88,18 @@ class PublishedLog:
         """Publish the rest. A storage that fails costs the rest of the log, not the run."""
         self._over.set()
         self._thread.join()
-        self._publish()
+        if self._waiting() or not self._pieces:
+            self._publish()
         os.close(self.output)
 
     def _mirror(self) -> None:
         wait, waited = FIRST_WAIT_S, 0.0
         while not self._over.wait(LOOK_EVERY_S):
             waited += LOOK_EVERY_S
-            if self._waiting() >= MOST_WAITING_BYTES or waited >= wait:
-                self._publish()
+            waiting = self._waiting()
+            if waiting >= MOST_WAITING_BYTES or waited >= wait:
+                if waiting:
+                    self._publish()
                 wait, waited = min(2 * wait, MOST_WAIT_S), 0.0
 
     def _waiting(self) -> int:
@@ -103,8 +107,6 @@ class PublishedLog:
 
     def _publish(self) -> None:
         end = self._published + self._waiting()
-        if end == self._published:
-            return
         number, self._pieces = self._pieces, self._pieces + 1
         try:
             with create(self._logs / f"{self._stem}.{number}.log") as piece:
