@@ -59,8 +59,8 @@ class Interruption:
         self.times = 0
 
     def __call__(self, number: int, _frame: object = None) -> None:
-        """Take a signal."""
-        self.signal = signal.Signals(number)
+        """Take a signal. The first is the cause; those after it only say that it is urgent."""
+        self.signal = self.signal or signal.Signals(number)
         self.times += 1
         self._wakes.put(None)
 

@@ -34,8 +34,8 @@ class Heard:
     times: int = 0
 
     def __call__(self, number: int, _frame: object = None) -> None:
-        """Take a signal."""
-        self.number = number
+        """Take a signal. The first is the cause; those after it only say that it is urgent."""
+        self.number = self.number or number
         self.times += 1
 
     def stop(self) -> Stop:
