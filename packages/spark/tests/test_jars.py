@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import os
 import tarfile
 from pathlib import Path
 
 import pytest
+from audioloom_environment import ChangedWhilePacking
 from audioloom_spark.errors import NoCluster
 from audioloom_spark.jars import ship_jars
 from audioloom_storage import is_temporary, list_folder, locate
@@ -35,6 +39,33 @@ def test_the_same_jars_are_shipped_once(tmp_path: Path) -> None:
     assert data == Path(one.path).read_bytes()
     with tarfile.open(one.path) as archive:
         assert ["x.jar", "y.jar"] == archive.getnames()
+
+
+def vouched(site: Path, jar: str) -> Path:
+    """A pyspark whose RECORD says what the jar `x` held when it was installed."""
+    spark = home(site / "pyspark", x=jar)
+    digest = base64.urlsafe_b64encode(hashlib.sha256(b"1").digest()).rstrip(b"=").decode()
+    about = site / "pyspark-4.3.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Name: pyspark\nVersion: 4.3.0\n")
+    (about / "RECORD").write_text(f"pyspark/jars/x.jar,sha256={digest},1\n")
+    return spark
+
+
+def test_what_a_record_vouches_for_has_the_same_name(tmp_path: Path) -> None:
+    """Whether the jars were read for it or not."""
+    ships = locate(tmp_path / "ships")
+    read = ship_jars(home(tmp_path / "pyspark", x="1"), ships)
+    assert read == ship_jars(vouched(tmp_path / "site", "1"), ships)
+
+
+def test_a_jar_that_is_not_what_was_installed_is_not_shipped(tmp_path: Path) -> None:
+    """The name would be that of other bytes."""
+    spark = vouched(tmp_path / "site", "2")
+    os.utime(spark / "jars" / "x.jar", (0, 0))
+    with pytest.raises(ChangedWhilePacking, match=r"x\.jar"):
+        ship_jars(spark, locate(tmp_path / "ships"))
+    assert [] == list(list_folder(locate(tmp_path / "ships")))
 
 
 def test_power_cut_at_every_step(tmp_path: Path) -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import tarfile
 from pathlib import Path
 
 import structlog
+from audioloom_environment import ChangedWhilePacking
+from audioloom_environment.files import Member, file_member
+from audioloom_environment.records import Claim, read_distributions
 from audioloom_storage import AlreadyExists, Location, create, exists
 
 from audioloom_spark.errors import NoCluster
@@ -28,33 +32,60 @@ def ship_jars(home: Path, folder: Location) -> Location:
     Returns:
         `<folder>/spark-jars-<digest>.tar`. It is never replaced. (Not a zip: Java refuses one that
         was written in order without being compressed, which jars are already.)
+
+    Raises:
+        NoCluster: there are no jars.
+        ChangedWhilePacking: one is not what pyspark installed.
     """
-    jars = sorted(Path(home, "jars").glob("*.jar"))
+    jars = _jars(home)
     if not jars:
         raise NoCluster(where=home / "jars", expected="the jars of pyspark", found="none")
     location = folder / f"spark-jars-{_digest(jars)}.tar"
     if not exists(location):
-        megabytes = sum(jar.stat().st_size for jar in jars) >> 20
+        megabytes = sum(jar.size for jar in jars.values()) >> 20
         log.info("shipping Spark's jars", archive=str(location), megabytes=megabytes)
         try:
             with (
                 create(location) as file,
                 tarfile.open(fileobj=file, mode="w|", format=tarfile.GNU_FORMAT) as archive,
             ):
-                for jar in jars:
-                    info = tarfile.TarInfo(jar.name)  # no owner, no time: the same bytes
-                    info.size = jar.stat().st_size
-                    with jar.open("rb") as source:
-                        archive.addfile(info, source)
+                for path, jar in jars.items():
+                    _add(archive, path, jar)
         except AlreadyExists:  # somebody else was faster, with the same content
             pass
     return location
 
 
-def _digest(jars: list[Path]) -> str:
+def _jars(home: Path) -> dict[Path, Member]:
+    """The jars by path, in order. 400 MB are read only where pyspark's RECORD does not vouch."""
+    claims: dict[str, Claim | None] = {}
+    for one in read_distributions(home.parent):
+        if one.name == "pyspark":
+            claims.update(one.files)
+    return {
+        path: file_member(path.name, path, claim=claims.get(f"{home.name}/jars/{path.name}"))
+        for path in sorted(Path(home, "jars").glob("*.jar"))
+    }
+
+
+def _add(archive: tarfile.TarFile, path: Path, jar: Member) -> None:
+    data = path.read_bytes()
+    found = hashlib.sha256(data).hexdigest()
+    if found != jar.sha256:
+        raise ChangedWhilePacking(
+            "A jar of Spark changed after it was installed.",
+            where=path,
+            expected=f"SHA-256 {jar.sha256}, as its RECORD says",
+            found=found,
+            hint="Reinstall pyspark.",
+        )
+    info = tarfile.TarInfo(jar.path)  # no owner, no time: the same bytes
+    info.size = len(data)
+    archive.addfile(info, io.BytesIO(data))
+
+
+def _digest(jars: dict[Path, Member]) -> str:
     sha256 = hashlib.sha256()
-    for jar in jars:
-        with jar.open("rb") as file:
-            inner = hashlib.file_digest(file, "sha256").hexdigest()
-        sha256.update(f"{jar.name}\0{inner}\n".encode())
+    for jar in jars.values():
+        sha256.update(f"{jar.path}\0{jar.sha256}\n".encode())
     return sha256.hexdigest()[:_DIGITS]
