@@ -17,8 +17,12 @@ from audioloom_featurizer.inventory import (
 
 
 def check_inventory(opened: Opened[RecordingsManifest]) -> list[str]:
-    """Problems in words: columns, order, paths that leave the source, counts, listing."""
-    where = inventory_location(opened)
+    """Problems in words: columns, order, paths that leave the source, counts, listing.
+
+    Args:
+        opened: a manifest whose files were found to be what it says.
+    """
+    where = inventory_location(opened, checked_before=True)
     problems: list[str] = []
     counts = Counts()
     last = b""

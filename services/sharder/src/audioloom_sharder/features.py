@@ -109,7 +109,7 @@ def _damaged(source: Source, error: Exception) -> BadFeatures:
         expected="a Parquet file of features",
         found=" ".join(str(error).split())[:300],
         where=source.location,
-        hint="Check it with: audioloom-featurizer verify",
+        hint=f"Check all of them with: audioloom-featurizer verify {source.folder}",
     )
 
 
