@@ -1,4 +1,7 @@
-"""`hdfs` and `yarn` for people and for skein, which asks `yarn classpath --glob`."""
+"""`hdfs` and `yarn` for people and for skein, which asks `yarn classpath --glob`.
+
+As Hadoop's own, they take the configuration that HADOOP_CONF_DIR names.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +37,12 @@ def write_programs(folder: Path, conf: Path, jars: Path, java: Path) -> None:
         path = folder / program
         path.write_text(f"""\
 #!/bin/sh
-classpath={shlex.quote(f"{conf}:{jars}/*")}
+conf=${{HADOOP_CONF_DIR:-{shlex.quote(str(conf))}}}
+classpath="$conf:"{shlex.quote(f"{jars}/*")}
 command=$1
 [ $# -gt 0 ] && shift
 case "$command" in
-  classpath) printf '%s' {shlex.quote(str(conf))}
+  classpath) printf '%s' "$conf"
     for jar in {shlex.quote(str(jars))}/*.jar; do printf ':%s' "$jar"; done
     echo; exit 0 ;;
 {cases}  *) echo "usage: {program} classpath|{"|".join(classes)} …" >&2; exit 2 ;;
