@@ -16,6 +16,7 @@ from audioloom_mini_cluster.errors import MiniClusterError
 from audioloom_mini_cluster.jars import HADOOP, default_cache, ensure_jars
 from audioloom_mini_cluster.java import find_java
 from audioloom_mini_cluster.keeping import end_descendants, keep
+from audioloom_mini_cluster.native import unpack_native
 from audioloom_mini_cluster.plan import Size
 
 _ABOUT = f"""\
@@ -69,8 +70,10 @@ def _run(options: argparse.Namespace) -> int:
             else:
                 folder.mkdir(parents=True)
             stack.callback(end_descendants)  # before the folder goes, nobody may write into it
+            folder = folder.resolve()
+            unpack_native(options.cache, folder / "native", java=java)
             begin = time.monotonic()
-            cluster = start(folder.resolve(), jars, java, size)
+            cluster = start(folder, jars, java, size)
             _say(_description(cluster, time.monotonic() - begin))
             if sys.stdin.isatty():
                 _explain(cluster)

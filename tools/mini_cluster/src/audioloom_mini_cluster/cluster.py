@@ -67,6 +67,7 @@ class Cluster:
         words = [
             *(str(self.java), f"-Xmx{daemon.heap_mb}m", *JVM_OPTIONS),
             *(f"-Dhadoop.log.dir={here}", f"-Dyarn.log.dir={here}", f"-Dhadoop.home.dir={here}"),
+            f"-Djava.library.path={self.folder / 'native'}",
             # Else the daemons' web pages are unpacked in /tmp and stay there.
             *(f"-Djava.io.tmpdir={here}", f"-Djdk.net.hosts.file={self.folder / 'hosts'}", "-cp"),
             *(f"{conf}:{self.folder / 'pages'}:{self.jars}/*", daemon.program, *arguments),
@@ -196,7 +197,7 @@ def start(folder: Path, jars: Path, java: Path, size: Size) -> Cluster:
     addresses += [f"{address} {address}" for address in ("127.0.0.2", *layout.nodes)]
     (folder / "hosts").write_text("\n".join(addresses) + "\n")
     write_conf(cluster.conf, layout.client, level="WARN")
-    write_programs(folder / "bin", cluster.conf, jars, java)
+    write_programs(folder, cluster.conf, jars, java)
     if cluster.launch("namenode", "-format", "-nonInteractive").wait():
         raise NotReady(f"the NameNode could not be formatted:\n{cluster.tail('namenode')}")
     for daemon in layout.daemons:

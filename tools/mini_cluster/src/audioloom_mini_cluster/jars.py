@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
@@ -19,7 +19,7 @@ from xml.sax.saxutils import quoteattr
 
 from audioloom_mini_cluster.errors import JarsMissing
 
-__all__ = ["HADOOP", "Jar", "default_cache", "ensure_jars", "parse", "pinned"]
+__all__ = ["HADOOP", "Jar", "default_cache", "ensure", "ensure_jars", "parse", "pinned"]
 
 HADOOP = "3.4.3"
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
@@ -64,28 +64,34 @@ def default_cache() -> Path:
 
 
 def ensure_jars(cache: Path, *, java: Path) -> Path:
-    """The folder with all jars, each verified; fetched where they are not there yet.
+    """The folder with all jars of Hadoop: `ensure` of those that are pinned."""
+    return ensure(f"hadoop-{HADOOP}", pinned(), cache, java=java)
+
+
+def ensure(name: str, jars: Sequence[Jar], cache: Path, *, java: Path) -> Path:
+    """A folder with these jars, each verified; fetched where they are not there yet.
 
     Args:
-        cache: the folder to keep them in.
+        name: what the folder's begins with; a digest follows.
+        jars: what is to be in it.
+        cache: the folder to keep it in.
         java: the `java` program, which runs Ivy where there is no `mvn`.
 
     Raises:
         JarsMissing: they cannot be fetched, or what came is not what was pinned.
     """
-    jars = pinned()
     digest = hashlib.sha256("".join(sorted(jar.sha256 for jar in jars)).encode()).hexdigest()
-    target = cache / f"hadoop-{HADOOP}-{digest[:12]}"
+    target = cache / f"{name}-{digest[:12]}"
     if target.is_dir() and not _faults(target, jars):
         return target
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache, prefix=".hadoop-") as made:
+    with tempfile.TemporaryDirectory(dir=cache, prefix=f".{name}-") as made:
         work, new = Path(made), Path(made) / "jars"
         new.mkdir()
         _fetch(jars, work, new, java)
         if faults := _faults(new, jars):
             raise JarsMissing(
-                f"expected the {len(jars)} jars of Hadoop {HADOOP} as pinned, found "
+                f"expected the {len(jars)} jars of {name} as pinned, found "
                 f"{len(faults)} missing or different, the first {faults[0]}; "
                 "the registry's copy is damaged or not the real one"
             )

@@ -27,14 +27,15 @@ _NAMED = {"application"}  # its class serves several words, and wants to see whi
 
 
 def write_programs(folder: Path, conf: Path, jars: Path, java: Path) -> None:
-    """Write the two programs into *folder*."""
-    folder.mkdir()
+    """Write the two programs into the folder `bin` of a cluster's *folder*."""
+    native = shlex.quote(f"-Djava.library.path={folder / 'native'}")
+    (folder / "bin").mkdir()
     for program, classes in _CLASSES.items():
         cases = "".join(
             f'  {word}) set -- {name}{" " + word if word in _NAMED else ""} "$@" ;;\n'
             for word, name in classes.items()
         )
-        path = folder / program
+        path = folder / "bin" / program
         path.write_text(f"""\
 #!/bin/sh
 conf=${{HADOOP_CONF_DIR:-{shlex.quote(str(conf))}}}
@@ -47,6 +48,6 @@ case "$command" in
     echo; exit 0 ;;
 {cases}  *) echo "usage: {program} classpath|{"|".join(classes)} …" >&2; exit 2 ;;
 esac
-exec {shlex.quote(str(java))} -Xmx256m -XX:TieredStopAtLevel=1 -cp "$classpath" "$@"
+exec {shlex.quote(str(java))} -Xmx256m -XX:TieredStopAtLevel=1 {native} -cp "$classpath" "$@"
 """)
         path.chmod(0o755)
