@@ -1,8 +1,8 @@
 """Hadoop's native library, as every real node has it.
 
-Without it a NodeManager starts a `chmod` for each file that it unpacks for a container: 5 ms each, a
-minute and a half for a Python environment. Hadoop's own artifacts on Maven Central do not hold it;
-Trino's do, built from Hadoop 3.3.5, whose calls 3.4 still has.
+Without it a NodeManager starts a `chmod` for each file that it unpacks for a container, 5 ms each:
+a minute and a half for a Python environment. Hadoop's own artifacts on Maven Central do not hold
+it; Trino's do, built from Hadoop 3.3.5, whose calls 3.4 still has.
 """
 
 from __future__ import annotations
