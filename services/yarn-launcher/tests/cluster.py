@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -59,15 +61,16 @@ class OnCluster:
         path = f"{given.pop('PATH')}:{os.environ['PATH']}"
         return {**os.environ, **given, "PATH": path, "SKEIN_CONFIG": str(self.folder / "skein")}
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        """Start the launcher with these words."""
+    def start(self, *words: str, **changed: str | None) -> subprocess.Popen[str]:
+        """Start the launcher with these words, and some variables changed; None takes one away."""
+        variables = {**self.variables, **changed}
         process = subprocess.Popen(
             [sys.executable, "-m", "audioloom_yarn_launcher", *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=self.folder,
-            env=self.variables,
+            env={name: value for name, value in variables.items() if value is not None},
         )
         self.started.append(process)
         return process
@@ -80,6 +83,20 @@ class OnCluster:
             *(f"--name={name}", f"--files={program}", *options),
             *("--", "python3", program.name, *parts),
         )
+
+    def conf(self, *, without: str = "", **changed: str) -> str:
+        """A copy of the cluster's configuration that is wrong; `__` in a name is a dot."""
+        folder = self.folder / f"conf-{uuid.uuid4().hex[:8]}"
+        shutil.copytree(self.cluster["conf"], folder)
+        for path in folder.glob(without or "nothing"):
+            path.unlink()
+        for path in folder.glob("*-site.xml"):
+            text = path.read_text()
+            for name, value in changed.items():
+                start = f"<name>{name.replace('__', '.')}</name><value>"
+                text = re.sub(f"(?<={re.escape(start)})[^<]*", value, text)
+            path.write_text(text)
+        return str(folder)
 
     def finish(self, process: subprocess.Popen[str]) -> tuple[int, str, str]:
         """Wait for the end of a launcher: exit code, stdout, stderr."""

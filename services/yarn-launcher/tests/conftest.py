@@ -1,5 +1,6 @@
 """A launcher as a process of its own, as a user starts it, and what its gang has noted."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -13,6 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+_SPEC = importlib.util.spec_from_file_location("cluster", Path(__file__).with_name("cluster.py"))
+assert _SPEC is not None
+assert _SPEC.loader is not None
+on_cluster = importlib.util.module_from_spec(_SPEC)
+sys.modules["cluster"] = on_cluster  # files of tests are not a package
+_SPEC.loader.exec_module(on_cluster)
 
 MEMBER = Path(__file__).parent / "programs" / "member.py"
 PATIENCE_S = 90
@@ -132,3 +140,20 @@ def helpers() -> Any:
         member = MEMBER
 
     return Helpers
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[dict[str, Any]]:
+    with on_cluster.mini_cluster() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def yarn(cluster: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    yarn = on_cluster.OnCluster(cluster, tmp_path_factory.mktemp("yarn"))
+    yield yarn
+    try:
+        assert [] == yarn.applications()
+        on_cluster.until(lambda: not on_cluster.processes(cluster), "all processes have ended")
+    finally:
+        yarn.close()

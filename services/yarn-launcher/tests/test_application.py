@@ -22,6 +22,7 @@ SHAPE = Shape(
     environment="hdfs://nn:8020/e/trainer.tar.gz",
     files={"model.py": "file:///home/me/model.py"},
     variables={"A": "b"},
+    coordinator_variables={"JAVA_HOME": "/java"},
     advertise="{node}; rm -rf /",
 )
 NODE = Resources(8192, 8, 2)
@@ -50,6 +51,8 @@ def test_a_cluster_without_nodes_is_refused() -> None:
     """It would wait for ever."""
     with pytest.raises(NotOffered, match="no node of the cluster is at work"):
         check_fits(SHAPE, {})
+    with pytest.raises(NotOffered, match="carries that label"):
+        check_fits(replace(SHAPE, node_label="fast"), {})
 
 
 def test_skein_takes_the_description() -> None:
@@ -66,6 +69,8 @@ def test_skein_takes_the_description() -> None:
     assert {"launcher", "environment", "model.py"} == set(worker.files)
     assert "PRIVATE" == str(worker.files["environment"].visibility)
     assert {"launcher", "job.json"} == set(specification.master.files)
+    assert {"JAVA_HOME": "/java"} == specification.master.env
+    assert {"A": "b"} == worker.env
     assert specification.acls.enable
     assert not specification.acls.view_users
 

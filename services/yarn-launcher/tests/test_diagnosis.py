@@ -1,6 +1,6 @@
 import pytest
 from audioloom_stage import exit_code
-from audioloom_yarn_launcher.diagnosis import explain, ours, refusal
+from audioloom_yarn_launcher.diagnosis import explain, is_known, ours, refusal, refused
 
 
 @pytest.mark.parametrize(
@@ -22,6 +22,44 @@ def test_what_yarn_says_is_one_of_our_errors(diagnostics: str, code: int, told: 
     assert code == exit_code(error)
     assert told in str(error)
     assert "java.lang" not in str(error)
+
+
+FAILED = (
+    "Application a failed 1 times due to AM Container for appattempt_1 exited with  exitCode: {}\n"
+    "Failing this attempt.Diagnostics: [2026-11-21 19:06:17.024]Exception from container-launch."
+)
+
+
+@pytest.mark.parametrize(
+    ("exit_of_master", "said", "code", "told"),
+    [
+        (127, "/bin/bash: line 1: /x/bin/java: No such file or directory", 78, "has no Java"),
+        (126, "/bin/bash: line 1: /x/bin/java: Permission denied", 78, "has no Java"),
+        (127, "", 78, "has no Java"),
+        (1, "java.lang.UnsupportedClassVersionError: x : Unsupported major", 78, "too old"),
+        (1, "UnsupportedOperationException: getSubject is not supported", 78, "too new"),
+        (1, "Error: Could not find or load main class", 75, "load main class"),
+        (1, "", 75, "exitCode: 1 Failing this attempt"),
+    ],
+)
+def test_what_yarn_does_not_say_the_master_may_have(
+    exit_of_master: int, said: str, code: int, told: str
+) -> None:
+    """Its last words come before what YARN says; times and repetitions are left out."""
+    diagnostics = FAILED.format(exit_of_master)
+    assert not is_known(diagnostics)
+    error = explain(diagnostics, application="application_1_1", said=said)
+    assert code == exit_code(error)
+    assert told in str(error)
+    assert "2026" not in str(error)
+
+
+def test_the_cluster_itself_may_refuse() -> None:
+    """There is no application then whose logs could be looked at."""
+    assert 78 == exit_code(refused("x: unknown queue: y", asked="the ResourceManager"))
+    error = refused("no idea", asked="the ResourceManager")
+    assert 75 == exit_code(error)
+    assert "yarn logs" not in str(error)
 
 
 def test_what_our_coordinator_says_is_recognised() -> None:

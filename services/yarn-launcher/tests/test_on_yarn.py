@@ -1,42 +1,15 @@
 """Gangs on a real cluster: HDFS, YARN, skein, containers on two nodes."""
 
-import importlib.util
 import signal
 import subprocess
-import sys
-import time
 import venv
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cluster as helpers
 import pytest
 from audioloom_environment import ship
 from audioloom_storage import locate
-
-_SPEC = importlib.util.spec_from_file_location("cluster", Path(__file__).with_name("cluster.py"))
-assert _SPEC is not None
-assert _SPEC.loader is not None
-helpers = importlib.util.module_from_spec(_SPEC)
-sys.modules["cluster"] = helpers
-_SPEC.loader.exec_module(helpers)
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[dict[str, Any]]:
-    with helpers.mini_cluster() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def yarn(cluster: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    yarn = helpers.OnCluster(cluster, tmp_path_factory.mktemp("yarn"))
-    yield yarn
-    try:
-        assert [] == yarn.applications()
-        helpers.until(lambda: not helpers.processes(cluster), "all processes have ended")
-    finally:
-        yarn.close()
 
 
 @pytest.fixture(scope="module")
@@ -109,16 +82,6 @@ def test_a_detached_run_goes_on_and_can_be_killed(yarn: Any, at_once: dict[str, 
     assert 0 == yarn.call("kill", yarn.where("detached"))[0]
 
 
-def test_a_queue_that_is_not_there_is_refused(yarn: Any) -> None:
-    """With the names of those that are; nothing is written."""
-    began = time.monotonic()
-    code, out, err = yarn.finish(yarn.run("nowhere", options=("--queue=nope",)))
-    assert (78, "") == (code, out)
-    assert "default" in err
-    assert time.monotonic() - began < helpers.PATIENCE_S
-    assert {} == yarn.status("nowhere")
-
-
 def containers_pids(yarn: Any, count: int) -> list[int]:
     """The processes of the tests' program that stay, once there are as many."""
     found = []
@@ -145,15 +108,6 @@ def test_a_container_over_its_memory_is_reported_as_that(yarn: Any) -> None:
     assert "was killed for memory" in err
     assert "--memory" in err
     assert "lost" == yarn.status("hungry")["workers"][1]["state"]
-
-
-@slow
-@pytest.mark.parametrize("gpus", ["--gpus=3", "--memory=64 GiB", "--vcores=99"])
-def test_more_than_a_node_has_is_refused(yarn: Any, gpus: str) -> None:
-    """Before anything is submitted."""
-    code, out, err = yarn.finish(yarn.run("large", options=(gpus,)))
-    assert (78, "") == (code, out)
-    assert "6144 MiB, 8 vcores, 2 GPUs" in err
 
 
 @slow

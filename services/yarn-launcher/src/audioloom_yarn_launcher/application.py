@@ -64,6 +64,7 @@ class Shape:
         environment: URI of the command's, or None.
         files: URI by name, for the working folder of each worker.
         variables: for the command.
+        coordinator_variables: for the application master, and the coordinator in it.
         advertise: template of a worker's address.
         systems: other HDFS than the default one that are used, for their tokens.
     """
@@ -77,6 +78,7 @@ class Shape:
     environment: str | None
     files: Mapping[str, str]
     variables: Mapping[str, str]
+    coordinator_variables: Mapping[str, str]
     advertise: str
     systems: tuple[str, ...] = ()
 
@@ -117,6 +119,7 @@ def describe(shape: Shape, *, launcher: str, job: str) -> dict[str, Any]:
                 LAUNCHER: ours,
                 JOB: {"source": job, "type": "FILE", "visibility": "APPLICATION"},
             },
+            "env": dict(shape.coordinator_variables),
             "script": f"{program} coordinator --job={JOB}\n",
             "log_level": "WARN",
         },
@@ -146,9 +149,7 @@ def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
         (shape.coordinator, "--coordinator-memory"),
     ):
         if not nodes:
-            raise NotOffered(
-                "no node of the cluster is at work", expected="NodeManagers", found="none"
-            )
+            raise _no_node(shape.node_label)
         if not any(asked.fits(node) for node in nodes.values()):
             largest = sorted({str(node) for node in nodes.values()}, key=len)[-3:]
             raise NotOffered(
@@ -157,6 +158,22 @@ def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
                 found=str(asked),
                 hint=f"Ask for less with {flags}.",
             )
+
+
+def _no_node(label: str) -> NotOffered:
+    if label:
+        return NotOffered(
+            "no node that is at work carries that label",
+            expected="a label of the cluster's nodes",
+            found=label,
+            hint="Give another --node-label, or none.",
+        )
+    return NotOffered(
+        "no node of the cluster is at work",
+        expected="NodeManagers",
+        found="none",
+        hint="Ask who runs the cluster, or try again later.",
+    )
 
 
 def archive_suffix(uri: str) -> str | None:

@@ -20,9 +20,25 @@ from audioloom_yarn_launcher.errors import ApplicationLost, NotAllowed, NotOffer
 
 MOST_FOUND = 600
 
+OLD_JAVA = r"UnsupportedClassVersionError|Unsupported major\.minor version"
+NEW_JAVA = r"getSubject is (?:not )?supported"
+
+_ANOTHER_JAVA = "Or name one that they have: --coordinator-env JAVA_HOME=/…"
+_NO_JAVA = (
+    NotOffered,
+    "the node has no Java where YARN looks for it",
+    f"Ask who runs the cluster: JAVA_HOME of its NodeManagers is wrong. {_ANOTHER_JAVA}",
+)
+_SHELL_FOUND_NONE = re.compile(r"AM Container for \S+ exited with +exitCode: 12[67]\b")
+_EMPTY_WORDS = ("at ", "Last 4096 bytes", "For more detailed output", "Failing the application")
+_TIME = re.compile(r"\[[0-9-]+ [0-9:.]+\]")
 _OURS = re.compile(r"\Aexit ([0-9]+): (.*)\Z", re.DOTALL)
 
 _KNOWN: tuple[tuple[str, Callable[..., StageError], str, str], ...] = (
+    (
+        r"bin/java: (?:No such file|not found|Permission denied|cannot execute)",
+        *_NO_JAVA,
+    ),
     (
         r"Invalid resource request|InvalidResourceRequest",
         NotOffered,
@@ -40,12 +56,6 @@ _KNOWN: tuple[tuple[str, Callable[..., StageError], str, str], ...] = (
         NotAllowed,
         "the cluster does not let you run this",
         "Ask who runs the cluster for the right, or give another --queue.",
-    ),
-    (
-        r"java: (?:command )?not found|/bin/java: No such file|bin/java.*No such file",
-        NotOffered,
-        "the node has no Java where YARN looks for it",
-        "Ask who runs the cluster: JAVA_HOME of its NodeManagers is wrong.",
     ),
     (
         r"exceeding memory limits|beyond the 'PHYSICAL' memory limit|physical memory used",
@@ -66,10 +76,16 @@ _KNOWN: tuple[tuple[str, Callable[..., StageError], str, str], ...] = (
         "Look at the application's logs: yarn logs -applicationId …",
     ),
     (
-        r"UnsupportedClassVersionError",
+        OLD_JAVA,
         NotOffered,
         "the nodes' Java is too old",
-        "Ask who runs the cluster for Java 8 or newer.",
+        f"Ask who runs the cluster for Java 8 or newer. {_ANOTHER_JAVA}",
+    ),
+    (
+        NEW_JAVA,
+        NotOffered,
+        "the nodes' Java is too new for their Hadoop",
+        f"Ask who runs the cluster for one that its Hadoop knows. {_ANOTHER_JAVA}",
     ),
 )
 
@@ -89,20 +105,53 @@ def refusal(code: int, text: str, *, application: str) -> StageError:
     return ApplicationLost(text, where=application, hint=hint)
 
 
-def explain(diagnostics: str, *, application: str) -> StageError:
-    """The error that an application's end is, which our coordinator did not explain."""
-    for pattern, kind, summary, hint in _KNOWN:
-        if re.search(pattern, diagnostics, re.IGNORECASE):
-            return kind(summary, where=application, found=_short(diagnostics), hint=hint)
+def is_known(diagnostics: str) -> bool:
+    """Whether YARN's own words are enough to know why."""
+    return _match(diagnostics) is not None
+
+
+def explain(diagnostics: str, *, application: str, said: str = "") -> StageError:
+    """The error that an application's end is, which our coordinator did not explain.
+
+    Args:
+        diagnostics: what YARN says of it.
+        application: its id.
+        said: the last words of its master and coordinator, if they are known.
+    """
+    known = _match(diagnostics) or _match(said)
+    if known is None and _SHELL_FOUND_NONE.search(diagnostics):
+        known = _NO_JAVA  # the only program that it starts
+    found = _short(said or diagnostics)
+    if known is not None:
+        kind, summary, hint = known
+        return kind(summary, where=application, found=found, hint=hint)
     return ApplicationLost(
         "the application ended, and did not say why",
         where=application,
-        found=_short(diagnostics) or "no diagnostics",
+        found=found or "no diagnostics",
         hint=f"yarn logs -applicationId {application}",
     )
 
 
+def refused(text: str, *, asked: str) -> StageError:
+    """The error that a question to the cluster was answered with."""
+    known = _match(text)
+    if known is not None:
+        kind, summary, hint = known
+        return kind(summary, found=_short(text), hint=hint)
+    return ApplicationLost(f"{asked} refused what was asked", found=_short(text))
+
+
+def _match(text: str) -> tuple[Callable[..., StageError], str, str] | None:
+    for pattern, kind, summary, hint in _KNOWN:
+        if re.search(pattern, text, re.IGNORECASE):
+            return kind, summary, hint
+    return None
+
+
 def _short(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines()]
-    told = " ".join(line for line in lines if line and not line.startswith("at "))
-    return told if len(told) <= MOST_FOUND else f"{told[: MOST_FOUND - 1]}…"
+    text = text.partition("Dump of the process-tree")[0]
+    lines = [line.strip(" .\t") for line in text.splitlines()]
+    told = [line for line in dict.fromkeys(lines) if line and not line.startswith(_EMPTY_WORDS)]
+    short = " ".join(_TIME.sub("", line) for line in told)
+    return short if len(short) <= MOST_FOUND else f"{short[: MOST_FOUND - 1]}…"

@@ -13,9 +13,10 @@ from audioloom_storage import Location
 from audioloom_yarn_launcher.attempts import Attempt, Ended, FirstCause, Outcome, record_end
 from audioloom_yarn_launcher.causes import TRY_AGAIN, Cause, Kind
 from audioloom_yarn_launcher.clock import now
-from audioloom_yarn_launcher.diagnosis import explain
+from audioloom_yarn_launcher.diagnosis import explain, is_known
 from audioloom_yarn_launcher.errors import ResourceManagerDown
 from audioloom_yarn_launcher.job import Stop
+from audioloom_yarn_launcher.last_words import last_words
 from audioloom_yarn_launcher.skein_cluster import Cluster, Report
 
 LOOK_EVERY_S = 0.3
@@ -88,7 +89,7 @@ def close_record(folder: Location, ending: Ending) -> Cause | None:
     """
     last = ending.attempts[-1] if ending.attempts else None
     if last is None:
-        raise explain(ending.report.diagnostics, application=ending.application)
+        raise _explained(ending)
     if last.ended is not None and not last.ended.restarts:
         told = last.ended.cause
         if last.ended.exit_code == 0 or told is None:
@@ -107,9 +108,15 @@ def _unexplained(ending: Ending) -> Cause:
     if ending.stopped_by:
         text = f"{ending.application} was ended before its coordinator could"
         return Cause("interrupted", text, exit_code=128 + ending.stopped_by)
-    error = explain(ending.report.diagnostics, application=ending.application)
+    error = _explained(ending)
     text = f"{error.summary} ({ending.application} {ending.report.state}: {error.found})"
     return Cause(kind, text, int(exit_code(error)) or TRY_AGAIN)
+
+
+def _explained(ending: Ending) -> StageError:
+    told = ending.report.diagnostics
+    said = "" if is_known(told) else last_words(ending.application)
+    return explain(told, application=ending.application, said=said)
 
 
 def _record(last: Attempt, cause: Cause, outcome: Outcome) -> Ended:

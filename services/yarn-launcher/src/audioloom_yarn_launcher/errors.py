@@ -15,6 +15,7 @@
   - NotOffered    (stage: BadConfiguration)    the cluster has no such queue, or no such node
   - NotAllowed    (stage: NoPermission)    the cluster does not let this user
   - ResourceManagerDown (stage: ServiceDown)   no ResourceManager answers
+  - FileSystemDown      (stage: ServiceDown)   the file system that YARN works with does not
   - ApplicationLost     (stage: TryAgain)  the application ended, or is out of reach, unexplained
 """
 
@@ -82,6 +83,10 @@ class NotAllowed(NoPermission):
 
 class ResourceManagerDown(ServiceDown):
     """No ResourceManager answers."""
+
+
+class FileSystemDown(ServiceDown):
+    """The file system that YARN itself works with does not answer."""
 
 
 class ApplicationLost(TryAgain):

@@ -18,6 +18,7 @@ from audioloom_yarn_launcher.application import (
     parse_memory,
 )
 from audioloom_yarn_launcher.claim import Launch, new_launch, wait_for_turn
+from audioloom_yarn_launcher.default_system import check_default_system
 from audioloom_yarn_launcher.diagnosis import ours, refusal
 from audioloom_yarn_launcher.ending import Ending, close_record
 from audioloom_yarn_launcher.environments import check_archive, ship_launcher
@@ -46,6 +47,7 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     hadoop = find_hadoop()
     check_programs()
     check_reachable(hadoop)
+    check_default_system(hadoop)
     life = new_launch(request, size=settings.workers, on=settings.on)
     shape = _shape(settings, life)
     if wait_for_turn(life, wait=settings.wait, take_over=settings.take_over) is None:
@@ -77,6 +79,7 @@ def _shape(settings: RunSettings, life: Launch) -> Shape:
         environment=environment,
         files=_files(settings.files),
         variables=dict(each.split("=", 1) for each in settings.env),
+        coordinator_variables=dict(each.split("=", 1) for each in settings.coordinator_env),
         advertise=settings.advertise or ADDRESS,
         systems=_systems(settings.root, environment),
     )

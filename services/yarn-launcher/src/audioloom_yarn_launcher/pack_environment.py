@@ -5,6 +5,7 @@ The archive is named by what it is made from, so that nothing is built when it i
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -17,6 +18,7 @@ from audioloom_storage import AlreadyExists, Location, create, exists, locate, s
 
 from audioloom_yarn_launcher.environments import FOLDER
 from audioloom_yarn_launcher.errors import CannotBuild
+from audioloom_yarn_launcher.hadoop import CONF, find_hadoop
 from audioloom_yarn_launcher.ingredients import Ingredients, gather
 from audioloom_yarn_launcher.settings import EnvSettings
 
@@ -27,9 +29,12 @@ log = structlog.get_logger()
 
 def pack_environment(settings: EnvSettings) -> Result:
     """Make sure that the environment lies under the root; its location."""
+    root = locate(settings.root)
+    if root.scheme == "hdfs" and not os.environ.get(CONF):
+        find_hadoop()  # says so, before anything is built
     with tempfile.TemporaryDirectory() as folder:
         ingredients = gather(settings, Path(folder), run=_run)
-        archive = locate(settings.root) / FOLDER / f"{ingredients.digest}.tar.gz"
+        archive = root / FOLDER / f"{ingredients.digest}.tar.gz"
         built = not exists(archive)
         if built:
             _build(ingredients, archive, Path(folder))

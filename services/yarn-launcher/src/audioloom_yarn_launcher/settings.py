@@ -76,6 +76,11 @@ class RunSettings(Settings):
     coordinator_memory: Memory = Field(
         "768 MiB", description="(yarn) Memory of the application master and the coordinator in it."
     )
+    coordinator_env: tuple[Variable, ...] = Field(
+        (),
+        description="(yarn) NAME=VALUE for the application master, which is a Java program:"
+        " JAVA_HOME, where the nodes have several.",
+    )
 
 
 class EnvSettings(Settings):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from audioloom_yarn_launcher.application import Resources
-from audioloom_yarn_launcher.diagnosis import explain
+from audioloom_yarn_launcher.diagnosis import NEW_JAVA, OLD_JAVA, refused
 from audioloom_yarn_launcher.errors import (
     ApplicationLost,
     NoCluster,
@@ -29,8 +29,8 @@ from audioloom_yarn_launcher.skein_import import import_skein
 DRIVER_MEMORY = "-Xmx256m"
 RENEW_BEFORE = timedelta(days=30)
 TAIL_BYTES = 8192
-ANSWER_WITHIN_S = 20.0
-_NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J|WARN util.NativeCodeLoader")
+ANSWER_WITHIN_S = 15.0
+_NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J| INFO |WARN util.NativeCodeLoader")
 
 
 @dataclass(frozen=True)
@@ -131,12 +131,13 @@ class Cluster:
             ) from error
         except TimeoutError as error:
             raise ResourceManagerDown(
-                "the ResourceManager does not answer any more",
+                "the ResourceManager does not answer",
                 expected=f"an answer within {within_s:g} s",
                 found=tail_of(self._log) or "none",
+                hint="Ask who runs the cluster, or try again later.",
             ) from error
         except (errors.SkeinError, ValueError, KeyError) as error:
-            raise explain(str(error), application="the ResourceManager") from error
+            raise refused(str(error), asked="the ResourceManager") from error
 
 
 @contextmanager
@@ -153,24 +154,41 @@ def connect(hadoop: Hadoop) -> Iterator[Cluster]:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "driver.log")
         try:
-            client = skein.Client(
+            client = _driver(skein)(
                 security=_security(skein),
                 log=str(log),
                 log_level="WARN",
                 java_options=[DRIVER_MEMORY],
             )
         except (skein.exceptions.SkeinError, OSError) as error:
-            raise NoCluster(
-                "skein's driver, a Java program, does not start",
-                where=hadoop.conf,
-                found=tail_of(log) or f"{type(error).__name__}: {error}",
-                hint="Look whether `yarn classpath --glob` works.",
-            ) from error
+            found = tail_of(log) or f"{type(error).__name__}: {error}"
+            raise _no_driver(hadoop, found) from error
         cluster = Cluster(client, skein, log)
         try:
             yield cluster
         finally:
             cluster.close()
+
+
+def _driver(skein: Any) -> Any:
+    class Driver(skein.Client):  # type: ignore[misc]
+        """A client whose driver did not start goes without complaint."""
+
+        def __init__(self, **more: Any) -> None:
+            self._proc = None
+            super().__init__(**more)
+
+    return Driver
+
+
+def _no_driver(hadoop: Hadoop, found: str) -> NoCluster:
+    summary = "skein's driver, a Java program, does not start"
+    hint = "Look whether `yarn classpath --glob` works."
+    for sign, age in ((OLD_JAVA, "old"), (NEW_JAVA, "new")):
+        if re.search(sign, found):
+            summary = f"the Java of this machine is too {age} for the cluster's programs"
+            hint = "Set JAVA_HOME to a Java 8, 11 or 17, as the cluster has it."
+    return NoCluster(summary, where=hadoop.conf, found=found, hint=hint)
 
 
 def tail_of(log: Path, lines: int = 6) -> str:

@@ -1,0 +1,43 @@
+"""What an application's master, and the coordinator in it, said last: `yarn logs`.
+
+YARN's diagnostics hold what a shell said before it started the master, and nothing of the master.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import time
+
+FILES = "application.master.log,application.driver.log"
+WITHIN_S = 20.0
+MOST_LINES = 12
+_PIECE = re.compile(r"^LogContents:\n(.*?)^End of LogType:", re.DOTALL | re.MULTILINE)
+_NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J|NativeCodeLoader")
+
+
+def last_words(application: str) -> str:
+    """The last lines that it said; empty if nobody tells, as where logs are not aggregated.
+
+    They are to be had a moment after the end, from wherever YARN has put them.
+    """
+    command = ["yarn", "logs", "-applicationId", application, "-am", "ALL", "-log_files", FILES]
+    deadline = time.monotonic() + WITHIN_S
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", check=False, timeout=left
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+        if said := said_in(done.stdout):
+            return said
+        time.sleep(min(1.0, left))
+    return ""
+
+
+def said_in(output: str) -> str:
+    """What says something in the output of `yarn logs`."""
+    lines = [line for piece in _PIECE.findall(output) for line in piece.splitlines()]
+    kept = [line for line in lines if line.strip() and not _NOISE.search(line)]
+    return "\n".join(kept[-MOST_LINES:])
