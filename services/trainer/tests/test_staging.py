@@ -154,15 +154,6 @@ def test_a_cache_that_cannot_hold_what_is_read_together_is_told(
         staging.hold(train[:3])
 
 
-def test_shards_on_other_storage_need_a_cache(
-    shard_set: ShardSet, train: tuple[Shard, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """There is nowhere to read them from."""
-    monkeypatch.setattr(staging_module, "local_path", lambda _file: None)
-    with staged(shard_set, train) as staging, pytest.raises(CacheTooSmall, match="--cache"):
-        staging.hold(train[:1])
-
-
 def test_the_budget_is_kept(
     shard_set: ShardSet, train: tuple[Shard, ...], cache_of: Callable[[float], Cache]
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 from typing import Any
 
 from audioloom_manifest import Opened, ShardFeature, ShardsManifest, read_manifest
@@ -37,7 +36,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
     set_up_tensorflow(
         threads=settings.threads, deterministic=recipe.deterministic, seed=recipe.seed
     )
-    from audioloom_trainer.cache import Cache  # noqa: PLC0415
+    from audioloom_trainer.cache_place import opened_cache  # noqa: PLC0415
     from audioloom_trainer.feed import Replicas, needed_shards  # noqa: PLC0415
     from audioloom_trainer.rebuild import rebuild  # noqa: PLC0415
     from audioloom_trainer.scoring import Scoring  # noqa: PLC0415
@@ -50,11 +49,8 @@ def evaluate(settings: EvaluateSettings) -> Result:
             yield from needed_shards(split, None, Replicas(), batch=settings.batch_size)
 
     with ExitStack() as stack:
-        cache = None
-        if settings.cache is not None:
-            folder = Path(settings.cache).expanduser().absolute()
-            cache = Cache(folder, parse_bytes(settings.cache_bytes))
-            stack.callback(cache.close)
+        limit = parse_bytes(settings.cache_bytes)
+        cache = stack.enter_context(opened_cache(scored, settings.cache, limit))
         staging = stack.enter_context(Staging(scored, needed(), cache=cache, patience=0.0))
         scoring = Scoring.alone(model, scored, staging, settings.batch_size)
         evaluated = {split.name: scoring.evaluate(split) for split in splits}

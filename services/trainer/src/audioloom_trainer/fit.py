@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import structlog
@@ -13,7 +12,7 @@ from audioloom_manifest import FileEntry, Plan, TrainingRunStats
 from audioloom_stage import progress
 
 from audioloom_trainer.agreement import agree
-from audioloom_trainer.cache import Cache
+from audioloom_trainer.cache_place import opened_cache
 from audioloom_trainer.checkpoint import Saved, Saver
 from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.feed import Replicas, steps_of
@@ -55,7 +54,7 @@ class Task:
         cluster: who trains.
         common: what has to be equal on all workers, and goes into every line of progress.
         keep_checkpoints: how many stay.
-        cache: folder and bytes, or None to read in place.
+        cache: folder for copies of shards if one was asked for, and the bytes that they may take.
         patience: seconds during which storage that does not answer is asked again.
     """
 
@@ -68,7 +67,7 @@ class Task:
     cluster: Cluster
     common: Mapping[str, str | int]
     keep_checkpoints: int
-    cache: tuple[Path, int] | None
+    cache: tuple[str | None, int]
     patience: float
 
 
@@ -181,10 +180,8 @@ def meet(task: Task, trained: Trained, what: str) -> None:
 
 
 def _staging(task: Task, replicas: Replicas, place: Place, stack: ExitStack) -> Staging:
-    cache = None
-    if task.cache is not None:
-        cache = Cache(*task.cache)
-        stack.callback(cache.close)
+    cache = stack.enter_context(opened_cache(task.shard_set, *task.cache))
+    if cache is not None:
         wanted = [s for split in task.shard_set.splits.values() for s in split.shards]
         names = {cache.path(s.data, ".tfrecord").name for s in wanted}
         cache.keep_only(names | {cache.path(s.index, ".npy").name for s in wanted})

@@ -51,7 +51,10 @@ Threads = Annotated[
 ]
 Cache = Annotated[
     str | None,
-    Field(description="Folder on local disk for copies of shards. Default: read them in place."),
+    Field(
+        description="Folder on local disk for copies of shards. Default: read them in place; where"
+        " they lie on HDFS, the container's local folder or a temporary one."
+    ),
 ]
 CacheBytes = Annotated[
     str,

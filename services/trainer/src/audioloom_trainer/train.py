@@ -10,7 +10,6 @@ import os
 import shlex
 import socket
 from importlib.metadata import version
-from pathlib import Path
 
 import structlog
 from audioloom_manifest import (
@@ -87,7 +86,7 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
         cluster=cluster,
         common={"attempt": launch.attempt, "generation": launch.generation},
         keep_checkpoints=settings.keep_checkpoints,
-        cache=_cache(settings),
+        cache=(settings.cache, parse_bytes(settings.cache_bytes)),
         patience=settings.patience_seconds,
     )
     trained = fit(task, resume, stop)
@@ -135,12 +134,6 @@ def _schedule(settings: RunSettings) -> Schedule:
         checkpoint_steps=settings.checkpoint_steps,
         checkpoint_minutes=settings.checkpoint_minutes,
     )
-
-
-def _cache(settings: RunSettings) -> tuple[Path, int] | None:
-    if settings.cache is None:
-        return None
-    return Path(settings.cache).expanduser().absolute(), parse_bytes(settings.cache_bytes)
 
 
 def _execution_settings(
