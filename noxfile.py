@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import nox
@@ -186,13 +187,17 @@ def pipeline(session: nox.Session, what: str, *options: str) -> None:
         stages[stage] = str(bin_folder / f"audioloom-{stage}")
     python = sync(session, "quickstart")
     needed = {"realdata": ("debian_voices",), "compare": ("demo_voices", "bench")}
-    names = needed.get(what, ("demo_voices",))
+    names = (*needed.get(what, ("demo_voices",)), *_cluster_tools(options))
     tools = {name: str(sync(session, name) / "python") for name in names}
     session.run(
         *(python / "python", "-m", "audioloom_quickstart", what, *options),
         env={"AUDIOLOOM_PROGRAMS": json.dumps({**stages, **tools})},
         external=True,
     )
+
+
+def _cluster_tools(options: Sequence[str]) -> tuple[str, ...]:
+    return ("mini_cluster",) if "--cluster" in options else ()
 
 
 def sync_installed(session: nox.Session, stage: str) -> Path:
@@ -278,7 +283,7 @@ def mini_cluster(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure: `-- featurize|shard|train [--json FILE] [--png FILE]`; ratios taken in one run."""
+    """Measure: `-- featurize|shard|storage|train [--json FILE] [--png FILE]`; ratios of one run."""
     python = sync(session, "bench")
     session.run(python / "python", "-m", "audioloom_bench", *session.posargs, external=True)
 

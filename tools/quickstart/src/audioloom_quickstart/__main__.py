@@ -1,4 +1,4 @@
-"""`python -m audioloom_quickstart quickstart|realdata|compare [--short] [--folder FOLDER]`.
+"""`python -m audioloom_quickstart quickstart|realdata|compare [--short] [--cluster] [--folder X]`.
 
 Exit code 0: what has to hold holds, or there was nothing to run it on and nobody counts on it.
 """
@@ -9,11 +9,13 @@ import argparse
 import shutil
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+from audioloom_quickstart.cluster import Cluster, mini_cluster
 from audioloom_quickstart.compare import compare
-from audioloom_quickstart.programs import StepFailedError, programs_from_environment
-from audioloom_quickstart.quickstart import quickstart
+from audioloom_quickstart.programs import Programs, StepFailedError, programs_from_environment
+from audioloom_quickstart.quickstart import quickstart, quickstart_on
 from audioloom_quickstart.realdata import SkippedError, realdata
 
 NAME_TAKEN = 73
@@ -25,20 +27,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="audioloom_quickstart", description=__doc__)
     parser.add_argument("what", choices=[*FOLDERS])
     parser.add_argument("--short", action="store_true", help="a small set in a temporary folder")
+    parser.add_argument("--cluster", action="store_true", help="quickstart: on HDFS and YARN, here")
     parser.add_argument("--folder", type=Path, help="where everything is written")
     asked = parser.parse_args()
+    if asked.cluster and asked.what != "quickstart":
+        parser.error(f"--cluster is for quickstart, not for {asked.what}")
     folder = asked.folder or (
         Path(tempfile.mkdtemp(prefix="audioloom-")) if asked.short else Path(FOLDERS[asked.what])
     )
     try:
         programs = programs_from_environment()
-        if asked.what == "quickstart":
-            text = quickstart(programs, folder.resolve(), short=asked.short)
+        if asked.cluster:
+            _on_a_cluster(programs, folder.resolve(), short=asked.short)
+        elif asked.what == "quickstart":
+            print(f"\n{quickstart(programs, folder.resolve(), short=asked.short)}")
         elif asked.what == "realdata":
-            text = realdata(programs, folder.resolve())
+            print(f"\n{realdata(programs, folder.resolve())}")
         else:
-            text = compare(programs, folder.resolve())
-        print(f"\n{text}")
+            print(f"\n{compare(programs, folder.resolve())}")
     except SkippedError as reason:
         print(f"\nSkipped: {reason}")
     except StepFailedError as error:
@@ -50,6 +56,23 @@ def main() -> int:
         if asked.short and not asked.folder:
             shutil.rmtree(folder)
     return 0
+
+
+def _on_a_cluster(programs: Programs, folder: Path, *, short: bool) -> None:
+    with mini_cluster(programs.paths["mini_cluster"]) as cluster:
+        programs = replace(programs, variables=cluster.variables)
+        print(f"\n{quickstart_on(cluster, programs, folder, short=short)}")
+        if sys.stdin.isatty():
+            _keep(cluster)
+
+
+def _keep(cluster: Cluster) -> None:
+    """Let a person look around: all that was made ends with the cluster."""
+    print("The cluster is there until Ctrl-D; to look further, in another terminal first:")
+    for name in ("HADOOP_CONF_DIR", "JAVA_HOME"):
+        print(f"  export {name}={cluster.variables[name]}")
+    print(f"Its pages: {', '.join(cluster.pages.values())}")
+    sys.stdin.read()
 
 
 if __name__ == "__main__":

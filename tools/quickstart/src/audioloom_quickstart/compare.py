@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-from audioloom_quickstart.pipeline import train
+from audioloom_quickstart.pipeline import on_this_machine, train
 from audioloom_quickstart.programs import Programs, StepFailedError, read_manifest
 from audioloom_quickstart.quickstart import BATCH, EPOCHS, WORKERS, demo
 from audioloom_quickstart.table import format_table
@@ -27,13 +27,13 @@ def compare(programs: Programs, folder: Path) -> str:
         StepFailedError: a mean is not what it must be.
     """
     outcome = demo(programs, folder)
-    root, shards = folder / "loom", outcome.shards
+    place, shards = on_this_machine(programs, str(folder / "loom")), outcome.shards
     splits = outcome.manifest("shards")["stats"]["splits"]
     ours, theirs = [], []
     for seed in SEEDS:
         options = ("--epochs", str(EPOCHS), "--batch-size", str(BATCH), "--seed", str(seed))
         run = train(
-            programs, root, shards, name=f"prosody-{seed}", workers=WORKERS, options=options
+            programs, place, shards, name=f"prosody-{seed}", workers=WORKERS, options=options
         )
         scores = read_manifest(run)["stats"]["scores"]
         ours.append(together({name: each["accuracy"] for name, each in scores.items()}, splits))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from audioloom_quickstart.programs import Programs, read_manifest
@@ -24,10 +23,42 @@ class Outcome:
         return read_manifest(getattr(self, stage))
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where the pipeline runs.
+
+    Args:
+        root: where everything is written.
+        spark: options of the stages that Spark runs.
+        gang: options of the launcher.
+        trainer: the trainer's program, as the workers find it.
+    """
+
+    root: str
+    spark: Sequence[str]
+    gang: Sequence[str]
+    trainer: str
+
+
+def on_this_machine(programs: Programs, root: str) -> Place:
+    """Everything in processes of this machine, and in the environments that it has."""
+    return Place(root, (), ("--on", "local"), programs.paths["trainer"])
+
+
+def on_cluster(programs: Programs, root: str) -> Place:
+    """Everything in containers; the trainer's environment is packed and shipped for them."""
+    project = ("--project", "services/trainer", "--extra", "cpu")
+    archive = programs.run(
+        "pack the trainer", "yarn-launcher", "env", "pack", "--root", root, *project
+    )
+    gang = ("--on", "yarn", "--environment", archive, "--memory", "2 GiB")
+    return Place(root, ("--master", "yarn"), gang, "audioloom-trainer")
+
+
 def run_pipeline(
     programs: Programs,
-    audio: Path,
-    root: Path,
+    audio: str,
+    place: Place,
     *,
     pattern: str,
     split: str,
@@ -40,31 +71,31 @@ def run_pipeline(
     Args:
         programs: the installed stages.
         audio: folder of recordings.
-        root: where everything is written.
+        place: where it all runs.
         pattern: regular expression with the groups label and group.
         split: shares, as the sharder takes them.
         name: of the training run.
         workers: processes of the training gang.
         training: further options of `audioloom-trainer run`.
     """
-    at = ("--root", str(root))
-    recordings = programs.run("scan", "featurizer", "scan", str(audio), *at, "--pattern", pattern)
-    features = programs.run("featurize", "featurizer", "run", recordings)
-    shards = programs.run("shard", "sharder", "run", features, "--split", split)
-    run = train(programs, root, shards, name=name, workers=workers, options=training)
+    at = ("--root", place.root)
+    recordings = programs.run("scan", "featurizer", "scan", audio, *at, "--pattern", pattern)
+    features = programs.run("featurize", "featurizer", "run", recordings, *place.spark)
+    shards = programs.run("shard", "sharder", "run", features, "--split", split, *place.spark)
+    run = train(programs, place, shards, name=name, workers=workers, options=training)
     return Outcome(recordings, features, shards, run)
 
 
 def train(
     programs: Programs,
-    root: Path,
+    place: Place,
     shards: str,
     *,
     name: str,
     workers: int,
     options: Sequence[str],
 ) -> str:
-    """Train on the shards with a gang of local workers; answer the run's manifest."""
-    gang = ("run", "--on", "local", "--workers", str(workers), "--root", str(root), "--name", name)
-    trainer = (programs.paths["trainer"], "run", shards, *options)
+    """Train on the shards with a gang of workers; answer the run's manifest."""
+    gang = ("run", *place.gang, "--workers", str(workers), "--root", place.root, "--name", name)
+    trainer = (place.trainer, "run", shards, *options)
     return programs.run("train", "yarn-launcher", *gang, "--", *trainer)

@@ -13,7 +13,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from audioloom_storage import locate, read_bytes
+
 VARIABLE = "AUDIOLOOM_PROGRAMS"
+MOST_BYTES = 1 << 20
 
 
 class StepFailedError(Exception):
@@ -26,23 +29,31 @@ class StepFailedError(Exception):
 
 @dataclass
 class Programs:
-    """Where each program is installed, and how long each step took."""
+    """Where each program is installed, its environment variables, and how long each step took."""
 
     paths: Mapping[str, str]
+    variables: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     seconds: dict[str, float] = field(default_factory=dict)
 
     def run(self, step: str, program: str, *arguments: str) -> str:
         """Run a program, show its command and its messages, and answer its stdout.
 
+        Args:
+            step: what its time is counted under.
+            program: one that is installed, or else one of the PATH.
+            arguments: its command line.
+
         Raises:
             StepFailedError: naming the command and its exit code.
         """
-        command = [self.paths[program], *arguments]
+        command = [self.paths.get(program, program), *arguments]
         name = Path(command[0]).name if not command[0].endswith("python") else program
         shown = shlex.join([name, *arguments])
         print(f"\n$ {shown}", file=sys.stderr, flush=True)
         begin = time.monotonic()
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, text=True, check=False, env=self.variables
+        )
         self.seconds[step] = self.seconds.get(step, 0.0) + time.monotonic() - begin
         if done.returncode:
             raise StepFailedError(
@@ -63,7 +74,7 @@ def programs_from_environment() -> Programs:
 
 def read_manifest(location: str) -> dict[str, Any]:
     """A manifest that a stage answered with, as plain JSON: the contract is all we know of it."""
-    value = json.loads(Path(location).read_bytes())
+    value = json.loads(read_bytes(locate(location), limit=MOST_BYTES))
     if not isinstance(value, dict):
         raise TypeError(f"{location}: expected a JSON object, found {type(value).__name__}")
     return value

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from audioloom_quickstart.pipeline import Outcome, run_pipeline
+from audioloom_quickstart.cluster import Cluster
+from audioloom_quickstart.pipeline import (
+    Outcome,
+    Place,
+    on_cluster,
+    on_this_machine,
+    run_pipeline,
+)
 from audioloom_quickstart.programs import Programs
 from audioloom_quickstart.table import ending
 
@@ -14,6 +21,7 @@ SHORT_SPLIT = "train=0.6,val=0.1,test=0.3"  # by SPLIT none of ten sentences is 
 
 
 WORKERS, BATCH, EPOCHS = 2, 32, 40
+UNSEEN = "sentences"
 
 
 def quickstart(programs: Programs, folder: Path, *, short: bool) -> str:
@@ -22,23 +30,43 @@ def quickstart(programs: Programs, folder: Path, *, short: bool) -> str:
     Sentences are the groups, so accuracy is on sentences that training never heard. The voices and
     the sentences are the same in every class: a good score shows that the pipeline runs.
     """
-    return ending(programs, demo(programs, folder, short=short), unseen="sentences")
+    return ending(programs, demo(programs, folder, short=short), unseen=UNSEEN)
+
+
+def quickstart_on(cluster: Cluster, programs: Programs, folder: Path, *, short: bool) -> str:
+    """The same on a cluster: the recordings are made in *folder*, all else lies in HDFS."""
+    voices = make_recordings(programs, folder, short=short)
+    audio, root = f"{cluster.hdfs}/voices", f"{cluster.hdfs}/loom"
+    programs.run("put into HDFS", "hdfs", "dfs", "-put", str(voices), audio)
+    outcome = _run(programs, audio, on_cluster(programs, root), short=short)
+    return ending(programs, outcome, unseen=UNSEEN)
 
 
 def demo(programs: Programs, folder: Path, *, short: bool = False) -> Outcome:
     """Make the recordings and train on them, as far as that has not been done."""
-    voices, root = folder / "voices", folder / "loom"
-    sentences, epochs = (10, 2) if short else (40, EPOCHS)
+    voices = make_recordings(programs, folder, short=short)
+    place = on_this_machine(programs, str(folder / "loom"))
+    return _run(programs, str(voices), place, short=short)
+
+
+def make_recordings(programs: Programs, folder: Path, *, short: bool) -> Path:
+    """Make the recordings, unless they are there; where they lie."""
+    voices, sentences = folder / "voices", 10 if short else 40
     if not voices.exists():
         programs.run(
             "make recordings",
             "demo_voices",
             *("-m", "audioloom_demo_voices", str(voices), "--sentences", str(sentences)),
         )
+    return voices
+
+
+def _run(programs: Programs, audio: str, place: Place, *, short: bool) -> Outcome:
+    epochs = 2 if short else EPOCHS
     return run_pipeline(
         programs,
-        voices,
-        root,
+        audio,
+        place,
         pattern=PATTERN,
         split=SHORT_SPLIT if short else SPLIT,
         name="prosody",

@@ -14,7 +14,7 @@ from itertools import combinations
 from pathlib import Path
 
 from audioloom_quickstart.contents import groups_by_split, rows
-from audioloom_quickstart.pipeline import Outcome, run_pipeline
+from audioloom_quickstart.pipeline import Outcome, on_this_machine, run_pipeline
 from audioloom_quickstart.programs import Programs, StepFailedError
 from audioloom_quickstart.table import ending
 
@@ -36,13 +36,13 @@ def realdata(programs: Programs, folder: Path) -> str:
         StepFailedError: naming each expectation that does not hold.
         SkippedError: the package registry does not answer, and this is not CI.
     """
-    voices, root = folder / "voices", folder / "loom"
+    voices = folder / "voices"
     if not voices.exists():
         fetch(programs, voices)
     outcome = run_pipeline(
         programs,
-        voices,
-        root,
+        str(voices),
+        on_this_machine(programs, str(folder / "loom")),
         pattern=PATTERN,
         split="train=0.7,val=0.1,test=0.2",
         name="languages",

@@ -21,7 +21,7 @@ def ending(programs: Programs, outcome: Outcome, *, unseen: str) -> str:
         unseen: what the groups are, in the plural: none of the test split was trained on.
     """
     table = format_table([timing_rows(programs.seconds), result_rows(outcome, unseen)])
-    look = (programs.paths["trainer"], "inspect", str(Path(outcome.run).parent))
+    look = (programs.paths["trainer"], "inspect", outcome.run.removesuffix("/manifest.json"))
     return f"{table}\nLook further:\n  {shlex.join(map(from_here, look))}"
 
 
