@@ -212,23 +212,30 @@ def test_many_threads(scheme: str, cluster: Any) -> None:
 FORK = """
 import os, signal, sys
 from audioloom_storage import locate, open_read, publish, read_bytes
-folder = locate(sys.argv[1])
-publish(folder / "before", b"x" * 3_000_000)
+folder, data = locate(sys.argv[1]), os.urandom(3_000_000)
+publish(folder / "before", data)
 file = open_read(folder / "before")
-file.read(1_000_000)
+assert file.read(1_000_000) == data[:1_000_000]
+middle = open_read(folder / "before")
+assert middle.read(10) == data[:10]
+assert read_bytes(folder / "before", limit=10**7) == data  # its connection is kept for the next
 children = []
 for number in range(3):
     child = os.fork()
     if child == 0:
         signal.alarm(30)
-        assert len(file.read()) == 2_000_000
+        assert file.read() == data[1_000_000:]
         file.close()
+        assert middle.read() == data[10:]
         publish(folder / f"child-{number}", b"")
         sys.exit()  # the long way: whatever was inherited is dropped
     children.append(child)
-assert len(file.read()) == 2_000_000
+for _ in range(10):
+    assert read_bytes(folder / "before", limit=10**7) == data
+assert file.read() == data[1_000_000:]
 codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
 assert codes == [0, 0, 0], codes
+assert middle.read() == data[10:]
 """
 
 

@@ -60,7 +60,30 @@ def test_in_order_it_asks_seldom() -> None:
         for offset in (9_000_000, 1_000_000, 5_000_000):
             file.seek(offset)
             file.read(10)
-    assert [(9_000_000, 256 << 10), (1_000_000, 256 << 10), (5_000_000, 256 << 10)] == far.asked
+    assert [(9_000_000, 32 << 10), (1_000_000, 32 << 10), (5_000_000, 32 << 10)] == far.asked
+
+
+def test_a_small_file_is_asked_for_once() -> None:
+    """Also by who reads it in small pieces."""
+    far = Far()
+    with open_ranges(HERE, 200_000, far.open, patient()) as file:
+        while file.read(1000):
+            pass
+    assert [(0, 200_000)] == far.asked
+
+
+@pytest.mark.parametrize("count", [70_000, 1_000_001])
+@pytest.mark.parametrize("into", [False, True])
+def test_what_is_read_at_once_is_asked_for_at_once(count: int, into: bool) -> None:
+    """A buffer alone would ask for multiples of its size, and then for the rest."""
+    far = Far()
+    with open_ranges(HERE, len(DATA), far.open, patient()) as file:
+        for offset in (9_000_000, 1_000_003):
+            file.seek(offset)
+            room = bytearray(count)
+            found = room[: file.readinto(room)] if into else file.read(count)  # type: ignore[attr-defined]
+            assert DATA[offset : offset + count] == found
+    assert [(9_000_000, count), (1_000_003, count)] == far.asked
 
 
 def test_a_failure_on_the_way_is_not_seen() -> None:

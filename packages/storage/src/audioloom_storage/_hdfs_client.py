@@ -15,6 +15,7 @@ from typing import TypeVar
 import hdfs_native
 
 from audioloom_storage._deadline import within
+from audioloom_storage._forks import cut_off, watched
 from audioloom_storage._hdfs_errors import translated
 from audioloom_storage._patience import Patience
 from audioloom_storage.location import Location
@@ -97,7 +98,8 @@ class Connection:
         settings = _ONE_NAMENODE if ":" in self._authority else _SETTINGS
 
         def connect() -> hdfs_native.Client:
-            client = hdfs_native.Client(url, settings)
+            with watched():
+                client = hdfs_native.Client(url, settings)
             client.get_file_info("/")
             return client
 
@@ -124,6 +126,7 @@ def connection_to(location: Location) -> Connection:
 
 
 def _forked() -> None:
+    cut_off()
     for connection in _Connections.known.values():
         connection.leave_behind()
     _Connections.known = {}

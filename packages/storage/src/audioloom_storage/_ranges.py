@@ -14,8 +14,9 @@ from audioloom_storage.location import Location
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-_BUFFER_BYTES = 256 << 10
-_FIRST_WINDOW_BYTES = 4 << 20
+_BUFFER_BYTES = 32 << 10  # a DataNode takes no longer for so many than for one
+_BEGINNING_BYTES = 256 << 10  # whoever starts at the beginning mostly goes on
+_GROWTH = 8
 _LONGEST_WINDOW_BYTES = 256 << 20
 
 OpenRange = Callable[[int, int], Iterator[bytes]]
@@ -33,8 +34,28 @@ def open_ranges(
             StorageErrors only, and Outage where another try may go better.
         patience: how long to try.
     """
-    raw = _Ranges(location, size, open_range, patience)
-    return cast("BinaryIO", io.BufferedReader(raw, _BUFFER_BYTES))
+    return cast("BinaryIO", _File(_Ranges(location, size, open_range, patience)))
+
+
+class _File(io.BufferedReader):
+    """Says what it is about to read: a buffer asks for multiples of its own size, then the rest."""
+
+    def __init__(self, raw: _Ranges) -> None:
+        super().__init__(raw, _BUFFER_BYTES)
+        self._ranges = raw
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """So many bytes, or what is left of the file."""
+        if size is not None and size > _BUFFER_BYTES:
+            self._ranges.expect(self.tell() + size)
+        return super().read(size)
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fill the buffer, or what is left of the file."""
+        with memoryview(buffer) as view:
+            if view.nbytes > _BUFFER_BYTES:
+                self._ranges.expect(self.tell() + view.nbytes)
+        return super().readinto(buffer)
 
 
 class _Ranges(io.RawIOBase):
@@ -54,6 +75,7 @@ class _Ranges(io.RawIOBase):
         self._process = os.getpid()
         self._position = 0
         self._window = 0  # bytes of the range before; 0 after a jump
+        self._expected = 0  # the place up to which somebody is about to read
         self._pieces: Iterator[bytes] | None = None
         self._piece = memoryview(b"")
         self._ahead = 0  # bytes of this range that were not yet taken
@@ -65,6 +87,10 @@ class _Ranges(io.RawIOBase):
     def seekable(self) -> bool:
         """Always."""
         return True
+
+    def expect(self, end: int) -> None:
+        """Ask for no less than what lies before this place, when next something is asked for."""
+        self._expected = end
 
     def tell(self) -> int:
         """Where the next read starts."""
@@ -78,7 +104,7 @@ class _Ranges(io.RawIOBase):
         if start + offset != self._position:
             self._position = start + offset
             self._leave()
-            self._window = 0
+            self._window = self._expected = 0
         return self._position
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
@@ -115,6 +141,8 @@ class _Ranges(io.RawIOBase):
             room[taken : taken + len(piece)] = piece
             taken += len(piece)
             self._move(len(piece))
+            if not self._ahead:  # whether more is wanted than was asked for, the next read tells
+                break
         return taken
 
     def _next(self, most: int, wanted: int) -> memoryview:
@@ -142,9 +170,9 @@ class _Ranges(io.RawIOBase):
             self._leave()
 
     def _open(self, wanted: int) -> Iterator[bytes]:
-        if self._window:
-            self._window = min(max(2 * self._window, _FIRST_WINDOW_BYTES), _LONGEST_WINDOW_BYTES)
-        self._window = max(self._window, wanted)
+        grown = min(_GROWTH * self._window, _LONGEST_WINDOW_BYTES)
+        least = 0 if self._position else _BEGINNING_BYTES
+        self._window = max(grown, wanted, least, self._expected - self._position)
         self._ahead = min(self._window, self._size - self._position)
         self._pieces = self._open_range(self._position, self._ahead)
         return self._pieces

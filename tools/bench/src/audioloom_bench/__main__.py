@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from importlib import import_module
 from pathlib import Path
 
 from audioloom_bench.report import as_table, write_json, write_png
 
-BENCHMARKS = ("featurize", "shard", "train")
+BENCHMARKS = ("featurize", "shard", "storage", "train")
 
 # One core for every lane, and large blocks kept by malloc: without it the naive lane moves by
 # up to 40 % with the state of the heap, and the ratios would flatter us.
@@ -30,17 +31,19 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures as one JSON object")
     parser.add_argument("--png", type=Path, help="draw them")
     asked = parser.parse_args()
-    lanes = import_module(f"audioloom_bench.{asked.benchmark}").bench(asked.rounds)
+    benchmark = import_module(f"audioloom_bench.{asked.benchmark}")
+    lanes = benchmark.bench(asked.rounds)
     print(as_table(lanes))
     if asked.json:
         write_json(asked.benchmark, lanes, asked.json)
     if asked.png:
         write_png(asked.benchmark, lanes, asked.png)
+    shortfall = getattr(benchmark, "shortfall", None)
+    if shortfall is not None and (told := shortfall(lanes)):
+        sys.exit(f"too slow:\n{told}")
 
 
 if __name__ == "__main__":
-    import sys
-
     if not os.environ.keys() >= QUIET.keys():
         os.execve(  # noqa: S606 - the allocator and BLAS read these when they start
             sys.executable,

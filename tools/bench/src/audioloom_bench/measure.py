@@ -1,4 +1,4 @@
-"""Measure lanes side by side: interleaved rounds, CPU time, medians."""
+"""Measure lanes side by side: interleaved rounds, medians."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAIVE, FLOOR = "naive", "floor"
 
 @dataclass(frozen=True)
 class Lane:
-    """One lane on one input: how much it does in a core-second, and beside the others."""
+    """One lane on one input: how much it does in a second, and how often as much as others."""
 
     lane: str
     input: str
@@ -29,11 +29,14 @@ def measure(
     unit: str,
     input_name: str,
     rounds: int,
+    clock: Callable[[], float] = time.process_time,
 ) -> list[Lane]:
-    """Run every lane in turn, *rounds* times, and compare medians of CPU time.
+    """Run every lane in turn, *rounds* times, and compare them round by round.
 
-    The machine is shared: interleaving gives every lane the same neighbours, and CPU time leaves
-    out what they take.
+    The machine is shared: interleaving, every other round backwards, gives each lane the same
+    neighbours; ratios are taken within a round, so what slows a whole round down does not count.
+    CPU time, the default, leaves out what neighbours take; other processes that work for a lane do
+    not show in it.
 
     Args:
         work: the lanes by name; `naive` and `floor` must be among them.
@@ -41,24 +44,30 @@ def measure(
         unit: such as "audio-s / core-s".
         input_name: what the lanes were given.
         rounds: how often each lane runs after one unmeasured round.
+        clock: seconds.
     """
     seconds: dict[str, list[float]] = {name: [] for name in work}
     for lane in work.values():
         lane()
-    for _ in range(rounds):
-        for name, lane in work.items():
-            begin = time.process_time()
-            lane()
-            seconds[name].append(time.process_time() - begin)
-    median = {name: statistics.median(each) for name, each in seconds.items()}
+    names = list(work)
+    for number in range(rounds):
+        for name in names[::-1] if number % 2 else names:
+            begin = clock()
+            work[name]()
+            seconds[name].append(clock() - begin)
+
+    def versus(other: str, name: str) -> float:
+        pairs = zip(seconds[other], seconds[name], strict=True)
+        return statistics.median(theirs / own for theirs, own in pairs)
+
     return [
         Lane(
             lane=name,
             input=input_name,
-            value=amount / median[name],
+            value=amount / statistics.median(seconds[name]),
             unit=unit,
-            vs_naive=median[NAIVE] / median[name],
-            vs_floor=median[FLOOR] / median[name],
+            vs_naive=versus(NAIVE, name),
+            vs_floor=versus(FLOOR, name),
         )
         for name in work
     ]

@@ -86,6 +86,6 @@ def write_png(benchmark: str, lanes: Sequence[Lane], target: Path) -> None:
         axes.invert_yaxis()
         axes.spines[["top", "right"]].set_visible(False)
         axes.set_xlim(0, 1.5 * max(each.vs_naive for each in shown))
-    panels[-1].set_xlabel("times the naive lane (CPU time; higher is better)")
+    panels[-1].set_xlabel("times the naive lane (higher is better)")
     figure.suptitle(f"audioloom: {benchmark}")
     figure.savefig(target, dpi=120)
