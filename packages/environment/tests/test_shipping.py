@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tarfile
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from audioloom_environment import NotAnEnvironment, describe, ship
+from audioloom_environment import NotAnEnvironment, describe, find_archive, ship
 from audioloom_storage import is_temporary, list_folder, locate
 from audioloom_storage.testing import Crashed, CrashPlan, steps
 
@@ -37,6 +41,49 @@ def test_shipped_once(prefix: Path, tmp_path: Path) -> None:
     assert not second.uploaded
     assert first.location == second.location == ships / f"{describe(prefix).digest}.tar.gz"
     assert first.size == second.size == Path(first.location.path).stat().st_size
+
+
+def test_nobody_else_may_read_it(prefix: Path, tmp_path: Path) -> None:
+    """Also under a umask that would let everybody; the folder is as always."""
+    before = os.umask(0)
+    try:
+        shipped = ship(prefix, locate(tmp_path / "ships"))
+    finally:
+        os.umask(before)
+    assert 0o600 == Path(shipped.location.path).stat().st_mode & 0o777
+    assert 0o777 == (tmp_path / "ships").stat().st_mode & 0o777
+
+
+def test_what_another_user_has_shipped_is_not_ours() -> None:
+    """Each has an archive under a name of its own; both are found again."""
+    with TemporaryDirectory() as made:
+        ships, folder = locate(made), Path(made)
+        folder.chmod(0o755)
+        for name in ("d.tar.gz", "d.2.tar.gz"):
+            (folder / name).write_bytes(b"theirs")
+        for closed, expected in (
+            ((), ships / "d.tar.gz"),
+            (("d.tar.gz",), ships / "d.2.tar.gz"),
+            (("d.tar.gz", "d.2.tar.gz"), None),
+        ):
+            for name in closed:
+                (folder / name).chmod(0)
+            with bound_by_permissions():
+                assert expected == find_archive(ships, "d.tar.gz")
+                assert find_archive(ships, "e.tar.gz") is None
+
+
+@contextmanager
+def bound_by_permissions() -> Iterator[None]:
+    """Root may read everything: be nobody for a while."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
 
 
 def test_several_at_once_leave_one(prefix: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from audioloom_environment.errors import (
     NotRelocatable,
     PackingFailed,
 )
-from audioloom_environment.shipping import Shipped, ship
+from audioloom_environment.shipping import Shipped, find_archive, put_archive, ship
 
 __all__ = [
     "ChangedWhilePacking",
@@ -18,6 +18,8 @@ __all__ = [
     "PackingFailed",
     "Shipped",
     "describe",
+    "find_archive",
     "pack",
+    "put_archive",
     "ship",
 ]

@@ -69,8 +69,11 @@ class Backend(Protocol):
         """Seekable and buffered; its failures are StorageErrors too."""
         ...
 
-    def open_new(self, location: Location) -> Sink:
-        """Raise AlreadyExists rather than replace, NotFound where the parent is missing."""
+    def open_new(self, location: Location, *, private: bool) -> Sink:
+        """Raise AlreadyExists rather than replace, NotFound where the parent is missing.
+
+        A private file is never there without its permissions (0600).
+        """
         ...
 
     def move(self, temporary: Location, target: Location) -> None:
@@ -81,8 +84,8 @@ class Backend(Protocol):
         """
         ...
 
-    def make_folder(self, location: Location) -> None:
-        """With its parents; may exist."""
+    def make_folder(self, location: Location, *, private: bool) -> None:
+        """With its parents; may exist. Private is the folder alone (0700), and from the start."""
         ...
 
     def remove(self, location: Location) -> None:

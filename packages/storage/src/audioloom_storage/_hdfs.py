@@ -139,9 +139,9 @@ class _Reading:
             raise Outage(told.found, where=self._location, hint=told.hint) from error
 
 
-def open_new(location: Location) -> _HdfsSink:
-    """A name that was free; the cluster's umask decides who may read it."""
-    return _HdfsSink(connection_to(location), location)
+def open_new(location: Location, *, private: bool) -> _HdfsSink:
+    """A name that was free; the cluster's umask decides who may read it, if it is not private."""
+    return _HdfsSink(connection_to(location), location, 0o600 if private else 0o666 & ~umask())
 
 
 def move(temporary: Location, target: Location) -> None:
@@ -156,12 +156,14 @@ def move(temporary: Location, target: Location) -> None:
     commit(temporary, target, rename, stat, connection.patience)
 
 
-def make_folder(location: Location) -> None:
-    """In one call."""
+def make_folder(location: Location, *, private: bool) -> None:
+    """In one call; a private one in two, for its parents get the permissions of the folder."""
+    if private:
+        make_folder(location.parent, private=False)
+    mode = 0o700 if private else 0o777 & ~umask()
     try:
         connection_to(location).call(
-            location,
-            lambda client: client.mkdirs(location.path, 0o777 & ~umask(), create_parent=True),
+            location, lambda client: client.mkdirs(location.path, mode, create_parent=True)
         )
     except AlreadyExists as error:
         raise NotAFolder("no folder lies there", where=location) from error
@@ -198,9 +200,10 @@ class _HdfsSink:
     takes for alive cannot be reached. So the beginning of a file is kept, and written again.
     """
 
-    def __init__(self, connection: Connection, location: Location) -> None:
+    def __init__(self, connection: Connection, location: Location, mode: int) -> None:
         self._connection = connection
         self._location = location
+        self._mode = mode
         self._asked = False
         self._kept: list[bytes] | None = []
         self._kept_bytes = 0
@@ -226,9 +229,7 @@ class _HdfsSink:
     def _create(self) -> FileWriter:
         # Whoever asked before and had no answer may replace: it is the one that has the name.
         overwrite, self._asked = self._asked, True
-        options = WriteOptions(
-            permission=0o666 & ~umask(), overwrite=overwrite, create_parent=False
-        )
+        options = WriteOptions(permission=self._mode, overwrite=overwrite, create_parent=False)
         try:
             return self._connection.attempt(
                 self._location, lambda client: client.create(self._location.path, options)

@@ -93,15 +93,16 @@ def open_read(location: Location) -> BinaryIO:
     raise NotAFile("a pipe or a device lies there", where=location, expected="a file")
 
 
-def open_new(location: Location) -> _LocalSink:
-    """A name that was free; the umask decides who may read it."""
+def open_new(location: Location, *, private: bool) -> _LocalSink:
+    """A name that was free; the umask decides who may read it, if it is not private."""
     with translating(location):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        return _LocalSink(os.open(location.path, flags, 0o666), location)
+        return _LocalSink(os.open(location.path, flags, 0o600 if private else 0o666), location)
 
 
-def make_folder(location: Location) -> None:
+def make_folder(location: Location, *, private: bool) -> None:
     """Level by level, each on disk before the next."""
+    asked = location
     missing: list[Location] = []
     with translating(location):
         while not os.path.isdir(location.path):
@@ -109,7 +110,7 @@ def make_folder(location: Location) -> None:
             location = location.parent
         for folder in reversed(missing):
             try:
-                os.mkdir(folder.path)
+                os.mkdir(folder.path, 0o700 if private and folder == asked else 0o777)
             except FileExistsError:  # somebody else was faster, or it is no folder
                 if not os.path.isdir(folder.path):
                     raise NotAFolder("no folder lies there", where=folder) from None

@@ -96,15 +96,17 @@ def _pieces(response: Any, location: Location) -> Iterator[bytes]:
         response.close()
 
 
-def open_new(location: Location) -> _WebHdfsSink:
-    """A name that was free; the cluster decides who may read it."""
+def open_new(location: Location, *, private: bool) -> _WebHdfsSink:
+    """A name that was free; the cluster decides who may read it, if it is not private."""
     if not stat(location.parent).is_folder:  # WebHDFS would say so after the last byte
         raise NotAFolder("a file stands where a folder should", where=location.parent)
     connection = connection_to(location)
     lost: list[str] = []
 
     def create() -> _WebHdfsSink:
-        response = connection.attempt(location, lambda client: _create(client, location, lost))
+        response = connection.attempt(
+            location, lambda client: _create(client, location, lost, private=private)
+        )
         url = response.headers["location"]
         try:
             return _WebHdfsSink(url, location)
@@ -115,9 +117,11 @@ def open_new(location: Location) -> _WebHdfsSink:
     return connection.patience.run(create)
 
 
-def _create(client: Any, location: Location, lost: list[str]) -> Any:
-    without = {"excludedatanodes": ",".join(lost)} if lost else {}
-    return client._create(location.path, overwrite="false", createparent="false", **without)
+def _create(client: Any, location: Location, lost: list[str], *, private: bool) -> Any:
+    more = {"excludedatanodes": ",".join(lost)} if lost else {}
+    if private:
+        more["permission"] = "600"
+    return client._create(location.path, overwrite="false", createparent="false", **more)
 
 
 def move(temporary: Location, target: Location) -> None:
@@ -161,10 +165,13 @@ def _unsafe(target: Location) -> NotConfigured:
     )
 
 
-def make_folder(location: Location) -> None:
-    """In one call."""
+def make_folder(location: Location, *, private: bool) -> None:
+    """In one call; a private one in two, for its parents get the permissions of the folder."""
+    if private:
+        make_folder(location.parent, private=False)
+    mode = {"permission": "700"} if private else {}
     try:
-        connection_to(location).call(location, lambda client: client._mkdirs(location.path))
+        connection_to(location).call(location, lambda client: client._mkdirs(location.path, **mode))
     except AlreadyExists as error:
         raise NotAFolder("no folder lies there", where=location) from error
 

@@ -26,13 +26,18 @@ _BUFFER_BYTES = 1 << 20
 
 
 @contextmanager
-def create(location: Location) -> Iterator[BinaryIO]:
+def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
     """Write a new file that appears whole, or not at all.
 
     The bytes go to a temporary name in the same folder. When the block ends they are forced to
     disk, and the file is moved to `location` by a step that replaces nothing. When the block
     raises, or a write failed whose error was swallowed, nothing appears. Missing parent folders are
     made. The file is written in order: no storage lets it seek.
+
+    Args:
+        location: of the file.
+        private: nobody but its owner may read it, from the first byte on, whatever the umask. Else
+            the umask decides. Missing parent folders are made as always.
 
     Raises:
         AlreadyExists: something lies there, before the first byte or after the last. It was left
@@ -44,7 +49,7 @@ def create(location: Location) -> Iterator[BinaryIO]:
     _refuse_taken(location)
     temporary = temporary_beside(location)
     with _told_of(location, temporary):
-        raw = _open_new(temporary)
+        raw = _open_new(temporary, private=private)
         file = io.BufferedWriter(raw, _BUFFER_BYTES)
         try:
             yield cast("BinaryIO", file)
@@ -62,21 +67,26 @@ def create(location: Location) -> Iterator[BinaryIO]:
         step(Step.MOVED, location)
 
 
-def publish(location: Location, data: bytes) -> None:
+def publish(location: Location, data: bytes, *, private: bool = False) -> None:
     """Make a small file appear whole, or not at all: the commit step. Raises what `create` does."""
-    with create(location) as file:
+    with create(location, private=private) as file:
         file.write(data)
 
 
-def make_folder(location: Location) -> None:
-    """Make a folder and its parents; it may exist.
+def make_folder(location: Location, *, private: bool = False) -> None:
+    """Make a folder and its parents; it may exist, and then it stays as it is.
+
+    Args:
+        location: of the folder.
+        private: nobody but its owner may list it, enter it or change it, whatever the umask. Its
+            parents are made as always.
 
     Raises:
         NotAFolder: something that is no folder lies there, or on the way.
         PermissionDenied, NoSpace, Unavailable: it could not be made.
     """
     step(Step.MAKE_FOLDER, location)
-    backend_of(location).make_folder(location)
+    backend_of(location).make_folder(location, private=private)
 
 
 def remove(location: Location) -> None:
@@ -112,14 +122,14 @@ def _refuse_taken(location: Location) -> None:
     raise AlreadyExists("a file lies there, and none is ever replaced", where=location)
 
 
-def _open_new(temporary: Location) -> NewFile:
+def _open_new(temporary: Location, *, private: bool) -> NewFile:
     backend = backend_of(temporary)
     step(Step.CREATE, temporary)
     try:
-        sink = backend.open_new(temporary)
+        sink = backend.open_new(temporary, private=private)
     except NotFound:
         make_folder(temporary.parent)
-        sink = backend.open_new(temporary)
+        sink = backend.open_new(temporary, private=private)
     return NewFile(sink, temporary)
 
 

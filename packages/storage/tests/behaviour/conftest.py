@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 from audioloom_storage import Location, _local_move, make_folder
@@ -23,16 +28,47 @@ class Place:
 
     folder: Location
     prelude: str
+    cluster: Any = None
+
+    def mode(self, location: Location) -> int:
+        """The permissions there, as the storage itself tells them."""
+        if self.cluster is None:
+            return Path(location.path).stat().st_mode & 0o777
+        from hdfs_native import Client
+
+        client = Client(str(self.cluster.hdfs))
+        return client.get_file_info(location.path).permission & 0o777
+
+    @contextmanager
+    def umask(self, mask: int) -> Iterator[None]:
+        """Whoever creates something asks for these permissions to be left out."""
+        if self.cluster is None:
+            before = os.umask(mask)
+            try:
+                yield
+            finally:
+                os.umask(before)
+            return
+        given = Path(os.environ["HADOOP_CONF_DIR"])
+        with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+            for name in ("core-site.xml", "hdfs-site.xml"):
+                text = (given / name).read_text()
+                one = f"<name>fs.permissions.umask-mode</name><value>{mask:03o}</value>"
+                line = f"<property>{one}</property></configuration>"
+                Path(folder, name).write_text(text.replace("</configuration>", line))
+            patch.setenv("HADOOP_CONF_DIR", folder)
+            yield
 
 
 @pytest.fixture(params=[*_LOCAL_WAYS, "hdfs", "webhdfs"])
 def place(request: pytest.FixtureRequest) -> Place:
     """Every test below runs once for each storage."""
     if request.param not in _LOCAL_WAYS:
-        root: Location = getattr(request.getfixturevalue("cluster"), request.param)
+        cluster = request.getfixturevalue("cluster")
+        root: Location = getattr(cluster, request.param)
         empty = root / f"tests/{os.urandom(8).hex()}"
         make_folder(empty)
-        return Place(empty, "")
+        return Place(empty, "", cluster)
     first = _LOCAL_WAYS[request.param]
     request.getfixturevalue("monkeypatch").setattr(_local_move, "WAYS", _local_move.WAYS[first:])
     prelude = "from audioloom_storage import _local_move\n"

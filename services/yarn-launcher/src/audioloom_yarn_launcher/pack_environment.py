@@ -12,9 +12,9 @@ import tempfile
 from pathlib import Path
 
 import structlog
-from audioloom_environment import describe, pack
+from audioloom_environment import Environment, describe, find_archive, put_archive
 from audioloom_stage import Result
-from audioloom_storage import AlreadyExists, Location, create, exists, locate, stat
+from audioloom_storage import locate, stat
 
 from audioloom_yarn_launcher.environments import FOLDER
 from audioloom_yarn_launcher.errors import CannotBuild
@@ -34,10 +34,11 @@ def pack_environment(settings: EnvSettings) -> Result:
         find_hadoop()  # says so, before anything is built
     with tempfile.TemporaryDirectory() as folder:
         ingredients = gather(settings, Path(folder), run=_run)
-        archive = root / FOLDER / f"{ingredients.digest}.tar.gz"
-        built = not exists(archive)
-        if built:
-            _build(ingredients, archive, Path(folder))
+        ships, name = root / FOLDER, f"{ingredients.digest}.tar.gz"
+        archive = find_archive(ships, name)
+        built = archive is None
+        if archive is None:
+            archive, _ = put_archive(_build(ingredients, Path(folder)), ships, name)
         else:
             log.info("the environment is there already", archive=str(archive))
     command = f"audioloom-yarn-launcher run --on yarn --environment {archive}"
@@ -53,7 +54,7 @@ def pack_environment(settings: EnvSettings) -> Result:
     )
 
 
-def _build(ingredients: Ingredients, archive: Location, folder: Path) -> None:
+def _build(ingredients: Ingredients, folder: Path) -> Environment:
     prefix = folder / "environment"
     log.info("building the environment", python=ingredients.python)
     _run("uv", "venv", "--quiet", "--relocatable", f"--python={ingredients.python}", str(prefix))
@@ -67,13 +68,7 @@ def _build(ingredients: Ingredients, archive: Location, folder: Path) -> None:
         _run(*install, "--no-deps", *ingredients.local)
     if ingredients.packages:
         _run(*install, *ingredients.packages)
-    environment = describe(prefix)
-    log.info("packing the environment", megabytes=environment.bytes >> 20)
-    try:
-        with create(archive) as file:
-            pack(environment, file)
-    except AlreadyExists:  # somebody else was faster, with the same ingredients
-        log.info("another has shipped it meanwhile", archive=str(archive))
+    return describe(prefix)
 
 
 def _run(*command: str) -> str:
