@@ -9,7 +9,9 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,25 +47,35 @@ class Cluster:
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
+    """A cluster of its own, or the one of which AUDIOLOOM_TEST_CLUSTER names the line."""
+    with _running() as found, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HADOOP_CONF_DIR", found.conf)
+        patch.delenv("YARN_CONF_DIR", raising=False)
+        yield found
+
+
+@contextmanager
+def _running() -> Iterator[Cluster]:
+    if given := os.environ.get("AUDIOLOOM_TEST_CLUSTER"):
+        yield Cluster(json.loads(Path(given).read_text()))
+        return
     command = [sys.executable, "-m", "audioloom_mini_cluster", "--memory-mb", "3072"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(command, text=True, **pipes) as process:
         assert process.stdin
         assert process.stdout
         try:
-            found = Cluster(json.loads(process.stdout.readline()))
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("HADOOP_CONF_DIR", found.conf)
-                patch.delenv("YARN_CONF_DIR", raising=False)
-                yield found
+            yield Cluster(json.loads(process.stdout.readline()))
         finally:
             process.stdin.close()
-            process.wait(timeout=60)
+            process.wait(timeout=120)
 
 
 @pytest.fixture(scope="session")
 def yarn(cluster: Cluster) -> Yarn:
-    return Yarn(cluster.root / "environments", executors=2, cores=1, memory=MEMORY)
+    # Of this session alone, also on a cluster that others have used.
+    folder = cluster.root / f"environments-{os.getpid()}"
+    return Yarn(folder, executors=2, cores=1, memory=MEMORY)
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from audioloom_spark.errors import BadRequest, NodesUnfit, SparkGaveUp
+from audioloom_spark.errors import BadRequest, NodesUnfit, NotAllowed, SparkGaveUp
 from audioloom_spark.reasons import reason
 
 SAID = {
@@ -25,6 +25,11 @@ SAID = {
     ),
     "Exception in thread main java.lang.UnsupportedClassVersionError: org/apache/spark/X has been"
     " compiled by a more recent version\nfoo": (NodesUnfit, "more recent version"),
+    "org.apache.hadoop.yarn.exceptions.YarnException: org.apache.hadoop.security."
+    "AccessControlException: User anna does not have permission to submit application_1 to queue"
+    " root.night\n\tat org.apache": (NotAllowed, "permission to submit application_1 to queue"),
+    "org.apache.hadoop.security.AccessControlException: Permission denied: user=anna, access=WRITE,"
+    ' inode="/user":root:supergroup:drwxr-xr-x\n\tat x': (NotAllowed, 'inode="/user"'),
     "Application application_17_1 was killed by user anna at 10.0.0.1": (SparkGaveUp, "killed by"),
     "Application application_17_1 failed 1 times due to AM Container exited with exitCode: -1000\n"
     "Failing this attempt.Diagnostics: no disk": (SparkGaveUp, "Diagnostics: no disk"),

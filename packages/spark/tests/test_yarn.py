@@ -1,47 +1,25 @@
-"""Spark on a real YARN: refusals in a sentence, tasks that need nothing of a node but Java."""
+"""Spark on a real YARN: tasks that need nothing of a node but Java; its failures in a sentence."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from audioloom_environment import Shipped
 from audioloom_spark import Locality, Yarn, block_hosts, run_units, spark_session
-from audioloom_spark.errors import BadRequest, NodesUnfit, SparkGaveUp
+from audioloom_spark.errors import SparkGaveUp
 from audioloom_storage import list_folder, locate, publish
 from pyspark.sql import SparkSession
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
-from conftest import MEMORY, Cluster
+from conftest import Cluster
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 
 # What executors may use of their node beside the C library: nothing.
 SYSTEM = ("ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libgcc_s.", "libutil.")
-
-
-def refused(yarn: Yarn, kind: type[Exception]) -> str:
-    with pytest.raises(kind) as caught, spark_session("test", "yarn", yarn=yarn):
-        pass
-    return str(caught.value)
-
-
-def test_an_unknown_queue_is_refused_naming_those_there_are(yarn: Yarn) -> None:
-    """Before anything is shipped."""
-    told = refused(replace(yarn, queue="nightly"), BadRequest)
-    assert "nightly" in told
-    assert "--queue with one of default" in told
-
-
-def test_more_than_any_node_has_is_refused(yarn: Yarn) -> None:
-    """Memory and cores, each with the most that can be had."""
-    told = refused(replace(yarn, memory=MEMORY * 99), BadRequest)
-    assert "--executor-memory of at most 3072 MiB" in told
-    told = refused(replace(yarn, cores=99), BadRequest)
-    assert "--executor-cores of at most 8" in told
 
 
 def test_executors_run_what_was_shipped(
@@ -115,25 +93,6 @@ def test_hosts_of_blocks(on_yarn: SparkSession, cluster: Cluster) -> None:
     ]
     both = tuple(cluster.facts["nodes"])
     assert [both, (), (), ()] == block_hosts(on_yarn, inputs)
-
-
-@pytest.mark.slow
-def test_nodes_without_java_are_told(yarn: Yarn, shipped: Shipped) -> None:
-    """What YARN's diagnostics bury is said in a sentence, with the flag that helps."""
-    told = refused(replace(yarn, node_java="/nowhere"), NodesUnfit)
-    assert "/nowhere/bin/java: No such file or directory" in told
-    assert "--node-java" in told
-
-
-@pytest.mark.slow
-def test_an_old_java_on_the_nodes_is_told(yarn: Yarn, shipped: Shipped, tmp_path: Path) -> None:
-    """As Java 8 says it, which knows no modules."""
-    java = tmp_path / "bin" / "java"
-    java.parent.mkdir()
-    java.write_text("#!/bin/sh\necho 'Unrecognized option: --add-opens' >&2\nexit 1\n")
-    java.chmod(0o755)
-    told = refused(replace(yarn, node_java=str(tmp_path)), NodesUnfit)
-    assert "Unrecognized option: --add-opens" in told
 
 
 @pytest.mark.slow

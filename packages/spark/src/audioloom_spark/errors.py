@@ -6,13 +6,15 @@
   - NodesUnfit      the nodes lack what Spark needs: Java
 * ServiceDown (audioloom_stage, exit code 69)
   - ClusterDown     no ResourceManager or NameNode answers
+* NoPermission (audioloom_stage, exit code 77)
+  - NotAllowed      the queue, or a folder that Spark needs, is not for this user
 * TryAgain (audioloom_stage, exit code 75)
   - SparkGaveUp     Spark ended the work, for a reason of its own
 """
 
 from __future__ import annotations
 
-from audioloom_stage import BadConfiguration, ServiceDown, TryAgain
+from audioloom_stage import BadConfiguration, NoPermission, ServiceDown, TryAgain
 
 
 class NoCluster(BadConfiguration):
@@ -29,6 +31,10 @@ class NodesUnfit(BadConfiguration):
 
 class ClusterDown(ServiceDown):
     """No ResourceManager or NameNode answers."""
+
+
+class NotAllowed(NoPermission):
+    """The queue, or a folder that Spark needs, is not for this user."""
 
 
 class SparkGaveUp(TryAgain):

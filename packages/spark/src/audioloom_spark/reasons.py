@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
 
 from audioloom_stage import StageError, TryAgain
 
-from audioloom_spark.errors import BadRequest, NodesUnfit, SparkGaveUp
+from audioloom_spark.errors import BadRequest, NodesUnfit, NotAllowed, SparkGaveUp
 
-if TYPE_CHECKING:
-    from pyspark import SparkContext
-
-__all__ = ["diagnostics", "reason"]
+__all__ = ["reason"]
 
 _MOST = 300
 
@@ -26,9 +22,15 @@ _REASONS: tuple[tuple[str, type[StageError], str], ...] = (
         "Name a queue of this cluster by --queue.",
     ),
     (
-        r"(?:AccessControlException|AccessControl[^\n]*: )([^\n]*cannot submit[^\n]*)",
-        BadRequest,
+        r"AccessControlException: (User \S+ (?:cannot|does not have permission to) submit[^\n]*)",
+        NotAllowed,
         "Name a queue that you may use by --queue.",
+    ),
+    (
+        r"(Permission denied: user=[^\n]*)",
+        NotAllowed,
+        "Spark keeps what belongs to an application below the user's home on HDFS: have"
+        " /user/NAME made for you.",
     ),
     (
         r"(Required (?:executor|AM) memory.*?max threshold \([^)]*\) of this cluster)",
@@ -75,24 +77,3 @@ def reason(text: str) -> StageError | None:
             what = "Spark gave up" if issubclass(kind, TryAgain) else "YARN does not run Spark"
             return kind(what, found=found, hint=hint)
     return None
-
-
-def diagnostics(context: SparkContext) -> str:
-    """What YARN says of an application, also when Spark has let go of it; empty if nothing."""
-    jvm: Any = context._jvm  # noqa: SLF001 - the way to Java
-    try:
-        name = context.applicationId
-        if not name.startswith("application_"):
-            return ""
-        hadoop = jvm.org.apache.hadoop
-        conf = hadoop.yarn.conf.YarnConfiguration(jvm.org.apache.hadoop.conf.Configuration())
-        client = hadoop.yarn.client.api.YarnClient.createYarnClient()
-        client.init(conf)
-        client.start()
-        try:
-            key = hadoop.yarn.api.records.ApplicationId.fromString(name)
-            return str(client.getApplicationReport(key).getDiagnostics() or "")
-        finally:
-            client.stop()
-    except Exception:  # noqa: BLE001 - it only explains an error that is told anyway
-        return ""

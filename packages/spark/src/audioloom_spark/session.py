@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
 
+from audioloom_spark.applications import diagnostics, end
 from audioloom_spark.java import find_java
 from audioloom_spark.quiet import without_start_lines
-from audioloom_spark.reasons import diagnostics, reason
+from audioloom_spark.reasons import reason
+from audioloom_spark.waiting import telling_what_is_waited_for
 from audioloom_spark.yarn import ENVIRONMENT_PYTHON, Yarn, prepare
 
 if TYPE_CHECKING:
@@ -72,8 +75,9 @@ def spark_session(
 
     home = Path(pyspark.__file__).parent
     told = dict(settings or {})
+    tag = f"audioloom-{uuid.uuid4().hex}" if yarn is not None else ""
     if yarn is not None:
-        told = {**prepare(yarn, home), **told}
+        told = {**prepare(yarn, home), "spark.yarn.tags": tag, **told}
 
     with tempfile.TemporaryDirectory(prefix="audioloom-spark-") as scratch:
         log4j = Path(scratch, "log4j2.properties")
@@ -85,14 +89,15 @@ def spark_session(
             "JAVA_HOME": str(java.resolve().parent.parent),
             "SPARK_HOME": str(home),  # not another Spark that this machine may have
         }
-        with _environment(environment):
+        waiting = telling_what_is_waited_for(tag) if tag else nullcontext()
+        with _environment(environment), waiting:
             builder = SparkSession.builder.appName(application).master(master)
             for key, value in {**_defaults(scratch, log4j), **told}.items():
                 builder = builder.config(key, value)
             with without_start_lines() as messages:
-                session = _start(builder, yarn)
+                session = _start(builder, tag)
             if yarn is not None:
-                _tell(session)
+                log.info("Spark runs on YARN", application=session.sparkContext.applicationId)
             try:
                 yield session
             finally:
@@ -108,40 +113,28 @@ def _workers_python(yarn: Yarn | None) -> str:
     return os.environ.get("PYSPARK_PYTHON", sys.executable)
 
 
-def _start(builder: SparkSession.Builder, yarn: Yarn | None) -> SparkSession:
+def _start(builder: SparkSession.Builder, tag: str) -> SparkSession:
+    """Start Spark; *tag* is that of its application, if there is one."""
     from pyspark import SparkContext  # noqa: PLC0415
 
     try:
         return builder.getOrCreate()
-    except Exception as error:
-        told = error if yarn is None else _explained(error)
+    except BaseException as error:
+        told: BaseException = error
+        jvm: Any = SparkContext._jvm  # noqa: SLF001 - the way to Java
+        if tag and jvm is not None:
+            if isinstance(error, Exception):
+                told = reason(f"{diagnostics(jvm, tag)}\n{error}") or error
+            else:  # Ctrl-C: an application that waits in its queue would start one day, for nobody
+                end(jvm, tag)
+        active: Any = SparkContext._active_spark_context  # noqa: SLF001 - made, and no session
+        if active is not None:
+            active.stop()
         if SparkContext._gateway is not None:  # noqa: SLF001 - see _end_gateway
             _end_gateway(SparkContext._gateway)  # noqa: SLF001
+        if told is error:
+            raise
         raise told from error
-
-
-def _tell(session: SparkSession) -> None:
-    """Which application it is; and that it waits, if it does: a full queue is no error."""
-    context: Any = session.sparkContext
-    log.info("Spark runs on YARN", application=context.applicationId)
-    known = context._jsc.sc().statusTracker().getExecutorInfos()  # noqa: SLF001
-    if len(known) <= 1:  # the driver is one of them
-        log.warning(
-            "no executor yet: YARN has given none, or its node is still unpacking",
-            queue=context.getConf().get("spark.yarn.queue", "default"),
-            application=context.applicationId,
-        )
-
-
-def _explained(error: Exception) -> Exception:
-    from pyspark import SparkContext  # noqa: PLC0415
-
-    text = str(error)  # Java is asked for it, so its gateway must still be there
-    active = SparkContext._active_spark_context  # noqa: SLF001 - made, and ended again
-    if active is not None:
-        text = f"{diagnostics(active)}\n{text}"
-        active.stop()
-    return reason(text) or error
 
 
 def _defaults(scratch: str, log4j: Path) -> dict[str, str]:

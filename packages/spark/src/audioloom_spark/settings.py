@@ -43,6 +43,19 @@ class SparkSettings(Settings):
         " root." + _ON_YARN,
     )
 
+    def check_configured(self) -> None:
+        """See that a cluster is configured, where the master is one; to be called before all else.
+
+        The same configuration says how HDFS is read: without it that fails first, and slowly.
+
+        Raises:
+            NoCluster: HADOOP_CONF_DIR leads to none.
+        """
+        if self.master == "yarn":
+            from audioloom_spark.hadoop import read_conf  # noqa: PLC0415 - these are declarations
+
+            read_conf()
+
     def for_the_record(self) -> dict[str, Any]:
         """What a manifest's `execution` says of it: what had a meaning on this master."""
         known = set(SparkSettings.model_fields) if self.master == "yarn" else {"master"}

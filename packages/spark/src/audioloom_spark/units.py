@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from audioloom_stage import StageError
 
+from audioloom_spark.applications import diagnostics
 from audioloom_spark.errors import SparkGaveUp
 from audioloom_spark.placing import Locality, placed
-from audioloom_spark.reasons import diagnostics, reason
+from audioloom_spark.reasons import reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -165,8 +166,11 @@ def _attempt(task: Callable[[Unit], Answer], unit: Unit, tries: int) -> Answer |
 def _gave_up(error: Exception, session: SparkSession) -> StageError:
     """What Spark says at length, in a sentence; a unit's own errors do not come this way."""
     text = str(error)
-    if session.sparkContext.master == "yarn":
-        known = reason(f"{diagnostics(session.sparkContext)}\n{text}")
+    context: Any = session.sparkContext
+    if context.master == "yarn":
+        tag = context.getConf().get("spark.yarn.tags", "")
+        said_by_yarn = diagnostics(context._jvm, tag)  # noqa: SLF001 - the way to Java
+        known = reason(f"{said_by_yarn}\n{text}")
         if known is not None:
             known.__cause__ = error
             return known

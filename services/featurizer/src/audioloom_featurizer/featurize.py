@@ -91,6 +91,7 @@ def run(settings: RunSettings, runner: Runner | None = None) -> Result:
         settings: what to do.
         runner: who does the units; Spark on `settings.master` unless told otherwise.
     """
+    settings.check_configured()
     opened, asked = _asked(settings)
     budget = Budget(settings.error_budget)
     budget.allowed(opened.manifest.stats.recordings)

@@ -66,6 +66,7 @@ class _Planned:
 
 def plan(settings: PlanSettings) -> Result:
     """Scan the inputs and show the splits, shards and steps that would come of them."""
+    settings.check_configured()
     inputs = open_inputs(settings.features)
     asked = ask(settings, inputs)
     committed = find_committed(asked) is not None

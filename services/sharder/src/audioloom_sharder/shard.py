@@ -53,6 +53,7 @@ log = structlog.get_logger()
 
 def shard(settings: RunSettings) -> Result:
     """Write the shards that *settings* ask for, or find them written."""
+    settings.check_configured()
     inputs = open_inputs(settings.features)
     asked = ask(settings, inputs)
     bind(run=asked.name)

@@ -43,6 +43,7 @@ class _Verdict:
 
 def verify(settings: VerifySettings) -> Result:
     """Check a shards run; exit code 65 and a list when something is wrong."""
+    settings.check_configured()
     opened = read_manifest(settings.run, "shards")
     if opened.manifest.recipe.algorithm != ALGORITHM:
         raise DamagedShards(

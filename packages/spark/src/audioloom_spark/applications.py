@@ -1,0 +1,92 @@
+"""What YARN knows of our application: asked through Spark's own JVM, which knows Kerberos too.
+
+An application is known by its tag, which is ours before YARN gives it a name.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Application", "diagnostics", "end", "waiting"]
+
+_SECONDS = 10.0
+_TIME = re.compile(r"^\[[^\]]*\] *")
+
+
+@dataclass(frozen=True)
+class Application:
+    """An application that YARN has taken and not started.
+
+    Attributes:
+        id: `application_…`.
+        queue: where it waits.
+        says: why, in YARN's words; empty if it says nothing.
+    """
+
+    id: str
+    queue: str
+    says: str
+
+
+def waiting(jvm: Any, tag: str) -> Application | None:
+    """The application of this tag while it waits for its master to start, else None."""
+    with _client(jvm) as client:
+        for report in _tagged(jvm, client, tag):
+            if str(report.getYarnApplicationState()) in ("SUBMITTED", "ACCEPTED"):
+                says = _TIME.sub("", " ".join(str(report.getDiagnostics() or "").split()))
+                return Application(str(report.getApplicationId()), str(report.getQueue()), says)
+    return None
+
+
+def end(jvm: Any, tag: str) -> None:
+    """Kill what has this tag and is not over; errors are passed over, and so is a slow answer.
+
+    In a thread of its own: a call of this one may have been interrupted, and then Java's next
+    answer here would be the answer to that.
+    """
+
+    def work() -> None:
+        with suppress(Exception), _client(jvm) as client:
+            for report in _tagged(jvm, client, tag):
+                if str(report.getFinalApplicationStatus()) == "UNDEFINED":
+                    client.killApplication(report.getApplicationId())
+
+    thread = threading.Thread(target=work, name="spark-end", daemon=True)
+    thread.start()
+    thread.join(_SECONDS)
+
+
+def diagnostics(jvm: Any, tag: str) -> str:
+    """What YARN says of it, also when Spark has let go of it; empty if nothing."""
+    try:
+        with _client(jvm) as client:
+            found = [report.getDiagnostics() for report in _tagged(jvm, client, tag)]
+            return "\n".join(str(said) for said in found if said)
+    except Exception:  # noqa: BLE001 - it only explains an error that is told anyway
+        return ""
+
+
+@contextmanager
+def _client(jvm: Any) -> Iterator[Any]:
+    hadoop = jvm.org.apache.hadoop
+    client = hadoop.yarn.client.api.YarnClient.createYarnClient()
+    client.init(hadoop.yarn.conf.YarnConfiguration(hadoop.conf.Configuration()))
+    client.start()
+    try:
+        yield client
+    finally:
+        client.stop()
+
+
+def _tagged(jvm: Any, client: Any, tag: str) -> list[Any]:
+    protocol = jvm.org.apache.hadoop.yarn.api.protocolrecords
+    request = protocol.GetApplicationsRequest.newInstance()
+    tags = jvm.java.util.HashSet()
+    tags.add(tag)
+    request.setApplicationTags(tags)
+    return list(client.getApplications(request))

@@ -1,0 +1,81 @@
+"""Say why nothing happens: Spark waits for YARN without a word."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
+from typing import Any
+
+import structlog
+
+from audioloom_spark import applications
+
+__all__ = ["telling_what_is_waited_for"]
+
+log = structlog.get_logger()
+
+_POLL_SECONDS = 2.0
+_PATIENCE_SECONDS = 10.0
+_AGAIN_SECONDS = 60.0
+
+
+@contextmanager
+def telling_what_is_waited_for(tag: str) -> Iterator[None]:
+    """While Spark starts and works in the block, say when it waits for YARN, and for what.
+
+    Said once it has lasted some seconds, and each minute from then on: a full queue is no error,
+    and an executor may take a while to be unpacked.
+
+    Args:
+        tag: of the application.
+    """
+    over = threading.Event()
+    # In a copy of the context, which holds what is bound to log lines, such as the run.
+    thread = threading.Thread(
+        target=copy_context().run, args=(_watch, tag, over), name="spark-waiting", daemon=True
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join(timeout=_PATIENCE_SECONDS)
+
+
+def _watch(tag: str, over: threading.Event) -> None:
+    last, say_at = "", 0.0
+    facts: dict[str, Any]
+    while not over.wait(_POLL_SECONDS):
+        event, facts = "", {}
+        with suppress(Exception):  # Spark starts or ends just now; it tells its errors itself
+            event, facts = _waited_for(tag)
+        if event != last:
+            last, say_at = event, time.monotonic() + _PATIENCE_SECONDS
+        elif event and time.monotonic() >= say_at and not over.is_set():
+            log.warning(event, **facts)
+            say_at = time.monotonic() + _AGAIN_SECONDS
+
+
+def _waited_for(tag: str) -> tuple[str, dict[str, Any]]:
+    """What to say, and the facts; nothing where Spark is at work, or has not come so far."""
+    from pyspark import SparkContext  # noqa: PLC0415 - a second of import, after the checks
+
+    jvm: Any = SparkContext._jvm  # noqa: SLF001 - the way to Java
+    if jvm is None:
+        return "", {}
+    context: Any = SparkContext._active_spark_context  # noqa: SLF001 - it may just be starting
+    java = getattr(context, "_jsc", None)
+    if java is None:
+        found = applications.waiting(jvm, tag)
+        if found is None:
+            return "", {}
+        facts = {"application": found.id, "queue": found.queue, "yarn_says": found.says}
+        return "waiting: YARN has not started the application yet", facts
+    if len(java.sc().statusTracker().getExecutorInfos()) > 1:  # the driver is one of them
+        return "", {}
+    queue = context.getConf().get("spark.yarn.queue", "default")
+    facts = {"application": context.applicationId, "queue": queue}
+    return "waiting: no executor, YARN gives none or its node is still unpacking", facts
