@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -129,6 +131,40 @@ def launches(tmp_path: Path) -> Iterator[Launches]:
             os.kill(pid, signal.SIGKILL)
 
 
+Answer = Callable[[int, object], None]
+
+
+@pytest.fixture
+def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answer]:
+    """A page that answers every question as it is told, and a configuration that names it."""
+    given: list[tuple[int, bytes]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            code, body = given[-1]
+            self.send_response(code)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            return None
+
+    server = HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    configure(tmp_path, monkeypatch, f"127.0.0.1:{server.server_port}")
+    yield lambda code, body: given.append((code, json.dumps(body).encode()))
+    server.shutdown()
+    server.server_close()
+
+
+def configure(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
+    (folder / "yarn-site.xml").write_text(
+        "<configuration><property><name>yarn.resourcemanager.webapp.address</name>"
+        f"<value>{page}</value></property></configuration>"
+    )
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(folder))
+
+
 @pytest.fixture
 def helpers() -> Any:
     """The functions above, for tests: files of tests are not a package."""
@@ -137,6 +173,7 @@ def helpers() -> Any:
         alive = staticmethod(alive)
         until = staticmethod(until)
         finish = staticmethod(finish)
+        configure = staticmethod(configure)
         member = MEMBER
 
     return Helpers

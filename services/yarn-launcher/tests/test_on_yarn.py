@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import venv
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ import cluster as helpers
 import pytest
 from audioloom_environment import ship
 from audioloom_storage import locate
+from audioloom_yarn_launcher.hadoop import find_hadoop
+from audioloom_yarn_launcher.skein_cluster import connect
 
 
 @pytest.fixture(scope="module")
@@ -108,6 +111,50 @@ def test_a_container_over_its_memory_is_reported_as_that(yarn: Any) -> None:
     assert "was killed for memory" in err
     assert "--memory" in err
     assert "lost" == yarn.status("hungry")["workers"][1]["state"]
+
+
+@pytest.fixture
+def full(yarn: Any) -> Iterator[None]:
+    """A queue whose share for application masters is used up."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in yarn.variables.items():
+            patch.setenv(name, value)
+        with connect(find_hadoop()) as cluster:
+            resources = {"memory": 5120, "vcores": 1}
+            master = {"resources": resources, "script": "sleep 600"}
+            application = cluster.submit({"name": "full", "queue": "default", "master": master})
+            yield
+            cluster.kill(application)
+    helpers.until(lambda: application not in yarn.applications(), "it has ended")
+
+
+@slow
+@pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"
+)  # skein leaves a file
+def test_a_run_that_waits_for_the_queue_can_be_looked_at_and_ended(yarn: Any, full: None) -> None:
+    """Before its coordinator has a container, by its id, and by what the scheduler says."""
+    options = ("--coordinator-memory=3 GiB",)
+    both = [yarn.run(name, "*.*:exit=0", options=options) for name in ("waits", "waits-too")]
+    for name in ("waits", "waits-too"):
+        helpers.until(lambda name=name: yarn.status(name), f"{name} is on record")
+    status = yarn.status("waits")
+    assert ("waiting", []) == (status["state"], status["attempts"])
+    assert status["application"]["id"] in yarn.applications()
+    assert "AM resource limit" in status["application"]["because"]
+    code, out, err = yarn.call("logs", yarn.where("waits"))
+    assert (0, "") == (code, out), err
+    assert "AM resource limit" in err
+    code, _, err = yarn.finish(yarn.run("waits", "*.*:exit=0", options=("--no-wait",)))
+    assert 75 == code
+    assert status["application"]["id"] in err
+    assert 0 == yarn.call("kill", yarn.where("waits"))[0]
+    code, _, err = yarn.finish(both[0])
+    assert 75 == code
+    assert "somebody ended the application" in err
+    both[1].send_signal(signal.SIGINT)
+    assert 130 == yarn.finish(both[1])[0]
+    assert ["interrupted"] * 2 == [yarn.status(name)["state"] for name in ("waits", "waits-too")]
 
 
 @slow

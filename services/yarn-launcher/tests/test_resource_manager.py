@@ -1,46 +1,11 @@
-import json
 import socket
-import threading
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from audioloom_yarn_launcher.owner import is_alive, this_process
 from audioloom_yarn_launcher.resource_manager import Application, look_up
-
-Answer = Callable[[int, object], None]
-
-
-@pytest.fixture
-def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answer]:
-    """A page that answers every question as it is told, and a configuration that names it."""
-    given: list[tuple[int, bytes]] = []
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            code, body = given[-1]
-            self.send_response(code)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_: object) -> None:
-            return None
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    configure(tmp_path, monkeypatch, f"127.0.0.1:{server.server_port}")
-    yield lambda code, body: given.append((code, json.dumps(body).encode()))
-    server.shutdown()
-    server.server_close()
-
-
-def configure(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
-    (folder / "yarn-site.xml").write_text(
-        "<configuration><property><name>yarn.resourcemanager.webapp.address</name>"
-        f"<value>{page}</value></property></configuration>"
-    )
-    monkeypatch.setenv("HADOOP_CONF_DIR", str(folder))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +22,7 @@ def configure(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
     ],
 )
 def test_an_answer_is_understood(
-    answers: Answer, code: int, body: object, expected: Application | None
+    answers: Callable[[int, object], None], code: int, body: object, expected: Application | None
 ) -> None:
     """What is unknown to the manager is gone; what it does not tell us is unknown to us."""
     answers(code, body)
@@ -65,14 +30,14 @@ def test_an_answer_is_understood(
 
 
 def test_without_a_cluster_nothing_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, helpers: Any
 ) -> None:
     """No configuration, or nobody there."""
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
     assert look_up("application_1_1") is None
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        configure(tmp_path, monkeypatch, f"127.0.0.1:{free.getsockname()[1]}")
+        helpers.configure(tmp_path, monkeypatch, f"127.0.0.1:{free.getsockname()[1]}")
         assert look_up("application_1_1") is None
 
 
@@ -80,7 +45,7 @@ def test_without_a_cluster_nothing_is_known(
     ("state", "alive"), [("ACCEPTED", True), ("RUNNING", True), ("KILLED", False)]
 )
 def test_the_owner_of_an_application_lives_as_long_as_it(
-    answers: Answer, state: str, alive: bool
+    answers: Callable[[int, object], None], state: str, alive: bool
 ) -> None:
     """Whatever process of whatever machine it was."""
     answers(200, {"app": {"state": state}})

@@ -10,11 +10,10 @@ folder. Files are never changed, so an attempt has up to three, each published o
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
 from audioloom_storage import (
     AlreadyExists,
@@ -23,32 +22,26 @@ from audioloom_storage import (
     UnknownOutcome,
     list_folder,
     publish,
-    read_bytes,
 )
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.owner import Owner
+from audioloom_yarn_launcher.records import RecordBase, read_record, record_bytes
 
-VERSION = "1.0"
-MOST_BYTES = 64 << 20
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
 
-Record = TypeVar("Record", bound="RecordBase")
 Outcome = Literal["finished", "failed", "interrupted"]
 End = Literal["finished", "failed", "stopped", "lost", "not-started"]
 
 
-class RecordBase(BaseModel):
-    """What every record has. Fields that a later minor version adds are passed over."""
+class AttemptRecord(RecordBase):
+    """What every record of an attempt has."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    version: str = VERSION
     attempt: int
 
 
-class Started(RecordBase):
+class Started(AttemptRecord):
     """An attempt was begun, and by whom."""
 
     kind: Literal["attempt-started"] = "attempt-started"
@@ -74,7 +67,7 @@ class Seat(BaseModel):
     address: str
 
 
-class Formed(RecordBase):
+class Formed(AttemptRecord):
     """The gang is complete."""
 
     kind: Literal["attempt-roster"] = "attempt-roster"
@@ -114,7 +107,7 @@ class FirstCause(BaseModel):
     tail: str = ""
 
 
-class Ended(RecordBase):
+class Ended(AttemptRecord):
     """How an attempt ended.
 
     Args:
@@ -162,11 +155,11 @@ def begin(folder: Location, started: Started) -> bool:
     """Begin an attempt; False if another launcher has begun the one of this number."""
     where = folder / f"attempts/{started.attempt}.started.json"
     try:
-        publish(where, _bytes(started))
+        publish(where, record_bytes(started))
     except AlreadyExists:
         return False
     except UnknownOutcome:
-        found = _read(where, Started)
+        found = read_record(where, Started)
         if found is None:
             raise
         return found.launch == started.launch
@@ -175,13 +168,13 @@ def begin(folder: Location, started: Started) -> bool:
 
 def record_roster(folder: Location, formed: Formed) -> None:
     """Record that the gang is complete."""
-    publish(folder / f"attempts/{formed.attempt}.roster.json", _bytes(formed))
+    publish(folder / f"attempts/{formed.attempt}.roster.json", record_bytes(formed))
 
 
 def record_end(folder: Location, ended: Ended) -> None:
     """Record how an attempt ended; a record that is there already stands."""
     try:
-        publish(folder / f"attempts/{ended.attempt}.json", _bytes(ended))
+        publish(folder / f"attempts/{ended.attempt}.json", record_bytes(ended))
     except AlreadyExists:
         return
 
@@ -197,50 +190,11 @@ def _numbers(folder: Location) -> Iterator[int]:
 
 def _read_attempt(folder: Location, number: int) -> Attempt:
     attempts = folder / "attempts"
-    started = _read(attempts / f"{number}.started.json", Started)
+    started = read_record(attempts / f"{number}.started.json", Started)
     if started is None:
         raise BadRecord("the record was there and is gone", where=attempts)
     return Attempt(
         started=started,
-        formed=_read(attempts / f"{number}.roster.json", Formed),
-        ended=_read(attempts / f"{number}.json", Ended),
+        formed=read_record(attempts / f"{number}.roster.json", Formed),
+        ended=read_record(attempts / f"{number}.json", Ended),
     )
-
-
-def _read(where: Location, model: type[Record]) -> Record | None:
-    try:
-        data = read_bytes(where, limit=MOST_BYTES)
-    except NotFound:
-        return None
-    try:
-        value = json.loads(data)
-        _check_version(value, where)
-        return model.model_validate(value)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        found = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    except ValueError as error:
-        found = str(error)
-    raise BadRecord(
-        "a record of the run cannot be read",
-        where=where,
-        expected=f"version {VERSION} of {model.__name__.lower()}",
-        found=found,
-    )
-
-
-def _check_version(value: Any, where: Location) -> None:
-    version = value.get("version") if isinstance(value, dict) else None
-    major = VERSION.partition(".")[0]
-    if isinstance(version, str) and version.partition(".")[0] != major:
-        raise BadRecord(
-            "a record of the run is of another major version",
-            where=where,
-            expected=f"{major}.x",
-            found=version,
-            hint="Use the release of audioloom-yarn-launcher that wrote it.",
-        )
-
-
-def _bytes(record: RecordBase) -> bytes:
-    return record.model_dump_json(indent=2).encode() + b"\n"

@@ -32,6 +32,8 @@ _NO_JAVA = (
 _SHELL_FOUND_NONE = re.compile(r"AM Container for \S+ exited with +exitCode: 12[67]\b")
 _EMPTY_WORDS = ("at ", "Last 4096 bytes", "For more detailed output", "Failing the application")
 _TIME = re.compile(r"\[[0-9-]+ [0-9:.]+\]")
+_DATE = re.compile(r"\A\[[^]]*\] *")
+_ARITHMETIC = re.compile(r"\s(?:Last Node which|Details *:)")
 _OURS = re.compile(r"\Aexit ([0-9]+): (.*)\Z", re.DOTALL)
 
 _KNOWN: tuple[tuple[str, Callable[..., StageError], str, str], ...] = (
@@ -140,6 +142,14 @@ def refused(text: str, *, asked: str) -> StageError:
         kind, summary, hint = known
         return kind(summary, found=_short(text), hint=hint)
     return ApplicationLost(f"{asked} refused what was asked", found=_short(text))
+
+
+def why_it_waits(state: str, diagnostics: str) -> str:
+    """Why an application has not begun, as the ResourceManager says it, without its arithmetic."""
+    if state == "RUNNING":
+        return "its coordinator begins, or waits for its turn"
+    told = _short(_ARITHMETIC.split(_DATE.sub("", diagnostics.strip()))[0])
+    return told or "the ResourceManager gives no reason"
 
 
 def _match(text: str) -> tuple[Callable[..., StageError], str, str] | None:

@@ -88,6 +88,8 @@ def close_record(folder: Location, ending: Ending) -> Cause | None:
         StageError: it never began.
     """
     last = ending.attempts[-1] if ending.attempts else None
+    if last is None and ending.stopped_by:
+        return _stopped(ending)
     if last is None:
         raise _explained(ending)
     if last.ended is not None and not last.ended.restarts:
@@ -103,11 +105,15 @@ def close_record(folder: Location, ending: Ending) -> Cause | None:
     return cause
 
 
+def _stopped(ending: Ending) -> Cause:
+    text = f"{ending.application} was ended before its coordinator could end the run"
+    return Cause("interrupted", text, exit_code=128 + ending.stopped_by)
+
+
 def _unexplained(ending: Ending) -> Cause:
     kind: Kind = "launcher-lost"
     if ending.stopped_by:
-        text = f"{ending.application} was ended before its coordinator could"
-        return Cause("interrupted", text, exit_code=128 + ending.stopped_by)
+        return _stopped(ending)
     error = _explained(ending)
     text = f"{error.summary} ({ending.application} {ending.report.state}: {error.found})"
     return Cause(kind, text, int(exit_code(error)) or TRY_AGAIN)

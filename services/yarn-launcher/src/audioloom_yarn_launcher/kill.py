@@ -11,7 +11,7 @@ import structlog
 from audioloom_stage import Result
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.attempts import Attempt
+from audioloom_yarn_launcher.attempts import read_attempts
 from audioloom_yarn_launcher.ending import Ending, close_record, end_application
 from audioloom_yarn_launcher.errors import NothingToEnd
 from audioloom_yarn_launcher.hadoop import find_hadoop
@@ -37,12 +37,16 @@ def kill_run(settings: KillSettings) -> Result:
     folder = locate_run(settings.run)
     view = view_run(folder)
     last = view.last
+    if view.pending is not None and not view.over:
+        pending = view.pending.submission
+        _end_application(folder, pending.application, pending.launch)
+        return _result(folder)
     if last is None or view.over:
         log.info("the run is over already", state=view.state)
         return _result(folder)
     owner = last.started.owner
     if owner.application is not None:
-        _end_application(folder, last, owner.application)
+        _end_application(folder, owner.application, last.started.launch)
     elif is_alive(owner) is None:
         raise NothingToEnd(
             "the run was begun on another machine",
@@ -64,13 +68,14 @@ def _result(folder: Location) -> Result:
     )
 
 
-def _end_application(folder: Location, last: Attempt, application: str) -> None:
+def _end_application(folder: Location, application: str, launch: str) -> None:
+    """End it, whether its coordinator is at work or has not begun."""
     log.info("ending the application", application=application)
     with connect(find_hadoop()) as cluster:
         report = end_application(cluster, application, lambda: Stop(signal=signal.SIGTERM))
-    attempts = view_run(folder).attempts
-    ours = [each for each in attempts if each.started.launch == last.started.launch]
-    close_record(folder, Ending(application, report, ours, stopped_by=signal.SIGTERM))
+    ours = [each for each in read_attempts(folder) if each.started.launch == launch]
+    if ours:
+        close_record(folder, Ending(application, report, ours, stopped_by=signal.SIGTERM))
 
 
 def _end_process(owner: Owner) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import structlog
 from audioloom_stage import JSON, Result, bind
-from audioloom_storage import exists, locate
+from audioloom_storage import StorageError, exists, locate
 
 from audioloom_yarn_launcher.application import (
     Resources,
@@ -17,25 +18,31 @@ from audioloom_yarn_launcher.application import (
     describe,
     parse_memory,
 )
+from audioloom_yarn_launcher.attempts import read_attempts
 from audioloom_yarn_launcher.claim import Launch, new_launch, wait_for_turn
+from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.default_system import check_default_system
 from audioloom_yarn_launcher.diagnosis import ours, refusal
 from audioloom_yarn_launcher.ending import Ending, close_record
 from audioloom_yarn_launcher.environments import check_archive, ship_launcher
-from audioloom_yarn_launcher.errors import NoCommand
+from audioloom_yarn_launcher.errors import Busy, NoCommand
 from audioloom_yarn_launcher.hadoop import check_programs, check_reachable, find_hadoop
 from audioloom_yarn_launcher.job import Job
 from audioloom_yarn_launcher.layout import JOB
+from audioloom_yarn_launcher.owner import this_process
+from audioloom_yarn_launcher.pending import find_pending, tell_pending
 from audioloom_yarn_launcher.request import read_request
 from audioloom_yarn_launcher.run_view import view_run, view_workers
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.skein_cluster import Cluster, connect
 from audioloom_yarn_launcher.status import worker_table
+from audioloom_yarn_launcher.submissions import Submission, record_submission
 from audioloom_yarn_launcher.telling import PROGRAM, result_of
 from audioloom_yarn_launcher.watching import Watch, hearing
 
 ADDRESS = "{node}"
 REGISTRATION_S = 600.0
+LOOK_AGAIN_S = 1.0
 
 log = structlog.get_logger()
 
@@ -50,7 +57,7 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     check_default_system(hadoop)
     life = new_launch(request, size=settings.workers, on=settings.on)
     shape = _shape(settings, life)
-    if wait_for_turn(life, wait=settings.wait, take_over=settings.take_over) is None:
+    if _wait_for_turn(life, settings) is None:
         log.info("already committed", manifest=str(request.manifest))
         return result_of(request, None, attempts=0, last=0)
     with connect(hadoop) as cluster:
@@ -60,11 +67,51 @@ def launch_on_yarn(settings: RunSettings) -> Result:
         with hearing() as heard:
             application = _submit(cluster, shape, launcher, _job(life, settings))
             log.info("submitted", application=application)
+            _put_on_record(life, application)
             watch = Watch(cluster, request.folder, life.id, application, heard)
             ending = watch.until_begun() if settings.detach else watch.to_the_end()
     if ending is None:
         return _detached(life, application)
     return _ended(life, ending)
+
+
+def _wait_for_turn(life: Launch, settings: RunSettings) -> int | None:
+    """As `wait_for_turn`, and behind an application of another launcher that has not begun."""
+    folder, told = life.request.folder, False
+    while True:
+        number = wait_for_turn(life, wait=settings.wait, take_over=settings.take_over)
+        if number is None:
+            return None
+        pending = find_pending(folder, read_attempts(folder))
+        if pending is None or not pending.waits:
+            return number
+        if not settings.wait:
+            raise Busy(
+                "another launcher's application for this run waits to begin",
+                where=folder,
+                found=f"{pending.submission.application}: {pending.because}",
+                hint=f"{PROGRAM} status {folder}",
+            )
+        if not told:
+            tell_pending(pending)
+            told = True
+        time.sleep(LOOK_AGAIN_S)
+
+
+def _put_on_record(life: Launch, application: str) -> None:
+    request = life.request
+    submission = Submission(
+        launch=life.id,
+        application=application,
+        submitted=now(),
+        size=life.size,
+        command=request.command,
+        by=this_process(),
+    )
+    try:
+        record_submission(request.folder, submission)
+    except StorageError as error:  # the run goes on without
+        log.warning("the submission cannot be put on record", found=str(error))
 
 
 def _shape(settings: RunSettings, life: Launch) -> Shape:
@@ -140,11 +187,12 @@ def _ended(life: Launch, ending: Ending) -> Result:
             raise refusal(*told, application=ending.application)
         return result_of(request, None, attempts=0, last=0)
     cause = close_record(request.folder, ending)
-    for line in worker_table(view_workers(view_run(request.folder))):
-        sys.stderr.write(f"{line}\n")
+    if ending.attempts:
+        for line in worker_table(view_workers(view_run(request.folder))):
+            sys.stderr.write(f"{line}\n")
     return result_of(
         request,
         None if request.committed else cause,
         attempts=len(ending.attempts),
-        last=ending.attempts[-1].started.attempt,
+        last=ending.attempts[-1].started.attempt if ending.attempts else 0,
     )

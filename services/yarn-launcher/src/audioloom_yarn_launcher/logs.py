@@ -11,6 +11,7 @@ from audioloom_stage import JSON, Result
 from audioloom_storage import Location, NotFound, list_folder, open_read
 
 from audioloom_yarn_launcher.errors import NoRun
+from audioloom_yarn_launcher.pending import tell_pending
 from audioloom_yarn_launcher.run_view import RunView, locate_run, view_run
 from audioloom_yarn_launcher.settings import LogsSettings
 
@@ -39,7 +40,9 @@ def show_logs(settings: LogsSettings) -> Result:
     view = view_run(folder)
     attempt = settings.attempt or _last_number(view) or 0
     files = log_files(folder, attempt, settings.rank)
-    if not files and (view.over or not settings.follow):
+    if not files and not settings.attempt and view.pending is not None and not view.over:
+        tell_pending(view.pending)
+    elif not files and (view.over or not settings.follow):
         raise _no_log(view, attempt, settings.rank)
     data: dict[str, JSON] = {
         "run": folder.uri,
@@ -70,6 +73,7 @@ def log_files(folder: Location, attempt: int, rank: int | None) -> list[LogFile]
 def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
     """Lines as they come, attempt after attempt, until the run is over or the one asked for is."""
     number: int | None = settings.attempt or _last_number(view_run(folder))
+    number = number or _next_number(folder, 0)
     while number is not None:
         yield from _follow_attempt(folder, number, settings.rank)
         number = None if settings.attempt else _next_number(folder, number)
@@ -146,7 +150,8 @@ def _prefixed(line: str, file: LogFile, *, alone: bool) -> str:
 def _no_log(view: RunView, attempt: int, rank: int | None) -> NoRun:
     whose = "any worker" if rank is None else f"worker {rank}"
     return NoRun(
-        f"there is no log of {whose} of attempt {attempt}",
+        f"there is no log of {whose}" + (f" of attempt {attempt}" if attempt else ""),
         where=view.folder / "logs",
+        found=view.pending.because if view.pending else "",
         hint=f"audioloom-yarn-launcher status {view.folder}",
     )

@@ -13,12 +13,14 @@ from audioloom_storage import Location, NotFound, exists, locate, open_read
 from audioloom_yarn_launcher.attempts import Attempt, Seat, WorkerEnd, read_attempts
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.owner import is_alive
+from audioloom_yarn_launcher.pending import Pending, find_pending
 
 State = Literal[
     "committed",  # the manifest is there
     "finished",  # every process ended well, and committed nothing
     "failed",
     "interrupted",
+    "waiting",  # the application has not begun
     "forming",  # workers are coming
     "running",
     "restarting",  # an attempt failed, the next one begins
@@ -26,6 +28,7 @@ State = Literal[
     "unknown",  # begun on another machine, or in another container, and not ended
 ]
 
+AT_WORK = ("committed", "forming", "running", "restarting")
 LAST_BYTES = 1 << 16
 PROGRESS = ("step", "epoch", "loss", "event", "time", "attempt")
 
@@ -52,11 +55,12 @@ class WorkerView:
 
 @dataclass(frozen=True)
 class RunView:
-    """A run and its attempts."""
+    """A run and its attempts, and the application that is to make the next one, if any."""
 
     folder: Location
     state: State
     attempts: tuple[Attempt, ...]
+    pending: Pending | None = None
 
     @property
     def last(self) -> Attempt | None:
@@ -66,7 +70,7 @@ class RunView:
     @property
     def over(self) -> bool:
         """Whether nothing more will come of itself."""
-        return self.state not in ("forming", "running", "restarting", "unknown")
+        return self.state not in ("waiting", "forming", "running", "restarting", "unknown")
 
 
 def locate_run(text: str) -> Location:
@@ -79,18 +83,24 @@ def view_run(folder: Location) -> RunView:
     """Look at a run.
 
     Raises:
-        NoRun: no attempt was ever made there, and nothing was committed.
+        NoRun: nothing was submitted, no attempt was made, and nothing was committed.
     """
     attempts = tuple(read_attempts(folder))
     committed = exists(folder / MANIFEST_NAME)
-    if not attempts and not committed:
+    state = _state(attempts, committed=committed)
+    pending = None if state in AT_WORK else find_pending(folder, attempts)
+    if state is None and pending is not None:
+        state = _state_before(pending)
+    elif pending is not None and pending.waits:
+        state = "waiting"
+    if state is None:
         raise NoRun(
             "no run lies there",
             where=folder,
             expected="the folder of a run, <root>/runs/<name>",
             found="no manifest and no record of an attempt" if exists(folder) else "nothing",
         )
-    return RunView(folder, _state(attempts, committed=committed), attempts)
+    return RunView(folder, state, attempts, pending)
 
 
 def view_workers(view: RunView) -> list[WorkerView]:
@@ -106,21 +116,32 @@ def view_workers(view: RunView) -> list[WorkerView]:
     return [_view_worker(view, last, seat) for seat in seats]
 
 
-def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> State:
-    last = attempts[-1] if attempts else None
-    alive = is_alive(last.started.owner) if last is not None and last.open else False
+def _state_before(pending: Pending) -> State:
+    """The state of a run that has no attempt yet."""
+    if pending.waits is None:
+        return "unknown"
+    if pending.waits:
+        return "waiting"
+    assert pending.application is not None  # noqa: S101 - or nobody told
+    states: dict[str, State] = {"GONE": "lost", "KILLED": "interrupted"}
+    return states.get(pending.application.state, "failed")
+
+
+def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> State | None:
+    if not attempts:
+        return "committed" if committed else None
+    last = attempts[-1]
+    alive = is_alive(last.started.owner) if last.open else False
     if committed and not alive:
         return "committed"
-    assert last is not None  # noqa: S101 - or it is committed
     if alive is None:
         return "unknown"
     if last.ended is not None and not last.ended.restarts:
         return last.ended.outcome
     if not alive:
         return "lost"
-    if last.ended is not None:
-        return "restarting"
-    return "running" if last.formed is not None else "forming"
+    at_work: State = "running" if last.formed is not None else "forming"
+    return at_work if last.ended is None else "restarting"
 
 
 def _view_worker(view: RunView, attempt: Attempt, seat: Seat) -> WorkerView:

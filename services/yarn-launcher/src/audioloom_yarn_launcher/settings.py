@@ -55,7 +55,8 @@ class RunSettings(Settings):
     )
 
     detach: bool = Field(
-        default=False, description="(yarn) Return when the application is accepted; it goes on."
+        default=False,
+        description="(yarn) Return when the run has begun, or has waited a minute; it goes on.",
     )
     queue: str = Field("default", description="(yarn) Queue to run in.")
     memory: Memory = Field("2 GiB", description="(yarn) Memory of a worker: 4096 MiB, 4 GiB.")

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from audioloom_manifest import MANIFEST_NAME
 from audioloom_stage import JSON, Result
 
+from audioloom_yarn_launcher.pending import Pending
 from audioloom_yarn_launcher.run_view import (
     RunView,
     WorkerView,
@@ -42,12 +43,25 @@ def _head(view: RunView) -> list[str]:
         facts["launcher"] = str(started.owner)
         if last.ended is not None:
             facts["ended"] = last.ended.ended or "unseen"
+    if view.pending is not None:
+        facts |= _waiting(view.pending)
     for attempt in view.attempts:
         if attempt.ended is not None and attempt.ended.cause is not None:
             number = attempt.started.attempt
             facts[f"cause of {number}"] = attempt.ended.cause.text
     width = max(map(len, facts))
     return [f"{name:<{width}}  {printable(text)}" for name, text in facts.items()]
+
+
+def _waiting(pending: Pending) -> dict[str, str]:
+    submission, found = pending.submission, pending.application
+    state = f" ({found.state})" if found else ""
+    facts = {
+        "command": " ".join(submission.command),
+        "workers": f"{submission.size} (yarn)",
+        "application": f"{submission.application}{state}, submitted {submission.submitted}",
+    }
+    return facts | {"because": pending.because}
 
 
 def worker_table(workers: Sequence[WorkerView]) -> list[str]:
@@ -87,6 +101,7 @@ def _data(view: RunView, workers: Sequence[WorkerView]) -> Mapping[str, JSON]:
         "name": view.folder.name,
         "state": view.state,
         "manifest": (view.folder / MANIFEST_NAME).uri if view.state == "committed" else None,
+        "application": _application(view.pending),
         "attempts": [
             {
                 "attempt": each.started.attempt,
@@ -112,4 +127,15 @@ def _data(view: RunView, workers: Sequence[WorkerView]) -> Mapping[str, JSON]:
             }
             for worker in workers
         ],
+    }
+
+
+def _application(pending: Pending | None) -> JSON:
+    if pending is None:
+        return None
+    return {
+        "id": pending.submission.application,
+        "submitted": pending.submission.submitted,
+        "state": pending.application.state if pending.application else None,
+        "because": pending.because,
     }

@@ -12,6 +12,7 @@ import structlog
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.attempts import Attempt, read_attempts
+from audioloom_yarn_launcher.diagnosis import why_it_waits
 from audioloom_yarn_launcher.ending import Ending, end_application
 from audioloom_yarn_launcher.errors import ResourceManagerDown
 from audioloom_yarn_launcher.job import Stop
@@ -21,6 +22,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_EVERY_S = 0.5
 FIRST_READ_S, MOST_READ_S = 1.0, 10.0
 BEGIN_WITHIN_S = 60.0
+TELL_AFTER_S = 15.0
 _WAITING = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED")
 
 log = structlog.get_logger()
@@ -74,6 +76,8 @@ class Watch:
     heard: Heard
     _told: dict[int, str] = field(default_factory=dict)
     _state: str = ""
+    _because: str = ""
+    _since: float = field(default_factory=time.monotonic)
     _silent: bool = False
 
     def to_the_end(self) -> Ending:
@@ -119,9 +123,12 @@ class Watch:
         self._silent = False
         if report.state != self._state:
             self._state = report.state
-            waits = report.state in _WAITING
-            why = report.diagnostics.strip() if waits else ""
-            log.debug("the application goes on", state=report.state, because=why)
+            log.debug("the application goes on", state=report.state)
+        if report.state in _WAITING and time.monotonic() > self._since + TELL_AFTER_S:
+            because = why_it_waits(report.state, report.diagnostics)
+            if because != self._because:
+                log.info("the application waits", state=report.state, because=because)
+            self._because = because
         return report
 
     def _attempts(self) -> tuple[Attempt, ...]:

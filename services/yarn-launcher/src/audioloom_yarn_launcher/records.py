@@ -1,0 +1,69 @@
+"""What every record of a run has in common: small JSON files, published once and whole."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeVar
+
+from audioloom_storage import Location, NotFound, read_bytes
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from audioloom_yarn_launcher.errors import BadRecord
+
+VERSION = "1.0"
+MOST_BYTES = 64 << 20
+
+Record = TypeVar("Record", bound="RecordBase")
+
+
+class RecordBase(BaseModel):
+    """What every record has. Fields that a later minor version adds are passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    version: str = VERSION
+
+
+def read_record(where: Location, model: type[Record]) -> Record | None:
+    """The record that lies there, None if there is none.
+
+    Raises:
+        BadRecord: it cannot be read, or is of another major version.
+    """
+    try:
+        data = read_bytes(where, limit=MOST_BYTES)
+    except NotFound:
+        return None
+    try:
+        value = json.loads(data)
+        _check_version(value, where)
+        return model.model_validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        found = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    except ValueError as error:
+        found = str(error)
+    raise BadRecord(
+        "a record of the run cannot be read",
+        where=where,
+        expected=f"version {VERSION} of {model.__name__.lower()}",
+        found=found,
+    )
+
+
+def _check_version(value: Any, where: Location) -> None:
+    version = value.get("version") if isinstance(value, dict) else None
+    major = VERSION.partition(".")[0]
+    if isinstance(version, str) and version.partition(".")[0] != major:
+        raise BadRecord(
+            "a record of the run is of another major version",
+            where=where,
+            expected=f"{major}.x",
+            found=version,
+            hint="Use the release of audioloom-yarn-launcher that wrote it.",
+        )
+
+
+def record_bytes(record: RecordBase) -> bytes:
+    """What is published."""
+    return record.model_dump_json(indent=2).encode() + b"\n"

@@ -1,0 +1,61 @@
+"""What was handed to a cluster, so that it is known while no attempt has begun.
+
+    submissions/<launch>.json    published by the launcher when YARN has taken the application
+
+The coordinator begins the attempt when its container has started: in seconds, or in hours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Literal
+
+from audioloom_storage import Location, NotFound, list_folder, publish
+
+from audioloom_yarn_launcher.owner import Owner
+from audioloom_yarn_launcher.records import RecordBase, read_record, record_bytes
+
+FOLDER = "submissions"
+_NAME = re.compile(r"([0-9a-f]{32})\.json")
+
+
+class Submission(RecordBase):
+    """An application was handed to YARN.
+
+    Args:
+        launch: id of the launch, as its attempts carry it.
+        application: id of the application.
+        by: the process that did.
+    """
+
+    kind: Literal["submission"] = "submission"
+    launch: str
+    application: str
+    submitted: str
+    size: int
+    command: tuple[str, ...]
+    by: Owner
+
+
+def record_submission(folder: Location, submission: Submission) -> None:
+    """Record it in the folder of the run."""
+    publish(folder / f"{FOLDER}/{submission.launch}.json", record_bytes(submission))
+
+
+def read_submissions(folder: Location, begun: Collection[str]) -> list[Submission]:
+    """What was submitted, the newest first, but for the launches that have begun.
+
+    Raises:
+        BadRecord: one of the records cannot be read.
+    """
+    try:
+        names = [_NAME.fullmatch(each.location.name) for each in list_folder(folder / FOLDER)]
+    except NotFound:
+        return []
+    found = [
+        read_record(folder / f"{FOLDER}/{match[0]}", Submission)
+        for match in names
+        if match is not None and match[1] not in begun
+    ]
+    return sorted(filter(None, found), key=lambda each: each.submitted, reverse=True)
