@@ -11,7 +11,7 @@ import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from audioloom_yarn_launcher.causes import TRY_AGAIN, Cause, first_cause
 from audioloom_yarn_launcher.gang import (
@@ -34,7 +34,7 @@ from audioloom_yarn_launcher.gang import (
 )
 from audioloom_yarn_launcher.kv import Delete, Equals, KeyValueStore, Missing, Put
 from audioloom_yarn_launcher.verdict import (
-    Finished,
+    Failed,
     Form,
     Wait,
     forming,
@@ -123,8 +123,8 @@ def run_generation(
     if isinstance(roster, Cause):
         return Generation(None, roster)
     formed(roster)
-    cause = _watch(gang, roster)
-    reports, lost = _gather(gang, roster, grace_s=INTERRUPTED_GRACE_S if cause else 0)
+    cause, gone = _watch(gang, roster)
+    reports, lost = _gather(gang, roster, gone, grace_s=INTERRUPTED_GRACE_S if cause else 0)
     if cause is None and (lost or any(end.failed for end in reports.exits.values())):
         cause = first_cause(reports, lost)
     return Generation(roster, cause, reports.exits, lost)
@@ -196,11 +196,11 @@ def _nobody_else_came(gang: Gang, reports: Reports) -> Cause:
     return Cause("registration", text, TRY_AGAIN)
 
 
-def _watch(gang: Gang, roster: Roster) -> Cause | None:
-    """Wait until the generation is over; the cause if it was told to stop."""
+def _watch(gang: Gang, roster: Roster) -> tuple[Cause | None, dict[int, str]]:
+    """Wait until the generation is over; the cause if it was told to stop, and who vanished."""
     while True:
         if cause := interrupted(gang):
-            return cause
+            return cause, {}
         reports = _reports(gang, roster.generation)
         for rank in vanished(roster, reports):
             key = first_key(roster.generation)
@@ -208,30 +208,41 @@ def _watch(gang: Gang, roster: Roster) -> Cause | None:
         match running(roster, reports):
             case Wait():
                 _wait(gang, LOOK_AGAIN_S)
-            case Finished():
-                return None
+            case Failed(lost):
+                return None, dict(lost)
             case _:
-                return None
+                return None, {}
 
 
-def _gather(gang: Gang, roster: Roster, *, grace_s: float) -> tuple[Reports, dict[int, str]]:
-    """End what still runs, and wait until everybody has said how it ended or is gone."""
+def _gather(
+    gang: Gang, roster: Roster, gone: dict[int, str], *, grace_s: float
+) -> tuple[Reports, dict[int, str]]:
+    """End what still runs, and wait until everybody has said how it ended or is gone.
+
+    Who has vanished once is lost: on a node that was cut off it lives on, hears that it is to end,
+    and says that it has, as if it had been well until then.
+
+    Returns:
+        What the others said, and what happened to those that are lost.
+    """
     generation = roster.generation
     gang.store.transaction([], [Put(end_key(generation), encode(End(grace_s)))])
     deadline = time.monotonic() + grace_s + REPORT_WITHIN_S
     killed: set[int] = set()
-    while left := silent(roster, reports := _reports(gang, generation)):
+    while True:
+        reports = _reports(gang, generation)
+        gone |= {r: w for r, w in vanished(roster, reports).items() if r not in killed}
+        left = silent(roster, reports)
+        if not left:
+            break
         if time.monotonic() >= deadline or gang.interruption.times > 1:
             for rank, worker in left.items():
                 gang.workers.kill(worker)
                 killed.add(rank)
         _wait(gang, min(1.0, max(0.01, deadline - time.monotonic())))
-    lost = {
-        rank: gang.workers.why_gone(worker)
-        for rank, worker in vanished(roster, reports).items()
-        if rank not in killed
-    }
-    return reports, lost
+    told = {rank: end for rank, end in reports.exits.items() if rank not in gone}
+    lost = {rank: gang.workers.why_gone(worker) for rank, worker in sorted(gone.items())}
+    return replace(reports, exits=told), lost
 
 
 def _reports(gang: Gang, generation: int) -> Reports:

@@ -1,0 +1,89 @@
+"""The coordinator with a store and workers of this process: what no real worker does on demand."""
+
+import queue
+import threading
+from collections.abc import Collection
+
+from audioloom_yarn_launcher.coordinator import Gang, Generation, Interruption, run_generation
+from audioloom_yarn_launcher.gang import (
+    ORDER,
+    Exit,
+    Member,
+    Plan,
+    Roster,
+    encode,
+    end_key,
+    exit_key,
+    rank_key,
+    read_orders,
+    ready_key,
+)
+from audioloom_yarn_launcher.kv import Put
+from audioloom_yarn_launcher.memory_kv import MemoryStore
+
+
+class Hands:
+    """Two workers that do as the test says; 1 is on a node that is cut off once the gang runs."""
+
+    def __init__(self, store: MemoryStore, says: Exit) -> None:
+        self._store, self._says = store, says
+        store.subscribe(ORDER, self._hear)
+        self._vanished = threading.Event()
+
+    def fill(self) -> None:
+        for rank in range(2):
+            me = f"worker_{rank}"
+            member = Member(me, f"node-{rank}:1", f"node-{rank}", 1)
+            puts = [Put(rank_key(rank), me, me), Put(ready_key(0, rank), encode(member), me)]
+            self._store.transaction([], puts)
+
+    def _hear(self) -> None:
+        orders = read_orders(self._store.get_prefix(ORDER))
+        if orders.roster is not None and not self._vanished.is_set():
+            self._vanished.set()
+            self._store.drop_owner("worker_1")
+        if orders.end is not None and exit_key(0, 0) not in self._store.get_prefix(""):
+            stopped = Exit("worker_0", code=-9, stopped=True)
+            self._store.transaction([], [Put(exit_key(0, 1), encode(self._says))])
+            self._store.transaction([], [Put(exit_key(0, 0), encode(stopped))])
+
+    def lost(self) -> dict[str, str]:
+        return {}
+
+    def why_gone(self, worker: str) -> str:
+        return f"the node of {worker} was lost"
+
+    def absent(self, present: Collection[str]) -> list[str]:
+        return []
+
+    def kill(self, worker: str) -> None:
+        raise AssertionError(f"{worker} has answered")
+
+    def close(self) -> None:
+        return None
+
+
+def run(says: Exit) -> Generation:
+    store = MemoryStore()
+    wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    plan = Plan(2, ("train",), "/run", "m")
+    gang = Gang(store, Hands(store, says), plan, wakes, Interruption(wakes), 60.0)
+    rosters: list[Roster] = []
+    went = run_generation(gang, attempt=1, generation=0, formed=rosters.append)
+    assert 1 == len(rosters)
+    assert end_key(0) in store.get_prefix("")
+    return went
+
+
+def test_who_vanished_is_lost_whatever_it_says_afterwards() -> None:
+    """A node that is cut off lives on: its worker hears of the end, and reports as if it were well.
+
+    That a generation had finished would be the worst of all answers.
+    """
+    for code, stopped in ((-9, True), (0, False), (75, False)):
+        went = run(Exit("worker_1", code=code, stopped=stopped))
+        assert went.cause is not None
+        assert ("lost", 1, 75) == (went.cause.kind, went.cause.rank, went.cause.exit_code)
+        assert "worker 1 was lost: the node of worker_1 was lost" == went.cause.text
+        assert {1: "the node of worker_1 was lost"} == went.lost
+        assert {0} == set(went.exits)
