@@ -7,13 +7,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_spark.errors import ClusterDown, NoCluster
-from audioloom_spark.hadoop import (
-    check_answers,
-    local_address,
-    name_nodes,
-    read_conf,
-    resource_managers,
-)
+from audioloom_spark.hadoop import check_answers, local_address, read_conf
 
 
 def conf(folder: Path, name: str = "yarn-site.xml", **properties: str) -> dict[str, str]:
@@ -66,57 +60,13 @@ def test_one_that_listens_is_enough() -> None:
         check_answers("ResourceManager", [down.getsockname(), up.getsockname()], "x")
 
 
-def test_references_are_filled_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To other properties and to variables; what leads nowhere or in circles stays."""
-    monkeypatch.setenv("PORT_OF_TEST", "8111")
-    given = {"a": "${b}:${env.PORT_OF_TEST}", "b": "host", "c": "${c}", "d": "${nothing}"}
-    found = read_conf(conf(tmp_path, **given))
-    assert {"a": "host:8111", "b": "host", "c": "${c}", "d": "${nothing}"} == found
-
-
-@pytest.mark.parametrize(
-    ("properties", "expected"),
-    [
-        ({}, [("localhost", 8032)]),
-        ({"yarn.resourcemanager.hostname": "rm"}, [("rm", 8032)]),
-        ({"yarn.resourcemanager.address": "rm:99"}, [("rm", 99)]),
-        (
-            {
-                "yarn.resourcemanager.ha.enabled": "true",
-                "yarn.resourcemanager.ha.rm-ids": "rm1, rm2",
-                "yarn.resourcemanager.hostname.rm1": "one",
-                "yarn.resourcemanager.address.rm2": "two:99",
-            },
-            [("one", 8032), ("two", 99)],
-        ),
-    ],
-)
-def test_resource_managers(properties: dict[str, str], expected: list[tuple[str, int]]) -> None:
-    """One, or those of a cluster with several."""
-    assert expected == resource_managers(properties)
-
-
-@pytest.mark.parametrize(
-    ("properties", "expected"),
-    [
-        ({"fs.defaultFS": "file:///"}, []),
-        ({"fs.defaultFS": "hdfs://nn"}, [("nn", 8020)]),
-        ({"fs.defaultFS": "hdfs://nn:99/"}, [("nn", 99)]),
-        (
-            {
-                "fs.defaultFS": "hdfs://both",
-                "dfs.nameservices": "both",
-                "dfs.ha.namenodes.both": "one,two",
-                "dfs.namenode.rpc-address.both.one": "nn1:99",
-                "dfs.namenode.rpc-address.both.two": "nn2",
-            },
-            [("nn1", 99), ("nn2", 8020)],
-        ),
-    ],
-)
-def test_name_nodes(properties: dict[str, str], expected: list[tuple[str, int]]) -> None:
-    """One, or those of a name service; none where the default is no HDFS."""
-    assert expected == name_nodes(properties)
+def test_what_yarn_conf_dir_names_counts(tmp_path: Path) -> None:
+    """Alone, or over what HADOOP_CONF_DIR names, as Spark has it."""
+    one = conf(tmp_path / "one", a="one", b="one")["HADOOP_CONF_DIR"]
+    two = conf(tmp_path / "two", b="two")["HADOOP_CONF_DIR"]
+    assert "one" == read_conf({"YARN_CONF_DIR": one}).value("b")
+    both = read_conf({"HADOOP_CONF_DIR": one, "YARN_CONF_DIR": two})
+    assert ("one", "two") == (both.value("a"), both.value("b"))
 
 
 def test_local_address_is_that_of_the_route() -> None:

@@ -44,40 +44,6 @@ def test_a_broken_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         find_hadoop()
 
 
-def test_properties_refer_to_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As Hadoop reads them: other properties, variables, and its own defaults."""
-    write(tmp_path, "yarn-site.xml", yarn__resourcemanager__hostname="${where}", x="${env.HERE}")
-    write(tmp_path, "core-site.xml", where="rm.example")
-    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
-    monkeypatch.setenv("HERE", "there")
-    hadoop = find_hadoop()
-    assert ("rm.example:8032",) == hadoop.managers
-    assert ("http://rm.example:8088",) == hadoop.pages
-    assert "there" == hadoop.value("x")
-
-
-def test_a_property_that_refers_to_itself_ends() -> None:
-    """It is wrong, and no reason to hang."""
-    assert "${a}" == of(a="${a}").value("a")
-
-
-def test_of_two_managers_both_are_known() -> None:
-    """By address, or by host name alone; over https where only that is served."""
-    prefix = "yarn__resourcemanager__"
-    hadoop = of(
-        **{
-            f"{prefix}ha__enabled": "true",
-            f"{prefix}ha__rm_ids": "one, two",
-            f"{prefix}address__one": "a:1",
-            f"{prefix}hostname__two": "b",
-            "yarn__http__policy": "HTTPS_ONLY",
-            f"{prefix}webapp__https__address__one": "a:2",
-        }
-    )
-    assert ("a:1", "b:8032") == hadoop.managers
-    assert ("https://a:2", "https://b:8090") == hadoop.pages
-
-
 def test_a_manager_that_does_not_answer_is_named() -> None:
     """Exit code 69, with the address; the first that answers is enough."""
     with socket.socket() as free, socket.socket() as listens:

@@ -14,28 +14,10 @@ from typing import Any
 
 from audioloom_spark.errors import BadRequest
 
-__all__ = ["check_queue", "check_size", "pages"]
+__all__ = ["check_queue", "check_size"]
 
 _SECONDS = 5.0
 _MOST_BYTES = 64 << 20
-
-
-def pages(conf: Mapping[str, str]) -> list[str]:
-    """The addresses of the ResourceManagers' pages."""
-    start = "yarn.resourcemanager."
-    secure = conf.get("yarn.http.policy", "") == "HTTPS_ONLY"
-    scheme, name, port = (
-        ("https", "webapp.https.address", 8090) if secure else ("http", "webapp.address", 8088)
-    )
-    ids = [each.strip() for each in conf.get(start + "ha.rm-ids", "").split(",") if each.strip()]
-    ends = [f".{each}" for each in ids] if conf.get(start + "ha.enabled") == "true" else [""]
-    found = []
-    for end in ends:
-        host = conf.get(start + "hostname" + end) or conf.get(start + "hostname")
-        address = conf.get(start + name + end) or (f"{host}:{port}" if host else "")
-        if address:
-            found.append(f"{scheme}://{address}")
-    return found
 
 
 def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:

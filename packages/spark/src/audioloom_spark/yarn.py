@@ -14,13 +14,11 @@ from pathlib import Path
 import structlog
 from audioloom_storage import Location, locate
 
-from audioloom_spark.asking import check_queue, check_size, pages
+from audioloom_spark.asking import check_queue, check_size
 from audioloom_spark.hadoop import (
     check_answers,
     local_address,
-    name_nodes,
     read_conf,
-    resource_managers,
 )
 from audioloom_spark.jars import ship_jars
 from audioloom_spark.settings import SparkSettings
@@ -95,14 +93,13 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
     from audioloom_environment import ship  # noqa: PLC0415 - only those who ship pay for it
 
     conf = read_conf()
-    managers = resource_managers(conf)
-    check_answers("ResourceManager", managers, "yarn.resourcemanager.address")
-    check_answers("NameNode", name_nodes(conf), "fs.defaultFS")
-    asked = pages(conf)
+    check_answers("ResourceManager", conf.managers, "yarn.resourcemanager.address")
+    check_answers("NameNode", conf.name_nodes, "fs.defaultFS")
+    asked = conf.pages
     check_size(asked, memory=yarn.memory, cores=yarn.cores)
     if yarn.queue is not None:
         check_queue(asked, yarn.queue)
-    address = yarn.driver_address or local_address(managers)
+    address = yarn.driver_address or local_address(conf.managers)
     log.info("starting Spark on YARN", executors=yarn.executors, driver_address=address)
     environment = ship(sys.prefix, yarn.folder, exclude=_LEFT_OUT)
     jars = ship_jars(home, yarn.folder)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
-from xml.etree import ElementTree as ET
+
+from audioloom_storage.errors import NotConfigured
+from audioloom_storage.hadoop_configuration import read_properties
 
 _AS_IT_COMES = 0o022
 _FOR_THE_OWNER = 0o077
@@ -18,16 +21,12 @@ def umask() -> int:
     the cluster's owner wants. hdfs-native has read these files before, so what cannot be read here
     is not there.
     """
-    found = None
+    found: dict[str, str] = {}
     for name in ("core-site.xml", "hdfs-site.xml"):  # the later one counts, as in Hadoop
-        try:
-            text = Path(os.environ.get("HADOOP_CONF_DIR", "/nonexistent"), name).read_bytes()
-            properties = ET.fromstring(text).iter("property")  # noqa: S314 - the cluster's own
-        except (OSError, ET.ParseError):
-            continue
-        for each in properties:
-            if (each.findtext("name") or "").strip() == "fs.permissions.umask-mode":
-                found = (each.findtext("value") or "").strip()
-    if found is None:
+        with suppress(NotConfigured):
+            folder = os.environ.get("HADOOP_CONF_DIR", "/nonexistent")
+            found.update(read_properties(Path(folder, name)))
+    text = found.get("fs.permissions.umask-mode")
+    if text is None:
         return _AS_IT_COMES
-    return int(found, 8) if re.fullmatch("0?[0-7]{1,3}", found) else _FOR_THE_OWNER
+    return int(text, 8) if re.fullmatch("0?[0-7]{1,3}", text) else _FOR_THE_OWNER

@@ -1,4 +1,4 @@
-"""What this machine knows of its Hadoop cluster: the configuration folder, and the programs.
+"""What this machine has of a Hadoop cluster: its configuration, and the programs that skein starts.
 
 Looked at before anything is started, because what finds out later (a JVM that asks a
 ResourceManager which is not there) takes minutes to say so.
@@ -7,82 +7,18 @@ ResourceManager which is not there) takes minutes to say so.
 from __future__ import annotations
 
 import os
-import re
 import shutil
-import socket
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from xml.etree import ElementTree as ET
+
+from audioloom_storage import NotConfigured, hadoop_configuration
+from audioloom_storage.hadoop_configuration import Hadoop, unreachable
 
 from audioloom_yarn_launcher.errors import NoCluster, ResourceManagerDown
 
+__all__ = ["ANSWER_WITHIN_S", "CONF", "Hadoop", "check_programs", "check_reachable", "find_hadoop"]
+
 CONF = "HADOOP_CONF_DIR"
-FILES = ("core-site.xml", "yarn-site.xml")
 ANSWER_WITHIN_S = 3.0
-_VARIABLE = re.compile(r"\$\{([^}]+)\}")
-_MOST_ROUNDS = 20
-
-_DEFAULTS = {
-    "yarn.resourcemanager.hostname": "0.0.0.0",  # noqa: S104 - Hadoop's default, and never right
-    "yarn.resourcemanager.address": "${yarn.resourcemanager.hostname}:8032",
-    "yarn.resourcemanager.webapp.address": "${yarn.resourcemanager.hostname}:8088",
-    "yarn.resourcemanager.webapp.https.address": "${yarn.resourcemanager.hostname}:8090",
-    "yarn.http.policy": "HTTP_ONLY",
-}
-
-
-@dataclass(frozen=True)
-class Hadoop:
-    """A cluster's configuration, as its clients have it.
-
-    Args:
-        conf: the folder.
-        properties: of core-site.xml and yarn-site.xml, with Hadoop's defaults, unexpanded.
-    """
-
-    conf: Path
-    properties: Mapping[str, str] = field(repr=False)
-
-    def value(self, name: str) -> str:
-        """A property, with what it refers to filled in; empty if it is not set."""
-        text = self.properties.get(name, _DEFAULTS.get(name, ""))
-        for _ in range(_MOST_ROUNDS):
-            filled = _VARIABLE.sub(self._referred, text)
-            if filled == text:
-                break
-            text = filled
-        return text
-
-    @property
-    def managers(self) -> tuple[str, ...]:
-        """`host:port` for clients of each ResourceManager."""
-        return self._of_each_manager("address", "8032")
-
-    @property
-    def pages(self) -> tuple[str, ...]:
-        """The web address of each ResourceManager."""
-        if self.value("yarn.http.policy") == "HTTPS_ONLY":
-            found = self._of_each_manager("webapp.https.address", "8090")
-            return tuple(f"https://{address}" for address in found)
-        return tuple(f"http://{each}" for each in self._of_each_manager("webapp.address", "8088"))
-
-    def _of_each_manager(self, what: str, port: str) -> tuple[str, ...]:
-        prefix = "yarn.resourcemanager"
-        ids = [each.strip() for each in self.value(f"{prefix}.ha.rm-ids").split(",")]
-        if self.value(f"{prefix}.ha.enabled").lower() != "true" or not ids[0]:
-            return (self.value(f"{prefix}.{what}"),)
-        return tuple(
-            self.value(f"{prefix}.{what}.{each}")
-            or f"{self.value(f'{prefix}.hostname.{each}')}:{port}"
-            for each in ids
-        )
-
-    def _referred(self, match: re.Match[str]) -> str:
-        name = match[1]
-        if name.startswith("env."):
-            return os.environ.get(name.removeprefix("env."), "")
-        return self.properties.get(name, _DEFAULTS.get(name, ""))
 
 
 def find_hadoop() -> Hadoop:
@@ -91,26 +27,16 @@ def find_hadoop() -> Hadoop:
     Raises:
         NoCluster: it names none.
     """
-    named = os.environ.get(CONF, "")
-    if not named:
+    try:
+        return hadoop_configuration.find_hadoop()
+    except NotConfigured as error:
         raise NoCluster(
-            "the variable that names the cluster is not set",
-            expected=f"{CONF}, a folder with {' and '.join(FILES)}",
-            found="nothing",
-            hint=f"export {CONF}=/etc/hadoop/conf, or wherever your cluster's clients have it.",
-        )
-    conf = Path(named)
-    if not (conf / "yarn-site.xml").is_file():
-        raise NoCluster(
-            f"{CONF} names no configuration of YARN",
-            where=conf,
-            expected="a folder with yarn-site.xml",
-            found="a folder without" if conf.is_dir() else "no such folder",
-        )
-    properties: dict[str, str] = {}
-    for name in FILES:
-        properties |= _read(conf / name)
-    return Hadoop(conf, properties)
+            "this machine knows of no cluster",
+            where=error.where,
+            expected=error.expected,
+            found=error.found,
+            hint=error.hint,
+        ) from error
 
 
 def check_reachable(hadoop: Hadoop) -> None:
@@ -119,21 +45,15 @@ def check_reachable(hadoop: Hadoop) -> None:
     Raises:
         ResourceManagerDown: none does.
     """
-    refusals = []
-    for address in hadoop.managers:
-        host, _, port = address.rpartition(":")
-        try:
-            with socket.create_connection((host, int(port)), ANSWER_WITHIN_S):
-                return
-        except (OSError, ValueError, OverflowError) as error:
-            refusals.append(f"{address}: {error}")
-    raise ResourceManagerDown(
-        "no ResourceManager answers",
-        where=hadoop.conf / "yarn-site.xml",
-        expected="one that listens where yarn.resourcemanager.address says",
-        found="; ".join(refusals),
-        hint="Ask who runs the cluster, or point HADOOP_CONF_DIR at another.",
-    )
+    refusals = unreachable(hadoop.managers, ANSWER_WITHIN_S)
+    if refusals:
+        raise ResourceManagerDown(
+            "no ResourceManager answers",
+            where=hadoop.conf / "yarn-site.xml",
+            expected="one that listens where yarn.resourcemanager.address says",
+            found=refusals,
+            hint="Ask who runs the cluster, or point HADOOP_CONF_DIR at another.",
+        )
 
 
 def check_programs() -> None:
@@ -159,21 +79,3 @@ def check_programs() -> None:
             found="none",
             hint="Put Hadoop's bin folder on the PATH.",
         )
-
-
-def _read(path: Path) -> dict[str, str]:
-    if not path.is_file():
-        return {}
-    try:
-        root = ET.parse(path).getroot()  # noqa: S314 - the cluster's own configuration
-    except ET.ParseError as error:
-        raise NoCluster(
-            "a file of the cluster's configuration cannot be read",
-            where=path,
-            expected="XML with <property> elements",
-            found=error,
-        ) from error
-    return {
-        (each.findtext("name") or "").strip(): (each.findtext("value") or "").strip()
-        for each in root.iter("property")
-    }

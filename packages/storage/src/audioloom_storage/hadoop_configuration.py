@@ -1,0 +1,199 @@
+"""What this machine knows of its Hadoop cluster: the files that HADOOP_CONF_DIR names.
+
+For whoever starts something on a cluster, and wants to say in seconds what its programs find out
+after minutes. hdfs:// itself has its own way to read these files.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+from audioloom_storage.errors import NotConfigured
+
+__all__ = ["Address", "Hadoop", "find_hadoop", "read_properties", "unreachable"]
+
+FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml")
+_REFERENCE = re.compile(r"\$\{([^{}$\s]+)\}")
+_OF_ENVIRONMENT = re.compile(r"env\.(\w+)(?:(:?-)(.*))?")
+_MOST_REFERENCES = 20  # as Hadoop
+_RM = "yarn.resourcemanager."
+
+# What Hadoop takes for granted, of what is asked for here.
+_DEFAULTS = {
+    _RM + "hostname": "0.0.0.0",  # noqa: S104 - never right, but for a cluster of one machine
+    _RM + "address": "${yarn.resourcemanager.hostname}:8032",
+    _RM + "webapp.address": "${yarn.resourcemanager.hostname}:8088",
+    _RM + "webapp.https.address": "${yarn.resourcemanager.hostname}:8090",
+    "yarn.http.policy": "HTTP_ONLY",
+}
+
+Address = tuple[str, int]
+"""Host and port."""
+
+
+@dataclass(frozen=True)
+class Hadoop:
+    """A cluster's configuration, as its clients have it.
+
+    Args:
+        conf: the folder.
+        properties: of core-site.xml, hdfs-site.xml and yarn-site.xml, as they stand there.
+    """
+
+    conf: Path
+    properties: Mapping[str, str] = field(repr=False)
+
+    def value(self, name: str) -> str:
+        """A property or its default, with what it refers to filled in; empty if it has neither.
+
+        A reference that leads nowhere stays, as in Hadoop.
+        """
+        value = self._plain(name) or ""
+        for _ in range(_MOST_REFERENCES):
+            match = _REFERENCE.search(value)
+            found = None if match is None else self._referred(match[1])
+            if match is None or found is None:
+                break
+            value = value[: match.start()] + found + value[match.end() :]
+        return value
+
+    @property
+    def managers(self) -> tuple[Address, ...]:
+        """Where each ResourceManager listens for clients; of several one is active."""
+        return self._of_each_manager("address", 8032)
+
+    @property
+    def pages(self) -> tuple[str, ...]:
+        """The web address of each ResourceManager."""
+        secure = self.value("yarn.http.policy") == "HTTPS_ONLY"
+        scheme, name, port = (
+            ("https", "webapp.https.address", 8090) if secure else ("http", "webapp.address", 8088)
+        )
+        return tuple(
+            f"{scheme}://{host}:{port}" for host, port in self._of_each_manager(name, port)
+        )
+
+    @property
+    def name_nodes(self) -> tuple[Address, ...]:
+        """Where the NameNodes of the default file system listen; none where it is no HDFS."""
+        default = re.fullmatch(r"hdfs://([^/]+)/?.*", self.value("fs.defaultFS"))
+        if default is None:
+            return ()
+        service = default[1]
+        ids = _words(self.value(f"dfs.ha.namenodes.{service}"))
+        if service not in _words(self.value("dfs.nameservices")) or not ids:
+            return (_address(service, 8020),)
+        start = f"dfs.namenode.rpc-address.{service}."
+        named = (self.value(start + each) for each in ids)
+        return tuple(_address(each, 8020) for each in named if each)
+
+    def _of_each_manager(self, what: str, port: int) -> tuple[Address, ...]:
+        ids = _words(self.value(_RM + "ha.rm-ids"))
+        if self.value(_RM + "ha.enabled").lower() != "true" or not ids:
+            return (_address(self.value(_RM + what), port),)
+        return tuple(
+            _address(
+                self.value(f"{_RM}{what}.{each}")
+                or self.value(f"{_RM}hostname.{each}")
+                or self.value(f"{_RM}hostname"),
+                port,
+            )
+            for each in ids
+        )
+
+    def _plain(self, name: str) -> str | None:
+        return self.properties.get(name, _DEFAULTS.get(name))
+
+    def _referred(self, name: str) -> str | None:
+        match = _OF_ENVIRONMENT.fullmatch(name)
+        if match is None:
+            return self._plain(name)
+        given = os.environ.get(match[1])
+        if given or (given is not None and match[2] != ":-"):
+            return given
+        return match[3]
+
+
+def find_hadoop(
+    environment: Mapping[str, str] = os.environ, *, variables: Iterable[str] = ("HADOOP_CONF_DIR",)
+) -> Hadoop:
+    """The cluster that the environment names.
+
+    Args:
+        environment: of this process.
+        variables: each of which may name a folder; files in the last one count most.
+
+    Raises:
+        NotConfigured: none does, none of them holds a yarn-site.xml, or a file cannot be read.
+    """
+    named = {name: Path(environment[name]) for name in variables if environment.get(name)}
+    if not named:
+        raise NotConfigured(
+            f"{' or '.join(variables)} is not set",
+            expected="the folder of the cluster's core-site.xml and yarn-site.xml",
+            hint="export HADOOP_CONF_DIR=/etc/hadoop/conf, or wherever the clients of your cluster"
+            " have it.",
+        )
+    properties: dict[str, str] = {}
+    for file in FILES:
+        for folder in named.values():
+            properties.update(read_properties(folder / file))
+    for folder in named.values():
+        if (folder / "yarn-site.xml").is_file():
+            return Hadoop(folder, properties)
+    variable, folder = next(iter(named.items()))
+    raise NotConfigured(
+        "a folder without" if folder.is_dir() else "no such folder",
+        where=f"{variable}={folder}",
+        expected="a folder with yarn-site.xml",
+        hint=f"Let {variable} name the folder that the clients of your cluster have.",
+    )
+
+
+def read_properties(path: Path) -> Iterator[tuple[str, str]]:
+    """The properties of one of Hadoop's files, as they stand there; none if there is no such file.
+
+    Raises:
+        NotConfigured: it cannot be read.
+    """
+    try:
+        root = ET.fromstring(path.read_bytes())  # noqa: S314 - the administrators' own file
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except (OSError, ET.ParseError) as error:
+        raise NotConfigured(
+            f"this file of the cluster's configuration cannot be read: {error}",
+            where=path,
+            expected="XML with <property> elements",
+        ) from error
+    for element in root.iter("property"):
+        name, value = element.findtext("name"), element.findtext("value")
+        if name and value is not None:
+            yield name.strip(), value.strip()
+
+
+def unreachable(addresses: Iterable[Address], seconds: float) -> str:
+    """Why none of these accepts a connection within so many seconds; empty if one does."""
+    failed = []
+    for host, port in addresses:
+        try:
+            with socket.create_connection((host, port), timeout=seconds):
+                return ""
+        except (OSError, OverflowError, UnicodeError) as error:  # no such name, no such port
+            failed.append(f"{host}:{port} ({getattr(error, 'strerror', None) or error})")
+    return ", ".join(failed)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _address(text: str, port: int) -> Address:
+    host, colon, number = text.rpartition(":")
+    return (host, int(number)) if colon and number.isdigit() else (text, port)
