@@ -9,7 +9,6 @@ import argparse
 import shutil
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 from audioloom_quickstart.cluster import Cluster, mini_cluster
@@ -60,7 +59,6 @@ def main() -> int:
 
 def _on_a_cluster(programs: Programs, folder: Path, *, short: bool) -> None:
     with mini_cluster(programs.paths["mini_cluster"]) as cluster:
-        programs = replace(programs, variables=cluster.variables)
         print(f"\n{quickstart_on(cluster, programs, folder, short=short)}")
         if sys.stdin.isatty():
             _keep(cluster)

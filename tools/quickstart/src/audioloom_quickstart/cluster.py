@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -19,18 +19,27 @@ class Cluster:
 
     Args:
         hdfs: URI of its file system.
-        variables: the environment of programs that use it.
+        variables: what its clients export.
         pages: addresses of its web pages by name.
+        nodes: the addresses of its worker nodes.
+        folder: where its daemons and containers write.
+        tell: give it a word (`kill datanode-1`) and get what it answers.
     """
 
     hdfs: str
     variables: Mapping[str, str]
     pages: Mapping[str, str]
+    nodes: Sequence[str]
+    folder: str
+    tell: Callable[[str], str]
 
 
 @contextmanager
 def mini_cluster(python: str) -> Iterator[Cluster]:
     """Start the daemons; they end with the block, or with this process.
+
+    In the block this process and those that it starts are clients of the cluster: what clients
+    export is in `os.environ`.
 
     Args:
         python: that of the environment of `tools/mini_cluster`.
@@ -47,17 +56,37 @@ def mini_cluster(python: str) -> Iterator[Cluster]:
         line = process.stdout.readline()
         if not line:
             raise StepFailedError(f"the mini-cluster ended with exit code {process.wait()}")
-        yield described(json.loads(line), os.environ)
+
+        def tell(word: str) -> str:
+            print(word, file=process.stdin, flush=True)
+            assert process.stdout is not None  # noqa: S101
+            return process.stdout.readline()
+
+        cluster = described(json.loads(line), tell)
+        with _exported(cluster.variables):
+            yield cluster
         process.stdin.close()
 
 
-def described(said: Mapping[str, Any], variables: Mapping[str, str]) -> Cluster:
+def described(said: Mapping[str, Any], tell: Callable[[str], str]) -> Cluster:
     """The cluster that `audioloom_mini_cluster` says is ready.
 
     Args:
         said: its line.
-        variables: of this process.
+        tell: gives it a word.
     """
-    given = said["environment"]
-    path = {"PATH": f"{given['PATH']}:{variables['PATH']}"}
-    return Cluster(said["hdfs"], {**variables, **given, **path}, said["pages"])
+    return Cluster(
+        said["hdfs"], said["environment"], said["pages"], said["nodes"], said["folder"], tell
+    )
+
+
+@contextmanager
+def _exported(variables: Mapping[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(variables)
+    os.environ["PATH"] = f"{variables['PATH']}{os.pathsep}{before['PATH']}"
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

@@ -29,10 +29,9 @@ class StepFailedError(Exception):
 
 @dataclass
 class Programs:
-    """Where each program is installed, its environment variables, and how long each step took."""
+    """Where each program is installed, and how long each step took."""
 
     paths: Mapping[str, str]
-    variables: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     seconds: dict[str, float] = field(default_factory=dict)
 
     def run(self, step: str, program: str, *arguments: str) -> str:
@@ -51,9 +50,7 @@ class Programs:
         shown = shlex.join([name, *arguments])
         print(f"\n$ {shown}", file=sys.stderr, flush=True)
         begin = time.monotonic()
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, text=True, check=False, env=self.variables
-        )
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
         self.seconds[step] = self.seconds.get(step, 0.0) + time.monotonic() - begin
         if done.returncode:
             raise StepFailedError(
