@@ -43,7 +43,7 @@ def sync(session: nox.Session, project: str, *options: str) -> Path:
     environment = ENVIRONMENTS / project
     session.run_install(
         *("uv", "sync", "--quiet", "--locked", f"--python={PYTHON}"),
-        *(f"--project={PROJECTS[project]}", *(options or ("--group=test",))),
+        *(f"--project={PROJECTS.get(project, project)}", *(options or ("--group=test",))),
         env={"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": ""},
         external=True,
     )
@@ -179,21 +179,36 @@ def compare(session: nox.Session) -> None:
     pipeline(session, "compare", *session.posargs)
 
 
+@nox.session
+def integration(session: nox.Session) -> None:
+    """Drive the installed stages on a real cluster; `-- -m slow` for the long form."""
+    python = sync(session, "integration_tests")
+    programs = installed_programs(session, "debian_voices", "mini_cluster")
+    options = session.posargs or ["-m", "not slow"]
+    session.run(
+        *(python / "pytest", "-o", "pythonpath=integration_tests", "integration_tests", *options),
+        env={"AUDIOLOOM_PROGRAMS": programs},
+        external=True,
+    )
+
+
 def pipeline(session: nox.Session, what: str, *options: str) -> None:
     """Install every stage in an environment of its own, from wheels, and drive their commands."""
-    stages = {}
-    for stage in STAGES:
-        bin_folder = sync_installed(session, stage)
-        stages[stage] = str(bin_folder / f"audioloom-{stage}")
     python = sync(session, "quickstart")
     needed = {"realdata": ("debian_voices",), "compare": ("demo_voices", "bench")}
     names = (*needed.get(what, ("demo_voices",)), *_cluster_tools(options))
-    tools = {name: str(sync(session, name) / "python") for name in names}
     session.run(
         *(python / "python", "-m", "audioloom_quickstart", what, *options),
-        env={"AUDIOLOOM_PROGRAMS": json.dumps({**stages, **tools})},
+        env={"AUDIOLOOM_PROGRAMS": installed_programs(session, *names)},
         external=True,
     )
+
+
+def installed_programs(session: nox.Session, *tools: str) -> str:
+    """Install every stage as users do, and some tools; JSON of where each program is."""
+    stages = {stage: sync_installed(session, stage) / f"audioloom-{stage}" for stage in STAGES}
+    programs = {**stages, **{name: sync(session, name) / "python" for name in tools}}
+    return json.dumps({name: str(path) for name, path in programs.items()})
 
 
 def _cluster_tools(options: Sequence[str]) -> tuple[str, ...]:

@@ -1,0 +1,115 @@
+"""One cluster, real recordings on it, what is made of them, and the logs of what failed."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_quickstart.cluster import Cluster, mini_cluster
+from audioloom_quickstart.programs import StepFailedError, programs_from_environment
+from audioloom_quickstart.realdata import REFUSED, SkippedError, fetch
+from deployment import SPLIT, Deployment, processes_of
+from made import Made, killed_then_twice
+
+LANGUAGES = ("en", "fr", "ru")
+PROMPTS = 40
+
+_failed = pytest.StashKey[bool]()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Note for the fixtures whether a test failed."""
+    report = yield
+    item.stash[_failed] = item.stash.get(_failed, False) or report.failed
+    return report
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    """HDFS and YARN; when they have ended, so has every process that they or the tests started."""
+    with mini_cluster(programs_from_environment().paths["mini_cluster"]) as cluster:
+        yield cluster
+    assert [] == processes_of(cluster.folder)
+
+
+@pytest.fixture(scope="session")
+def deployment(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    """The installed stages, and the cluster that they run on."""
+    paths = programs_from_environment().paths
+    folder = tmp_path_factory.mktemp("deployment")
+    deployment = Deployment(cluster, paths, folder, f"{cluster.hdfs}/loom")
+    yield deployment
+    deployment.close()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(deployment: Deployment, request: pytest.FixtureRequest) -> Iterator[None]:
+    """No application and no process in a container outlives a test; a failed one shows its logs."""
+    before = set(deployment.applications(states=""))
+    yield
+    if request.node.stash.get(_failed, False):
+        deployment.close()
+        for application in sorted(set(deployment.applications(states="")) - before):
+            print(f"{application}\n{deployment.logs(application)}", file=sys.stderr)  # noqa: T201
+    else:
+        deployment.until_quiet()
+
+
+@pytest.fixture(scope="session")
+def voices(deployment: Deployment) -> Path:
+    """Real recordings: the same prompts in three languages, and one that has no samples."""
+    everything, some = deployment.folder / "everything", deployment.folder / "voices"
+    try:
+        fetch(programs_from_environment(), everything)
+    except SkippedError as reason:
+        pytest.skip(str(reason))
+    except StepFailedError as error:
+        pytest.fail(str(error))
+    names = set.intersection(*({p.name for p in (everything / x).iterdir()} for x in LANGUAGES))
+    chosen = sorted(names - {Path(each).name for each in REFUSED})[:PROMPTS]
+    for language in LANGUAGES:
+        (some / language).mkdir(parents=True)
+        for name in chosen:
+            shutil.copy(everything / language / name, some / language)
+    for name in REFUSED:
+        shutil.copy(everything / name, some / name)
+    return some
+
+
+@pytest.fixture(scope="session")
+def recordings(deployment: Deployment, voices: Path) -> str:
+    """The manifest of the recordings."""
+    where = deployment.put(voices, "voices")
+    pattern = r"(?P<label>en|fr|ru)/(?P<group>.+)\.wav"
+    return deployment.answer(
+        "featurizer", "scan", where, "--root", deployment.root, "--pattern", pattern
+    )
+
+
+@pytest.fixture(scope="session")
+def featurizing(deployment: Deployment, recordings: str) -> Made:
+    """Features."""
+    command = ("featurizer", "run", recordings, "--master", "yarn")
+    return killed_then_twice(deployment, "features", *command)
+
+
+@pytest.fixture(scope="session")
+def sharding(deployment: Deployment, featurizing: Made) -> Made:
+    """Shards."""
+    command = ("sharder", "run", featurizing.manifest, "--split", SPLIT, "--master", "yarn")
+    return killed_then_twice(deployment, "shards", *command)
+
+
+@pytest.fixture(scope="session")
+def environment(deployment: Deployment) -> str:
+    """The trainer's environment: built from its lock in a folder that is gone, and shipped."""
+    project = Path(__file__).parent.parent / "services" / "trainer"
+    return deployment.answer(
+        "yarn-launcher",
+        *("env", "pack", "--root", deployment.root, "--project", str(project), "--extra", "cpu"),
+    )

@@ -1,0 +1,216 @@
+"""The installed stages on a cluster: started by their command lines, watched, and killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from audioloom_quickstart.cluster import Cluster
+from audioloom_quickstart.programs import read_manifest
+from audioloom_storage import exists, list_folder, locate
+
+PATIENCE_S = 420
+LIVING = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
+TAIL_LINES = 60
+SPLIT = "train=0.7,val=0.15,test=0.15"
+
+
+@dataclass
+class Command:
+    """A program of ours that was started.
+
+    Args:
+        process: it.
+        words: its command line.
+        messages: the file that its stderr goes to.
+    """
+
+    process: subprocess.Popen[str]
+    words: tuple[str, ...]
+    messages: Path
+
+    @property
+    def said(self) -> str:
+        """What it has said on stderr so far."""
+        return self.messages.read_text(encoding="utf-8", errors="replace")
+
+    def finish(self) -> tuple[int, str]:
+        """Wait for its end; its exit code and its stdout."""
+        out, _ = self.process.communicate(timeout=PATIENCE_S)
+        return self.process.returncode, out.strip()
+
+    def answer(self) -> str:
+        """Wait for its end, which must be a good one; its stdout."""
+        code, out = self.finish()
+        assert code == 0, f"{self.words} ended with exit code {code}:\n{self.said}"
+        return out
+
+    def until_said(self, text: str) -> None:
+        """Wait until it has said this; it must not have ended."""
+
+        def found() -> bool:
+            said = text in self.said
+            assert said or self.process.poll() is None, f"it ended without: {text}\n{self.said}"
+            return said
+
+        until(found, f"it says: {text}")
+
+    def kill(self) -> None:
+        """SIGKILL, to it alone."""
+        self.process.kill()
+        self.process.communicate()
+
+
+@dataclass
+class Deployment:
+    """Four programs and a cluster.
+
+    Args:
+        cluster: that they run on.
+        paths: where each program is installed.
+        folder: a local one, for what they say.
+        root: of all that they write, in HDFS.
+    """
+
+    cluster: Cluster
+    paths: Mapping[str, str]
+    folder: Path
+    root: str
+    started: list[Command] = field(default_factory=list)
+
+    def start(self, program: str, *arguments: str) -> Command:
+        """Start a program, one that is installed or else one of the cluster's."""
+        words = (self.paths.get(program, program), *arguments)
+        messages = self.folder / f"{len(self.started)}-{program}.log"
+        with messages.open("wb") as sink:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=sink,
+                text=True,
+                cwd=self.folder,
+            )
+        self.started.append(Command(process, words, messages))
+        return self.started[-1]
+
+    def answer(self, program: str, *arguments: str) -> str:
+        """Run a program to its end, which must be a good one; its stdout."""
+        return self.start(program, *arguments).answer()
+
+    def put(self, local: Path, name: str) -> str:
+        """Copy a folder into HDFS; where it is."""
+        target = f"{self.root}/{name}"
+        self.answer("hdfs", "dfs", "-mkdir", "-p", self.root)
+        self.answer("hdfs", "dfs", "-put", str(local), target)
+        return target
+
+    def get(self, manifest: str) -> str:
+        """Copy the folder of a manifest from HDFS; the manifest's path."""
+        source = manifest.removesuffix("/manifest.json")
+        target = self.folder / "-".join(source.split("/")[-2:])
+        self.answer("hdfs", "dfs", "-get", source, str(target))
+        return str(target / "manifest.json")
+
+    def manifests(self, folder: str) -> list[str]:
+        """The manifests in a folder of the root, such as "features"."""
+        here = locate(f"{self.root}/{folder}")
+        if not exists(here):
+            return []
+        found = [entry.location / "manifest.json" for entry in list_folder(here)]
+        return [each.uri for each in found if exists(each)]
+
+    def status(self, run: str) -> dict[str, Any]:
+        """What the launcher says of a run."""
+        found: dict[str, Any] = json.loads(self.answer("yarn-launcher", "status", "--json", run))
+        return found
+
+    def step(self, run: str) -> int:
+        """The last step that any worker of a run has told of, 0 before the first."""
+        return max(each["progress"].get("step", 0) for each in self.status(run)["workers"])
+
+    def applications(self, states: str = LIVING) -> list[str]:
+        """The applications in these states."""
+        page = f"{self.cluster.pages['yarn']}/ws/v1/cluster/apps?states={states}"
+        with urllib.request.urlopen(page, timeout=30) as reply:  # noqa: S310 - our own cluster
+            answer = json.load(reply)["apps"]
+        return [each["id"] for each in (answer or {}).get("app", [])]
+
+    def until_quiet(self) -> None:
+        """Wait until nothing of ours runs any more on the cluster."""
+        until(lambda: not self.applications(), "all applications have ended")
+        until(lambda: not list(self.processes()), "all containers have ended")
+
+    def processes(self, word: str = "") -> Iterator[tuple[int, list[str], dict[str, str]]]:
+        """The processes in containers: id, command line with *word* in it, environment."""
+        for entry in Path("/proc").glob("[0-9]*"):
+            try:
+                words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+                lines = (entry / "environ").read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            variables = dict(line.split("=", 1) for line in lines if "=" in line)
+            local = variables.get("LOCAL_DIRS", "")
+            if local.startswith(self.cluster.folder) and any(word in each for each in words):
+                yield int(entry.name), words, variables
+
+    def close(self) -> None:
+        """End what a failed test left; one that did not fail leaves nothing."""
+        for command in self.started:
+            if command.process.poll() is None:
+                command.kill()
+        for application in self.applications():
+            self.start("yarn", "application", "-kill", application).finish()
+
+    def logs(self, application: str) -> str:
+        """The last lines that the containers of an application have written."""
+        command = self.start("yarn", "logs", "-applicationId", application)
+        _, out = command.finish()
+        return "\n".join(out.splitlines()[-TAIL_LINES:])
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Wait for something that will come; its value."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not (value := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {PATIENCE_S} s in vain until {what}")
+        time.sleep(0.3)
+    return value
+
+
+def processes_of(folder: str) -> list[str]:
+    """The processes that have anything to do with a folder, but for this one."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            said = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if folder.encode() in said and int(entry.name) != os.getpid():
+            found.append(f"{entry.name} {said[:200]!r}")
+    return found
+
+
+def rank_of(variables: Mapping[str, str]) -> int:
+    """The rank that TF_CONFIG gives a process."""
+    return int(json.loads(variables["TF_CONFIG"])["task"]["index"])
+
+
+def kill(pid: int) -> None:
+    """SIGKILL."""
+    os.kill(pid, signal.SIGKILL)
+
+
+def stats(manifest: str) -> dict[str, Any]:
+    """The stats of a manifest."""
+    found: dict[str, Any] = read_manifest(manifest)["stats"]
+    return found

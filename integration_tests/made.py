@@ -1,0 +1,45 @@
+"""A stage that was killed on the way, and then started twice at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from deployment import Deployment, until
+
+WORKING = "Spark runs on YARN"
+
+
+@dataclass(frozen=True)
+class Made:
+    """How it went.
+
+    Args:
+        left_by_killed: how many manifests were there after the kill.
+        answers: of the two that were started together.
+    """
+
+    left_by_killed: int
+    answers: list[str]
+
+    @property
+    def manifest(self) -> str:
+        """The one there is."""
+        (manifest,) = set(self.answers)
+        return manifest
+
+
+def killed_then_twice(deployment: Deployment, folder: str, *command: str) -> Made:
+    """Run a stage three times: the first is killed, the other two are started together.
+
+    Args:
+        deployment: where.
+        folder: of the root, that it writes to.
+        command: the program, and its arguments.
+    """
+    killed = deployment.start(*command)
+    killed.until_said(WORKING)
+    killed.kill()
+    until(lambda: not deployment.applications(), "the application notices")
+    left = len(deployment.manifests(folder))
+    both = [deployment.start(*command) for _ in range(2)]
+    return Made(left, [each.answer() for each in both])
