@@ -14,6 +14,7 @@ _CLASSES = {
     "hdfs": {
         "dfs": "org.apache.hadoop.fs.FsShell",
         "dfsadmin": "org.apache.hadoop.hdfs.tools.DFSAdmin",
+        "fetchdt": "org.apache.hadoop.hdfs.tools.DelegationTokenFetcher",
         "fsck": "org.apache.hadoop.hdfs.tools.DFSck",
     },
     "yarn": {
