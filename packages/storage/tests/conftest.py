@@ -161,7 +161,7 @@ def relay() -> type[Relay]:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """HDFS on this machine, for as long as the tests run."""
-    words = [sys.executable, "-m", "audioloom_mini_cluster", "--memory-mb", "512"]
+    words = [sys.executable, "-m", "audioloom_mini_cluster", "--memory-mb", "512", "--tokens"]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(words, text=True, **pipes) as process:
         assert process.stdin

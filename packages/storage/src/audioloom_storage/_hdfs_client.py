@@ -17,6 +17,7 @@ import hdfs_native
 from audioloom_storage._deadline import within
 from audioloom_storage._forks import cut_off, watched
 from audioloom_storage._hdfs_errors import translated
+from audioloom_storage._hdfs_tokens import name_with_token
 from audioloom_storage._patience import Patience
 from audioloom_storage.location import Location
 
@@ -94,7 +95,7 @@ class Connection:
 
     def _connect(self, location: Location) -> hdfs_native.Client:
         # A wrong name shall cost seconds, so the first question is one that needs no thinking.
-        url = f"hdfs://{self._authority}/"
+        url = f"hdfs://{name_with_token(self._authority)}/"
         settings = _ONE_NAMENODE if ":" in self._authority else _SETTINGS
 
         def connect() -> hdfs_native.Client:
@@ -105,8 +106,10 @@ class Connection:
 
         try:
             return within(CONNECT_SECONDS, connect)
-        except Exception as error:
-            raise translated(error, location) from error
+        except BaseException as error:
+            if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+                raise translated(error, location) from error
+            raise
 
     def _give_up(self, client: hdfs_native.Client) -> None:
         with self._lock:

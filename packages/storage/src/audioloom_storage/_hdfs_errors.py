@@ -24,6 +24,7 @@ _PYTHON = {
 }
 _NO_CONFIGURATION = ("No fs.defaultFS", "No NameNode hosts found", "XmlParse")
 _IDENTITY = re.compile(r"gssapi|sasl|kerberos|credential", re.IGNORECASE)
+_GSSAPI = re.compile(r'GSSAPIError\(.*"([^"]+)"\)', re.DOTALL)
 
 
 def translated(error: BaseException, location: Location, *, looking: bool = False) -> StorageError:
@@ -41,11 +42,16 @@ def translated(error: BaseException, location: Location, *, looking: bool = Fals
     if any(sign in text for sign in _NO_CONFIGURATION):
         return _not_configured(text, location)
     if _IDENTITY.search(text):
-        found = f"the cluster did not accept who we are: {_said(text)}"
+        said = _GSSAPI.sub(r"\1", text)
+        found = f"the cluster did not accept who we are: {_said(said)}"
         return PermissionDenied(found, where=location, hint=NEEDS_IDENTITY)
-    return Unavailable(_said(text), where=location, hint="See that the DataNodes are well.")
+    broke = type(error).__name__ == "PanicException"
+    found = f"hdfs-native broke: {_said(text)}" if broke else _said(text)
+    hint = _WHOLE if broke else "See that the DataNodes are well."
+    return Unavailable(found, where=location, hint=hint)
 
 
+_WHOLE = "See that the file in HADOOP_TOKEN_FILE_LOCATION, if any, is whole, then run again."
 _HINT = "See that it runs, and that host and port are those of fs.defaultFS, then run again."
 
 
