@@ -175,3 +175,14 @@ def test_a_run_that_is_stopped_goes_on(
     done = program(*words)
     assert 0 == done.returncode, done.stderr
     assert 0 == program("verify", done.stdout.strip()).returncode
+
+
+def test_a_cluster_that_is_not_configured(
+    program: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Told first: HDFS, which the same configuration describes, would fail slowly and otherwise."""
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    monkeypatch.delenv("YARN_CONF_DIR", raising=False)
+    ended = program("run", "hdfs://127.0.0.1:1/loom/recordings/x", "--master", "yarn")
+    assert 78 == ended.returncode
+    assert "HADOOP_CONF_DIR" in ended.stderr

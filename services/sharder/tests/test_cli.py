@@ -78,3 +78,15 @@ def test_all_commands_have_a_help_page(sharder: Callable) -> None:
         ran = sharder(command, "--help")
         assert 0 == ran.code
         assert "--json" in ran.out
+
+
+@pytest.mark.parametrize("command", ["plan", "run", "verify"])
+def test_a_cluster_that_is_not_configured(
+    sharder: Callable, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Told first: HDFS, which the same configuration describes, would fail slowly and otherwise."""
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    monkeypatch.delenv("YARN_CONF_DIR", raising=False)
+    ran = sharder(command, "hdfs://127.0.0.1:1/loom/features/x", "--master", "yarn")
+    assert 78 == ran.code
+    assert "HADOOP_CONF_DIR" in ran.err

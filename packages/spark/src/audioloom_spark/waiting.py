@@ -18,7 +18,7 @@ __all__ = ["telling_what_is_waited_for"]
 log = structlog.get_logger()
 
 _POLL_SECONDS = 2.0
-_PATIENCE_SECONDS = 10.0
+_PATIENCE_SECONDS = 15.0
 _AGAIN_SECONDS = 60.0
 
 
