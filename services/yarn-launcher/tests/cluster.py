@@ -33,8 +33,17 @@ def mini_cluster() -> Iterator[dict[str, Any]]:
     with subprocess.Popen(words, text=True, **pipes) as process:
         assert process.stdin is not None
         assert process.stdout is not None
+
+        def tell(line: str) -> None:
+            """`kill NAME` or `start NAME`, for a daemon."""
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(f"{line}\n")
+            process.stdin.flush()
+            assert {"done": line} == json.loads(process.stdout.readline())
+
         try:
-            yield json.loads(process.stdout.readline())
+            yield {**json.loads(process.stdout.readline()), "tell": tell}
         finally:
             process.stdin.close()
             assert 0 == process.wait(PATIENCE_S)

@@ -27,6 +27,11 @@ from audioloom_yarn_launcher.containers import ContainerSeen, absent_text, gone_
                 " container-launch. Container id: c Exit code: 3"
             ),
         ),
+        (
+            "FAILED",
+            "Container released on a *lost* node",
+            "its node n1 was lost: YARN hears no more of it",
+        ),
         ("FAILED", "", "its container on n1 failed: no reason is known"),
         ("KILLED", "by you", "its container on n1 was killed: by you"),
         ("SUCCEEDED", "Completed successfully.", "its container on n1 ended of itself"),

@@ -1,5 +1,6 @@
 """Gangs on a real cluster: HDFS, YARN, skein, containers on two nodes."""
 
+import re
 import signal
 import subprocess
 import venv
@@ -10,7 +11,7 @@ from typing import Any
 import cluster as helpers
 import pytest
 from audioloom_environment import ship
-from audioloom_storage import locate
+from audioloom_storage import exists, list_folder, locate
 from audioloom_yarn_launcher.hadoop import find_hadoop
 from audioloom_yarn_launcher.skein_cluster import connect
 
@@ -219,6 +220,81 @@ def test_an_application_that_is_killed_by_others_is_told(yarn: Any) -> None:
     assert 75 == code
     assert "somebody ended the application" in err
     assert "failed" == yarn.status("shot")["state"]
+
+
+@pytest.fixture
+def tell(yarn: Any) -> Iterator[Any]:
+    """Ends daemons; they are started again after the test."""
+    if "tell" not in yarn.cluster:
+        pytest.skip("the cluster that is used was started by somebody else")
+    killed = []
+
+    def kill(daemon: str) -> None:
+        yarn.cluster["tell"](f"kill {daemon}")
+        killed.append(daemon)
+
+    yield kill
+    for daemon in killed:
+        yarn.cluster["tell"](f"start {daemon}")
+
+
+def manager_of(yarn: Any, host: str) -> str:
+    """The name of a node's NodeManager."""
+    return f"nodemanager-{yarn.cluster['nodes'].index(host) + 1}"
+
+
+def until_spread(yarn: Any, name: str) -> tuple[str, str]:
+    """Wait until a run is at work: the host of its coordinator, and another one with a worker."""
+    yarn.until_running(name)
+    _, page, _ = yarn.call("status", yarn.where(name))
+    (master,) = re.findall(r"^launcher +application_\S+ on (\S+)$", page, re.MULTILINE)
+    hosts = {each["host"] for each in yarn.status(name)["workers"]}
+    return master, next(iter(hosts - {master}))
+
+
+@slow
+def test_a_node_that_is_lost_is_made_good_on_the_other(yarn: Any, tell: Any) -> None:
+    """Its worker lives on, cut off, and whatever it says does not count."""
+    process = yarn.run("cut-off", "*.1:stay")
+    master, cut_off = until_spread(yarn, "cut-off")
+    tell(manager_of(yarn, cut_off))
+    code, _, err = yarn.finish(process)
+    assert 0 == code, err
+    status = yarn.status("cut-off")
+    assert ["failed", "finished"] == [each["outcome"] for each in status["attempts"]]
+    assert f"its node {cut_off} was lost" in status["attempts"][0]["cause"]
+    assert [master] * 2 == [each["host"] for each in status["workers"]]
+    helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
+
+
+@slow
+def test_with_the_node_of_the_coordinator_the_run_is_lost(yarn: Any, tell: Any) -> None:
+    """It ends with 75 and says why; nothing of it stays, and the same command goes on with it."""
+    process = yarn.run("beheaded", "*.1:stay")
+    master, _ = until_spread(yarn, "beheaded")
+    tell(manager_of(yarn, master))
+    code, _, err = yarn.finish(process)
+    assert 75 == code, err
+    assert "the node of the application master was lost" in err
+    helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
+    code, _, err = yarn.finish(yarn.run("beheaded", "*.1:stay"))
+    assert 0 == code, err
+
+
+@slow
+def test_a_datanode_may_be_lost_while_the_environment_is_staged(
+    yarn: Any, tell: Any, tmp_path: Path
+) -> None:
+    """It is written to those that are left, and read from them."""
+    anew = helpers.OnCluster(yarn.cluster, tmp_path)
+    process = anew.run("staged", "*.*:exit=0")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HADOOP_CONF_DIR", yarn.cluster["conf"])
+        folder = locate(f"{anew.root}/environments")
+        helpers.until(lambda: exists(folder) and list(list_folder(folder)), "it is written")
+    tell("datanode-1")
+    code, _, err = anew.finish(process)
+    assert 0 == code, err
 
 
 def is_master(process: str) -> bool:

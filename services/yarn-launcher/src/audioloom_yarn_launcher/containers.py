@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 MOST_TOLD = 400
 _MEMORY = re.compile(r"[0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B (?:physical|virtual) memory used")
+_LOST = re.compile(r"released on a \*?lost\*? node")
 _EXIT = re.compile(r"exitCode: (-?[0-9]+)|Exit code: (-?[0-9]+)|Exit code is (-?[0-9]+)")
 
 
@@ -41,6 +42,8 @@ def gone_text(seen: ContainerSeen) -> str:
         return (
             f"its container{place} was killed for memory ({match[0]}): ask for more with --memory"
         )
+    if _LOST.search(seen.told):
+        return f"its node {seen.where} was lost: YARN hears no more of it"
     if seen.state == "KILLED":
         return f"its container{place} was killed: {_short(seen.told) or 'no reason is known'}"
     if seen.state == "SUCCEEDED":

@@ -66,6 +66,12 @@ _KNOWN: tuple[tuple[str, Callable[..., StageError], str, str], ...] = (
         "Run the same command again with a larger --coordinator-memory.",
     ),
     (
+        r"released on a \*?lost\*? node",
+        ApplicationLost,
+        "the node of the application master was lost",
+        "Run the same command again to go on.",
+    ),
+    (
         r"was killed by user|killed by .*(?:admin|user) ",
         ApplicationLost,
         "somebody ended the application",
