@@ -51,6 +51,7 @@ def test_two_launches_at_once_are_one_run(
     """The second waits for the first, and answers the same; there is one attempt."""
     both = [launch(deployment, sharding.manifest, environment, "twice", epochs=2) for _ in range(2)]
     assert 1 == len({each.answer() for each in both})
+    deployment.until_quiet()
     assert 1 == len(deployment.status(f"{deployment.root}/runs/twice")["attempts"])
 
 

@@ -80,4 +80,5 @@ def test_a_nodemanager_is_lost_while_training(
         assert code == TRY_AGAIN, command.said
         manifest = launch(deployment, sharding.manifest, environment, "moved", epochs=200).answer()
     assert f"{run}/manifest.json" == manifest
+    deployment.until_quiet()
     assert "finished" == deployment.status(run)["attempts"][-1]["outcome"]

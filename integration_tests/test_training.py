@@ -52,7 +52,9 @@ def trained(deployment: Deployment, sharding: Made, environment: str) -> Trained
     first.until_said("starting_anew")
     first.kill()  # nobody waits any more, and nobody has to
     again = start(deployment, sharding.manifest, environment)
-    return Trained(killed, again.answer())
+    manifest = again.answer()
+    deployment.until_quiet()  # the manifest is success; what is left to put on record comes after it
+    return Trained(killed, manifest)
 
 
 def start(deployment: Deployment, shards: str, environment: str) -> Command:
