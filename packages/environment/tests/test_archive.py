@@ -15,7 +15,7 @@ import pytest
 from audioloom_environment import ChangedWhilePacking, describe, pack
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
-from conftest import site_packages
+from conftest import install, site_packages
 
 LIBRARIES_OF_NODES = ("ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libutil.")
 LOOK = """
@@ -86,6 +86,37 @@ def test_the_same_environment_gives_the_same_bytes(prefix: Path) -> None:
     first = packed(prefix)
     for path in site_packages(prefix).rglob("*"):
         os.utime(path, (1, 1))
+    assert first == packed(prefix)
+
+
+def test_what_is_imported_is_compiled_already(prefix: Path, tmp_path: Path) -> None:
+    """Whatever the times of the files on the node are; names in traces are those of the node."""
+    install(prefix, "Other", {"other.py": "raise ValueError(__file__)\n", "bad.py": "print 1\n"})
+    elsewhere = unpacked(packed(prefix), tmp_path / "elsewhere")
+    module = site_packages(elsewhere) / "greeting" / "__init__.py"
+    tag = sys.implementation.cache_tag
+    bytecode = module.with_name("__pycache__") / f"__init__.{tag}.pyc"
+    assert b"hello from" in bytecode.read_bytes()
+    assert not list(site_packages(elsewhere).glob("__pycache__/bad.*"))
+    code = "import sys, json, greeting; print(json.dumps(greeting.__cached__))"
+    python = elsewhere / "bin" / "python"
+    read_only = [python, "-B", "-v", "-c", code]
+    done = subprocess.run(read_only, capture_output=True, text=True, check=True, env={})
+    assert str(bytecode) == json.loads(done.stdout)
+    sources = [line for line in done.stderr.splitlines() if line.endswith(".py'")]
+    assert [] == [line for line in sources if line.startswith("# code object from")]
+    done = subprocess.run(
+        [python, "-c", "import other"], capture_output=True, text=True, check=False, env={}
+    )
+    assert f'File "{site_packages(elsewhere)}/other.py", line 1' in done.stderr
+
+
+def test_bytecode_is_the_same_on_any_number_of_cores(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How many processes compile at once depends on the machine, and what they write does not."""
+    first = packed(prefix)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     assert first == packed(prefix)
 
 

@@ -17,6 +17,7 @@ from typing import BinaryIO, cast
 
 from isal import igzip
 
+from audioloom_environment.bytecode import compiled
 from audioloom_environment.contents import Environment
 from audioloom_environment.errors import ChangedWhilePacking
 from audioloom_environment.files import Member
@@ -37,11 +38,16 @@ def pack(environment: Environment, target: BinaryIO) -> None:
     """
     with (
         _patched(environment) as patched,
+        compiled(environment) as bytecode,
         _zipped(target) as zipped,
         tarfile.open(fileobj=zipped, mode="w|", format=tarfile.GNU_FORMAT) as tar,
     ):
-        for member in environment.members:
-            _add(tar, member, patched.get(member.path))
+        members = {member.path: member for member in environment.members}
+        for path in sorted(members.keys() | bytecode.keys()):
+            if path in bytecode:
+                _add_file(tar, tarfile.TarInfo(path), bytecode[path])
+            else:
+                _add(tar, members[path], patched.get(path))
 
 
 def _zipped(target: BinaryIO) -> BinaryIO:
@@ -58,15 +64,19 @@ def _add(tar: tarfile.TarFile, member: Member, patched: Path | None) -> None:
         tar.addfile(info)
         return
     if patched is not None:
-        info.size = patched.stat().st_size
-        with patched.open("rb") as file:
-            tar.addfile(info, file)
+        _add_file(tar, info, patched)
         return
     info.size = member.size
     if isinstance(member.source, bytes):
         tar.addfile(info, io.BytesIO(member.source))
     elif member.source is not None:
         _add_checked(tar, info, member, member.source)
+
+
+def _add_file(tar: tarfile.TarFile, info: tarfile.TarInfo, path: Path) -> None:
+    info.size = path.stat().st_size
+    with path.open("rb") as file:
+        tar.addfile(info, file)
 
 
 def _add_checked(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member, path: Path) -> None:

@@ -28,7 +28,7 @@ from audioloom_environment.relocation import relocatable_script
 __all__ = ["DESCRIPTION", "Environment", "describe"]
 
 #: Raised when the same environment would become other bytes.
-LAYOUT = 1
+LAYOUT = 2
 
 #: In the archive: what it was made of, as JSON.
 DESCRIPTION = "environment.json"

@@ -35,6 +35,7 @@ class Interpreter:
         stdlib: the folder of the standard library.
         libraries: shared libraries that it is linked against beyond the C library, by the name
             that is asked for.
+        cache_tag: `cpython-311`, in the names of bytecode.
         debian: it looks for packages in `dist-packages`, as Debian's own does.
     """
 
@@ -46,6 +47,7 @@ class Interpreter:
     executable: Path
     stdlib: Path
     libraries: dict[str, Path]
+    cache_tag: str
     debian: bool
 
 
@@ -88,6 +90,7 @@ def look_at(prefix: Path) -> Interpreter:
         executable=Path(answer["executable"]),
         stdlib=Path(answer["stdlib"]),
         libraries=libraries,
+        cache_tag=answer["tag"],
         debian="dist-packages" in answer["packages"],
     )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from audioloom_yarn_launcher.errors import CannotBuild, NoEnvironment
 from audioloom_yarn_launcher.settings import EnvSettings
 
-LAYOUT = 1
+LAYOUT = 2
 """Raised when the same ingredients would become another archive."""
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?==[^\s*;]+$")
 _LEFT_OUT = frozenset({"__pycache__", ".git", ".nox", ".venv", "build", "dist", "tests"})
