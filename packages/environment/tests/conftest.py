@@ -26,7 +26,10 @@ def greet():
 @pytest.fixture
 def prefix(tmp_path: Path) -> Path:
     """A virtual environment that holds one distribution with a console script."""
-    folder = tmp_path / "venv"
+    return make_prefix(tmp_path / "venv")
+
+
+def make_prefix(folder: Path) -> Path:
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", "--symlinks", folder], check=True
     )

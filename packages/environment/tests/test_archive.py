@@ -15,7 +15,7 @@ import pytest
 from audioloom_environment import ChangedWhilePacking, describe, pack
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
-from conftest import install, site_packages
+from conftest import install, make_prefix, site_packages
 
 LIBRARIES_OF_NODES = ("ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libutil.")
 LOOK = """
@@ -65,6 +65,16 @@ def look(environment: Path, *modules: str) -> dict[str, object]:
     return json.loads(run(*command, HOME=str(home)))
 
 
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """An environment that is gone, packed: of two distributions, one with a file of Python 2."""
+    prefix = make_prefix(tmp_path_factory.mktemp("gone") / "venv")
+    install(prefix, "Other", {"other.py": "raise ValueError(__file__)\n", "bad.py": "print 1\n"})
+    data = packed(prefix)
+    shutil.rmtree(prefix)
+    return data
+
+
 def test_a_changed_file_is_noticed(prefix: Path) -> None:
     """What is packed is compared with what the digest was taken of."""
     described = describe(prefix)
@@ -81,18 +91,20 @@ def test_a_vanished_file_is_noticed(prefix: Path) -> None:
         pack(described, io.BytesIO())
 
 
-def test_the_same_environment_gives_the_same_bytes(prefix: Path) -> None:
-    """No time, owner or order of listing gets in."""
+def test_the_same_environment_gives_the_same_bytes(
+    prefix: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No time, owner or order of listing gets in, nor how many cores compile at once."""
     first = packed(prefix)
     for path in site_packages(prefix).rglob("*"):
         os.utime(path, (1, 1))
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     assert first == packed(prefix)
 
 
-def test_what_is_imported_is_compiled_already(prefix: Path, tmp_path: Path) -> None:
+def test_what_is_imported_is_compiled_already(archive: bytes, tmp_path: Path) -> None:
     """Whatever the times of the files on the node are; names in traces are those of the node."""
-    install(prefix, "Other", {"other.py": "raise ValueError(__file__)\n", "bad.py": "print 1\n"})
-    elsewhere = unpacked(packed(prefix), tmp_path / "elsewhere")
+    elsewhere = unpacked(archive, tmp_path / "elsewhere")
     module = site_packages(elsewhere) / "greeting" / "__init__.py"
     tag = sys.implementation.cache_tag
     bytecode = module.with_name("__pycache__") / f"__init__.{tag}.pyc"
@@ -111,18 +123,9 @@ def test_what_is_imported_is_compiled_already(prefix: Path, tmp_path: Path) -> N
     assert f'File "{site_packages(elsewhere)}/other.py", line 1' in done.stderr
 
 
-def test_bytecode_is_the_same_on_any_number_of_cores(
-    prefix: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """How many processes compile at once depends on the machine, and what they write does not."""
-    first = packed(prefix)
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
-    assert first == packed(prefix)
-
-
-def test_archive_names_no_owner_and_no_time(prefix: Path) -> None:
+def test_archive_names_no_owner_and_no_time(archive: bytes) -> None:
     """Owner 0, time 0, sorted, and nothing that leads out."""
-    with tarfile.open(fileobj=io.BytesIO(packed(prefix))) as tar:
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
         members = tar.getmembers()
     assert {(0, 0, 0, "", "")} == {
         (one.uid, one.gid, one.mtime, one.uname, one.gname) for one in members
@@ -132,10 +135,11 @@ def test_archive_names_no_owner_and_no_time(prefix: Path) -> None:
     assert {"bin/python", "bin/python3"} <= {one.name for one in members if one.issym()}
 
 
-def test_console_script_works_elsewhere_without_the_original(prefix: Path, tmp_path: Path) -> None:
+def test_console_script_works_elsewhere_without_the_original(
+    archive: bytes, tmp_path: Path
+) -> None:
     """Also through a link, and when the environment that was packed is gone."""
-    elsewhere = unpacked(packed(prefix), tmp_path / "else where")
-    shutil.rmtree(prefix)
+    elsewhere = unpacked(archive, tmp_path / "else where")
     link = tmp_path / "link"
     link.symlink_to(elsewhere / "bin" / "greet")
     assert f"hello from {elsewhere}/bin/python a b\n" == run(link, "a b", PATH="/usr/bin:/bin")
@@ -160,8 +164,8 @@ def test_nothing_outside_is_used_but_what_nodes_have(tmp_path: Path) -> None:
     assert [] == foreign
 
 
-def test_archive_says_what_it_was_made_of(prefix: Path, tmp_path: Path) -> None:
+def test_archive_says_what_it_was_made_of(archive: bytes, tmp_path: Path) -> None:
     """For whoever checks it on a node."""
-    about = json.loads((unpacked(packed(prefix), tmp_path / "x") / "environment.json").read_text())
-    assert {"greet-ing": "1.0"} == about["distributions"]
+    about = json.loads((unpacked(archive, tmp_path / "x") / "environment.json").read_text())
+    assert {"greet-ing": "1.0", "other": "1.0"} == about["distributions"]
     assert sys.version.split()[0] == about["python"]
