@@ -53,7 +53,7 @@ def trained(deployment: Deployment, sharding: Made, environment: str) -> Trained
     first.kill()  # nobody waits any more, and nobody has to
     again = start(deployment, sharding.manifest, environment)
     manifest = again.answer()
-    deployment.until_quiet()  # the manifest is success; what is left to put on record comes after it
+    deployment.until_quiet()  # success is the manifest; some records come after it
     return Trained(killed, manifest)
 
 
