@@ -1,8 +1,11 @@
 """Gangs on a real cluster: HDFS, YARN, skein, containers on two nodes."""
 
+import json
 import re
 import signal
 import subprocess
+import sys
+import tarfile
 import venv
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +13,7 @@ from typing import Any
 
 import cluster as helpers
 import pytest
-from audioloom_environment import ship
+from audioloom_environment import describe, pack, ship
 from audioloom_storage import exists, list_folder, locate
 from audioloom_yarn_launcher.hadoop import find_hadoop
 from audioloom_yarn_launcher.skein_cluster import connect
@@ -25,6 +28,43 @@ def environment(yarn: Any) -> str:
         patch.setenv("HADOOP_CONF_DIR", yarn.cluster["conf"])
         archive = ship(made, locate(f"{yarn.root}/environments")).location.uri
     made.rename(yarn.folder / "moved")
+    return archive
+
+
+@pytest.fixture
+def of_conda(tmp_path: Path) -> Path:
+    """An archive that conda-pack made; of a prefix like conda's, which no conda has made.
+
+    Its Python, which works at any place as conda's does, is one that we have packed; what conda
+    notes of its packages is written by hand.
+    """
+    prefix = tmp_path / "made"
+    venv.create(tmp_path / "venv", symlinks=True)
+    with (tmp_path / "ours.tar.gz").open("wb") as file:
+        pack(describe(tmp_path / "venv"), file)
+    with tarfile.open(tmp_path / "ours.tar.gz") as tar:
+        tar.extractall(prefix, filter="data")
+    for ours in ("pyvenv.cfg", "environment.json"):
+        (prefix / ours).unlink()
+    files = [str(each.relative_to(prefix)) for each in prefix.rglob("*") if not each.is_dir()]
+    version = ".".join(map(str, sys.version_info[:3]))
+    python = {"name": "python", "version": version, "url": "", "link": None, "files": files}
+    (prefix / "conda-meta").mkdir()
+    (prefix / "conda-meta/history").write_text("")
+    (prefix / f"conda-meta/python-{version}-0.json").write_text(json.dumps(python))
+    archive = tmp_path / "conda.tar.gz"
+    command = [
+        sys.executable,
+        "-c",
+        "from conda_pack.cli import main; main()",
+        "--quiet",
+        "-p",
+        prefix,
+        "-o",
+        archive,
+    ]
+    subprocess.run(command, check=True)
+    prefix.rename(tmp_path / "moved")
     return archive
 
 
@@ -156,6 +196,19 @@ def test_a_run_that_waits_for_the_queue_can_be_looked_at_and_ended(yarn: Any, fu
     both[1].send_signal(signal.SIGINT)
     assert 130 == yarn.finish(both[1])[0]
     assert ["interrupted"] * 2 == [yarn.status(name)["state"] for name in ("waits", "waits-too")]
+
+
+@slow
+def test_an_archive_of_conda_pack_is_taken_as_it_is(yarn: Any, of_conda: Path) -> None:
+    """The command finds its Python, and where its environment lies."""
+    code = "import os, sys; print(sys.prefix, os.environ['CONDA_PREFIX'], os.getcwd())"
+    words = ("run", "--on=yarn", "--memory=256 MiB", f"--root={yarn.root}", "--name=conda")
+    done = yarn.call(*words, f"--environment={of_conda}", "--", "python", "-c", code)
+    assert 0 == done[0], done[2]
+    _, out, _ = yarn.call("logs", yarn.where("conda"))
+    prefix, named, folder = out.split()
+    assert f"{folder}/environment" == named
+    assert prefix == named or prefix.startswith(f"{yarn.cluster['folder']}/node-")
 
 
 @slow
