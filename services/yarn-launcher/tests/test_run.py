@@ -109,10 +109,11 @@ def test_a_gang_restarts_when_a_process_or_its_worker_is_killed(
 
 def test_a_frozen_process_is_ended_with_its_gang(launches: Any, helpers: Any) -> None:
     """SIGSTOP keeps a process from noticing anything but SIGKILL, which it gets."""
-    process = launches.start("1.1:exit=1", "0.1:stay", options=run_options("--max-restarts=0"))
-    frozen = launches.note(0, 1)["pid"]
+    process = launches.start("0.1:stay", options=run_options("--max-restarts=0"))
+    frozen, other = (launches.note(rank, 1)["pid"] for rank in range(2))
     os.kill(frozen, signal.SIGSTOP)
-    assert 1 == helpers.finish(process)[0]
+    os.kill(other, signal.SIGKILL)
+    assert 75 == helpers.finish(process)[0]
     assert not helpers.alive(frozen)
 
 
@@ -204,10 +205,10 @@ def test_what_is_committed_is_not_run_again(launches: Any, helpers: Any) -> None
 def test_a_worker_lost_after_the_commit_does_not_undo_it(launches: Any, helpers: Any) -> None:
     """The manifest's presence is success; the record keeps what happened to the other."""
     process = launches.start("0.1:commit", options=run_options())
-    helpers.until((launches.root / "runs").exists, "the run folder")
+    other = launches.note(1, 1)["pid"]
     manifest = launches.the_run() / "manifest.json"
     helpers.until(manifest.exists, "the manifest")
-    os.kill(launches.note(1, 1)["pid"], signal.SIGKILL)
+    os.kill(other, signal.SIGKILL)
     code, out, _ = helpers.finish(process)
     assert (0, str(manifest)) == (code, out)
     record = launches.record(str(launches.the_run()), "1.json")
