@@ -24,6 +24,9 @@ _PYTHON = {
 }
 _NO_CONFIGURATION = ("No fs.defaultFS", "No NameNode hosts found", "XmlParse")
 _IDENTITY = re.compile(r"gssapi|sasl|kerberos|credential", re.IGNORECASE)
+_NODE = re.compile(
+    r'ip_addr: \\?"([^"\\]+)\\?", host_name: \\?"([^"\\]+)\\?".*?xfer_port: ([0-9]+)'
+)
 _GSSAPI = re.compile(r'GSSAPIError\(.*"([^"]+)"\)', re.DOTALL)
 
 
@@ -45,10 +48,7 @@ def translated(error: BaseException, location: Location, *, looking: bool = Fals
         said = _GSSAPI.sub(r"\1", text)
         found = f"the cluster did not accept who we are: {_said(said)}"
         return PermissionDenied(found, where=location, hint=NEEDS_IDENTITY)
-    broke = type(error).__name__ == "PanicException"
-    found = f"hdfs-native broke: {_said(text)}" if broke else _said(text)
-    hint = _WHOLE if broke else "See that the DataNodes are well."
-    return Unavailable(found, where=location, hint=hint)
+    return _unavailable(error, text, location)
 
 
 _WHOLE = "See that the file in HADOOP_TOKEN_FILE_LOCATION, if any, is whole, then run again."
@@ -71,6 +71,24 @@ def _not_configured(text: str, location: Location) -> NotConfigured:
         hint="Set HADOOP_CONF_DIR to the folder of the cluster's core-site.xml and hdfs-site.xml, "
         "or name the NameNode: hdfs://HOST:PORT/…",
     )
+
+
+def _unavailable(error: BaseException, text: str, location: Location) -> Unavailable:
+    if "All DataNodes failed" in text:
+        return _no_node(text, location)
+    broke = type(error).__name__ == "PanicException"
+    found = f"hdfs-native broke: {_said(text)}" if broke else _said(text)
+    hint = _WHOLE if broke else "See that the DataNodes are well."
+    return Unavailable(found, where=location, hint=hint)
+
+
+def _no_node(text: str, location: Location) -> Unavailable:
+    nodes = [f"{name}:{port} ({address})" for address, name, port in _NODE.findall(text)]
+    hint = "See that they run."
+    if "HADOOP_CONF_DIR" not in os.environ:  # such as dfs.client.use.datanode.hostname
+        hint += " HADOOP_CONF_DIR is not set: how clients reach them may stand in hdfs-site.xml."
+    found = f"no DataNode that has it answered: {', '.join(nodes) or _said(text)}"
+    return Unavailable(found, where=location, hint=hint)
 
 
 def _said(text: str) -> str:
