@@ -18,8 +18,8 @@ MODEL = Path(__file__).parent / "without_batch_norm.py"
 def weights(deployment: Deployment, manifest: str) -> list[np.ndarray]:
     """The arrays of a trained model, in their order."""
     local = deployment.get(manifest) if manifest.startswith("hdfs:") else manifest
-    (file,) = (e["file"] for e in entries(local, "model") if e["file"].suffix == ".npz")
-    with np.load(file, allow_pickle=False) as arrays:
+    (entry,) = entries(local, "weights")
+    with np.load(entry["file"], allow_pickle=False) as arrays:
         return [arrays[name] for name in arrays.files]
 
 
