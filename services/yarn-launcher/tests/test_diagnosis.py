@@ -62,6 +62,8 @@ def test_what_yarn_does_not_say_the_master_may_have(
 def test_the_cluster_itself_may_refuse() -> None:
     """There is no application then whose logs could be looked at."""
     assert 78 == exit_code(refused("x: unknown queue: y", asked="the ResourceManager"))
+    for gone in ("RPC response has a length of 1213486160", "a failed on connection exception: b"):
+        assert 69 == exit_code(refused(gone, asked="the ResourceManager"))
     error = refused("no idea", asked="the ResourceManager")
     assert 75 == exit_code(error)
     assert "yarn logs" not in str(error)

@@ -16,7 +16,12 @@ from audioloom_stage import (
     exit_code,
 )
 
-from audioloom_yarn_launcher.errors import ApplicationLost, NotAllowed, NotOffered
+from audioloom_yarn_launcher.errors import (
+    ApplicationLost,
+    NotAllowed,
+    NotOffered,
+    ResourceManagerDown,
+)
 
 MOST_FOUND = 600
 
@@ -30,6 +35,9 @@ _NO_JAVA = (
     f"Ask who runs the cluster: JAVA_HOME of its NodeManagers is wrong. {_ANOTHER_JAVA}",
 )
 _SHELL_FOUND_NONE = re.compile(r"AM Container for \S+ exited with +exitCode: 12[67]\b")
+_NO_TALK = re.compile(
+    r"failed on [a-z ]+ exception|RPC response has|UnknownHost|NoRouteToHost|EOFException"
+)
 _EMPTY_WORDS = ("at ", "Last 4096 bytes", "For more detailed output", "Failing the application")
 _TIME = re.compile(r"\[[0-9-]+ [0-9:.]+\]")
 _DATE = re.compile(r"\A\[[^]]*\] *")
@@ -147,6 +155,12 @@ def refused(text: str, *, asked: str) -> StageError:
     if known is not None:
         kind, summary, hint = known
         return kind(summary, found=_short(text), hint=hint)
+    if _NO_TALK.search(text):
+        return ResourceManagerDown(
+            f"{asked} cannot be talked to",
+            found=_short(text),
+            hint="Ask who runs the cluster, or look where yarn.resourcemanager.address leads.",
+        )
     return ApplicationLost(f"{asked} refused what was asked", found=_short(text))
 
 
