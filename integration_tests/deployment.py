@@ -110,7 +110,7 @@ class Deployment:
         """Copy a folder into HDFS; where it is."""
         target = f"{self.root}/{name}"
         self.answer("hdfs", "dfs", "-mkdir", "-p", self.root)
-        self.answer("hdfs", "dfs", "-put", str(local), target)
+        self.answer("hdfs", "dfs", "-put", "-t", "8", str(local), target)
         return target
 
     def get(self, manifest: str) -> str:

@@ -37,7 +37,7 @@ def quickstart_on(cluster: Cluster, programs: Programs, folder: Path, *, short: 
     """The same on a cluster: the recordings are made in *folder*, all else lies in HDFS."""
     voices = make_recordings(programs, folder, short=short)
     audio, root = f"{cluster.hdfs}/voices", f"{cluster.hdfs}/loom"
-    programs.run("put into HDFS", "hdfs", "dfs", "-put", str(voices), audio)
+    programs.run("put into HDFS", "hdfs", "dfs", "-put", "-t", "8", str(voices), audio)
     outcome = _run(programs, audio, on_cluster(programs, root), short=short)
     return ending(programs, outcome, unseen=UNSEEN)
 
