@@ -84,11 +84,7 @@ def voices(deployment: Deployment) -> Path:
 @pytest.fixture(scope="session")
 def recordings(deployment: Deployment, voices: Path) -> str:
     """The manifest of the recordings."""
-    where = deployment.put(voices, "voices")
-    pattern = r"(?P<label>en|fr|ru)/(?P<group>.+)\.wav"
-    return deployment.answer(
-        "featurizer", "scan", where, "--root", deployment.root, "--pattern", pattern
-    )
+    return deployment.scan(voices, "voices")
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from audioloom_quickstart.cluster import Cluster
-from audioloom_quickstart.programs import read_manifest
+from audioloom_quickstart.realdata import PATTERN
 from audioloom_storage import exists, list_folder, locate
 
 PATIENCE_S = 420
@@ -113,6 +113,12 @@ class Deployment:
         self.answer("hdfs", "dfs", "-put", "-t", "8", str(local), target)
         return target
 
+    def scan(self, local: Path, name: str) -> str:
+        """Copy recordings into HDFS and list them there; the manifest."""
+        where = self.put(local, name)
+        options = ("--root", self.root, "--pattern", PATTERN)
+        return self.answer("featurizer", "scan", where, *options)
+
     def get(self, manifest: str) -> str:
         """Copy the folder of a manifest from HDFS; the manifest's path."""
         source = manifest.removesuffix("/manifest.json")
@@ -208,9 +214,3 @@ def rank_of(variables: Mapping[str, str]) -> int:
 def kill(pid: int) -> None:
     """SIGKILL."""
     os.kill(pid, signal.SIGKILL)
-
-
-def stats(manifest: str) -> dict[str, Any]:
-    """The stats of a manifest."""
-    found: dict[str, Any] = read_manifest(manifest)["stats"]
-    return found

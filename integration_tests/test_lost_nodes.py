@@ -26,11 +26,7 @@ def lost(deployment: Deployment, daemon: str) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def many(deployment: Deployment, voices: Path) -> str:
     """The manifest of all 1,705 recordings, which keep two executors busy for a while."""
-    where = deployment.put(voices.parent / "everything", "everything")
-    pattern = r"(?P<label>en|fr|ru)/(?P<group>.+)\.wav"
-    return deployment.answer(
-        "featurizer", "scan", where, "--root", deployment.root, "--pattern", pattern
-    )
+    return deployment.scan(voices.parent / "everything", "everything")
 
 
 def test_a_datanode_is_lost_while_featurizing(deployment: Deployment, many: str) -> None:
