@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_quickstart.cluster import Cluster, mini_cluster
+from audioloom_mini_cluster.client import Running, running
+from audioloom_mini_cluster.faults import listening, processes_of
 from audioloom_quickstart.programs import StepFailedError, programs_from_environment
 from audioloom_quickstart.realdata import REFUSED, SkippedError, fetch
-from deployment import SPLIT, Deployment, processes_of
+from deployment import SPLIT, Deployment
 from made import Made, killed_then_twice
 
 LANGUAGES = ("en", "fr", "ru")
@@ -30,15 +31,18 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
+def cluster() -> Iterator[Running]:
     """HDFS and YARN; when they have ended, so has every process that they or the tests started."""
-    with mini_cluster(programs_from_environment().paths["mini_cluster"]) as cluster:
+    python = programs_from_environment().paths["mini_cluster"]
+    with running(python=python) as cluster, cluster.exported():
+        addresses = [cluster.hdfs, *cluster.pages.values()]
         yield cluster
     assert [] == processes_of(cluster.folder)
+    assert [] == listening(each.rpartition("/")[2] for each in addresses)
 
 
 @pytest.fixture(scope="session")
-def deployment(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+def deployment(cluster: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
     """The installed stages, and the cluster that they run on."""
     paths = programs_from_environment().paths
     folder = tmp_path_factory.mktemp("deployment")
@@ -50,11 +54,11 @@ def deployment(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture(autouse=True)
 def nothing_is_left(deployment: Deployment, request: pytest.FixtureRequest) -> Iterator[None]:
     """No application and no process in a container outlives a test; a failed one shows its logs."""
-    before = set(deployment.applications(states=""))
+    before = set(deployment.cluster.applications(states=""))
     yield
     if request.node.stash.get(_failed, False):
         deployment.close()
-        for application in sorted(set(deployment.applications(states="")) - before):
+        for application in sorted(set(deployment.cluster.applications(states="")) - before):
             print(f"{application}\n{deployment.logs(application)}", file=sys.stderr)  # noqa: T201
     else:
         deployment.until_quiet()

@@ -6,20 +6,19 @@ import json
 import os
 import signal
 import subprocess
-import time
-import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from audioloom_quickstart.cluster import Cluster
+from audioloom_mini_cluster.client import Running
+from audioloom_mini_cluster.faults import listening, until
 from audioloom_quickstart.realdata import PATTERN
-from audioloom_storage import exists, list_folder, locate
+from audioloom_storage import Location, exists, list_folder, locate, read_bytes
 
 PATIENCE_S = 420
-LIVING = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
 TAIL_LINES = 60
+MOST_BYTES = 1 << 20
 SPLIT = "train=0.7,val=0.15,test=0.15"
 
 
@@ -80,7 +79,7 @@ class Deployment:
         root: of all that they write, in HDFS.
     """
 
-    cluster: Cluster
+    cluster: Running
     paths: Mapping[str, str]
     folder: Path
     root: str
@@ -128,11 +127,23 @@ class Deployment:
 
     def manifests(self, folder: str) -> list[str]:
         """The manifests in a folder of the root, such as "features"."""
-        here = locate(f"{self.root}/{folder}")
-        if not exists(here):
-            return []
-        found = [entry.location / "manifest.json" for entry in list_folder(here)]
+        found = [each / "manifest.json" for each in self.children(folder)]
         return [each.uri for each in found if exists(each)]
+
+    def seats(self) -> set[str]:
+        """The addresses that any worker of any run has told the others to reach it at."""
+        found = set()
+        for run in self.children("runs"):
+            for record in self.children(f"runs/{run.name}/attempts"):
+                if record.name.endswith(".roster.json"):
+                    workers = json.loads(read_bytes(record, max_bytes=MOST_BYTES))["workers"]
+                    found |= {each["address"] for each in workers}
+        return found
+
+    def children(self, folder: str) -> list[Location]:
+        """What is in a folder of the root; nothing where it is not there."""
+        here = locate(f"{self.root}/{folder}")
+        return [entry.location for entry in list_folder(here)] if exists(here) else []
 
     def status(self, run: str) -> dict[str, Any]:
         """What the launcher says of a run."""
@@ -143,17 +154,11 @@ class Deployment:
         """The last step that any worker of a run has told of, 0 before the first."""
         return max(each["progress"].get("step", 0) for each in self.status(run)["workers"])
 
-    def applications(self, states: str = LIVING) -> list[str]:
-        """The applications in these states."""
-        page = f"{self.cluster.pages['yarn']}/ws/v1/cluster/apps?states={states}"
-        with urllib.request.urlopen(page, timeout=30) as reply:  # noqa: S310 - our own cluster
-            answer = json.load(reply)["apps"]
-        return [each["id"] for each in (answer or {}).get("app", [])]
-
     def until_quiet(self) -> None:
         """Wait until nothing of ours runs any more on the cluster."""
-        until(lambda: not self.applications(), "all applications have ended")
-        until(lambda: not list(self.processes()), "all containers have ended")
+        until(lambda: not self.cluster.applications(), "all applications have ended", PATIENCE_S)
+        until(lambda: not list(self.processes()), "all containers have ended", PATIENCE_S)
+        assert [] == listening(self.seats())
 
     def processes(self, word: str = "") -> Iterator[tuple[int, list[str], dict[str, str]]]:
         """The processes in containers: id, command line with *word* in it, environment."""
@@ -173,7 +178,7 @@ class Deployment:
         for command in self.started:
             if command.process.poll() is None:
                 command.kill()
-        for application in self.applications():
+        for application in self.cluster.applications():
             self.start("yarn", "application", "-kill", application).finish()
 
     def logs(self, application: str) -> str:
@@ -181,29 +186,6 @@ class Deployment:
         command = self.start("yarn", "logs", "-applicationId", application)
         _, out = command.finish()
         return "\n".join(out.splitlines()[-TAIL_LINES:])
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Wait for something that will come; its value."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"waited {PATIENCE_S} s in vain until {what}")
-        time.sleep(0.3)
-    return value
-
-
-def processes_of(folder: str) -> list[str]:
-    """The processes that have anything to do with a folder, but for this one."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            said = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
-        except OSError:
-            continue
-        if folder.encode() in said and int(entry.name) != os.getpid():
-            found.append(f"{entry.name} {said[:200]!r}")
-    return found
 
 
 def rank_of(variables: Mapping[str, str]) -> int:

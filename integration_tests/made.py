@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from deployment import Deployment, until
+from audioloom_mini_cluster.faults import until
+from deployment import Deployment
 
 WORKING = "Spark runs on YARN"
 
@@ -39,7 +40,7 @@ def killed_then_twice(deployment: Deployment, folder: str, *command: str) -> Mad
     killed = deployment.start(*command)
     killed.until_said(WORKING)
     killed.kill()
-    until(lambda: not deployment.applications(), "the application notices")
+    until(lambda: not deployment.cluster.applications(), "the application notices")
     left = len(deployment.manifests(folder))
     both = [deployment.start(*command) for _ in range(2)]
     return Made(left, [each.answer() for each in both])

@@ -1,26 +1,15 @@
 """Daemons that are killed while a stage works, and are there again later."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from deployment import Deployment, until
+from audioloom_mini_cluster.faults import until
+from deployment import Deployment
 from launching import launch
 from made import WORKING, Made
 
 pytestmark = pytest.mark.slow
 SERVICE_DOWN, TRY_AGAIN = 69, 75
-
-
-@contextmanager
-def lost(deployment: Deployment, daemon: str) -> Iterator[None]:
-    """Kill a daemon for the time of a block."""
-    assert "error" not in deployment.cluster.tell(f"kill {daemon}")
-    try:
-        yield
-    finally:
-        assert "error" not in deployment.cluster.tell(f"start {daemon}")
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +22,7 @@ def test_a_datanode_is_lost_while_featurizing(deployment: Deployment, many: str)
     """The other replica of each block is read, and what is made verifies."""
     command = deployment.start("featurizer", "run", many, "--master", "yarn", "--name", "lost")
     command.until_said(WORKING)
-    with lost(deployment, "datanode-1"):
+    with deployment.cluster.without("datanode-1"):
         manifest = command.answer()
         deployment.answer("featurizer", "verify", manifest)
 
@@ -43,7 +32,7 @@ def test_the_namenode_is_restarted_while_featurizing(deployment: Deployment, man
     words = ("featurizer", "run", many, "--master", "yarn", "--name", "restarted")
     command = deployment.start(*words)
     command.until_said(WORKING)
-    with lost(deployment, "namenode"):
+    with deployment.cluster.without("namenode"):
         pass
     code, manifest = command.finish()
     if code != 0:
@@ -58,7 +47,7 @@ def test_a_datanode_is_lost_while_shards_are_staged(
     """Workers copy their shards from the other node."""
     command = launch(deployment, sharding.manifest, environment, "staged", epochs=2)
     command.until_said("the gang is complete")
-    with lost(deployment, "datanode-2"):
+    with deployment.cluster.without("datanode-2"):
         command.answer()
 
 
@@ -70,7 +59,7 @@ def test_a_nodemanager_is_lost_while_training(
     command.until_said("the gang is complete")
     run = f"{deployment.root}/runs/moved"
     until(lambda: deployment.step(run), "a step")
-    with lost(deployment, "nodemanager-2"):
+    with deployment.cluster.without("nodemanager-2"):
         code, manifest = command.finish()
     if code != 0:
         assert code == TRY_AGAIN, command.said

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from audioloom_mini_cluster.faults import until
 from audioloom_quickstart.programs import read_manifest
-from deployment import Command, Deployment, kill, rank_of, until
+from deployment import Command, Deployment, kill, rank_of
 from launching import launch
 from made import Made
 
@@ -121,8 +122,8 @@ def test_what_is_trained_is_not_trained_again(
     deployment: Deployment, sharding: Made, environment: str, trained: Trained
 ) -> None:
     """The same command again answers at once, and no application is started."""
-    before = deployment.applications(states="")
+    before = deployment.cluster.applications(states="")
     again = start(deployment, sharding.manifest, environment)
     assert trained.manifest == again.answer()
     assert "already committed" in again.said
-    assert before == deployment.applications(states="")
+    assert before == deployment.cluster.applications(states="")

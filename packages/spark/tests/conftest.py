@@ -2,79 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
-import subprocess
 import sys
-import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import pytest
 from audioloom_environment import Shipped, ship
+from audioloom_mini_cluster.client import Running, running
 from audioloom_spark import Yarn, spark_session
 from audioloom_spark.yarn import _LEFT_OUT
-from audioloom_storage import Location, locate
+from audioloom_storage import locate
 from pyspark.sql import SparkSession
 
 MEMORY = 1 << 30
 
 
-@dataclass(frozen=True)
-class Cluster:
-    """A running mini cluster."""
-
-    facts: dict[str, Any]
-
-    @property
-    def conf(self) -> str:
-        return str(self.facts["conf"])
-
-    @property
-    def root(self) -> Location:
-        return locate(self.facts["hdfs"])
-
-    def get(self, path: str) -> Any:
-        """What the ResourceManager's page says."""
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(self.facts["pages"]["yarn"] + path, timeout=30) as answer:
-            return json.loads(answer.read())
-
-
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[Cluster]:
+def cluster() -> Iterator[Running]:
     """A cluster of its own, or the one of which AUDIOLOOM_TEST_CLUSTER names the line."""
-    with _running() as found, pytest.MonkeyPatch.context() as patch:
+    with running("--memory-mb=3072") as found, pytest.MonkeyPatch.context() as patch:
         patch.setenv("HADOOP_CONF_DIR", found.conf)
         patch.delenv("YARN_CONF_DIR", raising=False)
         yield found
 
 
-@contextmanager
-def _running() -> Iterator[Cluster]:
-    if given := os.environ.get("AUDIOLOOM_TEST_CLUSTER"):
-        yield Cluster(json.loads(Path(given).read_text()))
-        return
-    command = [sys.executable, "-m", "audioloom_mini_cluster", "--memory-mb", "3072"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, **pipes) as process:
-        assert process.stdin
-        assert process.stdout
-        try:
-            yield Cluster(json.loads(process.stdout.readline()))
-        finally:
-            process.stdin.close()
-            process.wait(timeout=120)
-
-
 @pytest.fixture(scope="session")
-def yarn(cluster: Cluster) -> Yarn:
+def yarn(cluster: Running) -> Yarn:
     # Of this session alone, also on a cluster that others have used.
-    folder = cluster.root / f"environments-{os.getpid()}"
+    folder = locate(cluster.hdfs) / f"environments-{os.getpid()}"
     return Yarn(folder, executors=2, cores=1, memory=MEMORY)
 
 
@@ -93,10 +49,9 @@ def shipped(yarn: Yarn, tmp_path_factory: pytest.TempPathFactory) -> Shipped:
 
 
 @pytest.fixture(scope="session")
-def on_yarn(cluster: Cluster, yarn: Yarn, shipped: Shipped) -> Iterator[SparkSession]:
+def on_yarn(cluster: Running, yarn: Yarn, shipped: Shipped) -> Iterator[SparkSession]:
     """Spark on the cluster; its tasks run where they had better, however long that takes."""
     settings = {"spark.locality.wait": "600s"}
     with spark_session("test", "yarn", yarn=yarn, settings=settings) as session:
         yield session
-    states = cluster.get("/ws/v1/cluster/apps")["apps"]["app"]
-    assert [] == [app["id"] for app in states if app["state"] in ("ACCEPTED", "RUNNING")]
+    assert [] == cluster.applications()

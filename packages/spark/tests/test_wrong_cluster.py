@@ -21,11 +21,13 @@ from typing import Any
 
 import pytest
 from audioloom_environment import Shipped
+from audioloom_mini_cluster.client import Running
 from audioloom_spark import Yarn, run_units, spark_session
 from audioloom_stage.exit_codes import exit_code
+from audioloom_storage import locate
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
-from conftest import MEMORY, Cluster
+from conftest import MEMORY
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 
@@ -46,19 +48,19 @@ class Wrong:
     words: tuple[str, ...]
     asked: dict[str, Any] = field(default_factory=dict)
     variables: dict[str, str | None] = field(default_factory=dict)
-    made: Callable[[Cluster, Path], None] = lambda _cluster, _folder: None
+    made: Callable[[Running, Path], None] = lambda _cluster, _folder: None
 
 
-def empty_conf(_: Cluster, folder: Path) -> None:
+def empty_conf(_: Running, folder: Path) -> None:
     (folder / "conf").mkdir()
 
 
-def conf_with_a_dead(daemon: str) -> Callable[[Cluster, Path], None]:
+def conf_with_a_dead(daemon: str) -> Callable[[Running, Path], None]:
     """The cluster's own configuration, with a port for one daemon on which nobody listens."""
     name = {"ResourceManager": "yarn.resourcemanager.address", "NameNode": "fs.defaultFS"}[daemon]
     one = re.compile(rf"(<name>{re.escape(name)}</name><value>[^<]*?127\.0\.0\.2:)\d+")
 
-    def make(cluster: Cluster, folder: Path) -> None:
+    def make(cluster: Running, folder: Path) -> None:
         shutil.copytree(cluster.conf, folder / "conf")
         with socket.socket() as free:
             free.bind(("127.0.0.2", 0))
@@ -73,7 +75,7 @@ def conf_with_a_dead(daemon: str) -> Callable[[Cluster, Path], None]:
     return make
 
 
-def old_java(_: Cluster, folder: Path) -> None:
+def old_java(_: Running, folder: Path) -> None:
     """One that says what Java 8 says, which knows no modules."""
     java = folder / "java" / "bin" / "java"
     java.parent.mkdir(parents=True)
@@ -136,7 +138,7 @@ ONCE_YARN_HAS_IT = {
 
 
 def told(
-    wrong: Wrong, cluster: Cluster, yarn: Yarn, folder: Path, patch: pytest.MonkeyPatch
+    wrong: Wrong, cluster: Running, yarn: Yarn, folder: Path, patch: pytest.MonkeyPatch
 ) -> float:
     """Start Spark, compare what is said; answer the seconds that it took."""
     wrong.made(cluster, folder)
@@ -165,23 +167,23 @@ def told(
 
 @pytest.mark.parametrize("name", AT_ONCE)
 def test_before_anything_is_shipped(
-    name: str, cluster: Cluster, yarn: Yarn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, cluster: Running, yarn: Yarn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No application is started for it."""
-    before = applications(cluster)
-    nothing = replace(yarn, folder=cluster.root / "nothing-here")
+    before = sorted(cluster.applications(states=""))
+    nothing = replace(yarn, folder=locate(cluster.hdfs) / "nothing-here")
     assert told(AT_ONCE[name], cluster, nothing, tmp_path, monkeypatch) < 20
-    assert before == applications(cluster)
+    assert before == sorted(cluster.applications(states=""))
 
 
-def test_one_who_may_not_write(cluster: Cluster, yarn: Yarn) -> None:
+def test_one_who_may_not_write(cluster: Running, yarn: Yarn) -> None:
     """In a process of its own: a client of HDFS stays who it was."""
     program = f"""
 from audioloom_spark import Yarn, spark_session
 from audioloom_stage import exit_code
 from audioloom_storage import locate
 
-yarn = Yarn(locate({cluster.root.uri!r}) / "nothing-here", executors=1, cores=1, memory={MEMORY})
+yarn = Yarn(locate({cluster.hdfs!r}) / "nothing-here", executors=1, cores=1, memory={MEMORY})
 try:
     with spark_session("test", "yarn", yarn=yarn):
         pass
@@ -207,18 +209,18 @@ def unpacked(yarn: Yarn, shipped: Shipped) -> Yarn:
 @pytest.mark.parametrize("name", ONCE_YARN_HAS_IT)
 def test_once_yarn_has_it(
     name: str,
-    cluster: Cluster,
+    cluster: Running,
     unpacked: Yarn,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What the nodes and HDFS say is buried in YARN's diagnostics, or in Java's."""
     assert told(ONCE_YARN_HAS_IT[name], cluster, unpacked, tmp_path, monkeypatch) < 60
-    assert [] == running(cluster)
+    assert [] == cluster.applications()
 
 
 @pytest.mark.slow
-def test_a_full_queue_is_told(cluster: Cluster, unpacked: Yarn) -> None:
+def test_a_full_queue_is_told(cluster: Running, unpacked: Yarn) -> None:
     """An application that waits for another says why, and starts as soon as it may."""
     with second_program(cluster, unpacked) as second:
         with taking_all(unpacked):
@@ -232,16 +234,16 @@ def test_a_full_queue_is_told(cluster: Cluster, unpacked: Yarn) -> None:
 
 
 @pytest.mark.slow
-def test_one_who_waits_may_go(cluster: Cluster, unpacked: Yarn) -> None:
+def test_one_who_waits_may_go(cluster: Running, unpacked: Yarn) -> None:
     """Ctrl-C takes the application out of the queue too."""
     with second_program(cluster, unpacked) as second, taking_all(unpacked):
         second.begin()
         assert second.line_with("waiting:")
-        assert 2 == len(running(cluster))
+        assert 2 == len(cluster.applications())
         second.process.send_signal(signal.SIGINT)
         assert second.line_with("KeyboardInterrupt")
         second.process.wait(timeout=60)
-        assert 1 == len(running(cluster))
+        assert 1 == len(cluster.applications())
 
 
 @contextmanager
@@ -270,7 +272,7 @@ class Second:
 
 
 @contextmanager
-def second_program(cluster: Cluster, yarn: Yarn) -> Iterator[Second]:
+def second_program(cluster: Running, yarn: Yarn) -> Iterator[Second]:
     program = f"""
 from audioloom_spark import Yarn, spark_session
 from audioloom_storage import locate
@@ -289,13 +291,3 @@ with spark_session("second", "yarn", yarn=yarn):
         except BaseException:
             process.kill()
             raise
-
-
-def applications(cluster: Cluster) -> list[str]:
-    found = cluster.get("/ws/v1/cluster/apps")["apps"] or {"app": []}
-    return sorted(app["id"] for app in found["app"])
-
-
-def running(cluster: Cluster) -> list[str]:
-    found = cluster.get("/ws/v1/cluster/apps")["apps"] or {"app": []}
-    return [app["id"] for app in found["app"] if app["state"] in ("ACCEPTED", "RUNNING")]

@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 from audioloom_environment import Shipped
+from audioloom_mini_cluster.client import Running
 from audioloom_spark import Locality, Yarn, block_hosts, run_units, spark_session
 from audioloom_spark.errors import SparkGaveUp
 from audioloom_storage import list_folder, locate, publish
 from pyspark.sql import SparkSession
-
-sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
-from conftest import Cluster
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 
@@ -23,7 +21,7 @@ SYSTEM = ("ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libg
 
 
 def test_executors_run_what_was_shipped(
-    on_yarn: SparkSession, shipped: Shipped, yarn: Yarn, cluster: Cluster
+    on_yarn: SparkSession, shipped: Shipped, yarn: Yarn, cluster: Running
 ) -> None:
     """Interpreter, modules and libraries lie in the containers; what they were made of is gone."""
 
@@ -44,9 +42,9 @@ def test_executors_run_what_was_shipped(
     archives = [entry.location.name for entry in list_folder(yarn.folder)]
     assert [shipped.location.name] == [name for name in archives if name.endswith(".tar.gz")]
     for found in run_units(on_yarn, range(4), look):
-        assert found["node"] in cluster.facts["nodes"]
-        number = cluster.facts["nodes"].index(found["node"]) + 1
-        inside = f"{cluster.facts['folder']}/node-{number}/local/"
+        assert found["node"] in cluster.nodes
+        number = cluster.nodes.index(found["node"]) + 1
+        inside = f"{cluster.folder}/node-{number}/local/"
         assert found["executable"][0].endswith("/environment/bin/python")
         for path in (*found["executable"], *found["modules"]):
             assert path.startswith(inside)
@@ -54,9 +52,9 @@ def test_executors_run_what_was_shipped(
         assert [] == [path for path in outside if not Path(path).name.startswith(SYSTEM)]
 
 
-def test_tasks_know_the_cluster(on_yarn: SparkSession, cluster: Cluster) -> None:
+def test_tasks_know_the_cluster(on_yarn: SparkSession, cluster: Running) -> None:
     """They read HDFS, also by a name that only the cluster's configuration knows."""
-    publish(cluster.root / "words", b"hello")
+    publish(locate(cluster.hdfs) / "words", b"hello")
 
     def read(_: int) -> bytes:
         from audioloom_storage import read_bytes
@@ -66,9 +64,9 @@ def test_tasks_know_the_cluster(on_yarn: SparkSession, cluster: Cluster) -> None
     assert [b"hello"] == list(run_units(on_yarn, [0], read))
 
 
-def test_units_run_where_they_had_better(on_yarn: SparkSession, cluster: Cluster) -> None:
+def test_units_run_where_they_had_better(on_yarn: SparkSession, cluster: Running) -> None:
     """Each on the node that is named for it, and the count says so."""
-    nodes = cluster.facts["nodes"]
+    nodes = cluster.nodes
 
     def node(unit: int) -> tuple[int, str]:
         import os
@@ -82,16 +80,16 @@ def test_units_run_where_they_had_better(on_yarn: SparkSession, cluster: Cluster
     assert Locality(units=6, local=6) == locality
 
 
-def test_hosts_of_blocks(on_yarn: SparkSession, cluster: Cluster) -> None:
+def test_hosts_of_blocks(on_yarn: SparkSession, cluster: Running) -> None:
     """HDFS names the nodes as YARN does; what has no blocks there, or is gone, has no host."""
-    publish(cluster.root / "blocks 100%", bytes(5000))
+    publish(locate(cluster.hdfs) / "blocks 100%", bytes(5000))
     inputs = [
-        [cluster.root / "blocks 100%", cluster.root / "nothing"],
-        [cluster.root / "nothing"],
+        [locate(cluster.hdfs) / "blocks 100%", locate(cluster.hdfs) / "nothing"],
+        [locate(cluster.hdfs) / "nothing"],
         [locate("/etc/hostname")],
         [],
     ]
-    both = tuple(cluster.facts["nodes"])
+    both = tuple(cluster.nodes)
     assert [both, (), (), ()] == block_hosts(on_yarn, inputs)
 
 

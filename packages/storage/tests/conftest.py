@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import json
 import os
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import pytest
+from audioloom_mini_cluster.client import Running, running
 from audioloom_storage import Location, locate
 
 _CAPABILITIES_VERSION_3 = 0x20080522
@@ -33,47 +31,20 @@ class Cluster:
     """A real HDFS, whose daemons can be killed.
 
     Args:
-        process: `python -m audioloom_mini_cluster`.
-        told: what it said when it was ready.
+        running: its processes.
     """
 
-    process: subprocess.Popen[str]
-    told: dict[str, Any]
+    running: Running
 
     @property
     def hdfs(self) -> Location:
         """The root, by the address of the NameNode."""
-        return locate(self.told["hdfs"])
+        return locate(self.running.hdfs)
 
     @property
     def webhdfs(self) -> Location:
         """The root, by the NameNode's page."""
-        return locate(self.told["webhdfs"])
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """For Hadoop's own programs."""
-        own = self.told["environment"]
-        return {**os.environ, **own, "PATH": f"{own['PATH']}:{os.environ['PATH']}"}
-
-    def do(self, line: str) -> None:
-        """`kill NAME`, or `start NAME`, which waits until all work together."""
-        assert self.process.stdin
-        assert self.process.stdout
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
-        assert {"done": line} == json.loads(self.process.stdout.readline())
-
-    @contextmanager
-    def without(self, *daemons: str) -> Iterator[None]:
-        """Until the block ends, these daemons are dead."""
-        for daemon in daemons:
-            self.do(f"kill {daemon}")
-        try:
-            yield
-        finally:
-            for daemon in daemons:
-                self.do(f"start {daemon}")
+        return locate(self.running.webhdfs)
 
 
 class Relay:
@@ -161,24 +132,12 @@ def relay() -> type[Relay]:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
     """HDFS on this machine, for as long as the tests run."""
-    words = [sys.executable, "-m", "audioloom_mini_cluster", "--memory-mb", "512", "--tokens"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(words, text=True, **pipes) as process:
-        assert process.stdin
-        assert process.stdout
-        ready = process.stdout.readline()
-        assert ready, "the cluster did not start; it said why on standard error"
-        told = json.loads(ready)
-        before = os.environ.get("HADOOP_CONF_DIR")
-        os.environ["HADOOP_CONF_DIR"] = told["conf"]
-        try:
-            yield Cluster(process, told)
-        finally:
-            os.environ.pop("HADOOP_CONF_DIR")
-            if before is not None:
-                os.environ["HADOOP_CONF_DIR"] = before
-            process.stdin.close()
-            assert 0 == process.wait(timeout=60)
+    with (
+        running("--memory-mb=512", "--tokens") as found,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setenv("HADOOP_CONF_DIR", found.conf)
+        yield Cluster(found)
 
 
 @pytest.fixture

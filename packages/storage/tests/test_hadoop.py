@@ -119,8 +119,8 @@ def test_a_namenode_killed_in_the_middle_and_started_again(scheme: str, cluster:
     publish(folder / "before", b"x" * 3_000_000)
     with open_read(folder / "before") as file, ThreadPoolExecutor(1) as other:
         assert b"x" * 10 == file.read(10)
-        cluster.do("kill namenode")
-        started = other.submit(cluster.do, "start namenode")
+        cluster.running.tell("kill namenode")
+        started = other.submit(cluster.running.tell, "start namenode")
         assert ["before"] == finished(folder)
         assert b"x" * 2_999_990 == file.read()
         publish(folder / "after", b"")
@@ -136,7 +136,7 @@ def test_a_namenode_that_dies_for_good(
     """Nothing was published, and everything after fails at once rather than after its own wait."""
     monkeypatch.setattr(patience, "PATIENCE_SECONDS", 2)
     folder = root(cluster, scheme)
-    with cluster.without("namenode"):
+    with cluster.running.without("namenode"):
         with pytest.raises(Unavailable):
             publish(folder / "m.json", b"")
         begin = time.monotonic()
@@ -155,7 +155,7 @@ def test_a_lost_datanode(scheme: str, cluster: Any) -> None:
     for number in range(8):  # which DataNode comes first is drawn by lot
         publish(folder / f"{number}", data)
     files = [open_read(folder / f"{number}") for number in range(8)]
-    with cluster.without("datanode-1"):
+    with cluster.running.without("datanode-1"):
         assert [data] * 8 == [file.read() for file in files]
     for file in files:
         file.close()
@@ -168,7 +168,7 @@ def test_writing_goes_on_when_a_datanode_is_lost(cluster: Any) -> None:
     data = os.urandom(3_000_000)
     with create(folder / "begun") as file:
         file.write(data)
-        with cluster.without("datanode-1"):
+        with cluster.running.without("datanode-1"):
             file.write(data)
             file.flush()
             publish(folder / "new", data)
@@ -181,7 +181,7 @@ def test_writing_goes_on_when_a_datanode_is_lost(cluster: Any) -> None:
 def test_new_files_over_http_are_made_by_the_datanode_that_is_left(cluster: Any) -> None:
     """One that cannot be reached is left out of the next question."""
     folder = root(cluster, "webhdfs")
-    with cluster.without("datanode-2"):
+    with cluster.running.without("datanode-2"):
         for number in range(4):
             publish(folder / f"{number}", b"x" * 100_000)
     assert 4 == len(finished(folder))
@@ -270,7 +270,7 @@ def test_another_user_is_refused(scheme: str, cluster: Any) -> None:
     folder = root(cluster, scheme)
     publish(folder / "closed/file", b"")
     words = ["hdfs", "dfs", "-chmod", "700", f"{folder.path}/closed"]
-    subprocess.run(words, check=True, env=cluster.environment)
+    subprocess.run(words, check=True, env=cluster.running.variables)
     ran = subprocess.run(
         [sys.executable, "-c", DENIED, folder.uri],
         check=True,
@@ -290,7 +290,7 @@ def test_quota_and_safe_mode(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> N
 
     def admin(*words: str) -> None:
         command = ["hdfs", "dfsadmin", *words]
-        subprocess.run(command, check=True, capture_output=True, env=cluster.environment)
+        subprocess.run(command, check=True, capture_output=True, env=cluster.running.variables)
 
     admin("-setQuota", "1", *(folder.path for folder in folders))
     for folder in folders:

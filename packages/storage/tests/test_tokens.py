@@ -47,7 +47,7 @@ def secure(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("secure")
     line = "<property><name>hadoop.security.authentication</name><value>kerberos</value></property>"
     for name in ("core-site.xml", "hdfs-site.xml"):
-        text = Path(cluster.told["conf"], name).read_text()
+        text = Path(cluster.running.conf, name).read_text()
         (folder / name).write_text(text.replace("</configuration>", f"{line}</configuration>"))
     return folder
 
@@ -56,7 +56,7 @@ def secure(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def token(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a token of the user alice."""
     path = tmp_path_factory.mktemp("token") / "tokens"
-    variables = {**cluster.environment, "HADOOP_USER_NAME": "alice"}
+    variables = {**cluster.running.variables, "HADOOP_USER_NAME": "alice"}
     words = ["hdfs", "fetchdt", "--renewer", "nobody", str(path)]
     subprocess.run(words, check=True, env=variables, capture_output=True)
     return path
@@ -68,7 +68,7 @@ def open_folder(cluster: Any) -> Location:
     folder: Location = cluster.hdfs / f"tests/{os.urandom(8).hex()}"
     make_folder(folder)
     words = ["hdfs", "dfs", "-chmod", "777", folder.path]
-    subprocess.run(words, check=True, env=cluster.environment)
+    subprocess.run(words, check=True, env=cluster.running.variables)
     return folder
 
 

@@ -9,46 +9,62 @@ from pathlib import Path
 
 import pytest
 from audioloom_manifest import read_manifest
-from audioloom_storage import Location, create, exists, make_folder
+from audioloom_mini_cluster.client import Running, running
+from audioloom_mini_cluster.faults import ended, kill_an_executor, run, start, until
+from audioloom_storage import (
+    Location,
+    create,
+    exists,
+    is_temporary,
+    list_folder,
+    locate,
+    make_folder,
+)
+from audioloom_storage.errors import NotFound
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
-from featurizer_cluster import ON_YARN, Cluster, ended, files, running_cluster, until
 from featurizer_work import PATTERN, write_wav
 
 pytestmark = pytest.mark.slow
 
+PROGRAM = Path(sys.executable).with_name("audioloom-featurizer")
+ON_YARN = (
+    *("--master", "yarn", "--executors", "2"),
+    *("--executor-cores", "1", "--executor-memory", "1GiB"),
+)
+
 RECORDINGS = 64
 UNITS = RECORDINGS // 2
 IN_FLIGHT = 3
-WORK = ("--windows", "all", "--unit-recordings", "2", *ON_YARN)
+BUDGET = ("--error-budget", "10%")
+WORK = (*BUDGET, "--windows", "all", "--unit-recordings", "2", *ON_YARN)
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with running_cluster() as cluster, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HADOOP_CONF_DIR", cluster.facts["conf"])
+def cluster() -> Iterator[Running]:
+    with running("--memory-mb=3072") as cluster, cluster.exported():
         yield cluster
 
 
 @pytest.fixture(scope="module")
-def recordings(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> str:
+def recordings(cluster: Running, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Minutes long, so that the work lasts; two bad ones among them."""
     wav = write_wav(tmp_path_factory.mktemp("wav") / "x.wav", 200.0)
-    source = cluster.root / "source"
+    source = locate(cluster.hdfs) / "source"
     for number in range(RECORDINGS):
         folder = source / ("yes", "no")[number % 2]
         make_folder(folder)
         data = wav.read_bytes() if number % 30 else b"RIFF"
         with create(folder / f"s{number}-take.wav") as file:
             file.write(data)
-    root = cluster.root / "loom"
-    return cluster.run("scan", source.uri, "--root", root.uri, "--pattern", PATTERN)
+    root = locate(cluster.hdfs) / "loom"
+    return run(cluster, PROGRAM, "scan", source.uri, "--root", root.uri, "--pattern", PATTERN)
 
 
-def started(cluster: Cluster, recordings: str, name: str) -> tuple[subprocess.Popen[str], Location]:
+def started(cluster: Running, recordings: str, name: str) -> tuple[subprocess.Popen[str], Location]:
     """A run in the middle of its work: its process and its folder."""
-    process = cluster.start("run", recordings, "--name", name, "--error-budget", "10%", *WORK)
-    folder = cluster.root / "loom" / "features" / name
+    process = start(cluster, PROGRAM, "run", recordings, "--name", name, *WORK)
+    folder = locate(cluster.hdfs) / "loom" / "features" / name
     receipts = folder / "receipts"
     until(lambda: process.poll() is not None or len(files(receipts)) >= IN_FLIGHT, "receipts")
     assert process.poll() is None, process.communicate()
@@ -56,27 +72,36 @@ def started(cluster: Cluster, recordings: str, name: str) -> tuple[subprocess.Po
     return process, folder
 
 
-def check(cluster: Cluster, folder: Location) -> None:
+def files(folder: Location) -> list[str]:
+    """Finished files of a folder; none where it is not there yet."""
+    try:
+        names = [entry.location.name for entry in list_folder(folder)]
+    except NotFound:
+        return []
+    return [name for name in names if not is_temporary(name)]
+
+
+def check(cluster: Running, folder: Location) -> None:
     """It is committed, verifies, holds every recording once; nothing of it runs any more."""
-    cluster.run("verify", folder.uri)
+    run(cluster, PROGRAM, "verify", folder.uri)
     stats = read_manifest(folder.uri, "features").manifest.stats
     assert (RECORDINGS, RECORDINGS - 3, 3) == (stats.recordings, stats.extracted, stats.refused)
-    until(lambda: not cluster.living(), "no application is left")
+    until(lambda: not cluster.applications(), "no application is left")
 
 
-def again(cluster: Cluster, recordings: str, folder: Location) -> None:
+def again(cluster: Running, recordings: str, folder: Location) -> None:
     """The same command finishes what is left, and does no unit twice."""
     before = files(folder / "features")
-    words = ("--name", folder.name, "--error-budget", "10%", *WORK)
-    assert str(folder / "manifest.json") == cluster.run("run", recordings, *words)
+    words = ("--name", folder.name, *WORK)
+    assert str(folder / "manifest.json") == run(cluster, PROGRAM, "run", recordings, *words)
     assert set(before) <= set(files(folder / "features"))
     check(cluster, folder)
 
 
-def test_units_run_where_their_blocks_are(cluster: Cluster, recordings: str) -> None:
+def test_units_run_where_their_blocks_are(cluster: Running, recordings: str) -> None:
     """And the manifest's execution says how many did, and where the work was done."""
-    words = ("--name", "whole", "--error-budget", "10%", *WORK)
-    place = cluster.run("run", recordings, *words)
+    words = ("--name", "whole", *WORK)
+    place = run(cluster, PROGRAM, "run", recordings, *words)
     opened = read_manifest(place, "features")
     check(cluster, opened.folder)
     counts = opened.manifest.execution.counts
@@ -85,43 +110,40 @@ def test_units_run_where_their_blocks_are(cluster: Cluster, recordings: str) -> 
     assert "yarn" == opened.manifest.execution.settings["master"]
 
 
-def test_a_datanode_is_lost(cluster: Cluster, recordings: str) -> None:
+def test_a_datanode_is_lost(cluster: Running, recordings: str) -> None:
     """The run goes on with the copies that are left."""
     process, folder = started(cluster, recordings, "datanode")
-    cluster.tell("kill datanode-1")
-    try:
+    with cluster.without("datanode-1"):
         ended(process, 0)
         check(cluster, folder)
-    finally:
-        cluster.tell("start datanode-1")
 
 
-def test_an_executor_is_killed(cluster: Cluster, recordings: str) -> None:
+def test_an_executor_is_killed(cluster: Running, recordings: str) -> None:
     """Its units are done elsewhere, none of them twice."""
     process, folder = started(cluster, recordings, "executor")
-    cluster.kill_an_executor()
+    kill_an_executor(cluster)
     ended(process, 0)
     check(cluster, folder)
     assert UNITS == len(files(folder / "receipts"))
 
 
-def test_the_program_is_killed(cluster: Cluster, recordings: str) -> None:
+def test_the_program_is_killed(cluster: Running, recordings: str) -> None:
     """No manifest, no application that outlives it; a rerun does what is left."""
     process, folder = started(cluster, recordings, "driver")
     process.kill()
     process.communicate()
-    until(lambda: not cluster.living(), "the application ends")
+    until(lambda: not cluster.applications(), "the application ends")
     assert not exists(folder / "manifest.json")
     again(cluster, recordings, folder)
 
 
-def test_the_namenode_restarts(cluster: Cluster, recordings: str) -> None:
+def test_the_namenode_restarts(cluster: Running, recordings: str) -> None:
     """The run goes on, or says that the service is down; a rerun does what is left."""
     process, folder = started(cluster, recordings, "namenode")
-    cluster.tell("kill namenode")
-    cluster.tell("start namenode")
+    with cluster.without("namenode"):
+        pass
     _, said = ended(process, 0, 69)
     assert "Traceback" not in said
     assert "py4j" not in said
-    until(lambda: not cluster.living(), "the application ends")
+    until(lambda: not cluster.applications(), "the application ends")
     again(cluster, recordings, folder)

@@ -7,53 +7,23 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-import urllib.request
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from audioloom_mini_cluster.client import Running
+from audioloom_mini_cluster.faults import until
+
 PATIENCE_S = 240
-RUNNING_CLUSTER = "AUDIOLOOM_TEST_CLUSTER"
-"""The file with the line that `python -m audioloom_mini_cluster` printed, to use that cluster."""
 OURS = ("skein.Driver", "skein.ApplicationMaster", "audioloom_yarn_launcher", "/bin/sleep 317")
-
-
-@contextmanager
-def mini_cluster() -> Iterator[dict[str, Any]]:
-    """What `audioloom_mini_cluster` says of a cluster that works."""
-    if RUNNING_CLUSTER in os.environ:
-        yield json.loads(Path(os.environ[RUNNING_CLUSTER]).read_text())
-        return
-    words = [sys.executable, "-m", "audioloom_mini_cluster"]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(words, text=True, **pipes) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-
-        def tell(line: str) -> None:
-            """`kill NAME` or `start NAME`, for a daemon."""
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(f"{line}\n")
-            process.stdin.flush()
-            assert {"done": line} == json.loads(process.stdout.readline())
-
-        try:
-            yield {**json.loads(process.stdout.readline()), "tell": tell}
-        finally:
-            process.stdin.close()
-            assert 0 == process.wait(PATIENCE_S)
 
 
 @dataclass
 class OnCluster:
     """Starts launchers on a cluster, with all they write below one folder of HDFS."""
 
-    cluster: dict[str, Any]
+    cluster: Running
     folder: Path
     started: list[subprocess.Popen[str]] = field(default_factory=list)
     token: str = field(default_factory=lambda: uuid.uuid4().hex[:8])
@@ -61,14 +31,12 @@ class OnCluster:
     @property
     def root(self) -> str:
         """The root of all runs."""
-        return f"{self.cluster['hdfs']}/{self.token}"
+        return f"{self.cluster.hdfs}/{self.token}"
 
     @property
     def variables(self) -> dict[str, str]:
         """The environment of a launcher."""
-        given = dict(self.cluster["environment"])
-        path = f"{given.pop('PATH')}:{os.environ['PATH']}"
-        return {**os.environ, **given, "PATH": path, "SKEIN_CONFIG": str(self.folder / "skein")}
+        return {**self.cluster.variables, "SKEIN_CONFIG": str(self.folder / "skein")}
 
     def start(self, *words: str, **changed: str | None) -> subprocess.Popen[str]:
         """Start the launcher with these words, and some variables changed; None takes one away."""
@@ -96,7 +64,7 @@ class OnCluster:
     def conf(self, *, without: str = "", **changed: str) -> str:
         """A copy of the cluster's configuration that is wrong; `__` in a name is a dot."""
         folder = self.folder / f"conf-{uuid.uuid4().hex[:8]}"
-        shutil.copytree(self.cluster["conf"], folder)
+        shutil.copytree(self.cluster.conf, folder)
         for path in folder.glob(without or "nothing"):
             path.unlink()
         for path in folder.glob("*-site.xml"):
@@ -139,26 +107,18 @@ class OnCluster:
         """Wait until the workers of a run are at work."""
         until(lambda: self.status(name).get("state") == "running", f"{name} runs")
 
-    def applications(self) -> list[str]:
-        """The applications that have not ended."""
-        states = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
-        page = f"{self.cluster['pages']['yarn']}/ws/v1/cluster/apps?states={states}"
-        with urllib.request.urlopen(page, timeout=30) as reply:  # noqa: S310
-            answer = json.load(reply)["apps"]
-        return [each["id"] for each in (answer or {}).get("app", [])]
-
     def close(self) -> None:
         """End what a failed test left; nothing is left by one that did not fail."""
         for process in self.started:
             if process.poll() is None:
                 process.kill()
             process.communicate()
-        for application in self.applications():
+        for application in self.cluster.applications():
             words = ["yarn", "application", "-kill", application]
             subprocess.run(words, env=self.variables, check=False, capture_output=True)
 
 
-def processes(cluster: dict[str, Any]) -> list[str]:
+def processes(cluster: Running) -> list[str]:
     """The processes of a cluster's containers, and those of launchers, that live."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
@@ -168,19 +128,9 @@ def processes(cluster: dict[str, Any]) -> list[str]:
         except OSError:
             continue
         ours = any(word in command for word in OURS) and entry.name != str(os.getpid())
-        if ours and cluster["folder"].encode() in variables + command.encode():
+        if ours and cluster.folder.encode() in variables + command.encode():
             found.append(f"{entry.name} {command}")
     return found
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Wait for something that will come; its value."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"waited {PATIENCE_S} s in vain: {what}")
-        time.sleep(0.3)
-    return value
 
 
 def kill(pid: int) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audioloom_mini_cluster.client import Running, running
 
 _SPEC = importlib.util.spec_from_file_location("cluster", Path(__file__).with_name("cluster.py"))
 assert _SPEC is not None
@@ -180,17 +181,17 @@ def helpers() -> Any:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[dict[str, Any]]:
-    with on_cluster.mini_cluster() as found:
+def cluster() -> Iterator[Running]:
+    with running() as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def yarn(cluster: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def yarn(cluster: Running, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     yarn = on_cluster.OnCluster(cluster, tmp_path_factory.mktemp("yarn"))
     yield yarn
     try:
-        assert [] == yarn.applications()
+        assert [] == cluster.applications()
         on_cluster.until(lambda: not on_cluster.processes(cluster), "all processes have ended")
     finally:
         yarn.close()

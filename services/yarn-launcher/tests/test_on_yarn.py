@@ -25,7 +25,7 @@ def environment(yarn: Any) -> str:
     made = yarn.folder / "made"
     venv.create(made, symlinks=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HADOOP_CONF_DIR", yarn.cluster["conf"])
+        patch.setenv("HADOOP_CONF_DIR", yarn.cluster.conf)
         archive = ship(made, locate(f"{yarn.root}/environments")).location.uri
     made.rename(yarn.folder / "moved")
     return archive
@@ -87,12 +87,12 @@ def test_a_gang_meets_on_two_nodes_and_is_started_anew(yarn: Any, at_once: dict[
     notes = [yarn.note("again", rank, attempt=2) for rank in range(2)]
     addresses = notes[0]["config"]["cluster"]["worker"]
     assert [note["node"] for note in notes] == [each.rpartition(":")[0] for each in addresses]
-    assert set(yarn.cluster["nodes"]) == {note["node"] for note in notes}
+    assert set(yarn.cluster.nodes) == {note["node"] for note in notes}
     for rank, note in enumerate(notes):
         task = {"type": "worker", "index": rank}
         assert {"cluster": {"worker": addresses}, "task": task} == note["config"]
         assert (1, "a=b") == (note["generation"], note["variable"])
-        local = f"{yarn.cluster['folder']}/node-"
+        local = f"{yarn.cluster.folder}/node-"
         inside = [note["python"], note["prefix"], note["folder"], *note["path"]]
         assert [] == [each for each in inside if not each.startswith(local)]
     before = yarn.note("again", 1, attempt=1)["config"]["cluster"]["worker"]
@@ -105,7 +105,7 @@ def test_the_end_is_a_table(yarn: Any, at_once: dict[str, Any]) -> None:
     assert "finished" == status["state"]
     workers = [[each[key] for key in ("state", "attempts", "exit")] for each in status["workers"]]
     assert [["finished", 2, "0"]] * 2 == workers
-    assert set(yarn.cluster["nodes"]) == {each["host"] for each in status["workers"]}
+    assert set(yarn.cluster.nodes) == {each["host"] for each in status["workers"]}
     logs = [f"{yarn.where('again')}/logs/{rank}.2.log" for rank in range(2)]
     assert logs == [each["log"] for each in status["workers"]]
 
@@ -135,7 +135,7 @@ def containers_pids(yarn: Any, count: int) -> list[int]:
             variables = (entry / "environ").read_bytes()
         except OSError:
             continue
-        if b"on_node.py" in words and yarn.cluster["folder"].encode() in variables:
+        if b"on_node.py" in words and yarn.cluster.folder.encode() in variables:
             found.append(int(entry.name))
     return found if len(found) == count else []
 
@@ -166,7 +166,7 @@ def full(yarn: Any) -> Iterator[None]:
             application = cluster.submit({"name": "full", "queue": "default", "master": master})
             yield
             cluster.kill(application)
-    helpers.until(lambda: application not in yarn.applications(), "it has ended")
+    helpers.until(lambda: application not in yarn.cluster.applications(), "it has ended")
 
 
 @slow
@@ -181,7 +181,7 @@ def test_a_run_that_waits_for_the_queue_can_be_looked_at_and_ended(yarn: Any, fu
         helpers.until(lambda name=name: yarn.status(name), f"{name} is on record")
     status = yarn.status("waits")
     assert ("waiting", []) == (status["state"], status["attempts"])
-    assert status["application"]["id"] in yarn.applications()
+    assert status["application"]["id"] in yarn.cluster.applications()
     assert "AM resource limit" in status["application"]["because"]
     code, out, err = yarn.call("logs", yarn.where("waits"))
     assert (0, "") == (code, out), err
@@ -208,7 +208,7 @@ def test_an_archive_of_conda_pack_is_taken_as_it_is(yarn: Any, of_conda: Path) -
     _, out, _ = yarn.call("logs", yarn.where("conda"))
     prefix, named, folder = out.split()
     assert f"{folder}/environment" == named
-    assert prefix == named or prefix.startswith(f"{yarn.cluster['folder']}/node-")
+    assert prefix == named or prefix.startswith(f"{yarn.cluster.folder}/node-")
 
 
 @slow
@@ -220,7 +220,7 @@ def test_ctrl_c_ends_the_application(yarn: Any) -> None:
     code, out, _ = yarn.finish(process)
     assert (130, "") == (code, out)
     assert "interrupted" == yarn.status("stopped")["state"]
-    assert [] == yarn.applications()
+    assert [] == yarn.cluster.applications()
 
 
 @slow
@@ -266,7 +266,7 @@ def test_an_application_that_is_killed_by_others_is_told(yarn: Any) -> None:
     """What the coordinator could not record, who waits does."""
     process = yarn.run("shot", "*.*:stay")
     yarn.until_running("shot")
-    (application,) = yarn.applications()
+    (application,) = yarn.cluster.applications()
     words = ["yarn", "application", "-kill", application]
     subprocess.run(words, env=yarn.variables, check=True, capture_output=True)
     code, _, err = yarn.finish(process)
@@ -283,17 +283,17 @@ def tell(yarn: Any) -> Iterator[Any]:
     killed = []
 
     def kill(daemon: str) -> None:
-        yarn.cluster["tell"](f"kill {daemon}")
+        yarn.cluster.tell(f"kill {daemon}")
         killed.append(daemon)
 
     yield kill
     for daemon in killed:
-        yarn.cluster["tell"](f"start {daemon}")
+        yarn.cluster.tell(f"start {daemon}")
 
 
 def manager_of(yarn: Any, host: str) -> str:
     """The name of a node's NodeManager."""
-    return f"nodemanager-{yarn.cluster['nodes'].index(host) + 1}"
+    return f"nodemanager-{yarn.cluster.nodes.index(host) + 1}"
 
 
 def until_spread(yarn: Any, name: str) -> tuple[str, str]:
@@ -342,7 +342,7 @@ def test_a_datanode_may_be_lost_while_the_environment_is_staged(
     anew = helpers.OnCluster(yarn.cluster, tmp_path)
     process = anew.run("staged", "*.*:exit=0")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("HADOOP_CONF_DIR", yarn.cluster["conf"])
+        patch.setenv("HADOOP_CONF_DIR", yarn.cluster.conf)
         folder = locate(f"{anew.root}/environments")
         helpers.until(lambda: exists(folder) and list(list_folder(folder)), "it is written")
     tell("datanode-1")

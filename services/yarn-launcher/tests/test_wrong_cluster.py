@@ -213,4 +213,4 @@ def test_what_only_the_cluster_knows_is_said_too(
 def test_what_was_refused_left_nothing(yarn: Any) -> None:
     """No run, and no application."""
     assert {} == yarn.status("wrong")
-    assert [] == yarn.applications()
+    assert [] == yarn.cluster.applications()

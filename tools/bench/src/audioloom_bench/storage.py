@@ -7,17 +7,13 @@ nothing kept. A cluster of one node is started for it; all lanes read from the s
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
 
+from audioloom_mini_cluster.client import running
 from audioloom_storage import Location, locate, make_folder, open_read
 from hdfs_native import Client, WriteOptions
 
@@ -42,9 +38,12 @@ def bench(rounds: int) -> list[Lane]:
     # The DataNode works in a process of its own: only the clock on the wall sees it.
     timed = partial(measure, rounds=rounds, clock=time.perf_counter)
     lanes: list[Lane] = []
-    with cluster() as told:
-        client = Client(told["hdfs"])
-        roots = {OURS: locate(told["hdfs"]) / "bench", WEBHDFS: locate(told["webhdfs"]) / "bench"}
+    with running("--nodes=1", "--memory-mb=512") as cluster, cluster.exported():
+        client = Client(cluster.hdfs)
+        roots = {
+            name: locate(uri) / "bench"
+            for name, uri in ((OURS, cluster.hdfs), (WEBHDFS, cluster.webhdfs))
+        }
         large, small = write_files(client, roots[OURS])
         for size in (MIB, 8 * MIB):
             name = f"{LARGE_BYTES // MIB} MiB {IN_ORDER}, {size // MIB} MiB at a time"
@@ -68,24 +67,6 @@ def shortfall(lanes: Sequence[Lane]) -> str | None:
         if lane.lane == OURS and IN_ORDER in lane.input and lane.vs_floor < SHARE
     ]
     return "\n".join(slow) or None
-
-
-@contextmanager
-def cluster() -> Iterator[dict[str, Any]]:
-    """HDFS on this machine, until the block ends; what it says of itself."""
-    words = (sys.executable, "-m", "audioloom_mini_cluster", "--nodes=1", "--memory-mb=512")
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(words, text=True, **pipes) as process:  # type: ignore[call-overload]
-        ready = process.stdout.readline()
-        if not ready:
-            raise SystemExit("the cluster did not start; it said why above")
-        told = json.loads(ready)
-        os.environ["HADOOP_CONF_DIR"] = told["conf"]
-        try:
-            yield told
-        finally:
-            process.stdin.close()
-            process.wait()
 
 
 def write_files(client: Client, root: Location) -> tuple[str, list[str]]:

@@ -11,11 +11,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-from audioloom_quickstart.cluster import Cluster, mini_cluster
+from audioloom_mini_cluster.client import Running, running
+from audioloom_mini_cluster.errors import MiniClusterError
+
 from audioloom_quickstart.compare import compare
 from audioloom_quickstart.programs import Programs, StepFailedError, programs_from_environment
-from audioloom_quickstart.quickstart import quickstart, quickstart_on
+from audioloom_quickstart.quickstart import UNSEEN, quickstart, quickstart_on
 from audioloom_quickstart.realdata import SkippedError, realdata
+from audioloom_quickstart.table import look_further, summary
 
 NAME_TAKEN = 73
 FOLDERS = {"quickstart": "quickstart", "realdata": "realdata", "compare": "quickstart"}
@@ -46,6 +49,9 @@ def main() -> int:
             print(f"\n{compare(programs, folder.resolve())}")
     except SkippedError as reason:
         print(f"\nSkipped: {reason}")
+    except MiniClusterError as error:
+        print(f"\n{error}", file=sys.stderr)
+        return 1
     except StepFailedError as error:
         print(f"\n{error}", file=sys.stderr)
         if error.exit_code == NAME_TAKEN:
@@ -58,19 +64,22 @@ def main() -> int:
 
 
 def _on_a_cluster(programs: Programs, folder: Path, *, short: bool) -> None:
-    with mini_cluster(programs.paths["mini_cluster"]) as cluster:
-        print(f"\n{quickstart_on(cluster, programs, folder, short=short)}")
+    with running(python=programs.paths["mini_cluster"]) as cluster, cluster.exported():
+        outcome = quickstart_on(cluster, programs, folder, short=short)
+        print(f"\n{summary(programs, outcome, unseen=UNSEEN)}")
         if sys.stdin.isatty():
             _keep(cluster)
+            print(look_further(programs, outcome), flush=True)
+            sys.stdin.read()
 
 
-def _keep(cluster: Cluster) -> None:
+def _keep(cluster: Running) -> None:
     """Let a person look around: all that was made ends with the cluster."""
-    print("The cluster is there until Ctrl-D; to look further, in another terminal first:")
+    print("The cluster is there until Ctrl-D. In another terminal:")
     for name in ("HADOOP_CONF_DIR", "JAVA_HOME"):
-        print(f"  export {name}={cluster.variables[name]}")
+        print(f"  export {name}={cluster.environment[name]}")
+    print(f"  export PATH={cluster.environment['PATH']}:$PATH")
     print(f"Its pages: {', '.join(cluster.pages.values())}")
-    sys.stdin.read()
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from audioloom_quickstart.cluster import Cluster
+from audioloom_mini_cluster.client import Running
+
 from audioloom_quickstart.pipeline import (
     Outcome,
     Place,
@@ -33,13 +34,12 @@ def quickstart(programs: Programs, folder: Path, *, short: bool) -> str:
     return ending(programs, demo(programs, folder, short=short), unseen=UNSEEN)
 
 
-def quickstart_on(cluster: Cluster, programs: Programs, folder: Path, *, short: bool) -> str:
+def quickstart_on(cluster: Running, programs: Programs, folder: Path, *, short: bool) -> Outcome:
     """The same on a cluster: the recordings are made in *folder*, all else lies in HDFS."""
     voices = make_recordings(programs, folder, short=short)
     audio, root = f"{cluster.hdfs}/voices", f"{cluster.hdfs}/loom"
     programs.run("put into HDFS", "hdfs", "dfs", "-put", "-t", "8", str(voices), audio)
-    outcome = _run(programs, audio, on_cluster(programs, root), short=short)
-    return ending(programs, outcome, unseen=UNSEEN)
+    return _run(programs, audio, on_cluster(programs, root), short=short)
 
 
 def demo(programs: Programs, folder: Path, *, short: bool = False) -> Outcome:

@@ -13,16 +13,25 @@ from audioloom_quickstart.programs import Programs
 
 
 def ending(programs: Programs, outcome: Outcome, *, unseen: str) -> str:
-    """The table, and the command that shows more.
+    """The table, and the command that shows more."""
+    return f"{summary(programs, outcome, unseen=unseen)}\n{look_further(programs, outcome)}"
+
+
+def summary(programs: Programs, outcome: Outcome, *, unseen: str) -> str:
+    """The table.
 
     Args:
         programs: which ran, and for how long.
         outcome: what they answered with.
         unseen: what the groups are, in the plural: none of the test split was trained on.
     """
-    table = format_table([timing_rows(programs.seconds), result_rows(outcome, unseen)])
+    return format_table([timing_rows(programs.seconds), result_rows(outcome, unseen)])
+
+
+def look_further(programs: Programs, outcome: Outcome) -> str:
+    """The command that shows more."""
     look = (programs.paths["trainer"], "inspect", outcome.run.removesuffix("/manifest.json"))
-    return f"{table}\nLook further:\n  {shlex.join(map(from_here, look))}"
+    return f"Look further:\n  {shlex.join(map(from_here, look))}"
 
 
 def from_here(text: str) -> str:

@@ -1,0 +1,142 @@
+"""A cluster that works, for a program that needs one: `with running() as cluster: ...`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from audioloom_mini_cluster.errors import MiniClusterError, NotReady
+
+__all__ = ["GIVEN", "LIVING", "Running", "running"]
+
+GIVEN = "AUDIOLOOM_TEST_CLUSTER"
+"""Variable: the file with the line that `python -m audioloom_mini_cluster` printed."""
+LIVING = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
+_END_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Running:
+    """What the command says when all daemons work together, and what can be asked of them.
+
+    Args:
+        hdfs: URI of its file system.
+        webhdfs: the same by the NameNode's page.
+        conf: folder of its configuration.
+        environment: what its clients export; `PATH` is to be put before theirs.
+        pages: addresses of its web pages, "hdfs" and "yarn".
+        nodes: the addresses of its worker nodes.
+        folder: where its daemons and containers write.
+        tell: do a word, `kill datanode-1` or `start datanode-1`, and wait until it is done;
+            MiniClusterError if it is not.
+    """
+
+    hdfs: str
+    webhdfs: str
+    conf: str
+    environment: Mapping[str, str]
+    pages: Mapping[str, str]
+    nodes: Sequence[str]
+    folder: str
+    tell: Callable[[str], None] = field(repr=False)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The whole environment of a client: this process's own, and the cluster's."""
+        path = f"{self.environment['PATH']}{os.pathsep}{os.environ['PATH']}"
+        return {**os.environ, **self.environment, "PATH": path}
+
+    @contextmanager
+    def exported(self) -> Iterator[None]:
+        """Until the block ends, this process and those it starts are clients of the cluster."""
+        before = dict(os.environ)
+        os.environ.update(self.variables)
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+    def ask(self, path: str) -> Any:
+        """What the ResourceManager's page answers, such as to `/ws/v1/cluster/nodes`."""
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(self.pages["yarn"] + path, timeout=30) as reply:
+            return json.load(reply)
+
+    def applications(self, states: str = LIVING) -> list[str]:
+        """The applications in these states; by default those that have not ended."""
+        answer = self.ask(f"/ws/v1/cluster/apps?states={states}")["apps"]
+        return [each["id"] for each in (answer or {}).get("app", [])]
+
+    @contextmanager
+    def without(self, *daemons: str) -> Iterator[None]:
+        """Until the block ends, these daemons are dead."""
+        for daemon in daemons:
+            self.tell(f"kill {daemon}")
+        try:
+            yield
+        finally:
+            for daemon in daemons:
+                self.tell(f"start {daemon}")
+
+
+@contextmanager
+def running(*options: str, python: str = sys.executable) -> Iterator[Running]:
+    """Start a cluster, or use the one of which AUDIOLOOM_TEST_CLUSTER names the line.
+
+    A cluster that was started ends with the block, or with this process whatever becomes of it.
+    One that was given is left as it is, and its daemons cannot be killed.
+
+    Args:
+        options: of the command, such as "--memory-mb=3072".
+        python: of an environment that has this package, and Ivy where there is no Maven.
+
+    Raises:
+        MiniClusterError: the daemons do not work together; why is on stderr.
+    """
+    if given := os.environ.get(GIVEN):
+        yield _described(json.loads(Path(given).read_text(encoding="utf-8")), _deaf)
+        return
+    words = [python, "-m", "audioloom_mini_cluster", *options]
+    # Of a session of its own: Ctrl-C is for us, who may still need the cluster to end in order.
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        assert process.stdin is not None  # noqa: S101 - pipes were asked for
+        assert process.stdout is not None  # noqa: S101
+        answers = process.stdout
+        line = answers.readline()
+        if not line:
+            code = process.wait()
+            raise NotReady(f"the mini-cluster ended with exit code {code}; why is above")
+
+        def tell(word: str) -> None:
+            print(word, file=process.stdin, flush=True)
+            answer = json.loads(answers.readline() or "{}")
+            if answer != {"done": word}:
+                raise MiniClusterError(answer.get("error", "the mini-cluster has ended"))
+
+        try:
+            yield _described(json.loads(line), tell)
+        finally:
+            process.stdin.close()
+            code = process.wait(_END_SECONDS)
+        if code != 0:
+            raise MiniClusterError(f"the mini-cluster ended with exit code {code}, not 0")
+
+
+def _described(said: Mapping[str, Any], tell: Callable[[str], None]) -> Running:
+    names = ("hdfs", "webhdfs", "conf", "environment", "pages", "nodes", "folder")
+    return Running(**{name: said[name] for name in names}, tell=tell)
+
+
+def _deaf(word: str) -> None:
+    raise MiniClusterError(f"cannot {word}: the cluster was not started here, see {GIVEN}")

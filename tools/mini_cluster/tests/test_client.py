@@ -1,0 +1,112 @@
+"""The client of a cluster, with programs that stand for the one that would start the daemons."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from audioloom_mini_cluster.client import GIVEN, running
+from audioloom_mini_cluster.errors import MiniClusterError, NotReady
+
+READY = {
+    "hdfs": "hdfs://h:1",
+    "webhdfs": "webhdfs://h:2",
+    "conf": "/c",
+    "environment": {"HADOOP_CONF_DIR": "/c", "PATH": "/b"},
+    "pages": {"yarn": "http://y"},
+    "nodes": ["n"],
+    "folder": "/f",
+    "something": "a later version says more",
+}
+
+
+def stand_in(folder: Path, body: str) -> str:
+    """A program that says it is ready, and then does what *body* says."""
+    program = folder / "python"
+    ready = f"print({json.dumps(READY)!r}, flush=True)"
+    program.write_text(f"#!{sys.executable}\nimport json, sys\n{body.format(ready=ready)}\n")
+    program.chmod(0o755)
+    return str(program)
+
+
+ANSWERS = """
+{ready}
+for line in sys.stdin:
+    line = line.strip()
+    bad = line.endswith("sky")
+    answer = dict(failed=line, error="no such daemon") if bad else dict(done=line)
+    print(json.dumps(answer), flush=True)
+"""
+
+
+@pytest.fixture(autouse=True)
+def nothing_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(GIVEN, raising=False)
+
+
+def test_daemons_that_do_not_start(tmp_path: Path) -> None:
+    """The error has the exit code of the command."""
+    python = stand_in(tmp_path, "sys.exit(69)")
+    with pytest.raises(NotReady, match="exit code 69"), running(python=python):
+        raise AssertionError
+
+
+def test_a_cluster_that_ends_badly(tmp_path: Path) -> None:
+    """Something may be left: it is not passed over."""
+    python = stand_in(tmp_path, "{ready}\nsys.stdin.read()\nsys.exit(70)")
+    with pytest.raises(MiniClusterError, match="exit code 70"), running(python=python):
+        pass
+
+
+def test_words_are_answered(tmp_path: Path) -> None:
+    """With an error where the cluster says that it could not be done."""
+    with running(python=stand_in(tmp_path, ANSWERS)) as cluster:
+        cluster.tell("kill datanode-1")
+        with pytest.raises(MiniClusterError, match="no such daemon"):
+            cluster.tell("kill sky")
+        with cluster.without("datanode-1", "datanode-2"):
+            pass
+
+
+def test_a_daemon_that_was_killed_is_started_whatever_happens(tmp_path: Path) -> None:
+    """Those that come after find a whole cluster."""
+    said = tmp_path / "said"
+    body = f"{{ready}}\nfor line in sys.stdin:\n    open({str(said)!r}, 'a').write(line)\n"
+    body += "    print(json.dumps(dict(done=line.strip())), flush=True)"
+    with running(python=stand_in(tmp_path, body)) as cluster:
+        with pytest.raises(KeyError), cluster.without("namenode"):
+            raise KeyError
+        assert ["kill namenode", "start namenode"] == said.read_text().splitlines()
+
+
+def test_a_cluster_that_has_ended_says_so(tmp_path: Path) -> None:
+    """Rather than that its answer is not JSON."""
+    python = stand_in(tmp_path, "{ready}\nsys.stdin.readline()")
+    with (
+        running(python=python) as cluster,
+        pytest.raises(MiniClusterError, match="the mini-cluster has ended"),
+    ):
+        cluster.tell("kill datanode-1")
+
+
+def test_within_the_block_this_process_is_a_client(tmp_path: Path) -> None:
+    """And after it what it was before."""
+    before = dict(os.environ)
+    with running(python=stand_in(tmp_path, ANSWERS)) as cluster, cluster.exported():
+        assert "/c" == os.environ["HADOOP_CONF_DIR"]
+        assert f"/b:{before['PATH']}" == os.environ["PATH"]
+    assert before == dict(os.environ)
+
+
+def test_a_cluster_that_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is used, and its daemons are let alone."""
+    line = tmp_path / "line"
+    line.write_text(json.dumps(READY))
+    monkeypatch.setenv(GIVEN, str(line))
+    with running(python="/nowhere") as cluster:
+        assert ("hdfs://h:1", ["n"]) == (cluster.hdfs, cluster.nodes)
+        with pytest.raises(MiniClusterError, match="was not started here"):
+            cluster.tell("kill datanode-1")
