@@ -36,7 +36,9 @@ def test_processes_of_a_folder(tmp_path: Path) -> None:
     """By their command line; none of them when they have ended."""
     process = python("import time; time.sleep(60)", str(tmp_path))
     try:
-        assert [str(process.pid)] == [each.split()[0] for each in processes_of(str(tmp_path))]
+        # The kernel shows its command line a moment after it has begun.
+        (found,) = until(lambda: processes_of(str(tmp_path)), "it is seen", seconds=10)
+        assert str(process.pid) == found.split()[0]
     finally:
         process.kill()
         process.communicate()
