@@ -97,6 +97,8 @@ class Deployment:
                 stderr=sink,
                 text=True,
                 cwd=self.folder,
+                # What those that are killed leave behind goes with the tests' own folder.
+                env={**os.environ, "TMPDIR": str(self.folder)},
             )
         self.started.append(Command(process, words, messages))
         return self.started[-1]

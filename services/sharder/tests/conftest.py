@@ -32,6 +32,14 @@ class Ran:
 Sharder = Callable[..., Ran]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _temporary_files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What programs that are killed leave behind goes where pytest cleans up."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(tmp_path_factory.mktemp("temporary")))
+        yield
+
+
 @pytest.fixture
 def sharder(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch

@@ -42,6 +42,7 @@ __all__ = [  # what `Backend` asks for
 _NAMES_AT_A_TIME = 1000  # as many as a NameNode sends in one answer
 _LONGEST_WRITE_BYTES = 4 << 20
 _KEPT_BYTES = 16 << 20
+_ONE_PIECE_BYTES = 512 << 10  # such a range is there sooner than a stream's pieces could be used
 _WRITE_SECONDS = 150.0  # a DataNode that is lost in between is given up after 60 s
 
 
@@ -128,11 +129,14 @@ class _Reading:
                     expected=f"the {self.size} bytes it had when it was opened",
                     hint="Run again.",
                 )
-        return self._pieces(self._reader.read_range_stream(offset, count))
+        return self._pieces(self._reader, offset, count)
 
-    def _pieces(self, stream: Iterator[bytes]) -> Iterator[bytes]:
+    def _pieces(self, reader: FileReader, offset: int, count: int) -> Iterator[bytes]:
         try:
-            yield from stream
+            if count <= _ONE_PIECE_BYTES:
+                yield reader.read_range(offset, count)
+            else:
+                yield from reader.read_range_stream(offset, count)
         except Exception as error:
             self._reader = None  # the blocks may have moved
             told = translated(error, self._location, looking=True)

@@ -184,6 +184,8 @@ def _yarn(folder: Path, jars: Path, manager: list[int], size: Size) -> Propertie
         "yarn.resourcemanager.scheduler.class": "org.apache.hadoop.yarn.server.resourcemanager"
         ".scheduler.capacity.CapacityScheduler",
         "yarn.resourcemanager.nodemanagers.heartbeat-interval-ms": 200,
+        # Else a folder in /tmp that stays, and that all clusters of a user share.
+        "yarn.node-attribute.fs-store.root-dir": f"file://{folder}/resourcemanager/attributes",
         "yarn.nm.liveness-monitor.expiry-interval-ms": 10_000,
         # Counted from the allocation: the first use of a large environment is unpacked in it.
         "yarn.am.liveness-monitor.expiry-interval-ms": 120_000,
