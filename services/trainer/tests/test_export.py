@@ -40,6 +40,15 @@ def answers(run: Opened[Any]) -> np.ndarray:
     return keras.ops.convert_to_numpy(model(WINDOWS, training=False))
 
 
+def test_a_path_of_another_machine_is_not_told(
+    trainer: Trainer, own: Opened[Any], tmp_path: Path
+) -> None:
+    """A run in a container had its model there: the reader's own copy has to be named."""
+    (tmp_path / "my model.py").rename(tmp_path / "moved.py")
+    ran = trainer("inspect", own.folder)
+    assert (0, True) == (ran.code, "--model 'my model.py:own_class'" in ran.err), ran.err
+
+
 def test_nothing_is_overwritten(trainer: Trainer, trained: Trained, tmp_path: Path) -> None:
     """Exit code 73; the labels of another run of that name are kept too."""
     name = trained.run.manifest.name

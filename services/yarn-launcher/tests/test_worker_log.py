@@ -5,7 +5,13 @@ import pytest
 from audioloom_storage import locate, make_folder
 from audioloom_yarn_launcher import worker_log
 from audioloom_yarn_launcher.logs import log_files
-from audioloom_yarn_launcher.worker_log import DirectLog, PublishedLog, open_log, tail
+from audioloom_yarn_launcher.worker_log import DirectLog, PublishedLog, log_name, open_log, tail
+
+
+def test_a_person_is_told_a_name_that_finds_it() -> None:
+    """In HDFS a pattern, which `hdfs dfs -cat` understands."""
+    assert "logs/0.1.log" == log_name(locate("/runs/x"), 0, 1)
+    assert "logs/0.1.*.log" == log_name(locate("hdfs://nn/runs/x"), 0, 1)
 
 
 def test_a_log_is_never_written_twice(tmp_path: Path) -> None:

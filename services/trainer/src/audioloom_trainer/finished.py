@@ -6,6 +6,7 @@ import hashlib
 import json
 import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from audioloom_manifest import (
@@ -146,5 +147,6 @@ def use_command(verb: str, opened: Opened[TrainingRunManifest], *words: str) -> 
     """A command that uses a run, ready to be pasted; with its model, where that is a file."""
     function = opened.manifest.recipe.model.function
     given = str(opened.manifest.execution.settings.get("model", function))
-    model = ["--model", given] if function.rpartition(":")[0].endswith(".py") else []
+    here = given if Path(given.rpartition(":")[0]).exists() else function  # that was on a node
+    model = ["--model", here] if function.rpartition(":")[0].endswith(".py") else []
     return shlex.join(["audioloom-trainer", verb, str(opened.folder), *words, *model])

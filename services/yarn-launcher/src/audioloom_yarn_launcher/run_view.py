@@ -14,6 +14,7 @@ from audioloom_yarn_launcher.attempts import Attempt, Seat, WorkerEnd, read_atte
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.owner import is_alive
 from audioloom_yarn_launcher.pending import Pending, find_pending
+from audioloom_yarn_launcher.worker_log import log_name
 
 State = Literal[
     "committed",  # the manifest is there
@@ -146,7 +147,7 @@ def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> State | None:
 
 def _view_worker(view: RunView, attempt: Attempt, seat: Seat) -> WorkerView:
     end = seat if isinstance(seat, WorkerEnd) else None
-    log = view.folder / f"logs/{seat.rank}.{attempt.started.attempt}.log"
+    log = view.folder / log_name(view.folder, seat.rank, attempt.started.attempt)
     return WorkerView(
         rank=seat.rank,
         state=end.end if end else "lost" if view.over else "running",

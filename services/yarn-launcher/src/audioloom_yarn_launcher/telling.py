@@ -10,6 +10,7 @@ from audioloom_storage import Location
 
 from audioloom_yarn_launcher.causes import Cause
 from audioloom_yarn_launcher.request import Request
+from audioloom_yarn_launcher.worker_log import log_name
 
 PROGRAM = "audioloom-yarn-launcher"
 MOST_LINES = 20
@@ -19,7 +20,7 @@ log = structlog.get_logger()
 
 def tell_failure(folder: Location, cause: Cause, attempt: int) -> None:
     """Say on stderr what the first cause was, and the last lines of its process."""
-    where = folder if cause.rank is None else folder / f"logs/{cause.rank}.{attempt}.log"
+    where = folder if cause.rank is None else folder / log_name(folder, cause.rank, attempt)
     look = f"{PROGRAM} status {folder}"
     lines = cause.tail.splitlines()[-MOST_LINES:]
     if current_logs().as_json:

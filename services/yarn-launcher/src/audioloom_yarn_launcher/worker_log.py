@@ -44,9 +44,16 @@ def open_log(folder: Location, rank: int, attempt: int) -> WorkerLog:
     """
     logs = folder / "logs"
     make_folder(logs)
-    if logs.scheme == "file":
-        return DirectLog(logs, rank, attempt)
-    return PublishedLog(logs, rank, attempt)
+    return (DirectLog if _appends(logs) else PublishedLog)(logs, rank, attempt)
+
+
+def log_name(folder: Location, rank: int, attempt: int) -> str:
+    """What a log is called, relative to the run folder; a pattern where it lies there in pieces."""
+    return f"logs/{rank}.{attempt}{'' if _appends(folder) else '.*'}.log"
+
+
+def _appends(storage: Location) -> bool:
+    return storage.scheme == "file"
 
 
 def tail(descriptor: int, limit: int) -> str:
