@@ -48,7 +48,7 @@ def shipped(yarn: Yarn, tmp_path_factory: pytest.TempPathFactory) -> Shipped:
         shutil.rmtree(copy)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # a process has one Spark at a time
 def on_yarn(cluster: Running, yarn: Yarn, shipped: Shipped) -> Iterator[SparkSession]:
     """Spark on the cluster; its tasks run where they had better, however long that takes."""
     settings = {"spark.locality.wait": "600s"}

@@ -1,4 +1,4 @@
-"""Spark on a real YARN: tasks that need nothing of a node but Java; its failures in a sentence."""
+"""Spark on a real YARN: tasks that need nothing of a node but Java."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from audioloom_environment import Shipped
 from audioloom_mini_cluster.client import Running
-from audioloom_spark import Locality, Yarn, block_hosts, run_units, spark_session
-from audioloom_spark.errors import SparkGaveUp
+from audioloom_spark import Locality, Yarn, block_hosts, run_units
 from audioloom_storage import list_folder, locate, publish
 from pyspark.sql import SparkSession
 
@@ -91,68 +90,3 @@ def test_hosts_of_blocks(on_yarn: SparkSession, cluster: Running) -> None:
     ]
     both = tuple(cluster.nodes)
     assert [both, (), (), ()] == block_hosts(on_yarn, inputs)
-
-
-@pytest.mark.slow
-def test_a_container_over_its_memory_is_told(yarn: Yarn, shipped: Shipped) -> None:
-    """With what was used and allowed, and the flag that helps."""
-
-    def devour(_: int) -> int:
-        import time
-
-        held = [bytearray(b"x") * (1 << 28) for _ in range(8)]
-        time.sleep(60)
-        return len(held)
-
-    once = {"spark.task.maxFailures": "1"}
-    with (
-        spark_session("test", "yarn", yarn=yarn, settings=once) as session,
-        pytest.raises(SparkGaveUp, match="exceeding physical memory limits") as caught,
-    ):
-        list(run_units(session, [0], devour))
-    assert "--executor-memory" in str(caught.value)
-
-
-@pytest.mark.slow
-def test_a_killed_application_ends_the_work(yarn: Yarn, shipped: Shipped, tmp_path: Path) -> None:
-    """The units that wait for it do not wait for ever, and the reason is told."""
-
-    def forever(_: int) -> None:
-        import time
-
-        (tmp_path / "begun").touch()
-        while True:
-            time.sleep(1)
-
-    with spark_session("test", "yarn", yarn=yarn) as session:
-        _Killer(session.sparkContext, tmp_path / "begun").start()
-        with pytest.raises(SparkGaveUp, match="killed"):
-            list(run_units(session, [0], forever))
-
-
-class _Killer:
-    """Kills an application once a file is there."""
-
-    def __init__(self, context: object, begun: Path) -> None:
-        import threading
-
-        self._context, self._begun = context, begun
-        self._thread = threading.Thread(target=self._work, daemon=True)
-
-    def start(self) -> None:
-        self._thread.start()
-
-    def _work(self) -> None:
-        import time
-
-        while not self._begun.exists():
-            time.sleep(0.1)
-        jvm = self._context._jvm
-        hadoop = jvm.org.apache.hadoop
-        client = hadoop.yarn.client.api.YarnClient.createYarnClient()
-        client.init(self._context._jsc.hadoopConfiguration())
-        client.start()
-        client.killApplication(
-            hadoop.yarn.api.records.ApplicationId.fromString(self._context.applicationId)
-        )
-        client.stop()
