@@ -138,7 +138,7 @@ class Deployment:
         for run in self.children("runs"):
             for record in self.children(f"runs/{run.name}/attempts"):
                 if record.name.endswith(".roster.json"):
-                    workers = json.loads(read_bytes(record, max_bytes=MOST_BYTES))["workers"]
+                    workers = json.loads(read_bytes(record, limit=MOST_BYTES))["workers"]
                     found |= {each["address"] for each in workers}
         return found
 
