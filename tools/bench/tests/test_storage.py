@@ -43,7 +43,7 @@ def test_reading_too_slowly_is_a_failure(
 @pytest.mark.slow
 def test_every_lane_reads_every_byte(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a real cluster: each lane checks what it read."""
-    monkeypatch.setattr(storage, "LARGE_BYTES", 17 << 20)
+    monkeypatch.setattr(storage, "LARGE_BYTES", 16 << 20)
     monkeypatch.setattr(storage, "RANGES", {64 << 10: 5, 4 << 10: 5})
     monkeypatch.setenv("HADOOP_CONF_DIR", "")
     lanes = storage.bench(rounds=1)
