@@ -8,15 +8,18 @@ import signal
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from audioloom_mini_cluster import faults
 from audioloom_mini_cluster.client import Running
-from audioloom_mini_cluster.faults import listening, until
+from audioloom_mini_cluster.faults import listening
 from audioloom_quickstart.realdata import PATTERN
 from audioloom_storage import Location, exists, list_folder, locate, read_bytes
 
 PATIENCE_S = 420
+until = partial(faults.until, seconds=PATIENCE_S)
 TAIL_LINES = 60
 MOST_BYTES = 1 << 20
 SPLIT = "train=0.7,val=0.15,test=0.15"
@@ -158,8 +161,8 @@ class Deployment:
 
     def until_quiet(self) -> None:
         """Wait until nothing of ours runs any more on the cluster."""
-        until(lambda: not self.cluster.applications(), "all applications have ended", PATIENCE_S)
-        until(lambda: not list(self.processes()), "all containers have ended", PATIENCE_S)
+        until(lambda: not self.cluster.applications(), "all applications have ended")
+        until(lambda: not list(self.processes()), "all containers have ended")
         assert [] == listening(self.seats())
 
     def processes(self, word: str = "") -> Iterator[tuple[int, list[str], dict[str, str]]]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from audioloom_mini_cluster.faults import until
-from deployment import Deployment
+from deployment import Deployment, until
 
 WORKING = "Spark runs on YARN"
 

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from audioloom_mini_cluster.faults import until
-from deployment import Deployment
+from deployment import Deployment, until
 from launching import launch
 from made import WORKING, Made
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from audioloom_mini_cluster.faults import until
 from audioloom_quickstart.programs import read_manifest
-from deployment import Command, Deployment, kill, rank_of
+from deployment import Command, Deployment, kill, rank_of, until
 from launching import launch
 from made import Made
 

@@ -9,13 +9,15 @@ import subprocess
 import sys
 import uuid
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from audioloom_mini_cluster import faults
 from audioloom_mini_cluster.client import Running
-from audioloom_mini_cluster.faults import until
 
 PATIENCE_S = 240
+until = partial(faults.until, seconds=PATIENCE_S)
 OURS = ("skein.Driver", "skein.ApplicationMaster", "audioloom_yarn_launcher", "/bin/sleep 317")
 
 
