@@ -134,12 +134,11 @@ def isolated(session: nox.Session, stage: str) -> None:
     wheels = build_wheels(session, stage)
     environment = ENVIRONMENTS / f"isolated-{stage}"
     venv(session, environment)
-    requirements = locked_requirements(session, stage, wheels.parent / "requirements.txt")
-    session.run_install(
-        *("uv", "pip", "install", "--quiet", f"--python={environment}"),
-        *("--requirements", requirements, *sorted(map(str, wheels.glob("*.whl")))),
-        external=True,
-    )
+    sync_users(session, stage, environment, "--no-install-local")
+    install = ("uv", "pip", "install", "--quiet", "--no-deps", "--offline")
+    python = f"--python={environment}"
+    session.run_install(*install, python, *sorted(map(str, wheels.glob("*.whl"))), external=True)
+    session.run("uv", "pip", "check", "--quiet", python, external=True)
     session.run(environment / "bin/python", "-I", "-c", _IMPORT_ALL, stage, external=True)
     for option in ("--version", "--help"):
         session.run(environment / "bin" / f"audioloom-{stage}", option, external=True, silent=True)
@@ -218,14 +217,19 @@ def _cluster_tools(options: Sequence[str]) -> tuple[str, ...]:
 def sync_installed(session: nox.Session, stage: str) -> Path:
     """An environment that holds a stage as users have it: no test tools, nothing editable."""
     environment = ENVIRONMENTS / f"installed-{stage}"
+    ours = (f"--reinstall-package=audioloom-{name}" for name in (stage, *PACKAGES))
+    sync_users(session, stage, environment, *ours)
+    return environment / "bin"
+
+
+def sync_users(session: nox.Session, stage: str, environment: Path, *options: str) -> None:
+    """Bring an environment in line with what the lock of a stage gives its users."""
     session.run_install(
         *("uv", "sync", "--quiet", "--locked", "--no-editable", "--no-default-groups"),
-        *(f"--python={PYTHON}", f"--project={PROJECTS[stage]}", *extras(stage)),
-        *(f"--reinstall-package=audioloom-{name}" for name in (stage, *PACKAGES)),
+        *(f"--python={PYTHON}", f"--project={PROJECTS[stage]}", *extras(stage), *options),
         env={"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": ""},
         external=True,
     )
-    return environment / "bin"
 
 
 @nox.session(default=False)
