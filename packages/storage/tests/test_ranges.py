@@ -60,7 +60,7 @@ def test_in_order_it_asks_seldom() -> None:
         for offset in (9_000_000, 1_000_000, 5_000_000):
             file.seek(offset)
             file.read(10)
-    assert [(9_000_000, 32 << 10), (1_000_000, 32 << 10), (5_000_000, 32 << 10)] == far.asked
+    assert [(9_000_000, 16 << 10), (1_000_000, 16 << 10), (5_000_000, 16 << 10)] == far.asked
 
 
 def test_a_small_file_is_asked_for_once() -> None:

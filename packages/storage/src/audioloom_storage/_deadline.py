@@ -43,7 +43,8 @@ class _Asker:
 
     def __init__(self) -> None:
         self.questions: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
-        self.done = threading.Semaphore(0)
+        self.done = threading.Lock()  # held until there is an answer; a Semaphore is slow Python
+        self.done.acquire()
         self.failure: BaseException | None = None
         threading.Thread(target=self._serve, name="audioloom-storage", daemon=True).start()
 

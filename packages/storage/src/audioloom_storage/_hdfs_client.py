@@ -125,7 +125,10 @@ class _Connections:
 def connection_to(location: Location) -> Connection:
     """The connection of this process to the cluster of a location."""
     with _Connections.lock:
-        return _Connections.known.setdefault(location.authority, Connection(location.authority))
+        found = _Connections.known.get(location.authority)
+        if found is None:
+            found = _Connections.known[location.authority] = Connection(location.authority)
+        return found
 
 
 def _forked() -> None:

@@ -14,7 +14,7 @@ from audioloom_storage.location import Location
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-_BUFFER_BYTES = 32 << 10  # a DataNode takes no longer for so many than for one
+_BUFFER_BYTES = 16 << 10  # a DataNode takes no longer for so many than for one
 _BEGINNING_BYTES = 256 << 10  # whoever starts at the beginning mostly goes on
 _GROWTH = 8
 _LONGEST_WINDOW_BYTES = 256 << 20
@@ -120,7 +120,7 @@ class _Ranges(io.RawIOBase):
         pieces = []
         while self._position < self._size:
             left = self._size - self._position
-            pieces.append(bytes(self._patience.run(partial(self._next, left, left))))
+            pieces.append(_copied(self._patience.run(partial(self._next, left, left))))
             self._move(len(pieces[-1]))
         return b"".join(pieces)
 
@@ -184,3 +184,9 @@ class _Ranges(io.RawIOBase):
         close = getattr(pieces, "close", None)
         if close is not None:
             close()
+
+
+def _copied(piece: memoryview) -> bytes:
+    """The bytes of a piece; those that came, where they are all of it."""
+    whole = piece.obj
+    return whole if type(whole) is bytes and len(whole) == len(piece) else bytes(piece)
