@@ -71,6 +71,7 @@ def test_what_another_user_has_shipped_is_not_ours() -> None:
     with TemporaryDirectory() as made:
         ships, folder = locate(made), Path(made)
         folder.chmod(0o755)
+        assert None is find_archive(ships, "d.tar.gz")  # imports what nobody else may read
         for name in ("d.tar.gz", "d.2.tar.gz"):
             (folder / name).write_bytes(b"theirs")
         for closed, expected in (
