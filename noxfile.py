@@ -123,7 +123,7 @@ def contract(session: nox.Session) -> None:
 def tests(session: nox.Session, project: str) -> None:
     """Run the tests of a project in the environment of its lock; `-- -m slow` for the long form."""
     python = sync(session, project)
-    options = session.posargs or ["-m", "not slow"]
+    options = session.posargs or ["-m", "not slow", "--numprocesses=2", "--dist=loadgroup"]
     session.run(python / "pytest", str(PROJECTS[project] / "tests"), *options, external=True)
 
 

@@ -60,7 +60,12 @@ class Place:
             yield
 
 
-@pytest.fixture(params=[*_LOCAL_WAYS, "hdfs", "webhdfs"])
+_HADOOP = [
+    pytest.param(scheme, marks=pytest.mark.xdist_group("cluster")) for scheme in ("hdfs", "webhdfs")
+]
+
+
+@pytest.fixture(params=[*_LOCAL_WAYS, *_HADOOP])
 def place(request: pytest.FixtureRequest) -> Place:
     """Every test below runs once for each storage."""
     if request.param not in _LOCAL_WAYS:
