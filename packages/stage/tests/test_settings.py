@@ -37,6 +37,7 @@ def test_a_secret_is_not_pickled() -> None:
         str(vars(LOGIN.password.__class__)),
         str(LOGIN.model_json_schema()),
     ],
+    ids=range(10),  # the texts hold addresses
 )
 def test_a_secret_is_written_nowhere(text: str) -> None:
     """Every form of showing a model shows stars."""
