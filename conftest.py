@@ -26,7 +26,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Where tests run in two processes, those that share what takes long to make share one."""
     for item in items:
         made = getattr(item, "_fixtureinfo").name2fixturedefs  # noqa: B009 - nothing public tells
-        if "cluster" in made:
+        if "cluster" in made and made["cluster"][-1].scope == "session":
             item.add_marker(pytest.mark.xdist_group("cluster"))
         elif any(fixtures[-1].scope == "module" for fixtures in made.values()):
             item.add_marker(pytest.mark.xdist_group(item.path.name))

@@ -80,6 +80,7 @@ def test_skein_finds_its_class_path(cluster: dict[str, Any]) -> None:
     assert all(Path(entry).is_file() for entry in entries[1:])
 
 
+@pytest.mark.usefixtures("cluster")
 def test_what_it_does_not_understand_it_says(answer: Callable[[str], dict[str, Any]]) -> None:
     """And goes on."""
     assert "kill NAME" in answer("destroy everything now")["error"]
