@@ -70,6 +70,8 @@ def prepare(order: dict[str, Any]) -> None:
         use_devices(order["devices"])
     if order.get("kill_at_step"):
         die_at(order["kill_at_step"])
+    if order.get("kill_all_at_step"):
+        die_at(order["kill_all_at_step"], everybody=True)
     if order.get("told_at_step"):
         die_at(order["told_at_step"], signal.SIGTERM)
     if order.get("trace"):
@@ -90,8 +92,11 @@ def use_devices(count: int) -> None:
     fit.make_strategy = mirrored
 
 
-def die_at(step: int, number: int = signal.SIGKILL) -> None:
-    """Send this process a signal as soon as it has done so many steps."""
+def die_at(step: int, number: int = signal.SIGKILL, *, everybody: bool = False) -> None:
+    """Send this process a signal as soon as it has done so many steps; its whole gang before it.
+
+    Of two that kill themselves at the same step the later one may see the other's death first.
+    """
     from audioloom_trainer.session import ProgressFile
 
     real = ProgressFile.step
@@ -99,9 +104,18 @@ def die_at(step: int, number: int = signal.SIGKILL) -> None:
     def watched(self: Any, **values: Any) -> None:
         real(self, **values)
         if values["step"] >= step:
+            for pid in others() if everybody else ():
+                os.kill(pid, number)
             os.kill(os.getpid(), number)
 
     ProgressFile.step = watched  # type: ignore[method-assign]
+
+
+def others() -> list[int]:
+    """The other workers that the same process has started."""
+    parent = os.getppid()
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+    return [pid for pid in map(int, children) if pid != os.getpid()]
 
 
 def trace(file: Path) -> None:

@@ -47,7 +47,7 @@ def test_killed_workers_go_on_to_the_same_bits(nursery: Nursery, words: tuple[An
     assert [TRY_AGAIN, KILLED] == _attempt(nursery, 2, *killed, faults=worker)
     chief = ({"kill_at_step": 17}, {})
     assert [KILLED, TRY_AGAIN] == _attempt(nursery, 2, *killed, faults=chief)
-    both = ({"kill_at_step": 21}, {"kill_at_step": 21})
+    both = ({"kill_all_at_step": 21}, {})
     assert [KILLED, KILLED] == _attempt(nursery, 2, *killed, faults=both)
     assert not (folder / "manifest.json").exists()
     assert [0, 0] == _attempt(nursery, 2, *killed)
@@ -64,7 +64,7 @@ def test_another_number_of_replicas_goes_on(nursery: Nursery, words: tuple[Any, 
     """Begun by two, gone on with by one, ended by three: the weights of one that never stopped."""
     changed = (*words, "--name", "changed")
     assert [0] == _attempt(nursery, 1, *words, "--name", "one")
-    both = ({"kill_at_step": 9}, {"kill_at_step": 9})
+    both = ({"kill_all_at_step": 9}, {})
     assert [KILLED, KILLED] == _attempt(nursery, 2, *changed, faults=both)
     assert [KILLED] == _attempt(nursery, 1, *changed, faults=({"kill_at_step": 17},))
     assert [0, 0, 0] == _attempt(nursery, 3, *changed)
