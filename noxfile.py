@@ -98,7 +98,12 @@ layers = [{json.dumps(" | ".join(services))}, "audioloom_spark", "audioloom_envi
 name = "mfcc knows nothing of the pipeline"
 type = "forbidden"
 source_modules = ["audioloom_mfcc"]
-forbidden_modules = {json.dumps([modules[name] for name in PACKAGES if name != "mfcc"])}
+forbidden_modules = {json.dumps([modules[name] for name in PACKAGES if "mfcc" not in name])}
+[[tool.importlinter.contracts]]
+name = "The compiled kernels know samples and filters"
+type = "forbidden"
+source_modules = ["audioloom_mfcc_native"]
+forbidden_modules = {json.dumps([modules[name] for name in PACKAGES if name != "mfcc-native"])}
 """
 
 

@@ -1,0 +1,45 @@
+/* What the library offers: the kernels, by instruction set (4: x86-64-v4, 3: x86-64-v3). */
+#include "kernels.h"
+
+#define KERNELS(level)                                                                             \
+    void neighbours_##level(const float *, long, long, const struct filters *, float *);           \
+    void chosen_##level(const float *, const long *, long, const struct filters *, float *);       \
+    long delicate_##level(const float *, long, const struct tail *, float, float, long *);         \
+    void cepstra_##level(const float *, long, const struct tail *, float, float *);
+KERNELS(v3)
+KERNELS(v4)
+
+#define PUBLIC __attribute__((visibility("default")))
+
+/* The highest level that processor and operating system support and that is compiled here, or 0. */
+PUBLIC int audioloom_level(void)
+{
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("x86-64-v4"))
+        return 4;
+    return __builtin_cpu_supports("x86-64-v3") ? 3 : 0;
+}
+
+PUBLIC void audioloom_powers(int level, const float *samples, long count, long frames,
+                             const struct filters *filters, float *mel)
+{
+    (level == 4 ? neighbours_v4 : neighbours_v3)(samples, count, frames, filters, mel);
+}
+
+PUBLIC void audioloom_powers_again(int level, const float *samples, const long *numbers,
+                                   long frames, const struct filters *filters, float *mel)
+{
+    (level == 4 ? chosen_v4 : chosen_v3)(samples, numbers, frames, filters, mel);
+}
+
+PUBLIC long audioloom_delicate(int level, const float *mel, long frames, const struct tail *tail,
+                               float floor, float limit, long *numbers)
+{
+    return (level == 4 ? delicate_v4 : delicate_v3)(mel, frames, tail, floor, limit, numbers);
+}
+
+PUBLIC void audioloom_cepstra(int level, const float *mel, long frames, const struct tail *tail,
+                              float floor, float *out)
+{
+    (level == 4 ? cepstra_v4 : cepstra_v3)(mel, frames, tail, floor, out);
+}

@@ -1,0 +1,17 @@
+"""Overlapping frames to mel powers to cepstral coefficients, compiled for AVX2 and AVX-512.
+
+audioloom-mfcc uses this where it is installed (``engine="auto"`` or ``"native"``). It is made for
+one geometry, frames of `N_FFT` samples `HOP_LENGTH` apart under at most `MOST_BANDS` triangular
+filters, and knows nothing but samples and filters.
+"""
+
+from audioloom_mfcc_native.kernels import (
+    HOP_LENGTH,
+    MOST_BANDS,
+    N_FFT,
+    NativeKernels,
+    level,
+    supported,
+)
+
+__all__ = ["HOP_LENGTH", "MOST_BANDS", "N_FFT", "NativeKernels", "level", "supported"]
