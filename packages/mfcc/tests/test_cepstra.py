@@ -1,18 +1,21 @@
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import librosa
 import numpy as np
 import pytest
-from audioloom_mfcc import MfccSettings, mel_filters
-from audioloom_mfcc.cepstra import _ONE_THREAD, NumpyEngine, _band_groups, numpy_engine
+from audioloom_mfcc import MfccSettings
+from audioloom_mfcc.cepstra import Coefficients
+from audioloom_mfcc.engines import engine_for
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 SETTINGS = MfccSettings(window_seconds=2.0)
+ENGINES = ("numpy", "native")
 SAMPLES = SETTINGS.window_samples
 TIME = np.arange(SAMPLES) / 16000
 NOISE = np.random.default_rng(0).standard_normal(SAMPLES)
@@ -39,6 +42,11 @@ SIGNALS = {
 }
 
 
+def _compute(samples: NDArray[np.floating], valid: int = SAMPLES, **changes: Any) -> Coefficients:
+    wanted = replace(SETTINGS, **changes)
+    return engine_for(wanted)(_pad(samples, wanted.n_fft), valid)
+
+
 def _pad(samples: NDArray[np.floating], n_fft: int = 2048) -> NDArray[np.float32]:
     return np.pad(samples.astype(np.float32), n_fft // 2)
 
@@ -57,13 +65,14 @@ def _assert_within_contract(expected: NDArray[np.float32], actual: NDArray[np.fl
     assert 1e-5 >= np.abs(_normalised(expected) - _normalised(actual)).max()
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("signal", SIGNALS)
-def test_coefficients_are_those_of_librosa_within_the_contract(signal: str) -> None:
+def test_coefficients_are_those_of_librosa_within_the_contract(signal: str, engine: str) -> None:
     """c0 3e-4, the others 1e-4, normalised 1e-5; a float32 FFT alone fails on half of these."""
     samples = SIGNALS[signal].astype(np.float32)
     expected = librosa.feature.mfcc(y=samples, sr=16000, n_mfcc=40)
 
-    _assert_within_contract(expected, NumpyEngine(SETTINGS)(_pad(samples), SAMPLES).values)
+    _assert_within_contract(expected, _compute(samples, engine=engine).values)
 
 
 @pytest.mark.parametrize(
@@ -105,52 +114,44 @@ def test_other_settings_agree_too(
         S=librosa.power_to_db(power, top_db=wanted.top_db), n_mfcc=wanted.n_mfcc
     )
 
-    engine = NumpyEngine(wanted)
-    actual = engine(_pad(samples, wanted.n_fft), wanted.window_samples).values
+    actual = engine_for(wanted)(_pad(samples, wanted.n_fft), wanted.window_samples).values
 
     assert wanted.shape == actual.shape
     _assert_within_contract(expected, actual)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @given(valid=st.integers(1, SAMPLES), seed=st.integers(0, 9))
 @settings(max_examples=50)
-def test_leaving_out_the_padding_changes_no_bit(valid: int, seed: int) -> None:
+def test_leaving_out_the_padding_changes_no_bit(engine: str, valid: int, seed: int) -> None:
     """A prompt of a second in a window of ten is computed in a fifth of the time."""
     samples = 0.1 * np.random.default_rng(seed).standard_normal(SAMPLES)
     samples[valid:] = 0
-    engine = NumpyEngine(SETTINGS)
 
     assert (
-        engine(_pad(samples), SAMPLES).values.tobytes()
-        == engine(_pad(samples), valid).values.tobytes()
+        _compute(samples, engine=engine).values.tobytes()
+        == _compute(samples, valid, engine=engine).values.tobytes()
     )
 
 
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("level", [1e20, 1e30, 3e38])
-def test_an_overflow_is_told_and_never_a_value(level: float) -> None:
+def test_an_overflow_is_told_and_never_a_value(level: float, engine: str) -> None:
     """The naive pipeline hands out windows full of NaN here."""
     samples = np.zeros(SAMPLES)
     samples[5] = level
 
-    assert not np.isfinite(NumpyEngine(SETTINGS)(_pad(samples), SAMPLES).loudest)
+    assert not np.isfinite(_compute(samples, engine=engine).loudest)
 
 
-def test_every_product_is_small_enough_for_one_thread() -> None:
-    """Above this size OpenBLAS may share the work out, and add in another order."""
-    for n_fft, n_mels in ((2048, 128), (8192, 128), (512, 20), (65536, 128), (2048, 1024)):
-        groups = _band_groups(mel_filters(16000, n_fft, n_mels))
-        for group in groups[:-1]:
-            assert 64 * group.weights.size <= _ONE_THREAD or group.weights.shape[1] == 1
-        assert n_mels == sum(group.weights.shape[1] for group in groups)
-
-
-def test_the_bits_do_not_depend_on_the_threads_of_the_blas() -> None:
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_bits_do_not_depend_on_the_threads_of_the_blas(engine: str) -> None:
     """Executors set these variables as they please."""
     script = (
-        "import hashlib, numpy as np\n"
+        "import hashlib, sys, numpy as np\n"
         "from audioloom_mfcc import MfccSettings\n"
-        "from audioloom_mfcc.cepstra import NumpyEngine\n"
-        "engine, digest = NumpyEngine(MfccSettings()), hashlib.sha256()\n"
+        "from audioloom_mfcc.engines import engine_for\n"
+        "engine, digest = engine_for(MfccSettings(engine=sys.argv[1])), hashlib.sha256()\n"
         "for seed in range(5):\n"
         "    samples = np.random.default_rng(seed).standard_normal(162048, dtype=np.float32)\n"
         "    samples[:1024] = samples[-1024:] = 0\n"
@@ -160,7 +161,7 @@ def test_the_bits_do_not_depend_on_the_threads_of_the_blas() -> None:
     )
     digests = {
         subprocess.run(
-            [sys.executable, "-c", script],
+            [sys.executable, "-c", script, engine],
             check=True,
             capture_output=True,
             env={
@@ -173,14 +174,3 @@ def test_the_bits_do_not_depend_on_the_threads_of_the_blas() -> None:
     }
 
     assert 1 == len(digests)
-
-
-def test_each_thread_has_an_engine_of_its_own_and_keeps_it() -> None:
-    """Scratch memory is reused from one recording to the next, but never shared."""
-    engines = [numpy_engine(SETTINGS), numpy_engine(MfccSettings(window_seconds=2.0))]
-    thread = threading.Thread(target=lambda: engines.append(numpy_engine(SETTINGS)))
-    thread.start()
-    thread.join()
-
-    assert engines[0] is engines[1]
-    assert engines[0] is not engines[2]

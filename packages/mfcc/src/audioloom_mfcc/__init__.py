@@ -6,6 +6,7 @@ only, `DigestingReader` takes the file's checksum on the way. Every refusal is a
 """
 
 from audioloom_mfcc.digest import DigestingReader
+from audioloom_mfcc.engines import settle
 from audioloom_mfcc.errors import (
     BadChannels,
     BadHeader,
@@ -52,4 +53,5 @@ __all__ = [
     "extract",
     "mel_filters",
     "probe",
+    "settle",
 ]

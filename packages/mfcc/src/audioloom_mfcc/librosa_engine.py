@@ -34,7 +34,7 @@ class LibrosaEngine:
         self._librosa: Any = librosa
 
     def __call__(self, padded: NDArray[np.float32], valid: int) -> Coefficients:
-        """Coefficients of a window; see `NumpyEngine.__call__`."""
+        """Coefficients of a window; see `CepstralEngine.__call__`."""
         del valid  # librosa computes the padding too
         settings = self._settings
         margin = settings.n_fft // 2

@@ -5,7 +5,7 @@ Reads forward only, never seeks, and needs no libsndfile; the samples equal libs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -60,14 +60,19 @@ def blocks(
 
 
 def _signals(
-    codes: NDArray[np.generic], codec: str, numbers: tuple[int, ...]
+    codes: NDArray[np.integer[Any]], codec: str, numbers: tuple[int, ...]
 ) -> tuple[NDArray[np.float32], ...]:
     if codec == "ulaw":
-        return take_signals(ulaw_table()[codes], numbers)
+        return take_signals(ulaw_table().take(codes), numbers)
     if codec == "alaw":
-        return take_signals(alaw_table()[codes], numbers)
+        return take_signals(alaw_table().take(codes), numbers)
     if numbers == (MIX,) and codes.shape[1] == 2:  # noqa: PLR2004 - stereo
         return (codes.astype(np.float32) @ _HALVES,)
     if MIX not in numbers:
-        return tuple(codes[:, number].astype(np.float32) * _SCALE for number in numbers)
-    return take_signals(codes.astype(np.float32) * _SCALE, numbers)
+        return tuple(_scaled(codes[:, number]) for number in numbers)
+    return take_signals(_scaled(codes), numbers)
+
+
+def _scaled(codes: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+    scaled: NDArray[np.float32] = np.multiply(codes, _SCALE, dtype=np.float32)
+    return scaled

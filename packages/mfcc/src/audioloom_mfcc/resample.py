@@ -13,9 +13,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# soxr is fed pieces of exactly this size whatever arrives, so that the bits of its output cannot
-# depend on how a decoder cuts its blocks. Pieces of 262144 samples would be four times slower.
-_PIECE = 16384
+# soxr is fed pieces of exactly one size whatever arrives, so that the bits of its output cannot
+# depend on how a decoder cuts its blocks. These are the fastest sizes to a higher and to a lower
+# rate; pieces of 262144 samples would be four times slower.
+_PIECE_UP, _PIECE_DOWN = 4096, 16384
 
 
 class Resampler:
@@ -31,7 +32,8 @@ class Resampler:
             if from_rate == to_rate
             else soxr.ResampleStream(from_rate, to_rate, 1, dtype="float32", quality="HQ")
         )
-        self._waiting = np.empty(_PIECE, np.float32)
+        self._piece = _PIECE_UP if from_rate < to_rate else _PIECE_DOWN
+        self._waiting = np.empty(self._piece, np.float32)
         self._waits = 0
         self._taken = 0
         self._given = 0
@@ -47,13 +49,13 @@ class Resampler:
         self._taken += len(samples)
         position = 0
         while position < len(samples):
-            count = min(_PIECE - self._waits, len(samples) - position)
+            count = min(self._piece - self._waits, len(samples) - position)
             piece = samples[position : position + count]
             position += count
-            if count < _PIECE:
+            if count < self._piece:
                 self._waiting[self._waits : self._waits + count] = piece
                 self._waits += count
-                if self._waits < _PIECE:
+                if self._waits < self._piece:
                     break
                 piece = self._waiting
                 self._waits = 0

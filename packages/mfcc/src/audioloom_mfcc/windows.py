@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from audioloom_mfcc.cepstra import POWER_FLOOR, numpy_engine
+from audioloom_mfcc.cepstra import POWER_FLOOR
+from audioloom_mfcc.engines import engine_for
 from audioloom_mfcc.errors import OutOfRange
-from audioloom_mfcc.librosa_engine import LibrosaEngine
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
     from audioloom_mfcc.cepstra import Coefficients
     from audioloom_mfcc.settings import MfccSettings
-
-    Engine = Callable[[NDArray[np.float32], int], Coefficients]
 
 _MIN_DEVIATION: Final = 1e-6
 
@@ -55,11 +53,10 @@ class Windower:
         self._channel = channel
         self._settings = settings
         self._name = name
-        self._engine: Engine | None = None
-        if settings.engine == "librosa":
-            self._engine = LibrosaEngine(settings)
+        engine_for(settings)  # what is missing is told now, not in the first window
         self._margin = settings.n_fft // 2
-        self._padded = np.zeros(settings.window_samples + settings.n_fft, np.float32)
+        self._padded = np.empty(settings.window_samples + settings.n_fft, np.float32)
+        self._padded[: self._margin] = self._padded[-self._margin :] = 0
         self._filled = 0
         self._count = 0
 
@@ -91,9 +88,8 @@ class Windower:
     def _emit(self) -> Window:
         valid, self._filled = self._filled, 0
         number, self._count = self._count, self._count + 1
-        # The NumPy engine is the thread's, asked for each time: a generator may change threads.
-        engine = self._engine or numpy_engine(self._settings)
-        coefficients = engine(self._padded, valid)
+        # The engine is the thread's, asked for each time: a generator may change threads.
+        coefficients = engine_for(self._settings)(self._padded, valid)
         start = number * self._settings.hop_seconds
         if not np.isfinite(coefficients.loudest):
             raise OutOfRange(
@@ -121,11 +117,14 @@ def _finish_values(
     flags: tuple[str, ...] = ("silent",) if coefficients.loudest <= POWER_FLOOR else ()
     if settings.normalise == "window":
         # Sums in float64: in float32 their order would show in the last digits.
-        mean = values.mean(dtype=np.float64)
-        deviation = values.std(dtype=np.float64)
+        wide = values.astype(np.float64)
+        mean = wide.mean()
+        wide -= mean
+        deviation = np.sqrt(np.square(wide, out=wide).mean())
         if deviation < _MIN_DEVIATION:
             values = np.zeros_like(values)
             flags = (*flags, "constant")
         else:
-            values = (values - np.float32(mean)) * np.float32(1 / deviation)
+            values = values - np.float32(mean)
+            values *= np.float32(1 / deviation)
     return values.astype(settings.dtype, copy=False), flags

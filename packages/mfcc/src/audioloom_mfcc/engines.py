@@ -1,0 +1,93 @@
+"""Which engine turns a window's samples into coefficients: compiled, NumPy or librosa.
+
+All agree within the contract; each gives bits of its own. ``auto`` is settled by `settle`, from
+what is installed and what the processor can do, so that a run can write down what it used.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from audioloom_mfcc.cepstra import CepstralEngine, Coefficients, Kernels
+from audioloom_mfcc.errors import BadSettings, MissingDecoder
+from audioloom_mfcc.librosa_engine import LibrosaEngine
+from audioloom_mfcc.numpy_kernels import NumpyKernels
+from audioloom_mfcc.tables import mel_filters
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from audioloom_mfcc.settings import MfccSettings
+
+    Engine = Callable[[NDArray[np.float32], int], Coefficients]
+
+_local = threading.local()
+
+
+def settle(settings: MfccSettings) -> MfccSettings:
+    """The settings with ``auto`` replaced by the fastest engine that works for them here."""
+    if settings.engine != "auto":
+        return settings
+    native = _native()
+    works = native is not None and native.supported() and _compiled_for(native, settings)
+    return replace(settings, engine="native" if works else "numpy")
+
+
+def engine_for(settings: MfccSettings) -> Engine:
+    """The calling thread's engine for *settings*: its memory serves one recording after another.
+
+    Raises:
+        MissingDecoder: the engine asked for is not installed, or this processor cannot run it.
+        BadSettings: the compiled engine was asked for, and is not made for these numbers.
+    """
+    if getattr(_local, "settings", None) != settings:
+        _local.engine = _make(settle(settings))
+        _local.settings = settings
+    engine: Engine = _local.engine
+    return engine
+
+
+def _make(settings: MfccSettings) -> Engine:
+    if settings.engine == "librosa":
+        return LibrosaEngine(settings)
+    filters = mel_filters(settings.sample_rate, settings.n_fft, settings.n_mels)
+    if settings.engine == "numpy":
+        kernels = NumpyKernels(filters, settings.n_mfcc, settings.hop_length)
+        return CepstralEngine(settings, kernels)
+    native = _native()
+    if native is None:
+        raise MissingDecoder(
+            "engine='native' needs audioloom-mfcc-native, which is not installed here: "
+            "pip install 'audioloom-mfcc[native]', or take engine='numpy'"
+        )
+    if not native.supported():
+        raise MissingDecoder(
+            "engine='native' needs a processor with AVX2 and FMA (x86-64-v3), which this is not: "
+            "take engine='numpy'"
+        )
+    if not _compiled_for(native, settings):
+        raise BadSettings(
+            f"engine: expected 'numpy' for n_fft={settings.n_fft}, hop_length="
+            f"{settings.hop_length}, n_mels={settings.n_mels}; found 'native', which is for n_fft="
+            f"{native.N_FFT}, hop_length={native.HOP_LENGTH}, n_mels up to {native.MOST_BANDS}"
+        )
+    compiled: Kernels = native.NativeKernels(filters, settings.n_mfcc)
+    return CepstralEngine(settings, compiled)
+
+
+def _compiled_for(native: Any, settings: MfccSettings) -> bool:
+    geometry = (settings.n_fft, settings.hop_length)
+    return geometry == (native.N_FFT, native.HOP_LENGTH) and settings.n_mels <= native.MOST_BANDS
+
+
+def _native() -> Any:
+    try:
+        import audioloom_mfcc_native  # noqa: PLC0415 - a distribution that need not be there
+    except ImportError:
+        return None
+    return audioloom_mfcc_native
