@@ -48,8 +48,10 @@ class PlanSettings(Settings):
     )
     window_seconds: float = Field(10.0, gt=0, le=3600, description="Length of a window.")
     dtype: Literal["float32", "float16"] = Field("float32", description="Type of the values.")
-    engine: Literal["numpy", "librosa"] = Field(
-        "numpy", description="Who computes; librosa is an extra, slower, and the reference."
+    engine: Literal["auto", "numpy", "native", "librosa"] = Field(
+        "auto",
+        description="Who computes: NumPy, compiled kernels (an extra), librosa (an extra, and the"
+        " reference); auto takes the kernels where they are installed.",
     )
     unit_bytes: ByteSize = Field(
         ByteSize(256 << 20), gt=0, description="Most bytes of recordings in one unit of work."

@@ -164,8 +164,8 @@ def _explaining() -> Iterator[None]:
     except MissingDecoder as error:
         raise MissingLibrary(
             str(error),
-            hint="For the engine: pip install 'audioloom-featurizer[librosa]'. The same command"
-            " goes on with the units that are left.",
+            hint="For an engine: pip install 'audioloom-featurizer[native]', or [librosa]. The same"
+            " command goes on with the units that are left.",
         ) from error
     except BadSettings as error:
         raise BadWish(str(error)) from error

@@ -12,30 +12,32 @@ from audioloom_manifest import (
     run_folder,
     run_name,
 )
-from audioloom_mfcc import BadSettings, MfccSettings
+from audioloom_mfcc import BadSettings, MfccSettings, settle
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import BadWish
 from audioloom_featurizer.settings import PlanSettings
 from audioloom_featurizer.units import default_recordings
 
-ALGORITHM = 1
+ALGORITHM = 2
 """Raised when the same recipe would give other bytes: old runs keep their names."""
 
 
 def extraction_of(wish: PlanSettings) -> MfccSettings:
-    """The settings of the extraction.
+    """The settings of the extraction; the engine is settled here, for all machines of the run.
 
     Raises:
         BadWish: a value that the arithmetic does not support.
     """
     try:
-        return MfccSettings(
-            window_seconds=wish.window_seconds,
-            windows=wish.windows,
-            channels=wish.channels,
-            dtype=wish.dtype,
-            engine=wish.engine,
+        return settle(
+            MfccSettings(
+                window_seconds=wish.window_seconds,
+                windows=wish.windows,
+                channels=wish.channels,
+                dtype=wish.dtype,
+                engine=wish.engine,
+            )
         )
     except BadSettings as error:
         raise BadWish(str(error)) from error
