@@ -1,12 +1,21 @@
-"""Recordings to measure on: speech-like signals in the formats that call archives hold."""
+"""Recordings to measure on: a telephone call between two voices in the formats that archives hold.
+
+Real enough to have what decides the speed: pauses, a quiet upper half of the spectrum, line noise.
+Harmonics alone would not do: their empty upper bands take a slower path of ours.
+"""
 
 from __future__ import annotations
 
 import io
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import soundfile
+import soxr
+from audioloom_demo_voices import SENTENCES, Utterance
+from audioloom_demo_voices.engine import Engine
+from audioloom_demo_voices.isolated import call_each
 from numpy.typing import NDArray
 
 SECONDS = 10
@@ -18,23 +27,44 @@ FORMATS: dict[str, tuple[int, int, str]] = {
 }
 """Name to (Hz, channels, libsndfile subtype)."""
 
+_RATE = 44_100
+_TURN_SECONDS = 4
+_NOISE = 1e-3  # -60 dBFS
 
-def recording(name: str, *, seed: int = 0) -> bytes:
-    """Ten seconds of a voice-like signal as the bytes of a WAV file."""
+
+def recording(name: str) -> bytes:
+    """Ten seconds of the call as the bytes of a WAV file."""
     rate, channels, subtype = FORMATS[name]
+    samples = call() if rate == _RATE else soxr.resample(call(), _RATE, rate, quality="VHQ")
     sink = io.BytesIO()
-    soundfile.write(sink, signal(rate, channels, seed), rate, format="WAV", subtype=subtype)
+    mixed = samples if channels > 1 else samples.mean(axis=1)
+    soundfile.write(sink, mixed, rate, format="WAV", subtype=subtype)
     return sink.getvalue()
 
 
-def signal(rate: int, channels: int, seed: int) -> NDArray[Any]:
-    """Harmonics under a moving pitch, in syllables, with noise at -60 dBFS; (frames, channels)."""
-    random = np.random.default_rng(seed)
-    t = np.arange(rate * SECONDS) / rate
-    pitch = 120 + 40 * np.sin(2 * np.pi * 0.7 * t)
-    phase = 2 * np.pi * np.cumsum(pitch) / rate
-    voice = sum(np.sin(k * phase) / k for k in range(1, 15))
-    syllables = np.clip(np.sin(2 * np.pi * 3 * t), 0, None)
-    mono = 0.2 * voice * syllables
-    noise = 1e-3 * random.standard_normal((len(t), channels))
-    return np.asarray(mono[:, None] + noise)
+@lru_cache(maxsize=1)
+def call() -> NDArray[Any]:
+    """Agent left, customer right: they take turns, each faintly heard on the other's line."""
+    random = np.random.default_rng(0)
+    times = np.arange(_RATE * SECONDS) / _RATE
+    agents_turn = times % (2 * _TURN_SECONDS) < _TURN_SECONDS
+    lines = [
+        0.5 * _speech("en-us+m3", 40)[: len(times)] * agents_turn,
+        0.5 * _speech("en-us+f2", 60)[: len(times)] * ~agents_turn,
+    ]
+    lines[0] = lines[0] + 3e-3 * lines[1]
+    noise = _NOISE * random.standard_normal((len(times), 2))
+    return np.clip(np.stack(lines, axis=1) + noise, -0.99, 0.99)
+
+
+def _speech(voice: str, pitch: int) -> NDArray[Any]:
+    """Sentences in one voice, longer than needed."""
+    engine = Engine()
+    said = [
+        Utterance("bench", number, voice, f"{text}.", 160, pitch, "medium", 100, 0)
+        for number, text in enumerate(SENTENCES[:8])
+    ]
+    spoken = b"".join(call_each(engine.say, said, at_once=2))
+    samples = np.frombuffer(spoken, "<i2") / 32768
+    resampled: NDArray[Any] = soxr.resample(samples, engine.sample_rate, _RATE)
+    return resampled
