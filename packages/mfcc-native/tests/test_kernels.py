@@ -2,12 +2,12 @@ import threading
 
 import numpy as np
 import pytest
-from audioloom_mfcc_native import HOP_LENGTH, MOST_BANDS, N_FFT, NativeKernels, level
+from audioloom_mfcc_native import HOP_LENGTH, MOST_BANDS, N_FFT, NativeKernels, best_level
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-LEVELS = [number for number in (3, 4) if number <= level()]
+LEVELS = [number for number in (3, 4) if number <= best_level()]
 BINS = N_FFT // 2 + 1
 
 
@@ -251,7 +251,7 @@ def test_filters_that_the_kernels_are_not_made_for_are_refused() -> None:
             NativeKernels(filters, 1, hop)
 
 
-@pytest.mark.parametrize("number", [0, 2, level() + 1])
+@pytest.mark.parametrize("number", [0, 2, best_level() + 1])
 def test_an_instruction_set_that_is_not_here_is_refused(number: int) -> None:
     """It would end the process."""
     with pytest.raises(ValueError, match="v3 or v4"):

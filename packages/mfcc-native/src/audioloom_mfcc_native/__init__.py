@@ -10,8 +10,8 @@ from audioloom_mfcc_native.kernels import (
     MOST_BANDS,
     N_FFT,
     NativeKernels,
-    level,
+    best_level,
     supported,
 )
 
-__all__ = ["HOP_LENGTH", "MOST_BANDS", "N_FFT", "NativeKernels", "level", "supported"]
+__all__ = ["HOP_LENGTH", "MOST_BANDS", "N_FFT", "NativeKernels", "best_level", "supported"]

@@ -60,14 +60,14 @@ def _library() -> ctypes.CDLL:
     return library
 
 
-def level() -> int:
+def best_level() -> int:
     """The level of x86-64 whose kernels run here: 4 (AVX-512), 3 (AVX2 and FMA) or 0 (none)."""
     return int(_library().audioloom_level())
 
 
 def supported() -> bool:
     """Whether this processor can run any of the kernels."""
-    return level() > 0
+    return best_level() > 0
 
 
 class NativeKernels:
@@ -104,7 +104,7 @@ class NativeKernels:
             )
         if not 0 < n_mfcc <= bands:
             raise ValueError(f"expected 1 to {bands} coefficients, found {n_mfcc}")
-        best = int(_library().audioloom_level())
+        best = best_level()
         self._level = best if level is None else level
         if self._level not in {3, 4} or self._level > best:
             raise ValueError(f"expected x86-64-v3 or v4, at most v{best}; found v{self._level}")

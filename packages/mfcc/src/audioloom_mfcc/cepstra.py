@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
+from audioloom_mfcc.numpy_kernels import BLOCK
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from audioloom_mfcc.settings import MfccSettings
 
 POWER_FLOOR = np.float32(1e-10)  # librosa's amin: -100 dB
-_BLOCK = 64  # frames; what is computed of a window that is not full is a multiple
 # Frames above this are done again in float64. The worst error of c1 and up grows with the root of
 # it, and is 8e-5 here (1e-4 is promised). Of speech over line noise every thirtieth frame lies
 # above, of clean telephone prompts every third.
@@ -80,7 +81,7 @@ class CepstralEngine:
             # Frames that lie wholly in the padding have no power: only whole blocks are left
             # out, so that a frame is always computed among the same neighbours.
             heard = 1 + (valid + n_fft // 2 - 1) // hop
-            computed = -(-heard // _BLOCK) * _BLOCK
+            computed = -(-heard // BLOCK) * BLOCK
             mel[computed:] = 0
             self._kernels.powers(padded, mel[:computed])
             delicate = self._kernels.delicate(mel, self._floor(mel.max()), _DELICATE)

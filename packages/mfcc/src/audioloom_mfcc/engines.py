@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from audioloom_mfcc.cepstra import CepstralEngine, Coefficients, Kernels
-from audioloom_mfcc.errors import BadSettings, MissingDecoder
+from audioloom_mfcc.errors import BadSettings, MfccError, MissingDecoder
 from audioloom_mfcc.librosa_engine import LibrosaEngine
 from audioloom_mfcc.numpy_kernels import NumpyKernels
 from audioloom_mfcc.tables import mel_filters
@@ -33,9 +33,7 @@ def settle(settings: MfccSettings) -> MfccSettings:
     """The settings with ``auto`` replaced by the fastest engine that works for them here."""
     if settings.engine != "auto":
         return settings
-    native = _native()
-    works = native is not None and native.supported() and _compiled_for(native, settings)
-    return replace(settings, engine="native" if works else "numpy")
+    return replace(settings, engine="numpy" if _against_native(settings) else "native")
 
 
 def engine_for(settings: MfccSettings) -> Engine:
@@ -59,30 +57,34 @@ def _make(settings: MfccSettings) -> Engine:
     if settings.engine == "numpy":
         kernels = NumpyKernels(filters, settings.n_mfcc, settings.hop_length)
         return CepstralEngine(settings, kernels)
+    hindrance = _against_native(settings)
+    if hindrance:
+        raise hindrance
+    compiled: Kernels = _native().NativeKernels(filters, settings.n_mfcc)
+    return CepstralEngine(settings, compiled)
+
+
+def _against_native(settings: MfccSettings) -> MfccError | None:
+    """Why the compiled engine cannot take *settings* here, if it cannot."""
     native = _native()
     if native is None:
-        raise MissingDecoder(
+        return MissingDecoder(
             "engine='native' needs audioloom-mfcc-native, which is not installed here: "
             "pip install 'audioloom-mfcc[native]', or take engine='numpy'"
         )
     if not native.supported():
-        raise MissingDecoder(
+        return MissingDecoder(
             "engine='native' needs a processor with AVX2 and FMA (x86-64-v3), which this is not: "
             "take engine='numpy'"
         )
-    if not _compiled_for(native, settings):
-        raise BadSettings(
+    geometry = (settings.n_fft, settings.hop_length)
+    if geometry != (native.N_FFT, native.HOP_LENGTH) or settings.n_mels > native.MOST_BANDS:
+        return BadSettings(
             f"engine: expected 'numpy' for n_fft={settings.n_fft}, hop_length="
             f"{settings.hop_length}, n_mels={settings.n_mels}; found 'native', which is for n_fft="
             f"{native.N_FFT}, hop_length={native.HOP_LENGTH}, n_mels up to {native.MOST_BANDS}"
         )
-    compiled: Kernels = native.NativeKernels(filters, settings.n_mfcc)
-    return CepstralEngine(settings, compiled)
-
-
-def _compiled_for(native: Any, settings: MfccSettings) -> bool:
-    geometry = (settings.n_fft, settings.hop_length)
-    return geometry == (native.N_FFT, native.HOP_LENGTH) and settings.n_mels <= native.MOST_BANDS
+    return None
 
 
 def _native() -> Any:

@@ -9,7 +9,7 @@ enough for OpenBLAS to take it in one thread, and the FFT is asked for one worke
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import scipy.fft
@@ -20,7 +20,7 @@ from audioloom_mfcc.tables import hann, wide_hann
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_BLOCK = 64  # frames at a time; measured best, and 313 frames lose nothing by it
+BLOCK: Final = 64  # frames at a time; measured best, and 313 frames lose nothing by it
 _BANDS = 16  # mel bands a product
 _ROW_PADDING = 16  # floats; rows exactly 8 KiB apart would share cache sets
 # OpenBLAS stays in the calling thread up to this many multiplications a product.
@@ -47,11 +47,11 @@ class NumpyKernels:
         self._hop, self._n_fft = hop_length, n_fft
         self._window = hann(n_fft)
         self._groups = _band_groups(filters)
-        self._frames = np.empty((_BLOCK, n_fft + _ROW_PADDING), np.float32)[:, :n_fft]
-        self._power = np.empty((_BLOCK, bins), np.float32)
-        self._square = np.empty((_BLOCK, bins), np.float32)
+        self._frames = np.empty((BLOCK, n_fft + _ROW_PADDING), np.float32)[:, :n_fft]
+        self._power = np.empty((BLOCK, bins), np.float32)
+        self._square = np.empty((BLOCK, bins), np.float32)
         self._wide_window = wide_hann(n_fft)
-        self._wide_frames = np.empty((_BLOCK, n_fft + _ROW_PADDING), np.float64)[:, :n_fft]
+        self._wide_frames = np.empty((BLOCK, n_fft + _ROW_PADDING), np.float64)[:, :n_fft]
 
     def powers(self, samples: NDArray[np.float32], mel: NDArray[np.float32]) -> None:
         """The mel powers of the first frames of *samples*, as many as *mel* ``(frames, n_mels)``.
@@ -60,8 +60,8 @@ class NumpyKernels:
         neighbours, however many are asked for.
         """
         frames = self._frames_of(samples)
-        for start in range(0, len(mel), _BLOCK):
-            stop = min(start + _BLOCK, len(frames))
+        for start in range(0, len(mel), BLOCK):
+            stop = min(start + BLOCK, len(frames))
             windowed = self._frames[: stop - start]
             np.multiply(frames[start:stop], self._window, out=windowed)
             spectrum = scipy.fft.rfft(windowed, axis=1, overwrite_x=True, workers=1)
@@ -75,8 +75,8 @@ class NumpyKernels:
     ) -> None:
         """The rows *numbers* of *mel* anew, from a float64 transform."""
         frames = self._frames_of(samples)
-        for start in range(0, len(numbers), _BLOCK):
-            chosen = numbers[start : start + _BLOCK]
+        for start in range(0, len(numbers), BLOCK):
+            chosen = numbers[start : start + BLOCK]
             windowed = self._wide_frames[: len(chosen)]
             np.multiply(frames[chosen], self._wide_window, out=windowed)
             spectrum = scipy.fft.rfft(windowed, axis=1, overwrite_x=True, workers=1)
@@ -130,7 +130,7 @@ def _band_groups(filters: NDArray[np.float32]) -> list[_Group]:
     while first < len(filters):
         last = min(first + _BANDS, len(filters))
         low, high = _heard_bins(filters[first:last])
-        while _BLOCK * (last - first) * (high - low) > _ONE_THREAD and last - first > 1:
+        while BLOCK * (last - first) * (high - low) > _ONE_THREAD and last - first > 1:
             last -= 1
             low, high = _heard_bins(filters[first:last])
         weights = np.ascontiguousarray(filters[first:last, low:high].T)
