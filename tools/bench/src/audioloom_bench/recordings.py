@@ -44,22 +44,22 @@ def recording(name: str) -> bytes:
 
 @lru_cache(maxsize=1)
 def call() -> NDArray[Any]:
-    """Agent left, customer right: they take turns, each faintly heard on the other's line."""
+    """Agent left, customer right: they take turns; the agent's line faintly hears the customer."""
+    engine = Engine()
     random = np.random.default_rng(0)
     times = np.arange(_RATE * SECONDS) / _RATE
     agents_turn = times % (2 * _TURN_SECONDS) < _TURN_SECONDS
     lines = [
-        0.5 * _speech("en-us+m3", 40)[: len(times)] * agents_turn,
-        0.5 * _speech("en-us+f2", 60)[: len(times)] * ~agents_turn,
+        0.5 * _speech(engine, "en-us+m3", 40)[: len(times)] * agents_turn,
+        0.5 * _speech(engine, "en-us+f2", 60)[: len(times)] * ~agents_turn,
     ]
     lines[0] = lines[0] + 3e-3 * lines[1]
     noise = _NOISE * random.standard_normal((len(times), 2))
     return np.clip(np.stack(lines, axis=1) + noise, -0.99, 0.99)
 
 
-def _speech(voice: str, pitch: int) -> NDArray[Any]:
+def _speech(engine: Engine, voice: str, pitch: int) -> NDArray[Any]:
     """Sentences in one voice, longer than needed."""
-    engine = Engine()
     said = [
         Utterance("bench", number, voice, f"{text}.", 160, pitch, "medium", 100, 0)
         for number, text in enumerate(SENTENCES[:8])
