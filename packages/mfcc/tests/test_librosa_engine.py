@@ -33,4 +33,6 @@ def test_without_librosa_the_message_says_what_to_install(
     monkeypatch.setitem(sys.modules, "librosa", None)
 
     with pytest.raises(MissingDecoder, match=r"pip install 'audioloom-mfcc\[librosa\]'"):
-        extract(io.BytesIO(make_wave(bytes(100))), MfccSettings(engine="librosa"))
+        extract(
+            io.BytesIO(make_wave(bytes(100))), MfccSettings(engine="librosa", window_seconds=0.4)
+        )

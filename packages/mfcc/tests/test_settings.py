@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from audioloom_mfcc import BadSettings, MfccSettings
+from audioloom_mfcc import BadSettings, MfccSettings, RawFormat
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_the_defaults_make_the_shape_that_everything_downstream_knows() -> None:
 
     assert (40, 313) == settings.shape
     assert 160000 == settings.window_samples
-    assert 10.0 == settings.hop_seconds
+    assert 160000 == settings.hop_samples
 
 
 def test_a_window_is_a_whole_number_of_samples() -> None:
@@ -50,5 +50,20 @@ def test_a_window_is_a_whole_number_of_samples() -> None:
     settings = MfccSettings(sample_rate=8000, window_seconds=0.3333)
 
     assert 2666 == settings.window_samples
-    assert 2666 / 8000 == settings.hop_seconds
+    assert 2666 == settings.hop_samples
     assert (40, 6) == settings.shape
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"coding": "g729"}, "coding"),
+        ({"coding": "alaw", "sample_rate": 0}, "sample_rate"),
+        ({"coding": "alaw", "channels": 0}, "channels"),
+        ({"coding": "gsm", "channels": 2}, "channels"),
+    ],
+)
+def test_a_headerless_format_that_cannot_be_is_refused(changes: dict[str, Any], field: str) -> None:
+    """By the name of the setting."""
+    with pytest.raises(BadSettings, match=f"^{field}: expected .*, found "):
+        RawFormat(**changes)

@@ -117,6 +117,64 @@ def test_values_are_normalised_over_the_window() -> None:
     assert () == window.flags
 
 
+@given(samples=st.integers(1, 6000), hop=st.integers(100, 4000), cut=st.integers(0, 6000))
+@settings(max_examples=60, deadline=None)
+def test_windows_a_hop_apart_are_those_of_the_signal_from_there_on(
+    samples: int, hop: int, cut: int
+) -> None:
+    """Overlapping, touching or apart; the last is the first to reach the signal's end."""
+    signal = _noise(samples, seed=samples)
+    starts = [0] + [at for at in range(hop, samples, hop) if samples > at - hop + 1600]
+
+    windows = _windows(signal, [min(cut, samples)], hop_seconds=hop / 16000)
+
+    assert starts == [round(window.start_seconds * 16000) for window in windows]
+    for start, window in zip(starts, windows, strict=True):
+        (alone,) = _windows(signal[start : start + 1600])
+        assert alone.valid_samples == window.valid_samples
+        assert alone.values.tobytes() == window.values.tobytes()
+
+
+@pytest.mark.parametrize("engine", ["numpy", "librosa"])
+def test_the_level_of_a_recording_is_that_of_its_loudest_window(engine: str) -> None:
+    """Whispers beside a shout are raised to the line 80 dB below the shout; the shout is not."""
+    whisper, shout = 1e-4 * _noise(1600), 9 * _noise(1600, seed=1)
+    signal = np.concatenate([whisper, shout, whisper[:800]])
+
+    before, loud, after = _windows(signal, level="recording", normalise="none", engine=engine)
+
+    (alone,) = _windows(shout, normalise="none", engine=engine)
+    assert alone.values.tobytes() == loud.values.tobytes()
+    # All bands at the line: c0 says where it is, and nothing is left of the rest.
+    assert np.ptp(before.values[0]) <= 1e-3
+    assert np.abs(before.values[1:]).max() <= 1e-3
+    assert before.values[0, 0] == pytest.approx(after.values[0, 0])
+    assert [1600, 1600, 800] == [window.valid_samples for window in (before, loud, after)]
+
+
+@pytest.mark.parametrize("windows", ["first", "all"])
+def test_the_level_of_a_recording_is_heard_to_its_end(windows: str) -> None:
+    """Also where only the first window is wanted."""
+    signal = np.concatenate([1e-4 * _noise(1600), 9 * _noise(1600, seed=1)])
+
+    first = _windows(signal, [7, 2000], level="recording", windows=windows)[0]
+    alone = _windows(signal[:1600])[0]
+
+    assert alone.values.tobytes() != first.values.tobytes()
+    assert {"first": 1, "all": 2}[windows] == len(
+        _windows(signal, level="recording", windows=windows)
+    )
+
+
+def test_a_recording_of_one_level_is_the_same_either_way() -> None:
+    """One window: its loudest band is the recording's."""
+    (expected,) = _windows(_noise(1600))
+
+    (actual,) = _windows(_noise(1600), level="recording")
+
+    assert expected.values.tobytes() == actual.values.tobytes()
+
+
 def test_silence_is_flagged_and_finite() -> None:
     """Its values are those of the naive pipeline: one constant frame, normalised."""
     (window,) = _windows(np.zeros(1600, np.float32))

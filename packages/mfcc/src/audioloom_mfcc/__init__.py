@@ -24,7 +24,7 @@ from audioloom_mfcc.errors import (
 )
 from audioloom_mfcc.extract import Extraction, extract, probe
 from audioloom_mfcc.recording import Recording, Summary
-from audioloom_mfcc.settings import MfccSettings
+from audioloom_mfcc.settings import MfccSettings, RawFormat
 from audioloom_mfcc.source import Source
 from audioloom_mfcc.tables import mel_filters
 from audioloom_mfcc.windows import Window
@@ -44,6 +44,7 @@ __all__ = [
     "NonFinite",
     "NotAudio",
     "OutOfRange",
+    "RawFormat",
     "Recording",
     "RefusedRecording",
     "Source",

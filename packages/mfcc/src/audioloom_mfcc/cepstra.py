@@ -12,7 +12,7 @@ done again in float64; all others are spared it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -28,18 +28,6 @@ POWER_FLOOR = np.float32(1e-10)  # librosa's amin: -100 dB
 # it, and is 8e-5 here (1e-4 is promised). Of speech over line noise every thirtieth frame lies
 # above, of clean telephone prompts every third.
 _DELICATE = 20.0**2
-
-
-class Coefficients(NamedTuple):
-    """What an engine makes of one window.
-
-    Attributes:
-        values: float32 ``(n_mfcc, frames)``, decibels.
-        loudest: The largest mel power in the window; not finite when float32 overflowed.
-    """
-
-    values: NDArray[np.float32]
-    loudest: float
 
 
 class Kernels(Protocol):
@@ -68,8 +56,10 @@ class CepstralEngine:
         self._kernels = kernels
         self._mel = np.empty((settings.frames, settings.n_mels), np.float32)
 
-    def __call__(self, padded: NDArray[np.float32], valid: int) -> Coefficients:
-        """Coefficients of a window.
+    def powers(self, padded: NDArray[np.float32], valid: int) -> NDArray[np.float32]:
+        """Mel powers ``(frames, n_mels)`` of a window, good until the next call.
+
+        They are infinite or NaN where float32 overflowed.
 
         Args:
             padded: The window's samples with ``n_fft // 2`` zeros on either side,
@@ -84,14 +74,21 @@ class CepstralEngine:
             computed = -(-heard // BLOCK) * BLOCK
             mel[computed:] = 0
             self._kernels.powers(padded, mel[:computed])
-            delicate = self._kernels.delicate(mel, self._floor(mel.max()), _DELICATE)
+            # A louder window may raise the floor later: no more frames are delicate then.
+            delicate = self._kernels.delicate(mel, self._floor(float(mel.max())), _DELICATE)
             if len(delicate):
                 self._kernels.powers_again(padded, delicate, mel)
-            loudest = float(mel.max())
-            if not np.isfinite(loudest):
-                return Coefficients(np.empty((0, 0), np.float32), loudest)
-            return Coefficients(self._kernels.cepstra(mel, self._floor(loudest)), loudest)
+        return mel
+
+    def cepstra(self, mel: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
+        """Coefficients ``(n_mfcc, frames)``, decibels, of finite powers, which are used up.
+
+        Args:
+            mel: What `powers` answered.
+            loudest: The power below which *top_db* counts; no less than the largest of *mel*.
+        """
+        return self._kernels.cepstra(mel, self._floor(loudest))
 
     def _floor(self, loudest: float) -> float:
         """The power up to which everything is raised: ``top_db`` below the loudest."""
-        return max(float(POWER_FLOOR), float(loudest) * 10 ** (-self._settings.top_db / 10))
+        return max(float(POWER_FLOOR), loudest * 10 ** (-self._settings.top_db / 10))

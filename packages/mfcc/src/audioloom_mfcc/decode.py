@@ -9,9 +9,15 @@ import numpy as np
 
 from audioloom_mfcc import pcm, sndfile
 from audioloom_mfcc.errors import BadRate, EmptyRecording
-from audioloom_mfcc.formats import SNIFFED_BYTES, declared_size, is_misnamed, sniff
+from audioloom_mfcc.formats import (
+    SNIFFED_BYTES,
+    declared_size,
+    has_known_extension,
+    is_misnamed,
+    sniff,
+)
 from audioloom_mfcc.recording import Recording
-from audioloom_mfcc.riff import FLOAT, PCM, WaveHeader, read_header
+from audioloom_mfcc.riff import ALAW, FLOAT, GSM, MULAW, PCM, WaveHeader, headerless, read_header
 from audioloom_mfcc.source import read_fully, size_of
 
 if TYPE_CHECKING:
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from audioloom_mfcc.settings import RawFormat
     from audioloom_mfcc.source import Source
 
 MIN_RATE: Final = 1000
@@ -45,7 +52,7 @@ class Decoder:
     close: Callable[[], None]
 
 
-def open_decoder(source: Source, name: str) -> Decoder:
+def open_decoder(source: Source, name: str, raw: RawFormat | None = None) -> Decoder:
     """Read the header of *source* from its first byte.
 
     Raises:
@@ -54,9 +61,11 @@ def open_decoder(source: Source, name: str) -> Decoder:
     size = size_of(source)
     source.seek(0)
     head = read_fully(source, SNIFFED_BYTES)
-    form = sniff(head, name)
+    form = sniff(head, name, perhaps_raw=raw is not None and not has_known_extension(name))
     flags: tuple[str, ...] = ("wrong_container",) if is_misnamed(name, form) else ()
-    if form not in {"wav", "rf64"}:
+    if form == "raw" and raw is not None:
+        decoder = _headerless(source, size, raw, name)
+    elif form not in {"wav", "rf64"}:
         if (declared_size(head, form) or 0) > size:
             flags = ("truncated", *flags)
         view = sndfile.View(source, b"", 0, size)
@@ -72,6 +81,14 @@ def open_decoder(source: Source, name: str) -> Decoder:
         decoder.close()
         raise BadRate(name, expected=f"{MIN_RATE} to {MAX_RATE} Hz", found=f"{rate} Hz")
     return decoder
+
+
+def _headerless(source: Source, size: int, raw: RawFormat, name: str) -> Decoder:
+    """The decoder of a file that is samples from its first byte."""
+    tag = {"alaw": ALAW, "mulaw": MULAW, "gsm": GSM}[raw.coding]
+    header = headerless(tag, raw.channels, raw.sample_rate, size)
+    view = sndfile.View(source, b"", 0, size)
+    return _by_pcm(source, "raw", header, (), name) or _by_sndfile(view, "raw", None, (), name, raw)
 
 
 def _by_pcm(
@@ -100,9 +117,14 @@ def _by_pcm(
 
 
 def _by_sndfile(
-    view: sndfile.View, form: str, header: WaveHeader | None, flags: tuple[str, ...], name: str
+    view: sndfile.View,
+    form: str,
+    header: WaveHeader | None,
+    flags: tuple[str, ...],
+    name: str,
+    raw: RawFormat | None = None,
 ) -> Decoder:
-    file: Any = sndfile.open_file(view, form, header, name)
+    file: Any = sndfile.open_file(view, form, header, name, raw)
     frames: int | None = file.frames if file.frames < _UNKNOWN_FRAMES else None
     declared = None if "truncated" in flags else frames
     if header is not None:

@@ -7,13 +7,12 @@ what is installed and what the processor can do, so that a run can write down wh
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from audioloom_mfcc.cepstra import CepstralEngine, Coefficients, Kernels
+from audioloom_mfcc.cepstra import CepstralEngine, Kernels
 from audioloom_mfcc.errors import BadSettings, MfccError, MissingDecoder
 from audioloom_mfcc.librosa_engine import LibrosaEngine
 from audioloom_mfcc.numpy_kernels import NumpyKernels
@@ -24,7 +23,16 @@ if TYPE_CHECKING:
 
     from audioloom_mfcc.settings import MfccSettings
 
-    Engine = Callable[[NDArray[np.float32], int], Coefficients]
+
+class Engine(Protocol):
+    """A window's samples to mel powers to coefficients; see `CepstralEngine`."""
+
+    def powers(self, padded: NDArray[np.float32], valid: int) -> NDArray[np.float32]:
+        """Mel powers ``(frames, n_mels)`` of a padded window."""
+
+    def cepstra(self, mel: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
+        """Coefficients ``(n_mfcc, frames)`` of mel powers."""
+
 
 _local = threading.local()
 

@@ -16,7 +16,7 @@ from audioloom_mfcc.decode import open_decoder
 from audioloom_mfcc.errors import EmptyRecording, NonFinite
 from audioloom_mfcc.recording import Recording, Summary
 from audioloom_mfcc.resample import Resampler
-from audioloom_mfcc.settings import MfccSettings
+from audioloom_mfcc.settings import MfccSettings, RawFormat
 from audioloom_mfcc.windows import Window, Windower
 
 if TYPE_CHECKING:
@@ -27,18 +27,19 @@ if TYPE_CHECKING:
     from audioloom_mfcc.source import Source
 
 
-def probe(source: Source, *, name: str = "") -> Recording:
+def probe(source: Source, *, name: str = "", raw: RawFormat | None = None) -> Recording:
     """What the header of *source* says, without decoding; the position is left anywhere.
 
     Args:
         source: The recording's bytes; see `Source`.
         name: What to call it in errors; its extension is compared with the content.
+        raw: What it is if it has no header; see `MfccSettings`.
 
     Raises:
         RefusedRecording: The header already shows that it cannot become features.
         MissingDecoder: This machine cannot decode its format.
     """
-    decoder = open_decoder(source, name)
+    decoder = open_decoder(source, name, raw)
     decoder.close()
     return decoder.recording
 
@@ -72,7 +73,7 @@ class Extraction(Iterator[Window]):
     def __init__(self, source: Source, settings: MfccSettings, name: str) -> None:
         self._name = name
         self._settings = settings
-        self._decoder = open_decoder(source, name)
+        self._decoder = open_decoder(source, name, settings.raw)
         try:
             self._numbers = signal_numbers(
                 settings.channels, self._decoder.recording.channels, name
@@ -131,7 +132,7 @@ class Extraction(Iterator[Window]):
     def close(self) -> None:
         """End the iteration and free the decoder; the source stays open."""
         self._stream.close()
-        self._decoder.close()
+        self._free()
 
     def _run(self) -> Generator[Window]:
         try:
@@ -152,7 +153,12 @@ class Extraction(Iterator[Window]):
                 )
             yield from _interleave([self._drain(place) for place in range(len(self._numbers))])
         finally:
-            self._decoder.close()
+            self._free()
+
+    def _free(self) -> None:
+        self._decoder.close()
+        for windower in self._windowers:
+            windower.close()
 
     def _feed(self, place: int, samples: NDArray[np.float32]) -> Iterator[Window]:
         for resampled in self._resamplers[place].push(samples):

@@ -54,8 +54,11 @@ _AU_UNKNOWN: Final = 0xFFFFFFFF
 _EXPECTED: Final = "a recording (WAV, W64, AIFF, AU, CAF, FLAC, Ogg, MP3 or NIST SPHERE)"
 
 
-def sniff(head: bytes, name: str) -> str:
+def sniff(head: bytes, name: str, *, perhaps_raw: bool = False) -> str:
     """Name of the format whose first bytes are *head* (`SNIFFED_BYTES`, fewer in a short file).
+
+    With *perhaps_raw*, what begins like no format known is ``raw``; and so is what could be an MPEG
+    frame, whose two bytes 8-bit codings write now and then too.
 
     Only these formats reach a decoder: libsndfile knows another dozen, MATLAB matrices among
     them, and every parser left out is one that hostile bytes cannot reach.
@@ -75,6 +78,11 @@ def sniff(head: bytes, name: str) -> str:
     for offset, magic, codec in _UNDECODED:
         if head[offset:].startswith(magic):
             raise UnsupportedCodec(name, expected=_EXPECTED, found=codec)
+    return "raw" if perhaps_raw else _by_frame(head, name)
+
+
+def _by_frame(head: bytes, name: str) -> str:
+    """By the first frame of a stream that has no header."""
     if _is_adts(head):
         raise UnsupportedCodec(name, expected=_EXPECTED, found="AAC (ADTS)")
     if _is_mpeg_frame(head):
@@ -126,5 +134,13 @@ def declared_size(head: bytes, form: str) -> int | None:
 
 def is_misnamed(name: str, form: str) -> bool:
     """Whether *name* ends in the extension of another audio format."""
-    extension = name.rpartition(".")[2].lower()
-    return extension in _EXTENSIONS and form not in _EXTENSIONS[extension]
+    return has_known_extension(name) and form not in _EXTENSIONS[_extension(name)]
+
+
+def has_known_extension(name: str) -> bool:
+    """Whether *name* ends in the extension of a format that has a header."""
+    return _extension(name) in _EXTENSIONS
+
+
+def _extension(name: str) -> str:
+    return name.rpartition(".")[2].lower()

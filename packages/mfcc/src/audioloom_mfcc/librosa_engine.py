@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from audioloom_mfcc.cepstra import Coefficients
 from audioloom_mfcc.errors import MissingDecoder
 
 if TYPE_CHECKING:
@@ -33,8 +32,8 @@ class LibrosaEngine:
             ) from error
         self._librosa: Any = librosa
 
-    def __call__(self, padded: NDArray[np.float32], valid: int) -> Coefficients:
-        """Coefficients of a window; see `CepstralEngine.__call__`."""
+    def powers(self, padded: NDArray[np.float32], valid: int) -> NDArray[np.float32]:
+        """Mel powers of a window; see `CepstralEngine.powers`."""
         del valid  # librosa computes the padding too
         settings = self._settings
         margin = settings.n_fft // 2
@@ -46,9 +45,13 @@ class LibrosaEngine:
                 hop_length=settings.hop_length,
                 n_mels=settings.n_mels,
             )
-        loudest = float(mel.max())
-        if not np.isfinite(loudest):
-            return Coefficients(np.empty((0, 0), np.float32), loudest)
-        decibels = self._librosa.power_to_db(mel, top_db=settings.top_db)
+        return np.ascontiguousarray(mel.T, dtype=np.float32)
+
+    def cepstra(self, mel: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
+        """Coefficients of finite powers; see `CepstralEngine.cepstra`."""
+        settings = self._settings
+        # librosa clamps below the largest of what it is given: the loudest goes along as a frame.
+        powers = np.vstack([mel, np.full((1, settings.n_mels), loudest, np.float32)])
+        decibels = self._librosa.power_to_db(powers.T, top_db=settings.top_db)[:, :-1]
         values = self._librosa.feature.mfcc(S=decibels, n_mfcc=settings.n_mfcc)
-        return Coefficients(np.ascontiguousarray(values, dtype=np.float32), loudest)
+        return np.ascontiguousarray(values, dtype=np.float32)

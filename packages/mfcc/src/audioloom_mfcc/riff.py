@@ -24,6 +24,7 @@ PCM: Final = 0x0001
 FLOAT: Final = 0x0003
 ALAW: Final = 0x0006
 MULAW: Final = 0x0007
+GSM: Final = 0x0031
 EXTENSIBLE: Final = 0xFFFE
 
 # Behind the 16-bit tag in an EXTENSIBLE sub-format; another tail is not a WAVE format tag at all.
@@ -70,6 +71,23 @@ class WaveHeader:
     present: int
     declared: int | None
     flags: tuple[str, ...]
+
+
+def headerless(tag: int, channels: int, sample_rate: int, size: int) -> WaveHeader:
+    """The header that a file of 8-bit samples would have if it had one."""
+    return WaveHeader(
+        fmt=b"",
+        fact=None,
+        big_endian=False,
+        tag=tag,
+        channels=channels,
+        sample_rate=sample_rate,
+        bits=8,
+        offset=0,
+        present=size,
+        declared=None,
+        flags=(),
+    )
 
 
 def read_header(source: Source, size: int, name: str) -> WaveHeader:

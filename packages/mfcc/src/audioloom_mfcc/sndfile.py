@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from audioloom_mfcc.riff import WaveHeader
+    from audioloom_mfcc.settings import RawFormat
     from audioloom_mfcc.source import Source
 
 _BLOCK_SAMPLES: Final = 1 << 14  # over all channels; an error costs the whole block it falls in
@@ -130,8 +131,12 @@ def _chunk(order: str, name: bytes, body: bytes) -> bytes:
     return name + struct.pack(order + "I", len(body)) + body + bytes(len(body) & 1)
 
 
-def open_file(view: View, form: str, header: WaveHeader | None, name: str) -> Any:
+def open_file(
+    view: View, form: str, header: WaveHeader | None, name: str, raw: RawFormat | None = None
+) -> Any:
     """Open *view* with libsndfile: a ``soundfile.SoundFile`` that never seeks by itself.
+
+    Of a file without a header *raw* says what it is.
 
     Raises:
         MissingDecoder: soundfile or libsndfile is missing here, or was built without MP3.
@@ -144,12 +149,21 @@ def open_file(view: View, form: str, header: WaveHeader | None, name: str) -> An
             "does not: upgrade the soundfile package (0.13 or newer brings its own)"
         )
     try:
-        file = reader(view)
+        file = reader(view) if raw is None else reader(view, **_spelt_out(raw))
     except failure as error:
         view.check()
         raise _refusal(error, form, header, name) from error
     view.check()
     return file
+
+
+def _spelt_out(raw: RawFormat) -> dict[str, Any]:
+    return {
+        "format": "RAW",
+        "subtype": {"gsm": "GSM610", "alaw": "ALAW", "mulaw": "ULAW"}[raw.coding],
+        "samplerate": raw.sample_rate,
+        "channels": raw.channels,
+    }
 
 
 @lru_cache(maxsize=1)

@@ -10,13 +10,13 @@ import numpy as np
 from audioloom_mfcc.cepstra import POWER_FLOOR
 from audioloom_mfcc.engines import engine_for
 from audioloom_mfcc.errors import OutOfRange
+from audioloom_mfcc.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from audioloom_mfcc.cepstra import Coefficients
     from audioloom_mfcc.settings import MfccSettings
 
 _MIN_DEVIATION: Final = 1e-6
@@ -47,7 +47,11 @@ class Window:
 
 
 class Windower:
-    """Windows of one signal, at the settings' rate; holds one window of samples and no more."""
+    """Windows of one signal, at the settings' rate; holds one window of samples and no more.
+
+    Where levels are the recording's, mel powers wait on scratch disk until all of it was heard:
+    `push` gives no windows then, and `finish` all.
+    """
 
     def __init__(self, channel: int, settings: MfccSettings, name: str) -> None:
         self._channel = channel
@@ -57,51 +61,88 @@ class Windower:
         self._margin = settings.n_fft // 2
         self._padded = np.empty(settings.window_samples + settings.n_fft, np.float32)
         self._padded[: self._margin] = self._padded[-self._margin :] = 0
+        self._waiting = Waiting(settings) if settings.level == "recording" else None
         self._filled = 0
+        self._fresh = 0  # of those, the samples that were in no window yet
+        self._passed = 0  # samples to leave out before the next window
         self._count = 0
 
     @property
     def satisfied(self) -> bool:
-        """No further window is wanted."""
-        return self._settings.windows == "first" and self._count > 0
+        """No further sample is wanted."""
+        return self._settings.windows == "first" and self._count > 0 and self._waiting is None
 
     def push(self, samples: NDArray[np.float32]) -> Iterator[Window]:
         """Windows completed by *samples*, which are copied before the next one is asked for."""
         length = self._settings.window_samples
         position = 0
         while position < len(samples) and not self.satisfied:
-            count = min(length - self._filled, len(samples) - position)
-            start = self._margin + self._filled
-            self._padded[start : start + count] = samples[position : position + count]
-            self._filled += count
+            if self._passed:
+                count = min(self._passed, len(samples) - position)
+                self._passed -= count
+            else:
+                count = min(length - self._filled, len(samples) - position)
+                start = self._margin + self._filled
+                self._padded[start : start + count] = samples[position : position + count]
+                self._filled += count
+                self._fresh += count
             position += count
             if self._filled == length:
-                yield self._emit()
+                yield from self._emit()
 
     def finish(self) -> Iterator[Window]:
-        """The last window, padded with zeros, if samples are left."""
-        if self._filled and not self.satisfied:
+        """The last window, padded with zeros, if samples are left; then those that waited."""
+        if self._fresh and not self.satisfied:
             end = self._margin + self._settings.window_samples
             self._padded[self._margin + self._filled : end] = 0
-            yield self._emit()
+            yield from self._emit()
+        if self._waiting is not None:
+            for number, (valid, mel, loudest) in enumerate(self._waiting.drain()):
+                yield self._window(number, valid, mel, loudest, self._waiting.loudest)
 
-    def _emit(self) -> Window:
-        valid, self._filled = self._filled, 0
-        number, self._count = self._count, self._count + 1
+    def close(self) -> None:
+        """Give up the scratch disk."""
+        if self._waiting is not None:
+            self._waiting.close()
+
+    def _emit(self) -> Iterator[Window]:
+        """Compute the window that is full, or the last, and make room for the next."""
+        number, valid = self._count, self._filled
         # The engine is the thread's, asked for each time: a generator may change threads.
-        coefficients = engine_for(self._settings)(self._padded, valid)
-        start = number * self._settings.hop_seconds
-        if not np.isfinite(coefficients.loudest):
+        mel = engine_for(self._settings).powers(self._padded, valid)
+        loudest = float(mel.max())
+        if not np.isfinite(loudest):
+            start = number * self._settings.hop_samples / self._settings.sample_rate
             raise OutOfRange(
                 self._name,
                 expected="samples near +-1",
                 found=f"samples too large for float32 in the window at {start:g} s",
             )
-        values, flags = _finish_values(coefficients, self._settings)
+        self._count += 1
+        self._advance()
+        if self._waiting is None:
+            yield self._window(number, valid, mel, loudest, loudest)
+        else:
+            wanted = self._settings.windows == "all" or number == 0
+            self._waiting.add(valid, mel, loudest, keep=wanted)
+
+    def _advance(self) -> None:
+        length, hop = self._settings.window_samples, self._settings.hop_samples
+        kept = max(0, length - hop)
+        self._padded[self._margin : self._margin + kept] = self._padded[
+            self._margin + length - kept : self._margin + length
+        ]
+        self._filled, self._fresh, self._passed = kept, 0, max(0, hop - length)
+
+    def _window(
+        self, number: int, valid: int, mel: NDArray[np.float32], loudest: float, reference: float
+    ) -> Window:
+        coefficients = engine_for(self._settings).cepstra(mel, reference)
+        values, flags = _finish_values(coefficients, loudest, self._settings)
         return Window(
             channel=self._channel,
             window=number,
-            start_seconds=start,
+            start_seconds=number * self._settings.hop_samples / self._settings.sample_rate,
             valid_samples=valid,
             valid_frames=1 + valid // self._settings.hop_length,
             values=values,
@@ -110,11 +151,11 @@ class Windower:
 
 
 def _finish_values(
-    coefficients: Coefficients, settings: MfccSettings
+    coefficients: NDArray[np.float32], loudest: float, settings: MfccSettings
 ) -> tuple[NDArray[np.floating], tuple[str, ...]]:
     """Normalise and convert; the flags the window earns on the way."""
-    values: NDArray[np.floating] = coefficients.values
-    flags: tuple[str, ...] = ("silent",) if coefficients.loudest <= POWER_FLOOR else ()
+    values: NDArray[np.floating] = coefficients
+    flags: tuple[str, ...] = ("silent",) if loudest <= POWER_FLOOR else ()
     if settings.normalise == "window":
         # Sums in float64: in float32 their order would show in the last digits.
         wide = values.astype(np.float64)
