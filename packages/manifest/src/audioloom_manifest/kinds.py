@@ -59,6 +59,14 @@ class Feature(Part):
     parameters: Parameters = Field(description="of the named feature, such as n_fft")
 
 
+class Headerless(Part):
+    """What recordings without a header are."""
+
+    coding: Word
+    sample_rate: Positive
+    channels: Positive
+
+
 class FeaturesRecipe(Recipe):
     """How recordings become windows of features."""
 
@@ -66,6 +74,9 @@ class FeaturesRecipe(Recipe):
     engine: Word
     windows: Literal["first", "all"]
     channels: Literal["mix", "split", "left", "right"]
+    headerless: Headerless | None = Field(
+        None, description="what files are that begin like no format known; without it, refused"
+    )
     unit_bytes: Positive
     unit_recordings: Positive
 
