@@ -145,3 +145,63 @@ def _recordings(root: Path) -> Opened:
     from audioloom_manifest import read_manifest
 
     return read_manifest(str(next(root.glob("recordings/*"))), "recordings")
+
+
+def against_librosa(opened: Opened, sample: int = 100) -> dict[str, object]:
+    asked = VerifySettings(manifest=str(opened.location), against="librosa", sample=sample)
+    return featurize.verify(asked).data["librosa"]
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"engine": "numpy"},
+        {"engine": "native"},
+        {"dtype": "float16"},
+        {"windows": "all", "hop_seconds": 0.3, "channels": "split"},
+        {"windows": "all", "level": "recording"},
+    ],
+    ids=str,
+)
+def test_a_sample_is_computed_anew_by_librosa(
+    wish: dict[str, object], source: Path, root: Path
+) -> None:
+    """Whatever the recipe asks for; the largest difference is said."""
+    opened = features_of(source, root, **wish)
+    windows = opened.manifest.stats.windows
+
+    every, some = against_librosa(opened), against_librosa(opened, sample=2)
+
+    assert opened.manifest.stats.extracted == every["recordings"]
+    assert windows == every["windows"]
+    assert 2 == some["recordings"]
+    assert 0 < every["deviation"] <= (5e-3 if "dtype" in wish else 1e-5)
+    assert ", window " in every["where"]
+
+
+def test_values_that_are_not_librosas_are_told(made: Opened) -> None:
+    """Finite, of the right shape, checksummed, and wrong."""
+
+    def louder(table: pa.Table) -> pa.Table:
+        at = table.schema.get_field_index("mfcc")
+        values = [
+            (np.frombuffer(value, "<f4") * np.float32(1.001)).tobytes()
+            for value in table.column("mfcc").to_pylist()
+        ]
+        field = table.schema.field(at)
+        return table.set_column(at, field, pa.array(values, field.type))
+
+    forge(made, "features", louder)
+
+    verify(made)
+    with pytest.raises(Damaged, match=r"window 0 of channel -1: 0\.\d+ from librosa"):
+        against_librosa(made)
+
+
+def test_recordings_that_changed_since_are_told(made: Opened, source: Path) -> None:
+    """What cannot be read again cannot be compared, and that is no agreement."""
+    for path in source.rglob("*.wav"):
+        path.unlink()
+
+    with pytest.raises(Damaged, match="expected to read it again, found missing"):
+        against_librosa(made)

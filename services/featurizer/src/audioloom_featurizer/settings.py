@@ -47,12 +47,30 @@ class PlanSettings(Settings):
         "mix", description="Average the channels, take each by itself, or one of two."
     )
     window_seconds: float = Field(10.0, gt=0, le=3600, description="Length of a window.")
+    hop_seconds: float | None = Field(
+        None,
+        gt=0,
+        le=86400,
+        description="From the start of one window to the start of the next, if not its length.",
+    )
+    level: Literal["window", "recording"] = Field(
+        "window",
+        description="Whose loudest band the 80 dB are counted from: the window's own, or that of"
+        " all windows of the recording.",
+    )
     dtype: Literal["float32", "float16"] = Field("float32", description="Type of the values.")
     engine: Literal["auto", "numpy", "native", "librosa"] = Field(
         "auto",
         description="Who computes: NumPy, compiled kernels (an extra), librosa (an extra, and the"
         " reference); auto takes the kernels where they are installed.",
     )
+    raw_format: Literal["alaw", "mulaw", "gsm"] | None = Field(
+        None,
+        description="What files are that have no header, nor the name of a format that has one;"
+        " without it they are refused.",
+    )
+    raw_rate: int = Field(8000, ge=1000, le=768000, description="Their sampling rate, in Hz.")
+    raw_channels: int = Field(1, ge=1, le=64, description="Their channels, interleaved.")
     unit_bytes: ByteSize = Field(
         ByteSize(256 << 20), gt=0, description="Most bytes of recordings in one unit of work."
     )
@@ -77,6 +95,10 @@ class VerifySettings(Settings):
     manifest: Annotated[str, Positional("MANIFEST")] = Field(
         description="A recordings or features manifest, or its folder."
     )
+    against: Literal["librosa"] | None = Field(
+        None, description="Compute some recordings anew by librosa, and say how far they are apart."
+    )
+    sample: int = Field(100, ge=1, le=1_000_000, description="How many recordings.")
 
 
 class InspectSettings(Settings):

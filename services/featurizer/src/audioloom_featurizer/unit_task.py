@@ -140,7 +140,7 @@ def _extract_all(job: Job, unit: Unit, rows: list[Row], tally: _Tally) -> tuple[
     with spill() as features:
         table = _FeaturesFile(features, job.feature)
         for row in rows:
-            with _explaining(), extract_recording(job.source, row, job.settings) as outcome:
+            with explaining(), extract_recording(job.source, row, job.settings) as outcome:
                 tally.add(outcome)
                 if isinstance(outcome, Refused):
                     refused.append(outcome.row)
@@ -157,8 +157,8 @@ def _extract_all(job: Job, unit: Unit, rows: list[Row], tally: _Tally) -> tuple[
 
 
 @contextmanager
-def _explaining() -> Iterator[None]:
-    """Say in the stage's words what this machine lacks."""
+def explaining() -> Iterator[None]:
+    """Say in the stage's words what this machine lacks, or the settings ask too much of."""
     try:
         yield
     except MissingDecoder as error:

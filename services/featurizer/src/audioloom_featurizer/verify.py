@@ -11,13 +11,15 @@ from audioloom_manifest import (
     check_files,
     run_identity,
 )
-from audioloom_stage import Result, bind, progress
+from audioloom_stage import JSON, Result, bind, progress
 
 from audioloom_featurizer.errors import BadInventory, BadUnits, Damaged
 from audioloom_featurizer.inspection import open_ours
 from audioloom_featurizer.settings import VerifySettings
-from audioloom_featurizer.verify_features import check_features
+from audioloom_featurizer.unit_task import explaining
+from audioloom_featurizer.verify_features import check_features, recordings_of
 from audioloom_featurizer.verify_recordings import check_inventory
+from audioloom_featurizer.verify_values import Agreement, compare_values
 
 MOST_SHOWN = 20
 
@@ -32,6 +34,7 @@ def verify(settings: VerifySettings) -> Result:
     bind(run=opened.manifest.name)
     entries = opened.files()
     problems = _identity(opened, entries)
+    agreement: Agreement | None = None
     with progress(len(entries), "checking", "files") as bar:
         for entry in bar.over(entries):
             problems += [str(problem.error) for problem in check_files(opened.folder, [entry])]
@@ -41,15 +44,47 @@ def verify(settings: VerifySettings) -> Result:
             problems += check_inventory(opened)
         else:
             problems += check_features(opened)
+            agreement = _against_librosa(opened, settings)
+            problems += agreement.problems if agreement else ()
     except (BadInventory, BadUnits) as error:
         problems.append(str(error))
     _stop_at(problems, opened)
     where = str(opened.location)
     size = sum(entry.bytes for entry in entries)
-    return Result(
-        f"{where}: {len(entries)} files, {size} bytes, all as the manifest says",
-        {"location": where, "files": len(entries), "bytes": size, "problems": []},
-    )
+    lines = [f"{where}: {len(entries)} files, {size} bytes, all as the manifest says"]
+    data: dict[str, JSON] = {
+        "location": where,
+        "files": len(entries),
+        "bytes": size,
+        "problems": [],
+    }
+    if agreement:
+        lines.append(
+            f"{agreement.recordings} recordings, {agreement.windows} windows, at most"
+            f" {agreement.deviation:.2g} from librosa ({agreement.where})"
+        )
+        data["librosa"] = {
+            "recordings": agreement.recordings,
+            "windows": agreement.windows,
+            "deviation": agreement.deviation,
+            "where": agreement.where,
+        }
+    return Result(lines, data)
+
+
+def _against_librosa(opened: Opened[Any], settings: VerifySettings) -> Agreement | None:
+    if settings.against is None:
+        return None
+    recordings = recordings_of(opened)
+    if recordings is None:
+        raise BadInventory(
+            "the recordings manifest is gone, and with it where the recordings lie",
+            where=opened.location,
+            expected="its input",
+            found="nothing there",
+        )
+    with explaining():
+        return compare_values(opened, recordings, settings.sample)
 
 
 def _identity(opened: Opened[Any], entries: list[FileEntry]) -> list[str]:

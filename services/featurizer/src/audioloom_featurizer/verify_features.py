@@ -18,6 +18,7 @@ from audioloom_manifest import (
     MissingFile,
     MissingManifest,
     Opened,
+    RecordingsManifest,
     read_manifest,
     resolve_input,
 )
@@ -170,17 +171,25 @@ def _units(opened: Opened[FeaturesManifest]) -> list[Unit]:
 
 def _inventory(opened: Opened[FeaturesManifest]) -> Location | None:
     """The inventory that the features were made from, or None where it is not there any more."""
+    try:
+        if recordings := recordings_of(opened):
+            return inventory_location(recordings)
+    except MissingFile:
+        pass
+    log.warning("the recordings manifest is gone: counts are checked, paths are not")
+    return None
+
+
+def recordings_of(opened: Opened[FeaturesManifest]) -> Opened[RecordingsManifest] | None:
+    """The manifest that the features were made from, or None where it is not there any more."""
     reference = opened.manifest.inputs[0] if opened.manifest.inputs else None
     if reference is None:
         raise BadInventory(where=opened.location, expected="one input", found="none")
     try:
         recordings = read_manifest(resolve_input(reference, opened.root), "recordings")
-        if recordings.manifest.identity == reference.identity:
-            return inventory_location(recordings)
-    except (MissingManifest, MissingFile):
-        pass
-    log.warning("the recordings manifest is gone: counts are checked, paths are not")
-    return None
+    except MissingManifest:
+        return None
+    return recordings if recordings.manifest.identity == reference.identity else None
 
 
 def _unit_of(path: str) -> str:
