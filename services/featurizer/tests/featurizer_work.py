@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import soundfile
 from audioloom_featurizer import featurize
 from audioloom_featurizer.settings import RunSettings, ScanSettings
@@ -67,3 +68,10 @@ def features_of(source: Path, root: Path, **more: object) -> Opened:
 
 def checksums(opened: Opened) -> dict[str, str]:
     return {entry.path: entry.sha256 for entry in opened.files()}
+
+
+def paths_of(opened: Opened, role: str) -> list[str]:
+    """The recordings that a features run holds in a role, each once."""
+    places = [Path(opened.folder.path, entry.path) for entry in opened.files(role)]
+    found = [pq.read_table(place, columns=["path"]).column("path") for place in places]
+    return sorted({path for column in found for path in column.to_pylist()})

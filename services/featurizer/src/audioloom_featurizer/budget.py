@@ -10,9 +10,14 @@ from audioloom_featurizer.errors import BadWish, NothingReadable, TooManyRefused
 
 WORST = 5
 
+WHOLE = "100%"
+"""No limit, but that something has to be readable."""
+
+_FLAG = "--error-budget"
+
 
 @dataclass(frozen=True)
-class Budget:
+class Limit:
     """A share of the recordings, or a number of them.
 
     Attributes:
@@ -30,7 +35,7 @@ class Budget:
         match = re.fullmatch(r"([0-9]{1,18})(?:(\.[0-9]{1,9})?(%))?", self.text.strip())
         if match is None or (match[3] and float(match[1] + (match[2] or "")) > 100):  # noqa: PLR2004
             raise BadWish(
-                where="--error-budget",
+                where=_FLAG,
                 expected="a share such as 1% or 0.5%, or a number of recordings such as 25",
                 found=repr(self.text),
             )
@@ -40,6 +45,67 @@ class Budget:
         digits = (match[2] or ".")[1:]
         share, scale = int(match[1] + digits), int("1" + "0" * len(digits))
         return recordings * share // (100 * scale)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What is allowed in all, and of single classes.
+
+    Attributes:
+        text: as it was given: "1%", "1%,damaged=0,empty=10%".
+        rest: for the classes without a limit of their own, together.
+        classes: limits of single classes, which do not count towards the rest: so a class may have
+            more than the rest, or less.
+    """
+
+    text: str
+    rest: Limit
+    classes: Mapping[str, Limit]
+
+    def excess(self, counts: Mapping[str, int], recordings: int) -> Excess | None:
+        """The first limit that so many refusals by class exceed, if any."""
+        for kind, limit in self.classes.items():
+            if counts.get(kind, 0) > limit.allowed(recordings):
+                return Excess(f"of class {kind}", limit.allowed(recordings), counts[kind])
+        others = sum(count for kind, count in counts.items() if kind not in self.classes)
+        if others > self.rest.allowed(recordings):
+            what = f"beside {', '.join(self.classes)}" if self.classes else ""
+            return Excess(what, self.rest.allowed(recordings), others)
+        return None
+
+
+@dataclass(frozen=True)
+class Excess:
+    """Which limit was exceeded: what it is for (empty: for all), its number, what was found."""
+
+    what: str
+    allowed: int
+    found: int
+
+
+def parse_budget(text: str, default: str) -> Budget:
+    """A budget such as "1%" or "1%,damaged=0,empty=10%"; *default* where only classes are named.
+
+    Raises:
+        BadWish: a limit that is none, or two for the same.
+    """
+    rest: list[Limit] = []
+    classes: dict[str, Limit] = {}
+    for part in text.split(","):
+        kind, equals, amount = (word.strip() for word in part.rpartition("="))
+        limit = Limit(amount)
+        limit.allowed(0)  # here, and not when a night's run ends
+        if not equals:
+            rest.append(limit)
+        elif kind in classes or not re.fullmatch("[a-z][a-z0-9_]{0,99}", kind):
+            found = f"{kind} twice" if kind in classes else repr(part)
+            raise BadWish(where=_FLAG, expected="each class once: damaged=0.1%", found=found)
+        else:
+            classes[kind] = limit
+    if len(rest) > 1:
+        found = " and ".join(limit.text for limit in rest)
+        raise BadWish(where=_FLAG, expected="one share for all classes without one", found=found)
+    return Budget(text, rest[0] if rest else Limit(default), classes)
 
 
 @dataclass(frozen=True)
@@ -90,13 +156,15 @@ def check_budget(
             found=f"{recordings} refused:\n{refusals.worst()}",
             hint="Check that the source holds recordings, and what --suffix takes.",
         )
-    allowed = budget.allowed(recordings)
-    if refusals.total > allowed:
+    excess = budget.excess(refusals.counts, recordings)
+    if excess is not None:
+        what = f" {excess.what}" if excess.what else ""
         raise TooManyRefused(
             "too many recordings were refused, so nothing was committed",
             where=where,
-            expected=f"at most {allowed} of {recordings} refused (--error-budget {budget.text})",
-            found=f"{refusals.total} refused among the first {done}:\n{refusals.worst()}",
+            expected=f"at most {excess.allowed} of {recordings} refused{what}"
+            f" ({_FLAG} {budget.text})",
+            found=f"{excess.found} refused among the first {done}:\n{refusals.worst()}",
             hint="Mend or leave out those recordings and scan again, or allow more with"
-            " --error-budget: finished units are kept.",
+            f" {_FLAG}: finished units are kept.",
         )

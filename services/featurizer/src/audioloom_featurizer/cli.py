@@ -14,6 +14,7 @@ if TYPE_CHECKING:
         InspectSettings,
         ListSettings,
         PlanSettings,
+        RetrySettings,
         RunSettings,
         ScanSettings,
         VerifySettings,
@@ -52,6 +53,17 @@ def run(settings: RunSettings) -> Result:
     from audioloom_featurizer import featurize
 
     return featurize.run(settings)
+
+
+@command(app)
+def retry(settings: RetrySettings) -> Result:
+    """Try again what FEATURES refused for want of a service; print where the new features lie.
+
+    They are a run of their own, made by the same recipe: give both to the sharder.
+    """
+    from audioloom_featurizer import featurize
+
+    return featurize.retry(settings)
 
 
 @command(app)

@@ -3,6 +3,7 @@
 scan     list a folder into a recordings manifest
 plan     cut the inventory into units and say what a run would do
 run      do the units that have no receipt, then commit features and ledger
+retry    the same for what a committed run refused, where another try may help
 verify   read again all that a manifest claims
 inspect  show what a manifest says
 runs     list what lies under a root
@@ -11,18 +12,15 @@ collect  find, and delete on demand, what no manifest names
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import structlog
 from audioloom_manifest import (
     FeaturesManifest,
     FeaturesRecipe,
-    FeaturesStats,
     FileEntry,
     Opened,
     Plan,
@@ -34,29 +32,28 @@ from audioloom_manifest import (
     read_receipts,
     root_of,
 )
-from audioloom_stage import JSON, Result, bind, progress
+from audioloom_stage import JSON, Result, bind
 from audioloom_storage import Location, locate
 
 from audioloom_featurizer.attempts import new_attempt
-from audioloom_featurizer.budget import Budget, Refusals, check_budget
+from audioloom_featurizer.budget import WHOLE, Budget, parse_budget
 from audioloom_featurizer.collect import collect
+from audioloom_featurizer.doing import Runner, Task, do_units, stats_of
 from audioloom_featurizer.inspection import inspect
 from audioloom_featurizer.inventory import inventory_location, read_batches
 from audioloom_featurizer.placing import largest_recordings
+from audioloom_featurizer.retry import commit_retryable
 from audioloom_featurizer.runs import runs
 from audioloom_featurizer.scan import scan
-from audioloom_featurizer.settings import PlanSettings, RunSettings
-from audioloom_featurizer.unit_task import Job, do_unit
+from audioloom_featurizer.settings import DEFAULT_BUDGET, PlanSettings, RetrySettings, RunSettings
+from audioloom_featurizer.unit_task import Job
 from audioloom_featurizer.units import Unit, commit_units, make_units, rows_of
 from audioloom_featurizer.verify import verify
-from audioloom_featurizer.wishes import extraction_of, facts, plan_of
+from audioloom_featurizer.wishes import facts, plan_of, plan_with, settings_of
 
-__all__ = ["collect", "inspect", "plan", "run", "runs", "scan", "verify"]
+__all__ = ["collect", "inspect", "plan", "retry", "run", "runs", "scan", "verify"]
 
 log = structlog.get_logger()
-
-Task: TypeAlias = Callable[[Unit], Receipt]
-Runner: TypeAlias = Callable[[Sequence[Unit], Task], Iterator[Receipt]]
 
 
 def plan(settings: PlanSettings) -> Result:
@@ -92,9 +89,35 @@ def run(settings: RunSettings, runner: Runner | None = None) -> Result:
         runner: who does the units; Spark on `settings.master` unless told otherwise.
     """
     settings.check_configured()
+    budget = parse_budget(settings.error_budget, default=DEFAULT_BUDGET)
     opened, asked = _asked(settings)
-    budget = Budget(settings.error_budget)
-    budget.allowed(opened.manifest.stats.recordings)
+    return _extract(opened, asked, budget, settings, runner)
+
+
+def retry(settings: RetrySettings, runner: Runner | None = None) -> Result:
+    """Try the recordings again that a committed run refused for want of a service.
+
+    Features and ledger of what comes of them are a run of their own, with the same recipe.
+    """
+    settings.check_configured()
+    budget = parse_budget(settings.error_budget, default=WHOLE)
+    features = read_manifest(settings.features, "features")
+    opened = commit_retryable(features, settings.also, features.root)
+    recipe = features.manifest.recipe
+    asked = plan_with(recipe, opened, features.root, settings.name)
+    bind(run=asked.name, input=opened.manifest.name)
+    done = _extract(opened, asked, budget, settings, runner)
+    together = f"audioloom-sharder plan {features.folder} {asked.folder}"
+    return replace(done, next=(*done.next[:-1], together))
+
+
+def _extract(
+    opened: Opened[RecordingsManifest],
+    asked: Plan,
+    budget: Budget,
+    settings: RunSettings | RetrySettings,
+    runner: Runner | None,
+) -> Result:
     standing = find_committed(asked)
     if standing is not None:
         log.info("already committed", manifest=str(standing.location))
@@ -109,7 +132,7 @@ def run(settings: RunSettings, runner: Runner | None = None) -> Result:
         inventory=inventory,
         source=locate(opened.manifest.recipe.source),
         feature=_recipe(asked).feature,
-        settings=extraction_of(settings),
+        settings=settings_of(_recipe(asked)),
         attempt=attempt.id,
     )
     runner = runner or partial(
@@ -119,9 +142,9 @@ def run(settings: RunSettings, runner: Runner | None = None) -> Result:
         largest=partial(largest_recordings, job.source, inventory),
         counts=attempt.counts,
     )
-    receipts = _do_units(job, units, budget, runner)
+    receipts = do_units(job, units, budget, runner)
     files = [listed, *(file for receipt in receipts for file in receipt.files)]
-    committed = commit(asked, attempt, files, _stats(receipts))
+    committed = commit(asked, attempt, files, stats_of(receipts))
     return _result(committed.opened, already=not committed.ours)
 
 
@@ -140,81 +163,10 @@ def _units(asked: Plan, inventory: Location) -> list[Unit]:
     return list(make_units(rows, **bounds))
 
 
-def _do_units(job: Job, units: list[Unit], budget: Budget, runner: Runner) -> list[Receipt]:
-    """The receipts of all units, in the order of the units; only those without one are done."""
-    receipts = dict(read_receipts(job.folder, _ids(units)))
-    todo = [unit for unit in units if unit.id not in receipts]
-    recordings = sum(unit.recordings for unit in units)
-    if receipts:
-        log.info("going on", units_finished=len(receipts), units_to_do=len(todo))
-    with progress(recordings, "extracting", "recordings") as bar:
-        tally = _Tally(job, budget, recordings)
-        for receipt in receipts.values():
-            bar.advance(tally.add(receipt))
-        tally.check()
-        if todo:
-            with closing(runner(todo, partial(do_unit, job))) as answers:  # type: ignore[type-var]
-                for receipt in answers:
-                    receipts[receipt.unit] = receipt
-                    bar.advance(tally.add(receipt))
-                    tally.check()
-    return [receipts[unit.id] for unit in units]
-
-
 def _in_spark(units: Sequence[Unit], task: Task, **where: Any) -> Iterator[Receipt]:
     from audioloom_featurizer.spark_tasks import in_spark  # noqa: PLC0415 - a rerun needs no Spark
 
     return in_spark(units, task, **where)
-
-
-class _Tally:
-    """Refusals so far, held against the budget."""
-
-    def __init__(self, job: Job, budget: Budget, recordings: int) -> None:
-        self._where = job.source
-        self._budget = budget
-        self._recordings = recordings
-        self._done = 0
-        self._counts: Counter[str] = Counter()
-        self._examples: dict[str, Sequence[str]] = {}
-
-    def add(self, receipt: Receipt) -> int:
-        """Count a unit, and answer how many recordings it held."""
-        counts = receipt.counts
-        self._counts.update(counts["refusals"])
-        self._examples = {**counts["examples"], **self._examples}
-        held = int(counts["extracted"] + counts["refused"])
-        self._done += held
-        return held
-
-    def check(self) -> None:
-        check_budget(
-            Refusals(self._counts, self._examples),
-            budget=self._budget,
-            recordings=self._recordings,
-            done=self._done,
-            where=self._where,
-        )
-
-
-def _stats(receipts: Iterable[Receipt]) -> FeaturesStats:
-    all_counts = [receipt.counts for receipt in receipts]
-    labels: Counter[str] = Counter()
-    refusals: Counter[str] = Counter()
-    for counts in all_counts:
-        labels.update(counts["labels"])
-        refusals.update(counts["refusals"])
-    whole = {
-        key: sum(counts[key] for counts in all_counts)
-        for key in ("extracted", "refused", "flagged", "windows")
-    }
-    return FeaturesStats(
-        **whole,
-        recordings=whole["extracted"] + whole["refused"],
-        audio_seconds=round(math.fsum(counts["audio_seconds"] for counts in all_counts), 6),
-        refusals=dict(sorted(refusals.items())),
-        labels=dict(sorted(labels.items())),
-    )
 
 
 def _result(opened: Opened[FeaturesManifest], *, already: bool) -> Result:

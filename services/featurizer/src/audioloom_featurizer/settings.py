@@ -11,6 +11,8 @@ from pydantic import ByteSize, Field
 NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 
 ROOT = "The root that runs lie under: a folder or a URI."
+DEFAULT_BUDGET = "1%"
+
 RUN_NAME = "Name the run by hand; otherwise a digest of what it is made of."
 
 
@@ -85,7 +87,26 @@ class RunSettings(SparkSettings, PlanSettings):
     """Settings of `run`."""
 
     error_budget: str = Field(
-        "1%", description="How many recordings may be refused: a share, or a number."
+        DEFAULT_BUDGET,
+        description="How many recordings may be refused: a share, or a number; and of single"
+        " classes, which then do not count towards it: 1%,damaged=0,empty=10%.",
+    )
+
+
+class RetrySettings(SparkSettings):
+    """Settings of `retry`."""
+
+    features: Annotated[str, Positional("FEATURES")] = Field(
+        description="The features manifest that refused recordings, or its folder."
+    )
+    name: str | None = Field(None, pattern=NAME, description=RUN_NAME)
+    also: tuple[str, ...] = Field(
+        (),
+        description="Take this class of refusals too, such as no_permission, since you have mended"
+        " its cause.",
+    )
+    error_budget: str = Field(
+        "100%", description="How many may be refused again, as in `run`; one must be readable."
     )
 
 

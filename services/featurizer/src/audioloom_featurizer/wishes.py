@@ -118,7 +118,14 @@ def settings_of(recipe: FeaturesRecipe) -> MfccSettings:
 def plan_of(wish: PlanSettings, opened: Opened[RecordingsManifest], root: Location) -> Plan:
     """The run that *wish* makes of a recordings manifest, under *root*."""
     recipe = recipe_of(wish, opened.manifest.stats.recordings)
-    name = wish.name or run_name("features", recipe, [opened.manifest.identity])
+    return plan_with(recipe, opened, root, wish.name)
+
+
+def plan_with(
+    recipe: FeaturesRecipe, opened: Opened[RecordingsManifest], root: Location, name: str | None
+) -> Plan:
+    """The run that a recipe makes of a recordings manifest; by default a digest is its name."""
+    name = name or run_name("features", recipe, [opened.manifest.identity])
     folder = run_folder(root, "features", name)
     return Plan("features", name, folder, recipe, (opened.reference(root),))
 

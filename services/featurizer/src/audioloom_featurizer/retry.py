@@ -1,0 +1,137 @@
+"""`retry`: the recordings of a committed run that are worth another try, as a recordings manifest.
+
+What failed for want of a service is not lost: another features run takes those recordings alone,
+with the same recipe, and both runs together are what one run without failures would have been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import pyarrow as pa
+import structlog
+from audioloom_manifest import (
+    FeaturesManifest,
+    Opened,
+    Plan,
+    RecordingsManifest,
+    commit,
+    find_committed,
+    run_folder,
+    run_name,
+)
+from audioloom_manifest.parquet import INVENTORY, table_writer
+from audioloom_storage import Location
+
+from audioloom_featurizer.attempts import new_attempt
+from audioloom_featurizer.errors import BadInventory, BadWish, NoRecordings
+from audioloom_featurizer.inspection import ledger_rows
+from audioloom_featurizer.inventory import (
+    ROLE,
+    Counts,
+    inventory_location,
+    listing_digest,
+    read_batches,
+)
+from audioloom_featurizer.spill import spill
+from audioloom_featurizer.verify_features import recordings_of
+from audioloom_featurizer.wishes import ALGORITHM
+
+log = structlog.get_logger()
+
+
+def commit_retryable(
+    features: Opened[FeaturesManifest], also: Sequence[str], root: Location
+) -> Opened[RecordingsManifest]:
+    """Commit, or find, the recordings manifest of what is worth another try.
+
+    Args:
+        features: the run that refused them.
+        also: classes to take besides, whatever their rows say.
+        root: where the manifest is to lie.
+
+    Raises:
+        NoRecordings: nothing is worth another try, or the run's own input is gone.
+        BadWish: a class that the ledger does not hold; features of another revision.
+        BadInventory: the ledger names a recording that the inventory does not.
+    """
+    _check_revision(features)
+    recordings = recordings_of(features)
+    if recordings is None:
+        raise NoRecordings(
+            "the recordings manifest is gone, and with it where the recordings lie",
+            where=features.location,
+            expected="its input",
+            found="nothing there",
+            hint="Scan again: without changes it is the same.",
+        )
+    paths = _chosen(features, also)
+    inventory = inventory_location(recordings)
+    chosen = partial(_rows, inventory, paths)
+    recipe = recordings.manifest.recipe.model_copy(update={"listing": listing_digest(chosen())})
+    inputs = (recordings.reference(root), features.reference(root))
+    name = run_name("recordings", recipe, [each.identity for each in inputs])
+    plan = Plan("recordings", name, run_folder(root, "recordings", name), recipe, inputs)
+    standing: Opened[RecordingsManifest] | None = find_committed(plan)
+    if standing is not None:
+        return standing
+    counts = Counts()
+    with spill() as sink:
+        with table_writer(sink, INVENTORY) as writer:
+            for batch in chosen():
+                counts.add(batch)
+                writer.write_batch(batch)
+        if counts.recordings != len(paths):
+            raise BadInventory(
+                where=inventory,
+                expected=f"the {len(paths)} recordings that the ledger names",
+                found=counts.recordings,
+            )
+        entry = sink.publish_as(plan.folder, ROLE, role=ROLE, records=counts.recordings)
+    opened: Opened[RecordingsManifest] = commit(
+        plan, new_attempt({}), [entry], counts.stats()
+    ).opened
+    log.info("worth another try", recordings=counts.recordings, manifest=str(opened.location))
+    return opened
+
+
+def _check_revision(features: Opened[FeaturesManifest]) -> None:
+    found = features.manifest.recipe.algorithm
+    if found != ALGORITHM:
+        raise BadWish(
+            "this release computes other values",
+            where=features.location,
+            expected=f"features of algorithm {ALGORITHM}",
+            found=f"algorithm {found}",
+            hint="Retry with the release that made them, or run all of it again.",
+        )
+
+
+def _chosen(features: Opened[FeaturesManifest], also: Sequence[str]) -> frozenset[str]:
+    kinds = features.manifest.stats.refusals
+    if unknown := sorted(set(also) - kinds.keys()):
+        raise BadWish(
+            where="--also",
+            expected=f"classes of the ledger: {', '.join(kinds) or 'none, it is empty'}",
+            found=unknown[0],
+        )
+    rows = ledger_rows(features)
+    chosen = frozenset(row["path"] for row in rows if row["retryable"] or row["class"] in also)
+    if not chosen:
+        refused = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        raise NoRecordings(
+            "there is nothing to retry",
+            where=features.location,
+            expected="refused recordings for which another try may help",
+            found=refused or "none refused",
+            hint="When you have mended the cause, take their class with --also." if kinds else "",
+        )
+    return chosen
+
+
+def _rows(inventory: Location, paths: frozenset[str]) -> Iterator[pa.RecordBatch]:
+    for batch in read_batches(inventory):
+        mask = pa.array([path in paths for path in batch.column("path").to_pylist()])
+        if mask.true_count:
+            yield batch.filter(mask)
