@@ -117,7 +117,9 @@ def test_a_wrong_checksum_and_a_name_taken(program: Any, source: Path, root: Pat
         assert inventory.name in ended.stderr
 
 
-@pytest.mark.parametrize("name", ["scan", "plan", "run", "verify", "inspect", "list", "gc"])
+@pytest.mark.parametrize(
+    "name", ["scan", "plan", "run", "retry", "verify", "inspect", "list", "gc"]
+)
 def test_help_of_every_command(program: Any, name: str) -> None:
     """It answers, and tells the variables."""
     ended = program(name, "--help")
@@ -141,28 +143,26 @@ finally:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_stopped_goes_on(
+def test_a_run_that_is_stopped_half_way_goes_on(
     program: Any, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """Killed or interrupted in the middle: nothing is committed, and a rerun does only the rest."""
+    """Nothing is committed; a rerun does the units in flight again, and none that was finished."""
+    units, at_once = 60, 2
     folder = tmp_path / "many"
-    for count in range(60):
+    for count in range(units):
         write_wav(folder / "x" / f"s{count}-a.wav", 60, seed=count)
     root = tmp_path / "root"
     recordings = program("scan", folder, "--root", root).stdout.strip()
-    words = (
-        "run",
-        recordings,
-        "--windows",
-        "all",
-        "--unit-recordings",
-        "1",
-        "--master",
-        "local[1]",
-    )
+    wish = (recordings, "--windows", "all", "--unit-recordings", "1")
+    words = ("run", *wish, "--master", f"local[{at_once}]")
     command = [str(Path(sys.executable).with_name("audioloom-featurizer")), *words]
+
+    def receipts() -> dict[str, str]:
+        found = root.glob("features/*/receipts/[!.]*.json")
+        return {path.stem: path.read_text() for path in found}
+
     running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
-    while not list(root.glob("features/*/receipts/*.json")):
+    while len(list(root.glob("features/*/receipts/*.json"))) < units // 2:
         assert running.poll() is None, running.stderr and running.stderr.read()
         time.sleep(0.01)
     running.send_signal(number)
@@ -170,11 +170,20 @@ def test_a_run_that_is_stopped_goes_on(
     assert {signal.SIGKILL: -9, signal.SIGINT: 130}[number] == running.returncode
     assert b"" == out
     assert not list(root.glob("features/*/manifest.json"))
-    plan = json.loads(program("plan", *words[1:6], "--json").stdout)
-    assert 0 < plan["units_finished"] < 60
+    kept = receipts()
+    assert units // 2 <= len(kept) < units
+    started = {path.stem.split("-")[1] for path in root.glob("features/*/features/[!.]*.parquet")}
+    assert len(started - kept.keys()) <= at_once
+    plan = json.loads(program("plan", *wish, "--json").stdout)
+    assert (len(kept), units - len(kept)) == (plan["units_finished"], plan["units_to_do"])
+
     done = program(*words)
     assert 0 == done.returncode, done.stderr
     assert 0 == program("verify", done.stdout.strip()).returncode
+    assert kept == {unit: text for unit, text in receipts().items() if unit in kept}
+    attempt = json.loads(Path(done.stdout.strip()).read_text())["execution"]["attempt"]
+    second = [text for text in receipts().values() if json.loads(text)["attempt"] == attempt]
+    assert units - len(kept) == len(second)
 
 
 def test_a_cluster_that_is_not_configured(
