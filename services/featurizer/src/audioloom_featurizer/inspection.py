@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -16,10 +16,16 @@ from audioloom_manifest import (
 from audioloom_stage import Result
 from audioloom_storage import open_read
 
+from audioloom_featurizer.contents import read_contents
+from audioloom_featurizer.contents_shown import (
+    as_json,
+    as_lines,
+    harmless,
+    labels_in_lines,
+    section,
+)
 from audioloom_featurizer.settings import InspectSettings
 from audioloom_featurizer.unit_task import LEDGER_ROLE
-
-MOST_LABELS = 20
 
 
 def open_ours(place: str) -> Opened[Any]:
@@ -41,14 +47,21 @@ def open_ours(place: str) -> Opened[Any]:
 
 
 def inspect(settings: InspectSettings) -> Result:
-    """Show a manifest, and with --ledger each recording that was refused."""
+    """Show a manifest, what its features hold, and with --ledger each refused recording."""
     opened = open_ours(settings.manifest)
     refused = list(ledger_rows(opened)) if settings.ledger else []
     data = {**opened.manifest.to_json(), "location": str(opened.location)}
     whole: dict[str, Any] = {"manifest": data}
+    lines = list(_lines(opened))
+    if settings.contents and isinstance(opened.manifest, FeaturesManifest):
+        contents = read_contents(opened)
+        whole["contents"] = as_json(contents)
+        lines += as_lines(contents)
+    else:
+        lines += labels_in_lines(opened.manifest.stats.labels.items())
     if settings.ledger:
         whole["ledger"] = refused
-    return Result([*_lines(opened), *map(_ledger_line, refused)], whole)
+    return Result([*lines, *map(_ledger_line, refused)], whole)
 
 
 def ledger_rows(opened: Opened[Any]) -> Iterator[dict[str, Any]]:
@@ -61,13 +74,13 @@ def ledger_rows(opened: Opened[Any]) -> Iterator[dict[str, Any]]:
 def _lines(opened: Opened[Any]) -> Iterator[str]:
     manifest = opened.manifest
     stats = manifest.stats.model_dump(mode="json")
-    labels = stats.pop("labels")
+    del stats["labels"]
     refusals = stats.pop("refusals", {})
     recipe = manifest.recipe.model_dump(mode="json")
     feature = recipe.pop("feature", {})
     recipe.update({key: feature[key] for key in feature if key != "parameters"})
     recipe.update(feature.get("parameters", {}))
-    yield from _section(
+    yield from section(
         f"{manifest.kind} {manifest.name}",
         {
             "location": opened.location,
@@ -78,27 +91,11 @@ def _lines(opened: Opened[Any]) -> Iterator[str]:
             "files": manifest.files.count,
         }.items(),
     )
-    yield from _section("recipe", recipe.items())
-    yield from _section("counts", stats.items())
-    yield from _section("refusals", refusals.items())
-    shown = list(labels.items())[:MOST_LABELS]
-    yield from _section("labels", shown)
-    if len(labels) > len(shown):
-        yield f"  and {len(labels) - len(shown)} more"
-
-
-def _section(title: str, items: Iterable[tuple[str, object]]) -> Iterator[str]:
-    pairs = list(items)
-    if not pairs:
-        return
-    width = max(len(key) for key, _ in pairs)
-    yield title
-    for key, value in pairs:
-        yield f"  {key:<{width}}  {value}"
+    yield from section("recipe", recipe.items())
+    yield from section("counts", stats.items())
+    yield from section("refusals", refusals.items())
 
 
 def _ledger_line(row: dict[str, Any]) -> str:
-    words = (row["class"], row["path"], row["message"])
-    # Names may hold line breaks and terminal codes: one row is one line, and harmless.
-    kind, path, message = (word if word.isprintable() else ascii(word) for word in words)
+    kind, path, message = map(harmless, (row["class"], row["path"], row["message"]))
     return f"refused {kind}: {path}: {message}"

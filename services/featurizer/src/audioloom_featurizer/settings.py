@@ -128,6 +128,10 @@ class InspectSettings(Settings):
     manifest: Annotated[str, Positional("MANIFEST")] = Field(
         description="A recordings or features manifest, or its folder."
     )
+    contents: bool = Field(
+        default=True,
+        description="Read the features too: groups, lengths, rates, channels, duplicates.",
+    )
     ledger: bool = Field(default=False, description="List the refused recordings too, one a line.")
 
 
