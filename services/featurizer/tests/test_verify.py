@@ -75,6 +75,8 @@ def another_label(table: pa.Table) -> pa.Table:
         ("features", another_label, "expected labels"),
         ("ledger", lambda table: table.slice(1), "expected refused = 1, found 0"),
         ("units", lambda table: table.slice(1), "a unit that is not planned"),
+        ("units", lambda table: table.slice(1), "expected to begin at row 0, found 3"),
+        ("units", lambda table: table.slice(0, 2), "units of all 8 recordings, found 6"),
     ],
 )
 def test_lies_that_checksums_do_not_show(
@@ -83,6 +85,31 @@ def test_lies_that_checksums_do_not_show(
     """A manifest that agrees with its files may still not agree with the recordings."""
     forge(made, role, change)
     with pytest.raises(Damaged, match=complaint):
+        verify(made)
+
+
+@pytest.mark.parametrize(
+    "count", ["recordings", "extracted", "refused", "flagged", "windows", "audio_seconds"]
+)
+def test_a_count_that_does_not_add_up(made: Opened, count: str) -> None:
+    """Each is counted again, whatever the others say."""
+    where = Path(made.location.path)
+    manifest = json.loads(where.read_text())
+    manifest["stats"][count] += 1
+    where.write_text(json.dumps(manifest))
+    with pytest.raises(Damaged, match=f"expected {count} = "):
+        verify(made)
+
+
+@pytest.mark.parametrize("counts", ["labels", "refusals"])
+def test_a_count_by_name_that_does_not_add_up(made: Opened, counts: str) -> None:
+    """The sum may be right, and the parts not."""
+    where = Path(made.location.path)
+    manifest = json.loads(where.read_text())
+    first = next(iter(manifest["stats"][counts]))
+    manifest["stats"][counts]["another"] = manifest["stats"][counts].pop(first)
+    where.write_text(json.dumps(manifest))
+    with pytest.raises(Damaged, match=f"expected {counts} = "):
         verify(made)
 
 

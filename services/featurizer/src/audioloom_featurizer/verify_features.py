@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -32,7 +33,7 @@ from audioloom_featurizer.units import MOST_BYTES, Unit, parse_units, unit_id
 from audioloom_featurizer.units import ROLE as UNITS_ROLE
 
 ROWS_AT_ONCE = 128
-ORDER = ("path", "window", "channel", "flags")
+ORDER = ("path", "window", "channel", "flags", "recording_seconds")
 
 log = structlog.get_logger()
 
@@ -44,6 +45,7 @@ class _Seen:
         self.counts: Counter[str] = Counter()
         self.labels: Counter[str] = Counter()
         self.refusals: Counter[str] = Counter()
+        self.seconds: list[float] = []
         self.problems: list[str] = []
 
 
@@ -54,6 +56,7 @@ def check_features(opened: Opened[FeaturesManifest]) -> list[str]:
     for entry in opened.files(FEATURES, LEDGER_ROLE):
         by_unit[_unit_of(entry.path)].append(entry)
     units = _units(opened)
+    seen.problems += _gaps(opened, units)
     known = {unit.id for unit in units}
     seen.problems += [
         f"{opened.folder}: files of a unit that is not planned: {unit or entries[0].path}"
@@ -122,11 +125,12 @@ def _read_windows(where: Location, feature: Feature, seen: _Seen) -> tuple[list[
             if not np.isfinite(np.frombuffer(values, dtype)).all():
                 seen.problems.append(f"{where}: values that are not finite, in rows from {rows} on")
             columns = [batch.column(name).to_pylist() for name in ORDER]
-            for path, window, channel, flags in zip(*columns, strict=True):
+            for path, window, channel, flags, seconds in zip(*columns, strict=True):
                 if flags:
                     flagged.add(path)
                 if not paths or paths[-1] != path:
                     paths.append(path)
+                    seen.seconds.append(seconds)
                 elif (window, channel) <= last:
                     seen.problems.append(f"{where}: windows of {path} are twice or out of order")
                 last = (window, channel)
@@ -154,11 +158,30 @@ def _compare(opened: Opened[FeaturesManifest], seen: _Seen) -> list[str]:
         "labels": dict(seen.labels),
         "refusals": dict(seen.refusals),
     }
-    return [
+    problems = [
         f"{opened.location}: expected {name} = {getattr(stats, name)}, found {value}"
         for name, value in found.items()
         if getattr(stats, name) != value
     ]
+    seconds = math.fsum(seen.seconds)
+    if not math.isclose(stats.audio_seconds, seconds, rel_tol=1e-9, abs_tol=1e-6):
+        problems.append(
+            f"{opened.location}: expected audio_seconds = {stats.audio_seconds}, found {seconds}"
+        )
+    return problems
+
+
+def _gaps(opened: Opened[FeaturesManifest], units: list[Unit]) -> Iterator[str]:
+    """Units that do not follow each other, or not to the end of the inventory."""
+    follows = 0
+    for unit in units:
+        if unit.first != follows:
+            yield f"unit {unit.id}: expected to begin at row {follows}, found {unit.first}"
+        follows = unit.first + unit.recordings
+    recordings = recordings_of(opened)
+    if recordings is not None and follows != recordings.manifest.stats.recordings:
+        expected = recordings.manifest.stats.recordings
+        yield f"{opened.folder}: expected units of all {expected} recordings, found {follows}"
 
 
 def _units(opened: Opened[FeaturesManifest]) -> list[Unit]:
