@@ -64,7 +64,7 @@ def _identity(where: Path) -> tuple[str, bytes]:
         (("scan", "{tmp}/source"), 2, "--root"),
         (("plan", "{tmp}/nowhere"), 66, "nowhere"),
         (("run", "{tmp}/empty"), 66, "empty"),
-        (("run", "{tmp}/empty", "--error-budget", "lots"), 66, "empty"),
+        (("run", "{tmp}/empty", "--error-budget", "lots"), 2, "lots"),
         (("run", "{tmp}/empty", "--windows", "some"), 2, "--windows"),
         (("gc", "--root", "{tmp}"), 2, "--dry-run"),
         (("list", "--root", "{tmp}/nowhere"), 66, "nowhere"),
