@@ -51,21 +51,24 @@ long DELICATE(const float *mel, long frames, const struct tail *tail, float floo
 #endif
 
 #ifdef CEPSTRA
-#define TOGETHER 8 /* frames: as many sums are under way at once */
+#define TOGETHER 4 /* frames, */
+#define COLUMNS 3  /* and vectors of coefficients: as many sums are under way as registers hold */
+#define FEW 16     /* bands: longer sums would be rounded too roughly */
 
-typedef double doubles __attribute__((vector_size(64)));
-typedef double loose_doubles __attribute__((vector_size(64), aligned(8)));
+typedef float floats __attribute__((vector_size(32)));
+typedef float loose_floats __attribute__((vector_size(32), aligned(4)));
 
-/* 10 log10 of count positive normal numbers: Cephes' logf (Moshier), the exponent's part and the
- * scaling in float64. */
-static void decibels(const float *powers, int count, double *out)
+/* 10 log10 of count positive normal numbers, those below floor raised to it: Cephes' logf (Moshier),
+ * rounded once at the end. */
+static void decibels(const float *powers, int count, float floor, float *out)
 {
     for (int i = 0; i < count; i++) {
+        const float power = powers[i] > floor ? powers[i] : floor;
         uint32_t bits;
-        memcpy(&bits, powers + i, sizeof bits);
+        memcpy(&bits, &power, sizeof bits);
         /* The mantissa between the roots of 1/2 and of 2. */
         const uint32_t shifted = bits - 0x3f3504f3u;
-        const int exponent = (int32_t)shifted >> 23;
+        const float exponent = (float)((int32_t)shifted >> 23);
         const uint32_t rest = (shifted & 0x007fffffu) + 0x3f3504f3u;
         float m;
         memcpy(&m, &rest, sizeof m);
@@ -79,39 +82,78 @@ static void decibels(const float *powers, int count, double *out)
         sum = sum * m + 2.0000714765e-1f;
         sum = sum * m - 2.4999993993e-1f;
         sum = sum * m + 3.3333331174e-1f;
-        const double low = (double)(m * m * m * sum) - 0.5 * m * m + m;
-        out[i] = low * 4.3429448190325182765 + exponent * 3.0102999566398119521;
+        const float low = m * m * m * sum - 0.5f * m * m + m;
+        /* 10 log10(2) in two parts, the first short enough to be multiplied exactly. */
+        const float fine = low * 4.3429448190325f + exponent * 4.6050389811952e-5f;
+        out[i] = exponent * 3.01025390625f + fine;
     }
 }
 
-/* Decibels, clamped from below at the floor's, then the cosine transform: (coefficients, frames).
- * tail->transform is (bands, width), width a multiple of 8 that holds all coefficients. */
+/* The levels of a frame without their mean, folded in the middle: sums of those as far from either
+ * end for the even coefficients, differences for the odd ones. Answers the mean. */
+static float fold(const float *levels, int bands, float *even, float *odd)
+{
+    double sums[PLACES] = {0};
+    for (int band = 0; band + PLACES <= bands; band += PLACES)
+        for (int place = 0; place < PLACES; place++)
+            sums[place] += levels[band + place];
+    for (int band = bands - bands % PLACES; band < bands; band++)
+        sums[band % PLACES] += levels[band];
+    for (int apart = PLACES / 2; apart; apart /= 2)
+        for (int place = 0; place < apart; place++)
+            sums[place] += sums[place + apart];
+    const float mean = (float)(sums[0] / bands);
+    for (int band = 0; band < bands / 2; band++) {
+        const float low = levels[band] - mean, high = levels[bands - 1 - band] - mean;
+        even[band] = low + high, odd[band] = low - high;
+    }
+    if (bands % 2)
+        even[bands / 2] = levels[bands / 2] - mean, odd[bands / 2] = 0;
+    return mean;
+}
+
+/* Decibels and their cosine transform: (coefficients, frames). Only c0 knows of a frame's mean:
+ * without it float32 is fine enough for the others. */
 void CEPSTRA(const float *mel, long frames, const struct tail *tail, float floor, float *out)
 {
-    static __thread double levels[TOGETHER][MAX_BANDS];
-    const int bands = tail->bands;
+    static __thread float levels[TOGETHER * MAX_BANDS], folded[2][TOGETHER][MAX_BANDS / 2];
+    const int bands = tail->bands, half = (bands + 1) / 2;
+    const double root = sqrt(bands);
     for (long first = 0; first < frames; first += TOGETHER) {
         const int used = frames - first < TOGETHER ? (int)(frames - first) : TOGETHER;
-        for (int frame = 0; frame < used; frame++) {
-            float powers[MAX_BANDS];
-            for (int band = 0; band < bands; band++) {
-                const float value = mel[(first + frame) * bands + band];
-                powers[band] = value > floor ? value : floor;
-            }
-            decibels(powers, bands, levels[frame]);
-        }
-        for (int start = 0; start < tail->width; start += 8) {
-            doubles sums[TOGETHER] = {0};
-            for (int band = 0; band < bands; band++) {
-                const doubles weights
-                    = *(const loose_doubles *)(tail->transform + band * tail->width + start);
+        float means[TOGETHER];
+        decibels(mel + first * bands, used * bands, floor, levels);
+        for (int frame = 0; frame < used; frame++)
+            means[frame] = fold(levels + frame * bands, bands, folded[0][frame], folded[1][frame]);
+        for (int start = 0; start < 2 * tail->width; start += 8 * COLUMNS) {
+            const int odd = start >= tail->width, number = start - odd * tail->width;
+            const float *const weights = tail->transform + odd * half * tail->width + number;
+            floats totals[TOGETHER][COLUMNS] = {0};
+            for (int band = 0; band < half; band += FEW) {
+                floats sums[TOGETHER][COLUMNS] = {0};
+                for (int near = band; near < band + FEW && near < half; near++)
+                    for (int column = 0; column < COLUMNS; column++) {
+                        const floats weight
+                            = *(const loose_floats *)(weights + near * tail->width + 8 * column);
+                        for (int frame = 0; frame < TOGETHER; frame++)
+                            sums[frame][column] += weight * folded[odd][frame][near];
+                    }
                 for (int frame = 0; frame < TOGETHER; frame++)
-                    sums[frame] += weights * levels[frame][band];
+                    for (int column = 0; column < COLUMNS; column++)
+                        totals[frame][column] += sums[frame][column];
             }
-            for (int place = 0; place < 8 && start + place < tail->coefficients; place++)
+            float plain[TOGETHER][8 * COLUMNS];
+            memcpy(plain, totals, sizeof plain);
+            for (int place = 0; place < 8 * COLUMNS; place++) {
+                const int coefficient = 2 * (number + place) + odd;
+                if (coefficient >= tail->coefficients)
+                    break;
                 for (int frame = 0; frame < used; frame++)
-                    out[(start + place) * frames + first + frame] = (float)sums[frame][place];
+                    out[coefficient * frames + first + frame] = plain[frame][place];
+            }
         }
+        for (int frame = 0; frame < used; frame++)
+            out[first + frame] = (float)(means[frame] * root + out[first + frame]);
     }
 }
 #endif

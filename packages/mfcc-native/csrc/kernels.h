@@ -18,10 +18,11 @@ struct filters {
 struct tail {
     int bands;
     int coefficients;
-    int width;               /* coefficients, rounded up to a multiple of 8 */
+    int width;               /* half the coefficients, rounded up to a multiple of 24 */
     const float *heights;    /* bands: the largest weight of each filter */
     const float *by_height;  /* bands: one divided by that */
-    const double *transform; /* (bands, width): the cosine transform */
+    const float *transform;  /* (2, (bands + 1) / 2, width): the even columns of the cosine
+                              * transform, then the odd ones; of the rows, the first half */
 };
 
 #endif

@@ -1,10 +1,9 @@
 /* Mel power of frames, LANES of them at a time.
  *
  * A vector register holds one sample of LANES frames, so nothing shuffles within a register but the
- * transposition that loads them. The frame of 2048 real samples is taken as 1024 complex ones,
- * transformed as 32 x 32 (Cooley-Tukey: 32 transforms of 32, a twist, 32 transforms of 32), and
- * split into the spectrum of the real frame; each power goes into its one or two mel bands while it
- * is still in a register.
+ * transposition that loads them. The frame of 2048 real samples is transformed as 32 x 64
+ * (Cooley-Tukey): 64 transforms of 32 real samples, of which only 17 values differ; a twist; 17
+ * transforms of 64. Each power goes into its one or two mel bands while it is still in a register.
  *
  * Compiled for each instruction set and precision: REAL, LANES and the names of its functions are
  * given on the command line. No -ffast-math: it would reorder the sums, and flush the denormals of
@@ -21,36 +20,49 @@ typedef float floats __attribute__((vector_size(LANES * sizeof(float))));
 typedef float loose_floats __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
 #define INLINE static inline __attribute__((always_inline))
-#define HALF (N_FFT / 2)
-#define SIDE 32 /* HALF = SIDE * SIDE */
+#define FIRST 32  /* N_FFT = FIRST * SECOND */
+#define SECOND 64
+#define ROWS (FIRST / 2 + 1)
+#define WIDTH (SECOND + 1) /* of a row: not a power of two, for the cache's sake */
 #define ROOT_HALF ((REAL)0.70710678118654752440)
 
-static REAL window[N_FFT];                           /* Hann, periodic */
-static REAL cos_half[HALF], sin_half[HALF];          /* exp(-2 pi i k / HALF) */
-static REAL cos_full[HALF + 1], sin_full[HALF + 1];  /* exp(-2 pi i k / N_FFT) */
+struct points {
+    lanes re, im;
+};
+
+static REAL window[N_FFT];                                    /* Hann, periodic */
+static REAL cos_first[FIRST], sin_first[FIRST];               /* exp(-2 pi i k / FIRST) */
+static REAL cos_second[8][8], sin_second[8][8];               /* exp(-2 pi i b c / SECOND) */
+static REAL cos_twist[SECOND][ROWS], sin_twist[SECOND][ROWS]; /* exp(-2 pi i n k / N_FFT) */
 
 __attribute__((constructor)) static void fill_tables(void)
 {
     const double turn = 2 * 3.14159265358979323846;
     for (int n = 0; n < N_FFT; n++)
         window[n] = (REAL)(0.5 - 0.5 * cos(turn * n / N_FFT));
-    for (int k = 0; k < HALF; k++)
-        cos_half[k] = (REAL)cos(turn * k / HALF), sin_half[k] = (REAL)-sin(turn * k / HALF);
-    for (int k = 0; k <= HALF; k++)
-        cos_full[k] = (REAL)cos(turn * k / N_FFT), sin_full[k] = (REAL)-sin(turn * k / N_FFT);
+    for (int k = 0; k < FIRST; k++)
+        cos_first[k] = (REAL)cos(turn * k / FIRST), sin_first[k] = (REAL)-sin(turn * k / FIRST);
+    for (int b = 0; b < 8; b++)
+        for (int c = 0; c < 8; c++) {
+            cos_second[b][c] = (REAL)cos(turn * b * c / SECOND);
+            sin_second[b][c] = (REAL)-sin(turn * b * c / SECOND);
+        }
+    for (int n = 0; n < SECOND; n++)
+        for (int k = 0; k < ROWS; k++) {
+            cos_twist[n][k] = (REAL)cos(turn * n * k / N_FFT);
+            sin_twist[n][k] = (REAL)-sin(turn * n * k / N_FFT);
+        }
 }
 
-/* Four points, step apart, in place. */
-INLINE void transform_4(lanes *re, lanes *im, int step)
+/* Four points in place. */
+INLINE void transform_4(lanes *re, lanes *im)
 {
-    const lanes a = re[0] + re[2 * step], b = im[0] + im[2 * step];
-    const lanes c = re[0] - re[2 * step], d = im[0] - im[2 * step];
-    const lanes e = re[step] + re[3 * step], f = im[step] + im[3 * step];
-    const lanes g = re[step] - re[3 * step], h = im[step] - im[3 * step];
+    const lanes a = re[0] + re[2], b = im[0] + im[2], c = re[0] - re[2], d = im[0] - im[2];
+    const lanes e = re[1] + re[3], f = im[1] + im[3], g = re[1] - re[3], h = im[1] - im[3];
     re[0] = a + e, im[0] = b + f;
-    re[step] = c + h, im[step] = d - g;
-    re[2 * step] = a - e, im[2 * step] = b - f;
-    re[3 * step] = c - h, im[3 * step] = d + g;
+    re[1] = c + h, im[1] = d - g;
+    re[2] = a - e, im[2] = b - f;
+    re[3] = c - h, im[3] = d + g;
 }
 
 /* Eight points from re, im to out_re, out_im. */
@@ -58,8 +70,8 @@ INLINE void transform_8(const lanes *re, const lanes *im, lanes *out_re, lanes *
 {
     lanes even_re[4] = {re[0], re[2], re[4], re[6]}, even_im[4] = {im[0], im[2], im[4], im[6]};
     lanes odd_re[4] = {re[1], re[3], re[5], re[7]}, odd_im[4] = {im[1], im[3], im[5], im[7]};
-    transform_4(even_re, even_im, 1);
-    transform_4(odd_re, odd_im, 1);
+    transform_4(even_re, even_im);
+    transform_4(odd_re, odd_im);
     const lanes turned_re[4] = {odd_re[0], (odd_re[1] + odd_im[1]) * ROOT_HALF, odd_im[2],
                                 (odd_im[3] - odd_re[3]) * ROOT_HALF};
     const lanes turned_im[4] = {odd_im[0], (odd_im[1] - odd_re[1]) * ROOT_HALF, -odd_re[2],
@@ -70,32 +82,69 @@ INLINE void transform_8(const lanes *re, const lanes *im, lanes *out_re, lanes *
     }
 }
 
-/* SIDE points in place: four transforms of eight, a twist, eight transforms of four. */
-INLINE void transform_32(lanes *re, lanes *im)
+/* One of the values of a transform of FIRST, turned as its place among the SECOND asks for. */
+INLINE void keep(struct points *column, int n2, int k1, lanes re, lanes im)
 {
-    lanes wide_re[SIDE], wide_im[SIDE];
-#pragma GCC unroll 4
-    for (int b = 0; b < 4; b++) {
-        lanes part_re[8], part_im[8];
+    const REAL turn_re = cos_twist[n2][k1], turn_im = sin_twist[n2][k1];
+    struct points *const point = column + k1 * WIDTH;
+    point->re = re * turn_re - im * turn_im;
+    point->im = re * turn_im + im * turn_re;
+}
+
+/* FIRST real samples, windowed, to their ROWS complex values, WIDTH apart from column on; the other
+ * values are the conjugates of these. Of the samples n2, n2 + SECOND, ... those that belong to one
+ * hop lie row apart.
+ *
+ * As 4 x 8: of the transforms of four, number 3 is the conjugate of number 1, and numbers 0 and 2
+ * are real. */
+INLINE void transform_real(const REAL *samples, int row, int hop, int n2, struct points *column)
+{
+    lanes zero[8], one_re[8], one_im[8], two[8];
 #pragma GCC unroll 8
-        for (int a = 0; a < 8; a++)
-            part_re[a] = re[4 * a + b], part_im[a] = im[4 * a + b];
-        transform_8(part_re, part_im, wide_re + 8 * b, wide_im + 8 * b);
-    }
-#pragma GCC unroll 8
-    for (int c = 0; c < 8; c++) {
+    for (int b = 0; b < 8; b++) {
+        lanes x[4];
 #pragma GCC unroll 4
-        for (int b = 1; b < 4; b++) {
-            const REAL turn_re = cos_half[SIDE * b * c], turn_im = sin_half[SIDE * b * c];
-            const lanes p = wide_re[8 * b + c], q = wide_im[8 * b + c];
-            wide_re[8 * b + c] = p * turn_re - q * turn_im;
-            wide_im[8 * b + c] = p * turn_im + q * turn_re;
+        for (int a = 0; a < 4; a++) {
+            const REAL *const first = samples + b * row + a * hop;
+            x[a] = *(const loose_lanes *)first * window[a * HOP + b * SECOND + n2];
         }
-        transform_4(wide_re + c, wide_im + c, 8);
-#pragma GCC unroll 4
-        for (int d = 0; d < 4; d++)
-            re[c + 8 * d] = wide_re[c + 8 * d], im[c + 8 * d] = wide_im[c + 8 * d];
+        const lanes even = x[0] + x[2], re = x[0] - x[2], odd = x[1] + x[3], im = x[3] - x[1];
+        zero[b] = even + odd, two[b] = even - odd;
+        one_re[b] = re * cos_first[b] - im * sin_first[b];
+        one_im[b] = re * sin_first[b] + im * cos_first[b];
     }
+    /* Values 1, 5, 9, 13, and the conjugates of 15, 11, 7, 3. */
+    lanes odd_re[8], odd_im[8];
+    transform_8(one_re, one_im, odd_re, odd_im);
+#pragma GCC unroll 4
+    for (int d = 0; d < 4; d++) {
+        keep(column, n2, 1 + 4 * d, odd_re[d], odd_im[d]);
+        keep(column, n2, 15 - 4 * d, odd_re[4 + d], -odd_im[4 + d]);
+    }
+    /* Values 2, 10, and the conjugates of 14, 6: point n + 4 is a right angle from point n. */
+    lanes two_re[4], two_im[4];
+#pragma GCC unroll 4
+    for (int n = 0; n < 4; n++) {
+        two_re[n] = two[n] * cos_first[2 * n] + two[n + 4] * sin_first[2 * n];
+        two_im[n] = two[n] * sin_first[2 * n] - two[n + 4] * cos_first[2 * n];
+    }
+    transform_4(two_re, two_im);
+    keep(column, n2, 2, two_re[0], two_im[0]);
+    keep(column, n2, 10, two_re[1], two_im[1]);
+    keep(column, n2, 14, two_re[2], -two_im[2]);
+    keep(column, n2, 6, two_re[3], -two_im[3]);
+    /* Values 0, 4, 8, 12, 16: eight real points. */
+    const lanes none = {0};
+    const lanes a = zero[0] + zero[4], b = zero[0] - zero[4];
+    const lanes c = zero[2] + zero[6], d = zero[6] - zero[2];
+    const lanes e = zero[1] + zero[5], f = zero[1] - zero[5];
+    const lanes g = zero[3] + zero[7], h = zero[7] - zero[3];
+    const lanes p = (f + h) * ROOT_HALF, q = (h - f) * ROOT_HALF;
+    keep(column, n2, 0, (a + c) + (e + g), none);
+    keep(column, n2, 16, (a + c) - (e + g), none);
+    keep(column, n2, 4, b + p, q + d);
+    keep(column, n2, 8, a - c, g - e);
+    keep(column, n2, 12, b - p, q - d);
 }
 
 INLINE void add_power(lanes re, lanes im, int bin, const struct filters *filters, lanes *bands)
@@ -106,59 +155,63 @@ INLINE void add_power(lanes re, lanes im, int bin, const struct filters *filters
     band[1] += power * (REAL)filters->rising_weight[bin];
 }
 
-/* Row k1 of the transform, bins k = k1 + SIDE * k2, and row SIDE - k1, where the bins HALF - k lie:
- * the powers of both, four times too large, to their bands. */
-INLINE void add_row(const lanes *re, const lanes *im, const lanes *far_re, const lanes *far_im,
-                    int k1, const struct filters *filters, lanes *bands)
+/* SECOND points of row number k1, which are bins k1 + FIRST * k2 of the frame: their powers to
+ * their bands. Bins above N_FFT / 2 mirror those below, in another row or (0, FIRST / 2) the same. */
+INLINE void add_row(const struct points *row, int k1, const struct filters *filters, lanes *bands)
 {
-    for (int k2 = 0; k2 < SIDE; k2++) {
-        const int k = k1 + SIDE * k2, mirrored = (HALF - k) & (HALF - 1), far = mirrored / SIDE;
-        if (k > mirrored && (k1 == 0 || k1 == SIDE / 2))
-            continue; /* the row is its own mirror: each pair once */
-        const lanes even_re = re[k2] + far_re[far], even_im = im[k2] - far_im[far];
-        const lanes odd_re = im[k2] + far_im[far], odd_im = far_re[far] - re[k2];
-        const lanes turned_re = odd_re * cos_full[k] - odd_im * sin_full[k];
-        const lanes turned_im = odd_re * sin_full[k] + odd_im * cos_full[k];
-        add_power(even_re + turned_re, even_im + turned_im, k, filters, bands);
-        if (k != HALF - k)
-            add_power(even_re - turned_re, even_im - turned_im, HALF - k, filters, bands);
+    struct points middle[8][8];
+    for (int b = 0; b < 8; b++) {
+        lanes re[8], im[8], out_re[8], out_im[8];
+#pragma GCC unroll 8
+        for (int a = 0; a < 8; a++)
+            re[a] = row[8 * a + b].re, im[a] = row[8 * a + b].im;
+        transform_8(re, im, out_re, out_im);
+#pragma GCC unroll 8
+        for (int c = 0; c < 8; c++) {
+            const REAL turn_re = cos_second[b][c], turn_im = sin_second[b][c];
+            middle[c][b].re = out_re[c] * turn_re - out_im[c] * turn_im;
+            middle[c][b].im = out_re[c] * turn_im + out_im[c] * turn_re;
+        }
+    }
+    const int mirrored = k1 != 0 && k1 != FIRST / 2;
+    for (int c = 0; c < 8; c++) {
+        lanes re[8], im[8], out_re[8], out_im[8];
+#pragma GCC unroll 8
+        for (int b = 0; b < 8; b++)
+            re[b] = middle[c][b].re, im[b] = middle[c][b].im;
+        transform_8(re, im, out_re, out_im);
+        const int k = k1 + FIRST * c, step = 8 * FIRST;
+#pragma GCC unroll 4
+        for (int d = 0; d < 4; d++)
+            add_power(out_re[d], out_im[d], k + step * d, filters, bands);
+        if (mirrored) {
+#pragma GCC unroll 4
+            for (int d = 4; d < 8; d++)
+                add_power(out_re[d], out_im[d], N_FFT - k - step * d, filters, bands);
+        } else if (k == 0) {
+            add_power(out_re[4], out_im[4], N_FFT / 2, filters, bands);
+        }
     }
 }
 
+/* Where sample n of a hop lies among its hop's: those of one transform side by side. */
+#define PLACE(n) ((n) % SECOND * (HOP / SECOND) + (n) / SECOND)
+
 struct scratch {
     REAL samples[N_FFT * LANES] __attribute__((aligned(64)));
-    lanes re[SIDE][SIDE + 1], im[SIDE][SIDE + 1];
+    struct points rows[ROWS][WIDTH];
     lanes bands[MAX_BANDS + 2 + LANES]; /* band m in row m + 1; room for a last block to be read */
 };
 
 /* LANES frames to scratch->bands. Sample n of all of them begins in scratch->samples at
- * n % HOP * row + n / HOP * hop. */
+ * PLACE(n % HOP) * row + n / HOP * hop. */
 INLINE void transform(struct scratch *scratch, int row, int hop, const struct filters *filters)
 {
-    for (int n2 = 0; n2 < SIDE; n2++) {
-        lanes re[SIDE], im[SIDE];
-        for (int n1 = 0; n1 < SIDE; n1++) {
-            const int n = 2 * (SIDE * n1 + n2);
-            const REAL *first = scratch->samples + (n & (HOP - 1)) * row + n / HOP * hop;
-            re[n1] = *(const loose_lanes *)first * window[n];
-            im[n1] = *(const loose_lanes *)(first + row) * window[n + 1];
-        }
-        transform_32(re, im);
-        for (int k1 = 0; k1 < SIDE; k1++) {
-            const REAL turn_re = cos_half[n2 * k1], turn_im = sin_half[n2 * k1];
-            scratch->re[k1][n2] = re[k1] * turn_re - im[k1] * turn_im;
-            scratch->im[k1][n2] = re[k1] * turn_im + im[k1] * turn_re;
-        }
-    }
+    for (int n2 = 0; n2 < SECOND; n2++)
+        transform_real(scratch->samples + PLACE(n2) * row, row, hop, n2, &scratch->rows[0][n2]);
     memset(scratch->bands, 0, sizeof scratch->bands);
-    for (int k1 = 0; k1 <= SIDE / 2; k1++) {
-        const int far = (SIDE - k1) & (SIDE - 1);
-        transform_32(scratch->re[k1], scratch->im[k1]);
-        if (far != k1)
-            transform_32(scratch->re[far], scratch->im[far]);
-        add_row(scratch->re[k1], scratch->im[k1], scratch->re[far], scratch->im[far], k1, filters,
-                scratch->bands);
-    }
+    for (int k1 = 0; k1 < ROWS; k1++)
+        add_row(scratch->rows[k1], k1, filters, scratch->bands);
 }
 
 /* Rows to columns, by exchanging blocks of 1, 2, 4, ... across the diagonal. Of two rows, size
@@ -200,17 +253,20 @@ INLINE void store_bands(const struct scratch *scratch, int bands, int used, floa
     for (int band = 0; band < bands; band += LANES) {
         floats rows[LANES];
         for (int row = 0; row < LANES; row++)
-            rows[row] = __builtin_convertvector(scratch->bands[band + row + 1] * (REAL)0.25, floats);
+            rows[row] = __builtin_convertvector(scratch->bands[band + row + 1], floats);
         transpose(rows);
-        const int many = bands - band < LANES ? bands - band : LANES;
+        const int many = bands - band;
         for (int lane = 0; lane < used; lane++)
-            memcpy(targets[lane] + band, &rows[lane], (size_t)many * sizeof(float));
+            if (many >= LANES)
+                *(loose_floats *)(targets[lane] + band) = rows[lane];
+            else
+                memcpy(targets[lane] + band, &rows[lane], (size_t)many * sizeof(float));
     }
 }
 
 #ifdef NEIGHBOURS
-/* LANES hops, from hop number first of the samples on, side by side from column on; zeros behind
- * the samples. */
+/* LANES hops, from hop number first of the samples on, side by side; zeros behind the samples.
+ * What was in their place moves to the columns before. */
 static void load_hops(const float *samples, long count, long first, REAL *target)
 {
     for (int n = 0; n < HOP; n += LANES) {
@@ -226,8 +282,11 @@ static void load_hops(const float *samples, long count, long first, REAL *target
             }
         }
         transpose(rows);
-        for (int row = 0; row < LANES; row++)
-            *(lanes *)(target + (n + row) * 2 * LANES) = __builtin_convertvector(rows[row], lanes);
+        for (int row = 0; row < LANES; row++) {
+            lanes *const place = (lanes *)(target + PLACE(n + row) * 2 * LANES);
+            place[0] = place[1];
+            place[1] = __builtin_convertvector(rows[row], lanes);
+        }
     }
 }
 
@@ -236,12 +295,9 @@ void NEIGHBOURS(const float *samples, long count, long frames, const struct filt
                 float *mel)
 {
     static __thread struct scratch scratch;
-    REAL *const later = scratch.samples + LANES;
-    load_hops(samples, count, 0, later);
+    load_hops(samples, count, 0, scratch.samples);
     for (long first = 0; first < frames; first += LANES) {
-        for (int n = 0; n < HOP; n++)
-            *(lanes *)(scratch.samples + n * 2 * LANES) = *(const lanes *)(later + n * 2 * LANES);
-        load_hops(samples, count, first + LANES, later);
+        load_hops(samples, count, first + LANES, scratch.samples);
         transform(&scratch, 2 * LANES, 1, filters);
         float *targets[LANES];
         for (int lane = 0; lane < LANES; lane++)
@@ -272,7 +328,7 @@ void CHOSEN(const float *samples, const long *numbers, long frames, const struct
                 rows[lane] = *(const loose_floats *)(samples + taken[lane] * HOP + n);
             transpose(rows);
             for (int row = 0; row < LANES; row++)
-                *(lanes *)(scratch.samples + (n + row) * LANES)
+                *(lanes *)(scratch.samples + (n / HOP * HOP + PLACE((n + row) % HOP)) * LANES)
                     = __builtin_convertvector(rows[row], lanes);
         }
         transform(&scratch, LANES, HOP * LANES, filters);

@@ -21,7 +21,7 @@ HOP_LENGTH: Final = 512
 MOST_BANDS: Final = 256
 
 _BINS: Final = N_FFT // 2 + 1
-_WIDTH: Final = 8  # of the DCT, a multiple
+_WIDTH: Final = 24  # of half the DCT, a multiple
 
 
 class _Filters(ctypes.Structure):
@@ -112,7 +112,7 @@ class NativeKernels:
         # Each structure points into arrays, which live as long as it does.
         self._filter_arrays = _halves(filters)
         self._filters = _Filters(bands, *(array.ctypes.data for array in self._filter_arrays))
-        width = -(-n_mfcc // _WIDTH) * _WIDTH
+        width = -(-n_mfcc // (2 * _WIDTH)) * _WIDTH
         # A band too narrow to hold a bin has no height, and no power either.
         heights = np.maximum(filters.max(axis=1), np.finfo(np.float32).tiny)
         self._tail_arrays = (heights, 1 / heights, _cosine_transform(bands, n_mfcc, width))
@@ -253,10 +253,18 @@ def _halves(filters: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any], N
     )
 
 
-def _cosine_transform(bands: int, n_mfcc: int, width: int) -> NDArray[np.float64]:
-    """The orthonormal DCT-II ``(bands, width)``, zero from column *n_mfcc* on."""
-    angle = np.pi / bands * np.outer(np.arange(bands) + 0.5, np.arange(n_mfcc))
-    transform = np.zeros((bands, width))
-    transform[:, :n_mfcc] = np.sqrt(2 / bands) * np.cos(angle)
-    transform[:, 0] /= np.sqrt(2)
+def _cosine_transform(bands: int, n_mfcc: int, width: int) -> NDArray[np.float32]:
+    """The orthonormal DCT-II as ``(2, (bands + 1) // 2, width)``, zero from *n_mfcc* on.
+
+    First the even coefficients, then the odd ones; their other halves are the same, mirrored, but
+    for the sign of the odd ones.
+    """
+    half = (bands + 1) // 2
+    angle = np.pi / bands * np.outer(np.arange(half) + 0.5, np.arange(n_mfcc))
+    columns = np.sqrt(2 / bands) * np.cos(angle)
+    columns[:, 0] /= np.sqrt(2)
+    transform = np.zeros((2, half, width), np.float32)
+    for odd in range(2):
+        part = columns[:, odd::2]
+        transform[odd, :, : part.shape[1]] = part
     return transform
