@@ -119,6 +119,7 @@ def _read_windows(where: Location, feature: Feature, seen: _Seen) -> tuple[list[
     last: tuple[int, int] = (-1, -1)
     rows = 0
     flagged: set[str] = set()
+    lengths: list[float] = []
     with _parquet(where, features_schema(feature)) as file:
         for batch in file.iter_batches(ROWS_AT_ONCE, use_threads=False):
             values = b"".join(batch.column(feature.name).to_pylist())
@@ -130,7 +131,7 @@ def _read_windows(where: Location, feature: Feature, seen: _Seen) -> tuple[list[
                     flagged.add(path)
                 if not paths or paths[-1] != path:
                     paths.append(path)
-                    seen.seconds.append(seconds)
+                    lengths.append(seconds)
                 elif (window, channel) <= last:
                     seen.problems.append(f"{where}: windows of {path} are twice or out of order")
                 last = (window, channel)
@@ -139,6 +140,7 @@ def _read_windows(where: Location, feature: Feature, seen: _Seen) -> tuple[list[
             seen.labels.update(label for label in labels if label is not None)
     seen.counts["windows"] += rows
     seen.counts["flagged"] += len(flagged)
+    seen.seconds.append(math.fsum(lengths))
     return paths, rows
 
 
