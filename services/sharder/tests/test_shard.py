@@ -282,6 +282,21 @@ def test_stats_are_counts_of_what_is_there(sharder: Callable, tmp_path: Path) ->
         assert 0 == stats.shards % stats.lanes
 
 
+def test_stats_of_the_coefficients_are_those_of_the_split(
+    sharder: Callable, tmp_path: Path
+) -> None:
+    """Mean and variance over all frames of its records, and of no other split's."""
+    features = make_features(tmp_path, [ROWS])
+    opened = committed(sharder("run", features.folder).out)
+    shape = opened.manifest.stats.feature.shape
+    for name, some in records_of(opened).items():
+        values = np.stack([np.frombuffer(one.mfcc, "<f4").reshape(shape) for one in some])
+        wide = values.astype(np.float64)
+        stats = opened.manifest.stats.splits[name].coefficients
+        np.testing.assert_allclose(stats.mean, wide.mean(axis=(0, 2)), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(stats.variance, wide.var(axis=(0, 2)), rtol=1e-6, atol=1e-6)
+
+
 def test_the_index_says_where_values_are(sharder: Callable, tmp_path: Path) -> None:
     """Every row of every index leads to its record and to the bytes of its values."""
     features = make_features(tmp_path, [ROWS])
@@ -307,6 +322,7 @@ def test_another_file_layout_gives_the_same_bytes(sharder: Callable, tmp_path: P
     other = make_features(tmp_path / "other", parts, row_group=9)
     first, second = (committed(sharder("run", each.folder).out) for each in (one, other))
     assert contents(Path(first.folder.path)) == contents(Path(second.folder.path))
+    assert first.manifest.stats == second.manifest.stats
 
 
 def test_two_inputs_give_the_bytes_of_one(sharder: Callable, tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ from audioloom_manifest.errors import (
 from audioloom_manifest.files import Problem, check_file, check_files, file_sha256
 from audioloom_manifest.garbage import garbage
 from audioloom_manifest.kinds import (
+    CoefficientStats,
     Feature,
     FeaturesManifest,
     FeaturesRecipe,
@@ -74,6 +75,7 @@ __all__ = [
     "MANIFEST_NAME",
     "VERSION",
     "Attempt",
+    "CoefficientStats",
     "Committed",
     "Envelope",
     "Execution",

@@ -135,6 +135,19 @@ class ShardFeature(Part):
     shape: tuple[Positive, Positive]
 
 
+class CoefficientStats(Part):
+    """Mean and variance of each coefficient, over all frames of all records of a split."""
+
+    mean: Annotated[tuple[float, ...], Field(min_length=1, max_length=100_000)]
+    variance: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Field(max_length=100_000)]
+
+    @model_validator(mode="after")
+    def _one_each(self) -> CoefficientStats:
+        if len(self.mean) != len(self.variance):
+            raise ValueError(f"{len(self.mean)} means and {len(self.variance)} variances")
+        return self
+
+
 class SplitStats(Part):
     """One split: its shards are numbered 0 … shards-1 and hold the same number of records ±1."""
 
@@ -145,6 +158,9 @@ class SplitStats(Part):
     recordings: Count
     groups: Count
     labels: LabelCounts
+    coefficients: CoefficientStats | None = Field(
+        None, description="for normalisation; those of the split that is trained on"
+    )
 
     @model_validator(mode="after")
     def _whole_lanes(self) -> SplitStats:

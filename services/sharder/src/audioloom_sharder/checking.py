@@ -17,12 +17,13 @@ from audioloom_stage import BadData
 from audioloom_storage import Location, StorageError, open_read, read_bytes
 from numpy.typing import NDArray
 
-from audioloom_sharder.errors import DamagedRecord
+from audioloom_sharder.errors import BadFeatures, DamagedRecord
 from audioloom_sharder.example import Record, decode, encode
 from audioloom_sharder.features import read_windows, values_of
 from audioloom_sharder.index import load
 from audioloom_sharder.inputs import Source
 from audioloom_sharder.keys import group_hashes, rank_hashes, record_key
+from audioloom_sharder.moments import Moments, moments_of, summed
 from audioloom_sharder.rows import Rules, group_of, record_of, rows_of
 from audioloom_sharder.splits import split_of
 from audioloom_sharder.tfrecord import HEADER_BYTES, masked_crc, read
@@ -30,6 +31,8 @@ from audioloom_sharder.tfrecord import HEADER_BYTES, masked_crc, read
 __all__ = ["Pair", "Seen", "check_pair", "look_at_source", "together"]
 
 _MODULUS = 1 << 128
+_WINDOWS = 64
+"""Held at a time to sum their values."""
 _PROBLEMS = 5
 """Of one shard: the first are enough."""
 
@@ -53,6 +56,7 @@ class Seen:
     size: int = 0
     content: int = 0
     labels: Counter[str] = field(default_factory=Counter)
+    moments: list[Moments] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def add(self, record: Record, payload: bytes) -> None:
@@ -78,6 +82,7 @@ def together(parts: Sequence[Seen]) -> Seen:
         whole.size += part.size
         whole.content = (whole.content + part.content) % _MODULUS
         whole.labels.update(part.labels)
+        whole.moments += part.moments
     return whole
 
 
@@ -94,7 +99,7 @@ def check_pair(folder: Location, rules: Rules, labels: Sequence[str], pair: Pair
         _check_index(folder, pair, rows, seen)
     except StorageError:
         pass  # told above
-    except DamagedRecord as error:
+    except (DamagedRecord, BadFeatures) as error:
         seen.complain(f"{folder / pair.shard.path}: {error}")
     return seen
 
@@ -123,6 +128,7 @@ def _read_shard(
     where = folder / pair.shard.path
     rows: list[tuple[int, int, int, int]] = []
     records: list[Record] = []
+    values_seen: list[bytes | memoryview] = []
     with open_read(where) as stream:
         for one in read(stream):
             seen.size += one.length
@@ -135,6 +141,13 @@ def _read_shard(
                 (one.offset, one.length, one.offset + HEADER_BYTES + values, record.label_id)
             )
             records.append(record._replace(mfcc=b""))
+            values_seen.append(record.mfcc)
+            if len(values_seen) == _WINDOWS:
+                seen.moments.append(moments_of(values_seen, rules.feature, where=where))
+                values_seen.clear()
+    if values_seen:
+        seen.moments.append(moments_of(values_seen, rules.feature, where=where))
+    seen.moments[:] = [summed(seen.moments, rules.feature.shape[0])]
     if len(records) != pair.shard.records:
         seen.complain(f"{where}: expected {pair.shard.records} records, found {len(records)}")
     ids = {label: number for number, label in enumerate(labels)}

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from audioloom_sharder.errors import DamagedRecord, DamagedShards
 from audioloom_sharder.index import dump
 from audioloom_sharder.layout import Layout, SplitLayout
+from audioloom_sharder.moments import Moments, moments_of, summed
 from audioloom_sharder.names import index_path, shard_path
 from audioloom_sharder.segments import Run, read_entries
 from audioloom_sharder.tfrecord import unframe
@@ -63,10 +64,12 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
     """The unit of the second pass: write some shards with their indexes."""
     split = layout.splits[unit.split]
     files: list[FileEntry] = []
+    moments: list[Moments] = []
     for shard, rows in _gather(job.work, runs, split, unit.shards):
-        files += _write(job, split, shard, runs, rows)
+        files += _write(job, split, shard, runs, rows, moments)
     name = unit_name(job, "shards", unit.number)
-    receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files))
+    counts = {"moments": summed(moments, job.rules.feature.shape[0]).to_json()}
+    receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=counts)
     return publish_receipt(job.folder, receipt)
 
 
@@ -100,7 +103,12 @@ def _gather(
 
 
 def _write(
-    job: Job, split: SplitLayout, shard: int, runs: Sequence[Run], rows: _Rows
+    job: Job,
+    split: SplitLayout,
+    shard: int,
+    runs: Sequence[Run],
+    rows: _Rows,
+    moments: list[Moments],
 ) -> tuple[FileEntry, FileEntry]:
     sha256 = hashlib.sha256()
     windows = list(_windows(rows))
@@ -109,6 +117,8 @@ def _write(
         records = _fetch(job.work, runs, window)
         for record in records:
             sha256.update(record)
+        values = _values(job, records, window)
+        moments.append(moments_of(values, job.rules.feature, where=f"{split.name} {shard:05d}"))
         if len(windows) == 1:
             held.append(records)
     size = int(rows.length.sum())
@@ -141,6 +151,16 @@ def _write(
         "role": INDEX_ROLE,
     }
     return data_entry, data_entry.model_copy(update=changed)
+
+
+def _values(job: Job, records: Sequence[bytes], rows: _Rows) -> list[memoryview]:
+    """Where in each record its values lie."""
+    size = job.rules.values
+    starts = rows.values.tolist()
+    return [
+        memoryview(record)[start : start + size]
+        for record, start in zip(records, starts, strict=True)
+    ]
 
 
 def _check_size(location: Location, expected: int) -> None:

@@ -86,7 +86,7 @@ def _work(job: Job, sizes: Sizes, asked: Plan, attempt: Attempt, run_units: RunU
     tell(layout, job.rules, sizes, counted)
     receipts = _write(job, layout, keyed, ranked, run_units)
     files = [entry for receipt in receipts for entry in receipt.files]
-    committed = commit(asked, attempt, files, stats_of(layout, job.rules, counted, files))
+    committed = commit(asked, attempt, files, stats_of(layout, job.rules, counted, receipts))
     _tidy(job.work)
     return committed
 

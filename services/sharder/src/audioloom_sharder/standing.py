@@ -37,7 +37,8 @@ def numbers(opened: Opened[ShardsManifest]) -> dict[str, Any]:
         "identity": manifest.identity,
         "labels": list(manifest.stats.labels),
         "splits": {
-            name: split.model_dump(mode="json") for name, split in manifest.stats.splits.items()
+            name: split.model_dump(mode="json", exclude={"coefficients"})
+            for name, split in manifest.stats.splits.items()
         },
     }
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
-from audioloom_manifest import FileEntry, ShardFeature, ShardsStats, SplitStats
+from audioloom_manifest import Receipt, ShardFeature, ShardsStats, SplitStats
 
 from audioloom_sharder.layout import Layout
-from audioloom_sharder.merging import SHARD_ROLE
+from audioloom_sharder.merging import SHARD_ROLE, shard_units
+from audioloom_sharder.moments import Moments, summed
 from audioloom_sharder.ranking import Counted
 from audioloom_sharder.rows import Rules
 
@@ -16,13 +17,15 @@ __all__ = ["stats_of"]
 
 
 def stats_of(
-    layout: Layout, rules: Rules, counted: Counted, files: Sequence[FileEntry]
+    layout: Layout, rules: Rules, counted: Counted, receipts: Sequence[Receipt]
 ) -> ShardsStats:
     """The stats of a finished run; bytes are those of the files as written."""
     size: Counter[str] = Counter()
-    for entry in files:
-        if entry.role == SHARD_ROLE and entry.split is not None:
-            size[entry.split] += entry.bytes
+    moments: dict[str, list[Moments]] = defaultdict(list)
+    for unit, receipt in zip(shard_units(layout), receipts, strict=True):
+        name = layout.splits[unit.split].name
+        size[name] += sum(entry.bytes for entry in receipt.files if entry.role == SHARD_ROLE)
+        moments[name].append(Moments.from_json(receipt.counts["moments"]))
     feature = rules.feature
     return ShardsStats(
         feature=ShardFeature(name=feature.name, dtype=feature.dtype, shape=feature.shape),
@@ -36,6 +39,7 @@ def stats_of(
                 recordings=counted.recordings[number],
                 groups=counted.groups[number],
                 labels=split.labels,
+                coefficients=summed(moments[split.name], feature.shape[0]).stats(),
             )
             for number, split in enumerate(layout.splits)
         },

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 
+import numpy as np
 from audioloom_manifest import (
+    CoefficientStats,
     Feature,
     FileEntry,
     ManifestError,
@@ -25,6 +27,7 @@ from audioloom_sharder.engine import RunUnits, engine
 from audioloom_sharder.errors import DamagedShards
 from audioloom_sharder.inputs import Inputs, open_inputs
 from audioloom_sharder.merging import INDEX_ROLE, SHARD_ROLE
+from audioloom_sharder.moments import Moments, summed
 from audioloom_sharder.rows import Rules
 from audioloom_sharder.settings import VerifySettings
 
@@ -143,6 +146,19 @@ def _against_stats(opened: Opened[ShardsManifest], shards: Sequence[Seen]) -> It
         ):
             if expected != found:
                 yield f"split {name}: expected {expected} {what}, found {found}"
+        if stats.coefficients is not None and seen.records:
+            yield from _against_coefficients(name, stats.coefficients, seen.moments)
+
+
+def _against_coefficients(
+    name: str, claimed: CoefficientStats, moments: Sequence[Moments]
+) -> Iterator[str]:
+    """Equal but for what another NumPy may round otherwise within a record."""
+    found = summed(moments, len(moments[0].values)).stats()
+    for what in ("mean", "variance"):
+        expected, seen = np.array(getattr(claimed, what)), np.array(getattr(found, what))
+        if expected.shape != seen.shape or not np.allclose(expected, seen, rtol=1e-6, atol=1e-6):
+            yield f"split {name}: expected the {what} of the coefficients that records have"
 
 
 def _against_inputs(
