@@ -23,6 +23,8 @@ KERNELS = {
     "chosen": ("mel_powers.c", 8, ["-DREAL=double"]),
     "delicate": ("cepstra.c", 4, []),
     "cepstra": ("cepstra.c", 4, []),
+    "signal": ("samples.c", 4, []),
+    "peak": ("samples.c", 4, []),
 }
 """The functions, their sources, and the bytes of the numbers they work on."""
 COMPILER = shlex.split(os.environ.get("CC", "cc"))

@@ -1,11 +1,15 @@
 /* What the library offers: the kernels, by instruction set (4: x86-64-v4, 3: x86-64-v3). */
+#include <stdint.h>
+
 #include "kernels.h"
 
 #define KERNELS(level)                                                                             \
     void neighbours_##level(const float *, long, long, const struct filters *, float *);           \
     void chosen_##level(const float *, const long *, long, const struct filters *, float *);       \
     long delicate_##level(const float *, long, const struct tail *, float, float, long *);         \
-    void cepstra_##level(const float *, long, const struct tail *, float, float *);
+    void cepstra_##level(const float *, long, const struct tail *, float, float *);                \
+    void signal_##level(const int16_t *, const uint8_t *, const float *, long, int, int, float *); \
+    uint32_t peak_##level(const uint32_t *, long);
 KERNELS(v3)
 KERNELS(v4)
 
@@ -42,4 +46,15 @@ PUBLIC void audioloom_cepstra(int level, const float *mel, long frames, const st
                               float floor, float *out)
 {
     (level == 4 ? cepstra_v4 : cepstra_v3)(mel, frames, tail, floor, out);
+}
+
+PUBLIC void audioloom_signal(int level, const int16_t *codes, const uint8_t *bytes,
+                             const float *table, long frames, int channels, int number, float *out)
+{
+    (level == 4 ? signal_v4 : signal_v3)(codes, bytes, table, frames, channels, number, out);
+}
+
+PUBLIC uint32_t audioloom_peak(int level, const uint32_t *samples, long count)
+{
+    return (level == 4 ? peak_v4 : peak_v3)(samples, count);
 }

@@ -10,7 +10,7 @@ import librosa
 import numpy as np
 import pytest
 import soundfile
-from audioloom_mfcc import DamagedRecording, MissingDecoder, sndfile
+from audioloom_mfcc import DamagedRecording, MissingDecoder, numpy_samples, sndfile
 from audioloom_mfcc.channels import MIX
 from audioloom_mfcc.decode import open_decoder
 from audioloom_mfcc.riff import read_header
@@ -43,7 +43,7 @@ FORMATS = [
 
 
 def _decode(content: bytes) -> NDArray[np.float32]:
-    blocks = list(open_decoder(io.BytesIO(content), "x").blocks((MIX,)))
+    blocks = list(open_decoder(io.BytesIO(content), "x").blocks((MIX,), numpy_samples))
     return np.concatenate([signal for (signal,) in blocks])
 
 
@@ -148,7 +148,7 @@ def test_a_failing_source_is_not_taken_for_a_short_recording(
     needed = 0
     while True:
         try:
-            for _ in open_decoder(_Lost(content, needed), "x").blocks((MIX,)):
+            for _ in open_decoder(_Lost(content, needed), "x").blocks((MIX,), numpy_samples):
                 pass
         except ConnectionResetError:
             needed += 1
@@ -171,7 +171,7 @@ def test_a_stop_from_the_keyboard_is_not_swallowed_either(encode: Encode, voice:
 
     source = Interrupted(encode(voice(44100, 100_000), 44100, "FLAC", "PCM_16"))
     with pytest.raises(KeyboardInterrupt):
-        for _ in open_decoder(source, "x").blocks((MIX,)):
+        for _ in open_decoder(source, "x").blocks((MIX,), numpy_samples):
             pass
 
 
@@ -180,7 +180,9 @@ def test_a_decoder_that_gives_up_is_a_damaged_recording(encode: Encode, voice: V
     content = encode(voice(8000, 200_000), 8000, "FLAC", "PCM_16")
     seconds = 0.0
 
-    blocks = open_decoder(io.BytesIO(content[: len(content) // 2]), "x").blocks((MIX,))
+    blocks = open_decoder(io.BytesIO(content[: len(content) // 2]), "x").blocks(
+        (MIX,), numpy_samples
+    )
 
     with pytest.raises(DamagedRecording, match=r"x: expected .* lost sync behind \d+\.\d s"):  # noqa: PT012
         for (signal,) in blocks:

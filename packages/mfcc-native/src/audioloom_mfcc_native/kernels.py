@@ -6,11 +6,11 @@ Every array is checked here: C takes what it is given.
 from __future__ import annotations
 
 import ctypes
-from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+from audioloom_mfcc_native.library import best_level, library
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,32 +42,6 @@ class _Tail(ctypes.Structure):
         ("by_height", ctypes.c_void_p),
         ("transform", ctypes.c_void_p),
     )
-
-
-@lru_cache(maxsize=1)
-def _library() -> ctypes.CDLL:
-    library = ctypes.CDLL(str(Path(__file__).with_name("_kernels.so")))
-    number, size, power, array = ctypes.c_int, ctypes.c_long, ctypes.c_float, ctypes.c_void_p
-    for name, answer, arguments in (
-        ("level", number, []),
-        ("powers", None, [number, array, size, size, array, array]),
-        ("powers_again", None, [number, array, array, size, array, array]),
-        ("delicate", size, [number, array, size, array, power, power, array]),
-        ("cepstra", None, [number, array, size, array, power, array]),
-    ):
-        function = getattr(library, f"audioloom_{name}")
-        function.restype, function.argtypes = answer, arguments
-    return library
-
-
-def best_level() -> int:
-    """The level of x86-64 whose kernels run here: 4 (AVX-512), 3 (AVX2 and FMA) or 0 (none)."""
-    return int(_library().audioloom_level())
-
-
-def supported() -> bool:
-    """Whether this processor can run any of the kernels."""
-    return best_level() > 0
 
 
 class NativeKernels:
@@ -130,7 +104,7 @@ class NativeKernels:
             ValueError: an array is not like that.
         """
         self._check_samples(samples, mel)
-        _library().audioloom_powers(
+        library().audioloom_powers(
             self._level,
             samples.ctypes.data,
             len(samples),
@@ -152,7 +126,7 @@ class NativeKernels:
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(mel):
             found = f"{rows.min()} to {rows.max()}"
             raise ValueError(f"expected rows 0 to {len(mel) - 1}, found {found}")
-        _library().audioloom_powers_again(
+        library().audioloom_powers_again(
             self._level,
             samples.ctypes.data,
             rows.ctypes.data,
@@ -174,7 +148,7 @@ class NativeKernels:
         """
         self._check_mel(mel)
         numbers = np.empty(len(mel), np.int64)
-        count = _library().audioloom_delicate(
+        count = library().audioloom_delicate(
             self._level,
             mel.ctypes.data,
             len(mel),
@@ -200,7 +174,7 @@ class NativeKernels:
         """
         self._check_mel(mel)
         values = np.empty((self._n_mfcc, len(mel)), np.float32)
-        _library().audioloom_cepstra(
+        library().audioloom_cepstra(
             self._level,
             mel.ctypes.data,
             len(mel),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from audioloom_mfcc.engines import Samples
     from audioloom_mfcc.settings import RawFormat
     from audioloom_mfcc.source import Source
 
@@ -41,14 +42,14 @@ class Decoder:
 
     Attributes:
         recording: What the header said.
-        blocks: From channel numbers (`channels.signal_numbers`) to an iterator over blocks; a
-            block is one float32 array ``(frames,)`` a signal, at the recording's own rate. To be
-            called once.
+        blocks: From channel numbers (`channels.signal_numbers`) and what turns codes into samples
+            to an iterator over blocks; a block is one float32 array ``(frames,)`` a signal, at the
+            recording's own rate. To be called once.
         close: Frees the decoder; not the source.
     """
 
     recording: Recording
-    blocks: Callable[[tuple[int, ...]], Iterator[Signals]]
+    blocks: Callable[[tuple[int, ...], Samples], Iterator[Signals]]
     close: Callable[[], None]
 
 
@@ -112,7 +113,7 @@ def _by_pcm(
         flags=tuple(sorted(("partial_frame", *flags) if partial else flags)),
     )
     return Decoder(
-        recording, lambda numbers: pcm.blocks(source, header, codec, numbers), lambda: None
+        recording, lambda numbers, by: pcm.blocks(source, header, codec, numbers, by), lambda: None
     )
 
 
@@ -145,4 +146,6 @@ def _by_sndfile(
         frames_declared=declared,
         flags=tuple(sorted(flags)),
     )
-    return Decoder(recording, lambda numbers: sndfile.blocks(file, view, numbers, name), file.close)
+    return Decoder(
+        recording, lambda numbers, _: sndfile.blocks(file, view, numbers, name), file.close
+    )

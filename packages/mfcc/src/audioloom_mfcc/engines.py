@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from audioloom_mfcc import numpy_samples
 from audioloom_mfcc.cepstra import CepstralEngine, Kernels
 from audioloom_mfcc.errors import BadSettings, MfccError, MissingDecoder
 from audioloom_mfcc.librosa_engine import LibrosaEngine
@@ -32,6 +33,22 @@ class Engine(Protocol):
 
     def cepstra(self, mel: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
         """Coefficients ``(n_mfcc, frames)`` of mel powers."""
+
+
+class Samples(Protocol):
+    """What turns codes into samples. All ways give the same bits."""
+
+    def signal(
+        self, codes: NDArray[np.integer[Any]], number: int, table: NDArray[np.float32] | None
+    ) -> NDArray[np.float32]:
+        """Samples ``(frames,)`` of one channel of *codes* ``(frames, channels)``, or of their mean.
+
+        The codes are int16, or bytes whose samples are in *table*; the channel is one that
+        `signal_numbers` answered.
+        """
+
+    def peak(self, samples: NDArray[np.float32]) -> float:
+        """The largest magnitude of *samples* ``(count,)``; not finite if one is not."""
 
 
 _local = threading.local()
@@ -56,6 +73,17 @@ def engine_for(settings: MfccSettings) -> Engine:
         _local.settings = settings
     engine: Engine = _local.engine
     return engine
+
+
+def samples_for(settings: MfccSettings, channels: int) -> Samples:
+    """What turns the codes of recordings of so many channels into samples.
+
+    It is compiled where the engine is; but not for the mean of more than two channels.
+    """
+    if settle(settings).engine != "native" or (settings.channels == "mix" and channels > 2):  # noqa: PLR2004
+        return numpy_samples
+    compiled: Samples = _native()
+    return compiled
 
 
 def _make(settings: MfccSettings) -> Engine:

@@ -6,6 +6,7 @@ signal: a recording of two hours costs what one of ten seconds does.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from audioloom_mfcc.channels import signal_numbers
 from audioloom_mfcc.decode import open_decoder
+from audioloom_mfcc.engines import samples_for
 from audioloom_mfcc.errors import EmptyRecording, NonFinite
 from audioloom_mfcc.recording import Recording, Summary
 from audioloom_mfcc.resample import Resampler
@@ -83,6 +85,7 @@ class Extraction(Iterator[Window]):
             self._decoder.close()
             raise
         rate = self._decoder.recording.sample_rate
+        self._samples = samples_for(settings, self._decoder.recording.channels)
         self._resamplers = [Resampler(rate, settings.sample_rate) for _ in self._numbers]
         self._frames_read = 0
         self._windows = 0
@@ -136,7 +139,7 @@ class Extraction(Iterator[Window]):
 
     def _run(self) -> Generator[Window]:
         try:
-            for signals in self._decoder.blocks(self._numbers):
+            for signals in self._decoder.blocks(self._numbers, self._samples):
                 self._inspect(signals)
                 self._frames_read += len(signals[0])
                 # All signals of a block are equally long, so they complete the same windows:
@@ -172,8 +175,8 @@ class Extraction(Iterator[Window]):
     def _inspect(self, signals: tuple[NDArray[np.float32], ...]) -> None:
         """Follow the peak; NaN and infinity show in it too."""
         for samples in signals:
-            peak = max(float(samples.max()), -float(samples.min()))
-            if not np.isfinite(peak):
+            peak = self._samples.peak(samples)
+            if not math.isfinite(peak):
                 first = int(np.flatnonzero(~np.isfinite(samples))[0]) + self._frames_read
                 at = first / self._decoder.recording.sample_rate
                 raise NonFinite(

@@ -5,11 +5,10 @@ Reads forward only, never seeks, and needs no libsndfile; the samples equal libs
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from audioloom_mfcc.channels import MIX, take_signals
 from audioloom_mfcc.g711 import alaw_table, ulaw_table
 from audioloom_mfcc.riff import ALAW, MULAW, PCM, WaveHeader
 from audioloom_mfcc.source import read_fully
@@ -19,13 +18,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from audioloom_mfcc.engines import Samples
     from audioloom_mfcc.source import Source
 
 _BLOCK_SAMPLES: Final = 1 << 16  # over all channels
 _SAMPLE_BYTES: Final = {"pcm_16": 2, "ulaw": 1, "alaw": 1}
-_SCALE: Final = np.float32(1 / 32768)
-# Both channels scaled and halved in one product. It is exact: 17 bits fit a float32.
-_HALVES: Final = np.full(2, 1 / 65536, np.float32)
 
 
 def codec_of(header: WaveHeader) -> str | None:
@@ -42,12 +39,13 @@ def frame_bytes(codec: str, channels: int) -> int:
 
 
 def blocks(
-    source: Source, header: WaveHeader, codec: str, numbers: tuple[int, ...]
+    source: Source, header: WaveHeader, codec: str, numbers: tuple[int, ...], by: Samples
 ) -> Iterator[tuple[NDArray[np.float32], ...]]:
     """The signals *numbers*, block by block, each block's signals of equal length."""
     source.seek(header.offset)
     channels = header.channels
     size = frame_bytes(codec, channels)
+    table = {"ulaw": ulaw_table, "alaw": alaw_table}.get(codec, lambda: None)()
     left = header.present // size
     while left:
         data = read_fully(source, min(left, max(1, _BLOCK_SAMPLES // channels)) * size)
@@ -55,24 +53,6 @@ def blocks(
         if not count:
             return
         left -= count
-        codes = np.frombuffer(data, "<i2" if codec == "pcm_16" else np.uint8, count * channels)
-        yield _signals(codes.reshape(count, channels), codec, numbers)
-
-
-def _signals(
-    codes: NDArray[np.integer[Any]], codec: str, numbers: tuple[int, ...]
-) -> tuple[NDArray[np.float32], ...]:
-    if codec == "ulaw":
-        return take_signals(ulaw_table().take(codes), numbers)
-    if codec == "alaw":
-        return take_signals(alaw_table().take(codes), numbers)
-    if numbers == (MIX,) and codes.shape[1] == 2:  # noqa: PLR2004 - stereo
-        return (codes.astype(np.float32) @ _HALVES,)
-    if MIX not in numbers:
-        return tuple(_scaled(codes[:, number]) for number in numbers)
-    return take_signals(_scaled(codes), numbers)
-
-
-def _scaled(codes: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
-    scaled: NDArray[np.float32] = np.multiply(codes, _SCALE, dtype=np.float32)
-    return scaled
+        codes = np.frombuffer(data, "<i2" if table is None else np.uint8, count * channels)
+        frames = codes.reshape(count, channels)
+        yield tuple(by.signal(frames, number, table) for number in numbers)

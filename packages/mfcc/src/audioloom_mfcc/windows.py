@@ -159,13 +159,12 @@ def _finish_values(
     if settings.normalise == "window":
         # Sums in float64: in float32 their order would show in the last digits.
         wide = values.astype(np.float64)
-        mean = wide.mean()
-        wide -= mean
-        deviation = np.sqrt(np.square(wide, out=wide).mean())
+        wide -= wide.mean()
+        deviation = np.sqrt(np.einsum("cf,cf->", wide, wide) / wide.size)
         if deviation < _MIN_DEVIATION:
             values = np.zeros_like(values)
             flags = (*flags, "constant")
         else:
-            values = values - np.float32(mean)
-            values *= np.float32(1 / deviation)
+            wide *= 1 / deviation
+            values = wide.astype(np.float32)
     return values.astype(settings.dtype, copy=False), flags

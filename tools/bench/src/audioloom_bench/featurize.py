@@ -68,9 +68,14 @@ def naive(path: Path) -> NDArray[Any]:
 
 
 def ours(engine: Any, path: Path) -> NDArray[Any]:
-    """The stream that the featurizer uses."""
-    with path.open("rb") as file:
-        return next(extract(file, MfccSettings(engine=engine))).values
+    """The stream that the featurizer uses, as it uses it: settings once, each stream closed."""
+    with path.open("rb") as file, extract(file, _settings(engine)) as windows:
+        return next(windows).values
+
+
+@cache
+def _settings(engine: Any) -> MfccSettings:
+    return MfccSettings(engine=engine)
 
 
 def floor(path: Path) -> NDArray[Any]:
