@@ -26,6 +26,7 @@ from audioloom_storage import (
     UnsafePath,
     create,
     exists,
+    leads_back,
     list_folder,
     locate,
     make_folder,
@@ -120,6 +121,20 @@ def test_loops_of_links_end(here: Location) -> None:
     on_disk(here / "a/b").symlink_to("../b")
     on_disk(here / "b/a").symlink_to("../a")
     assert ["a/b/file", "a/file", "b/a/file", "b/file"] == names(here)
+
+
+def test_a_folder_is_walked_as_a_part_of_another(here: Location) -> None:
+    """The parts hold what the whole holds: no link leads back into what the part lies in."""
+    publish(here / "a/file", b"")
+    publish(here / "b/file", b"")
+    on_disk(here / "a/up").symlink_to("..")
+    on_disk(here / "a/b").symlink_to("../b")
+    on_disk(here / "b/a").symlink_to("../a")
+    parts = [walk(here / name, within=here) for name in ("a", "b")]
+    assert list(walk(here)) == [entry for part in parts for entry in part]
+    assert [] == list(walk(here / "a/up", within=here))
+    assert leads_back(here / "a/up", here)
+    assert not leads_back(here / "a/b", here)
 
 
 def test_a_linked_root_is_walked(here: Location) -> None:

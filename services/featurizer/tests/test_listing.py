@@ -9,7 +9,7 @@ from audioloom_storage import locate
 def listed(folder: Path, *suffixes: str) -> tuple[list[str], Skipped]:
     skipped = Skipped()
     found = list_recordings(locate(folder), clean_suffixes(suffixes), skipped)
-    return [each.path for each in found], skipped
+    return [path for batch in found for path in batch.column("path").to_pylist()], skipped
 
 
 def touch(folder: Path, *names: str) -> None:

@@ -22,10 +22,17 @@ LabelCounts = Annotated[dict[Text, Count], Field(max_length=100_000)]
 class RecordingsRecipe(Recipe):
     """What was listed, and how labels and groups were taken from the paths."""
 
-    source: Text = Field(description="URI of the folder, or of the inventory file")
+    source: Text = Field(description="URI of the folder that paths are relative to")
     suffixes: tuple[Word, ...] = Field(description="file name endings taken; empty takes all")
     pattern: Text | None = Field(description="regular expression with groups label, group, target")
     listing: Sha256 = Field(description="digest of the listing itself")
+    labels: Sha256 | None = Field(
+        None,
+        description="digest of what tables say of the recordings; without it only the paths do",
+    )
+    unlabelled: Literal["keep", "drop"] = Field(
+        "keep", description="what became of recordings with neither label nor target"
+    )
 
 
 class RecordingsStats(Part):
@@ -35,6 +42,7 @@ class RecordingsStats(Part):
     bytes: Count
     labelled: Count
     grouped: Count
+    dropped: Count = Field(default=0, description="recordings left out because nothing labels them")
     labels: LabelCounts
 
 

@@ -19,7 +19,15 @@ from audioloom_storage.errors import (
     UnsupportedScheme,
 )
 from audioloom_storage.location import Location, locate
-from audioloom_storage.reading import exists, list_folder, open_read, read_bytes, stat, walk
+from audioloom_storage.reading import (
+    exists,
+    leads_back,
+    list_folder,
+    open_read,
+    read_bytes,
+    stat,
+    walk,
+)
 from audioloom_storage.writing import create, make_folder, publish, remove, remove_tree
 
 __all__ = [
@@ -42,6 +50,7 @@ __all__ = [
     "create",
     "exists",
     "is_temporary",
+    "leads_back",
     "list_folder",
     "locate",
     "make_folder",

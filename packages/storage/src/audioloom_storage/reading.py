@@ -50,25 +50,49 @@ def list_folder(location: Location) -> Iterator[Entry]:
     return backend_of(location).list_folder(location)
 
 
-def walk(location: Location) -> Iterator[Entry]:
+def walk(location: Location, *, within: Location | None = None) -> Iterator[Entry]:
     """The files anywhere below a folder, depth first, each folder sorted by name.
 
     Links to folders are followed, except back into a folder that the walk stands in: it always
     ends, and what two links lead to is seen twice, under both names. Only the names in the folders
     on the way are held.
 
+    Args:
+        location: the folder.
+        within: a folder that it lies under: the files are those that a walk of that one finds
+            here, so a link back into a folder between the two is not followed either.
+
     Raises:
         NotFound, NotAFolder: when called.
         PermissionDenied: a folder below may not be listed; it is named. To leave it out silently
             would look like an archive without those files.
     """
-    first = (backend_of(location).folder_identity(location), list_folder(location))
-    return _walk(first)
+    above = _identities(location, within or location)
+    identity = backend_of(location).folder_identity(location)
+    return iter(()) if identity in above else _walk(above, (identity, list_folder(location)))
 
 
-def _walk(first: tuple[Hashable, Iterator[Entry]]) -> Iterator[Entry]:
-    trail = [first]
-    while trail:
+def leads_back(location: Location, within: Location) -> bool:
+    """Whether a folder is one of those that it lies in, from *within* down, by way of a link.
+
+    Raises:
+        NotFound: it is not there.
+    """
+    identity = backend_of(location).folder_identity(location)
+    return identity in _identities(location, within)
+
+
+def _identities(location: Location, within: Location) -> list[Hashable]:
+    found = []
+    while location.is_under(within):
+        location = location.parent
+        found.append(backend_of(location).folder_identity(location))
+    return found
+
+
+def _walk(above: list[Hashable], first: tuple[Hashable, Iterator[Entry]]) -> Iterator[Entry]:
+    trail = [*((identity, iter(())) for identity in above), first]
+    while len(trail) > len(above):
         entry = next(trail[-1][1], None)
         if entry is None:
             trail.pop()
@@ -77,7 +101,7 @@ def _walk(first: tuple[Hashable, Iterator[Entry]]) -> Iterator[Entry]:
         else:
             try:
                 identity = backend_of(entry.location).folder_identity(entry.location)
-                if all(identity != above for above, _ in trail):
+                if all(identity != other for other, _ in trail):
                     trail.append((identity, list_folder(entry.location)))
             except NotFound:  # removed since its name was read
                 continue

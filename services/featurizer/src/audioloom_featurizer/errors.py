@@ -3,6 +3,10 @@
 * BadData (exit code 65)
   - PatternMatchesNothing   no path of the listing is what the pattern describes
   - BadTarget               the group `target` of a pattern caught something that is no number
+  - BadTable                a table from outside that cannot be read, or has a bad row
+  - TwiceListed             an inventory names a recording twice
+  - BadLabels               labels that contradict each other, or match no recording
+  - Unlabelled              recordings without a label, and they were to be refused
   - BadInventory            an inventory that is not what its manifest says
   - BadUnits                the units in the run folder are not those of this inventory
   - TooManyRefused          more recordings were refused than the error budget allows
@@ -10,6 +14,7 @@
   - Damaged                 `verify` found a run that is not what its manifest says
 * InputMissing (exit code 66)
   - NoRecordings            the folder holds no recordings
+  - NothingNew              the folder holds none that are not listed already
 * Usage (exit code 2)
   - BadPattern              the pattern is no regular expression, or names nothing we know
   - BadWish                 an amount, a budget or a combination of flags that says nothing
@@ -28,6 +33,22 @@ class PatternMatchesNothing(BadData):
 
 class BadTarget(BadData):
     """The group `target` of a pattern caught something that is no number."""
+
+
+class BadTable(BadData):
+    """A table from outside that cannot be read, or has a bad row."""
+
+
+class TwiceListed(BadData):
+    """An inventory names a recording twice."""
+
+
+class BadLabels(BadData):
+    """Labels that contradict each other, or match no recording."""
+
+
+class Unlabelled(BadData):
+    """Recordings have no label, and were to be refused then. Nothing was committed."""
 
 
 class BadInventory(BadData):
@@ -52,6 +73,10 @@ class Damaged(BadData):
 
 class NoRecordings(InputMissing):
     """The folder holds no recordings."""
+
+
+class NothingNew(InputMissing):
+    """All recordings are listed already. Nothing was committed."""
 
 
 class BadPattern(Usage):

@@ -4,87 +4,118 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from re import Pattern
+from json.encoder import encode_basestring
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from audioloom_manifest import Opened, RecordingsManifest, RecordingsStats, canonical_bytes
+from audioloom_manifest import Opened, RecordingsManifest, RecordingsStats
 from audioloom_manifest.files import check_file
 from audioloom_manifest.parquet import INVENTORY, table_writer
+from audioloom_stage import BadData
 from audioloom_storage import Location, open_read
 
 from audioloom_featurizer.errors import BadInventory
-from audioloom_featurizer.labels import Labels, labels_of
-from audioloom_featurizer.listing import Listed
+from audioloom_featurizer.rows import in_groups
 
 ROLE = "inventory"
 ROWS_PER_GROUP = 8192
 """A unit reads the row groups that hold its rows, so a group is small against a unit."""
 
+MOST_LABELS = 100_000
+LISTED = ("path", "size", "modified_ns")
+LABELLED = ("path", "label", "target", "group")
+
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Inventory:
-    """A listing as a table.
+class Written:
+    """What was written.
 
     Attributes:
-        table: `INVENTORY`'s columns, sorted by path (by its UTF-8 bytes).
-        matched: rows that the pattern described; all rows where there was no pattern.
+        stats: the counts of the rows.
+        listing: the digest of what was listed, however labelled.
+        labels: the digest of what is said of each recording.
     """
 
-    table: pa.Table
-    matched: int
+    stats: RecordingsStats
+    listing: str
+    labels: str
 
 
-def build_inventory(listed: Iterable[Listed], pattern: Pattern[str] | None) -> Inventory:
-    """Label each recording and sort them all. Columns of Arrow, so some 100 bytes a recording."""
-    batches: list[pa.RecordBatch] = []
-    pending: list[Row] = []
-    matched = 0
-    for each in listed:
-        labels = labels_of(each.path, pattern) if pattern else Labels()
-        matched += labels is not None
-        pending.append(_row(each, labels or Labels()))
-        if len(pending) == ROWS_PER_GROUP:
-            batches.append(pa.RecordBatch.from_pylist(pending, schema=INVENTORY))
-            pending.clear()
-    batches.append(pa.RecordBatch.from_pylist(pending, schema=INVENTORY))
-    table = pa.Table.from_batches(batches, schema=INVENTORY).sort_by("path")
-    return Inventory(table.cast(INVENTORY), matched)
+def write_inventory(sink: Any, batches: Iterable[pa.RecordBatch], where: object) -> Written:
+    """Write batches of `ROWS`, in the order of their paths, in row groups of `ROWS_PER_GROUP`.
 
-
-def _row(listed: Listed, labels: Labels) -> Row:
-    return {
-        "path": listed.path,
-        "member": None,
-        "offset": None,
-        "length": None,
-        "size": listed.size,
-        "modified_ns": listed.modified_ns,
-        "label": labels.label,
-        "target": labels.target,
-        "group": labels.group,
-    }
-
-
-def write_inventory(sink: Any, table: pa.Table) -> None:
-    """Write the table in row groups of `ROWS_PER_GROUP`."""
+    Raises:
+        BadData: there are more labels than a manifest holds.
+    """
+    counts, listing, labels = Counts(), RowDigest(LISTED), RowDigest(LABELLED)
     with table_writer(sink, INVENTORY) as writer:
-        writer.write_table(table, row_group_size=ROWS_PER_GROUP)
+        for rows in in_groups(batches, ROWS_PER_GROUP):
+            group = _as_inventory(rows)
+            writer.write_table(group, row_group_size=ROWS_PER_GROUP)
+            for batch in group.to_batches():
+                counts.add(batch)
+                listing.add(batch)
+                labels.add(batch)
+            if len(counts.labels) > MOST_LABELS:
+                raise BadData(
+                    "too many labels",
+                    where=where,
+                    expected=f"at most {MOST_LABELS} different labels",
+                    found=f"more, such as {next(iter(counts.labels))}",
+                    hint="Is the label rather a group, or a target?",
+                )
+    return Written(counts.stats(), listing.hexdigest(), labels.hexdigest())
+
+
+def _as_inventory(rows: pa.Table) -> pa.Table:
+    columns = [
+        rows.column(field.name)
+        if field.name in rows.schema.names
+        else pa.nulls(rows.num_rows, field.type)
+        for field in INVENTORY
+    ]
+    return pa.Table.from_arrays(columns, schema=INVENTORY)
+
+
+class RowDigest:
+    """SHA-256 over some columns of all rows: a line of canonical JSON for each.
+
+    Written out here and not by `canonical_bytes`, which would take a minute for ten million rows.
+    """
+
+    def __init__(self, columns: Sequence[str]) -> None:
+        self._columns = columns
+        self._digest = hashlib.sha256()
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Go on with these rows."""
+        columns = [_as_json(batch.column(name)) for name in self._columns]
+        rows = map(",".join, zip(*columns, strict=True))
+        text = "".join(f"[{row}]\n" for row in rows)
+        self._digest.update(text.encode())
+
+    def hexdigest(self) -> str:
+        """The digest of the rows so far."""
+        return self._digest.hexdigest()
+
+
+def _as_json(column: pa.Array) -> list[str]:
+    write = encode_basestring if pa.types.is_string(column.type) else repr
+    return ["null" if value is None else write(value) for value in column.to_pylist()]
 
 
 def listing_digest(batches: Iterable[pa.RecordBatch]) -> str:
     """SHA-256 (hex) over path, size and time of every row: what was listed, however labelled."""
-    digest = hashlib.sha256()
+    digest = RowDigest(LISTED)
     for batch in batches:
-        columns = [batch.column(name).to_pylist() for name in ("path", "size", "modified_ns")]
-        for row in zip(*columns, strict=True):
-            digest.update(canonical_bytes(row) + b"\n")
+        digest.add(batch)
     return digest.hexdigest()
 
 
@@ -98,15 +129,12 @@ class Counts:
     def add(self, batch: pa.RecordBatch) -> None:
         """Count a batch."""
         self.recordings += batch.num_rows
-        self.bytes += sum(batch.column("size").to_pylist())
-        labels, targets = batch.column("label").to_pylist(), batch.column("target").to_pylist()
-        named = [label for label in labels if label is not None]
-        self.labelled += sum(
-            label is not None or target is not None
-            for label, target in zip(labels, targets, strict=True)
-        )
+        self.bytes += pc.sum(batch.column("size")).as_py() or 0
+        nameless = pc.and_(pc.is_null(batch.column("label")), pc.is_null(batch.column("target")))
+        self.labelled += batch.num_rows - (pc.sum(nameless).as_py() or 0)
         self.grouped += batch.num_rows - batch.column("group").null_count
-        self.labels.update(named)
+        for each in pc.value_counts(batch.column("label").drop_null()).to_pylist():
+            self.labels[each["values"]] += each["counts"]
 
     def stats(self) -> RecordingsStats:
         """What the manifest says."""
@@ -117,14 +145,6 @@ class Counts:
             grouped=self.grouped,
             labels=dict(sorted(self.labels.items())),
         )
-
-
-def count(batches: Iterable[pa.RecordBatch]) -> RecordingsStats:
-    """The stats of all batches."""
-    counts = Counts()
-    for batch in batches:
-        counts.add(batch)
-    return counts.stats()
 
 
 def inventory_location(
@@ -159,7 +179,7 @@ def open_inventory(location: Location) -> Iterator[pq.ParquetFile]:
     """
     with open_read(location) as stream:
         try:
-            with pq.ParquetFile(stream) as file:
+            with pq.ParquetFile(stream, pre_buffer=False) as file:  # not all of it ahead
                 check_columns(file.schema_arrow, INVENTORY, location)
                 yield file
         except pa.ArrowException as error:

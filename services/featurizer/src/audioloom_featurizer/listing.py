@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import reduce
+from itertools import islice
 
-from audioloom_storage import Location, walk
+import pyarrow as pa
+import pyarrow.compute as pc
+from audioloom_storage import Entry, Location, walk
+
+from audioloom_featurizer.rows import BATCH_ROWS, batch_of
 
 AUDIO = (
     ".aif",
@@ -27,21 +33,6 @@ AUDIO = (
 """Endings of the formats that can be decoded here."""
 
 
-@dataclass(frozen=True)
-class Listed:
-    """A file taken as a recording.
-
-    Attributes:
-        path: relative to the source.
-        size: bytes.
-        modified_ns: last change, nanoseconds since 1970 UTC.
-    """
-
-    path: str
-    size: int
-    modified_ns: int
-
-
 @dataclass
 class Skipped:
     """How many files were passed over, and why; one example of each kind.
@@ -51,22 +42,35 @@ class Skipped:
             lies in a folder of such a name.
         other: names with another ending.
         unnameable: names that are no UTF-8, which no manifest can hold.
+        elsewhere: what an fsimage's dump tells of places that are not below the source.
     """
 
     hidden: int = 0
     other: int = 0
     unnameable: int = 0
+    elsewhere: int = 0
     examples: dict[str, str] = field(default_factory=dict)
 
-    def count(self, reason: str, path: str) -> None:
-        """Count one more file."""
-        setattr(self, reason, getattr(self, reason) + 1)
-        self.examples.setdefault(reason, ascii(path)[1:-1] if reason == "unnameable" else path)
+    def count(self, reason: str, files: int, example: str) -> None:
+        """Count some more files."""
+        if files:
+            setattr(self, reason, getattr(self, reason) + files)
+            self.examples.setdefault(reason, example)
+
+    def add(self, other: Skipped) -> None:
+        """Count what was passed over elsewhere too."""
+        for reason in self.counts:
+            self.count(reason, getattr(other, reason), other.examples.get(reason, ""))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many, by reason."""
+        return {key: value for key, value in vars(self).items() if key != "examples"}
 
     @property
     def total(self) -> int:
         """All files that were passed over."""
-        return self.hidden + self.other + self.unnameable
+        return sum(self.counts.values())
 
 
 def clean_suffixes(wanted: Iterable[str]) -> tuple[str, ...]:
@@ -76,29 +80,66 @@ def clean_suffixes(wanted: Iterable[str]) -> tuple[str, ...]:
 
 
 def list_recordings(
-    source: Location, suffixes: tuple[str, ...], skipped: Skipped
-) -> Iterator[Listed]:
-    """The recordings below *source* as the walk meets them; the rest is counted in *skipped*.
+    source: Location,
+    suffixes: tuple[str, ...],
+    skipped: Skipped,
+    *,
+    below: Location | None = None,
+) -> Iterator[pa.RecordBatch]:
+    """The recordings of a source, as batches of `ROWS`, as the walk meets them.
 
-    Endings are compared without regard to case. Empty files and dangling links are recordings too:
-    they end in the ledger, which says so, and not in silence.
+    Empty files and dangling links are recordings too: they end in the ledger, which says so, and
+    not in silence.
+
+    Args:
+        source: what paths are relative to.
+        suffixes: the endings of recordings.
+        skipped: told what is passed over.
+        below: list only this folder of the source.
 
     Raises:
         NotFound, NotAFolder, PermissionDenied: the source, or a folder below it, cannot be listed.
     """
-    for entry in walk(source):
-        path = entry.location.relative_to(source)
-        if any(part.startswith(".") for part in path.split("/")):
-            skipped.count("hidden", path)
-        elif not entry.location.name.lower().endswith(suffixes):
-            skipped.count("other", path)
-        elif not _is_text(path):
-            skipped.count("unnameable", path)
-        else:
-            yield Listed(path, entry.size, entry.modified_ns)
+    entries = walk(source if below is None else below, within=source)
+    yield from take_recordings(entries, source, suffixes, skipped)
+
+
+def take_recordings(
+    entries: Iterator[Entry], source: Location, suffixes: tuple[str, ...], skipped: Skipped
+) -> Iterator[pa.RecordBatch]:
+    """Those of some files below a source that are recordings, as batches of `ROWS`."""
+    while some := list(islice(entries, BATCH_ROWS)):
+        named = [(entry.location.relative_to(source), entry) for entry in some]
+        good = [(path, entry) for path, entry in named if _is_text(path)]
+        if len(good) < len(named):
+            example = next(path for path, _ in named if not _is_text(path))
+            skipped.count("unnameable", len(named) - len(good), ascii(example)[1:-1])
+        batch = batch_of(
+            path=[path for path, _ in good],
+            size=[entry.size for _, entry in good],
+            modified_ns=[entry.modified_ns for _, entry in good],
+        )
+        yield choose(batch, suffixes, skipped)
+
+
+def choose(batch: pa.RecordBatch, suffixes: tuple[str, ...], skipped: Skipped) -> pa.RecordBatch:
+    """Those rows that are recordings; the rest is counted in *skipped*.
+
+    Endings are compared without regard to case.
+    """
+    paths = batch.column("path")
+    lower = pc.utf8_lower(paths)
+    hidden = pc.match_substring_regex(paths, r"(?:^|/)\.")
+    named = reduce(pc.or_, (pc.ends_with(lower, suffix) for suffix in suffixes))
+    for reason, which in (("hidden", hidden), ("other", pc.invert(pc.or_(hidden, named)))):
+        passed = paths.filter(which)
+        skipped.count(reason, len(passed), passed[0].as_py() if len(passed) else "")
+    return batch.filter(pc.and_not(named, hidden))
 
 
 def _is_text(path: str) -> bool:
+    if path.isascii():
+        return True
     try:
         path.encode()
     except UnicodeEncodeError:

@@ -1,40 +1,48 @@
-"""`scan`: list a source folder into a recordings manifest."""
+"""`scan`: list a source folder into a recordings manifest.
+
+Recordings pass through as batches, from the listing to the inventory, and are sorted on disk on the
+way: memory does not grow with their number.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
 import structlog
 from audioloom_manifest import (
-    FileEntry,
     Opened,
     Plan,
     RecordingsManifest,
     RecordingsRecipe,
-    RecordingsStats,
     commit,
     find_committed,
     run_folder,
     run_name,
 )
-from audioloom_stage import BadData, Result, bind, progress
+from audioloom_stage import JSON, Progress, Result, bind, progress
 from audioloom_storage import Location, exists, locate
 
 from audioloom_featurizer.attempts import new_attempt
-from audioloom_featurizer.errors import NoRecordings, PatternMatchesNothing
-from audioloom_featurizer.inventory import (
-    ROLE,
-    Inventory,
-    build_inventory,
-    count,
-    listing_digest,
-    write_inventory,
+from audioloom_featurizer.errors import (
+    BadWish,
+    NoRecordings,
 )
-from audioloom_featurizer.labels import compile_pattern
-from audioloom_featurizer.listing import Skipped, clean_suffixes, list_recordings
+from audioloom_featurizer.given import given_recordings, said_by
+from audioloom_featurizer.inventory import ROLE, Written, write_inventory
+from audioloom_featurizer.joining import columns_of, join_labels, read_labels
+from audioloom_featurizer.labels import compile_pattern, label_by_pattern, labelled
+from audioloom_featurizer.listing import clean_suffixes, list_recordings
+from audioloom_featurizer.rows import each_once
+from audioloom_featurizer.seen import Seen
 from audioloom_featurizer.settings import ScanSettings
+from audioloom_featurizer.since import additions, chain_of
+from audioloom_featurizer.sorting import sorted_batches
 from audioloom_featurizer.spill import spill
+from audioloom_featurizer.tables import open_table
 
 ALGORITHM = 1
-MOST_LABELS = 100_000
 
 log = structlog.get_logger()
 
@@ -43,29 +51,6 @@ def scan(settings: ScanSettings) -> Result:
     """List, label, name, and commit unless it is committed already."""
     source, root = locate(settings.source), locate(settings.root)
     bind(input=str(source))
-    skipped = Skipped()
-    inventory = list_source(source, settings, skipped)
-    stats = _stats(inventory, source)
-    plan = plan_scan(settings, source, root, inventory)
-    bind(run=plan.name)
-    standing = find_committed(plan)
-    if standing is not None:
-        log.info("already committed", manifest=str(standing.location))
-        return _result(standing, skipped, already=True)
-    entry = _write(plan, inventory)
-    committed = commit(plan, new_attempt({}), [entry], stats)
-    return _result(committed.opened, skipped, already=not committed.ours)
-
-
-def list_source(source: Location, settings: ScanSettings, skipped: Skipped) -> Inventory:
-    """The labelled inventory of a source.
-
-    Raises:
-        NoRecordings: the source is not there, or holds none.
-        PatternMatchesNothing: the pattern describes no path.
-    """
-    pattern = compile_pattern(settings.pattern) if settings.pattern is not None else None
-    suffixes = clean_suffixes(settings.suffix)
     if not exists(source):
         raise NoRecordings(
             "nothing lies there",
@@ -74,100 +59,144 @@ def list_source(source: Location, settings: ScanSettings, skipped: Skipped) -> I
             found="no such file or folder",
             hint="Check the path; a link may lead to what is gone.",
         )
-    with progress(None, "listing", "recordings") as bar:
-        listed = list_recordings(source, suffixes, skipped)
-        inventory = build_inventory(bar.over(listed), pattern)
-    for reason, example in skipped.examples.items():
-        log.info("passed over", reason=reason, files=getattr(skipped, reason), example=example)
-    if not inventory.table.num_rows:
-        raise NoRecordings(
-            "no recordings were found",
-            where=source,
-            expected=f"files that end in {' '.join(suffixes)}",
-            found=_others(skipped),
-            hint="Check the folder, or say which files are recordings with --suffix.",
-        )
-    if pattern and not inventory.matched:
-        raise PatternMatchesNothing(
-            "the pattern matches no recording",
-            where=f"--pattern {settings.pattern}",
-            expected="a pattern for the whole path below the source",
-            found=f"{inventory.table.num_rows} paths such as {_first_path(inventory)}",
-        )
-    if unmatched := inventory.table.num_rows - inventory.matched:
-        log.warning("recordings that the pattern does not match have no label", files=unmatched)
-    return inventory
+    seen = Seen()
+    chain = [] if settings.since is None else chain_of(settings.since, source)
+    with spill() as sink:
+        with progress(None, "listing", "recordings") as bar:
+            rows = _rows(settings, source, chain, seen, bar)
+            written = write_inventory(sink, rows, source)
+        seen.tell()
+        seen.check(settings, source, written.stats.recordings)
+        stats = written.stats.model_copy(update={"dropped": seen.bare.dropped})
+        plan = plan_scan(settings, source, root, written, chain, seen)
+        bind(run=plan.name)
+        standing = find_committed(plan)
+        if standing is not None:
+            log.info("already committed", manifest=str(standing.location))
+            return _result(standing, seen, already=True)
+        entry = sink.publish_as(plan.folder, "inventory", role=ROLE, records=stats.recordings)
+    committed = commit(plan, new_attempt(_for_the_record(settings)), [entry], stats)
+    return _result(committed.opened, seen, already=not committed.ours)
 
 
 def plan_scan(
-    settings: ScanSettings, source: Location, root: Location, inventory: Inventory
+    settings: ScanSettings,
+    source: Location,
+    root: Location,
+    written: Written,
+    chain: list[Opened[RecordingsManifest]],
+    seen: Seen,
 ) -> Plan:
     """The recordings run that this listing is."""
+    from_tables = any(flag != "--pattern" for flag in seen.said_by.values())
     recipe = RecordingsRecipe(
         algorithm=ALGORITHM,
         source=source.uri,
         suffixes=clean_suffixes(settings.suffix),
         pattern=settings.pattern,
-        listing=listing_digest(inventory.table.to_batches()),
+        listing=written.listing,
+        labels=written.labels if from_tables else None,
+        unlabelled="drop" if settings.unlabelled == "drop" else "keep",
     )
-    name = settings.name or run_name("recordings", recipe, [])
-    return Plan("recordings", name, run_folder(root, "recordings", name), recipe, ())
+    inputs = tuple(opened.reference(root) for opened in chain[:1])
+    name = settings.name or run_name("recordings", recipe, [each.identity for each in inputs])
+    return Plan("recordings", name, run_folder(root, "recordings", name), recipe, inputs)
 
 
-def _stats(inventory: Inventory, source: Location) -> RecordingsStats:
-    labels = inventory.table.column("label").unique()
-    if len(labels) > MOST_LABELS:
-        raise BadData(
-            "too many labels",
-            where=source,
-            expected=f"at most {MOST_LABELS} different labels",
-            found=f"{len(labels)}, such as {labels[0]}",
-            hint="Is the group `label` of the pattern rather a group, or a target?",
+def _rows(
+    settings: ScanSettings,
+    source: Location,
+    chain: list[Opened[RecordingsManifest]],
+    seen: Seen,
+    bar: Progress,
+) -> Iterator[pa.RecordBatch]:
+    """The rows of the inventory, in the order of their paths.
+
+    Raises:
+        BadPattern, BadWish, BadTable: what is asked for does not fit together, before any listing.
+    """
+    by_key = settings.labels is not None and settings.labels_by == "key"
+    pattern = settings.pattern and compile_pattern(settings.pattern, with_key=by_key)
+    if by_key and not pattern:
+        raise BadWish(
+            "labels are to be joined by a key that nothing says",
+            where="--labels-by key",
+            expected="a --pattern with the named group key",
+            found="none",
         )
-    return count(inventory.table.to_batches())
-
-
-def _write(plan: Plan, inventory: Inventory) -> FileEntry:
-    with spill() as sink:
-        write_inventory(sink, inventory.table)
-        return sink.publish_as(
-            plan.folder, "inventory", role=ROLE, records=inventory.table.num_rows
+    rows = _listed(settings, source, seen)
+    if pattern:
+        seen.say("--pattern", [name for name in pattern.groupindex if name != "key"])
+        rows = label_by_pattern(rows, pattern, seen.matches)
+    rows = _counted(rows, seen, bar)
+    if settings.labels is not None:
+        table = open_table(locate(settings.labels))
+        columns = columns_of(
+            table,
+            settings.labels_by,
+            {str(name): column for name, column in settings.labels_columns.items()},
         )
+        seen.say("--labels", list(columns.said))
+        labels = read_labels(table, columns, source)
+        said, where = list(columns.said), table.where
+        rows = join_labels(rows, labels, settings.labels_by, said, seen.join, where)
+    if settings.labels is None or settings.labels_by != "path":
+        rows = sorted_batches(rows, "path")
+    rows = each_once(rows, settings.inventory or source)
+    if chain:
+        rows = additions(rows, chain, seen.changes)
+    return labelled(rows, seen.bare, drop=settings.unlabelled == "drop")
 
 
-def _result(opened: Opened[RecordingsManifest], skipped: Skipped, *, already: bool) -> Result:
+def _listed(settings: ScanSettings, source: Location, seen: Seen) -> Iterator[pa.RecordBatch]:
+    suffixes = clean_suffixes(settings.suffix)
+    if settings.inventory is None:
+        return list_recordings(source, suffixes, seen.skipped)
+    table = open_table(locate(settings.inventory))
+    seen.say("--inventory", said_by(table))
+    return given_recordings(table, source, suffixes, seen.skipped)
+
+
+def _counted(
+    batches: Iterator[pa.RecordBatch], seen: Seen, bar: Progress
+) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        seen.listed += batch.num_rows
+        bar.advance(batch.num_rows)
+        yield batch
+
+
+def _for_the_record(settings: ScanSettings) -> dict[str, Any]:
+    names = ("inventory", "labels", "labels_by", "since")
+    return {name: value for name in names if (value := getattr(settings, name)) is not None}
+
+
+def _result(opened: Opened[RecordingsManifest], seen: Seen, *, already: bool) -> Result:
     where, stats = str(opened.location), opened.manifest.stats
+    data: dict[str, JSON] = {
+        "location": where,
+        "name": opened.manifest.name,
+        "identity": opened.manifest.identity,
+        "already_committed": already,
+        "recordings": stats.recordings,
+        "bytes": stats.bytes,
+        "labelled": stats.labelled,
+        "unlabelled": stats.recordings - stats.labelled,
+        "dropped": stats.dropped,
+        "grouped": stats.grouped,
+        "labels": len(stats.labels),
+        "skipped": dict(seen.skipped.counts),
+        "labels_of_none": {"keys": seen.join.unmatched, "examples": list(seen.join.examples)},
+    }
+    if opened.manifest.inputs:
+        changes = seen.changes
+        examples: dict[str, JSON] = {key: list(found) for key, found in changes.examples.items()}
+        data["since"] = {"changed": changes.changed, "gone": changes.gone, "examples": examples}
     return Result(
         where,
-        {
-            "location": where,
-            "name": opened.manifest.name,
-            "identity": opened.manifest.identity,
-            "already_committed": already,
-            "recordings": stats.recordings,
-            "bytes": stats.bytes,
-            "labelled": stats.labelled,
-            "grouped": stats.grouped,
-            "labels": len(stats.labels),
-            "skipped": {
-                "hidden": skipped.hidden,
-                "other": skipped.other,
-                "unnameable": skipped.unnameable,
-            },
-        },
+        data,
         next=(
             f"audioloom-featurizer inspect {opened.folder}",
             f"audioloom-featurizer run {opened.folder}",
         ),
     )
-
-
-def _others(skipped: Skipped) -> str:
-    if not skipped.total:
-        return "no file at all"
-    example = next(iter(skipped.examples.values()))
-    return f"{skipped.total} other or hidden files, such as {example}"
-
-
-def _first_path(inventory: Inventory) -> str:
-    return str(inventory.table.column("path")[0].as_py())

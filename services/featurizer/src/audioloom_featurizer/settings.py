@@ -23,10 +23,39 @@ class ScanSettings(Settings):
         description="The folder that holds the recordings, at any depth."
     )
     root: str = Field(description=ROOT)
+    inventory: str | None = Field(
+        None,
+        description="Do not walk, take the recordings that a table names: CSV, Parquet, a folder of"
+        " Parquet files or an fsimage's dump. Column path, and size, modified_ns, label, target and"
+        " group where they are known.",
+    )
     pattern: str | None = Field(
         None,
         description="Regular expression for the whole path below SOURCE, with the named groups"
         " label, group and target: '(?P<label>[^/]+)/(?P<group>[^/]+)/.*'.",
+    )
+    labels: str | None = Field(
+        None,
+        description="Take label, target or group from the columns of this CSV or Parquet file, or"
+        " folder of Parquet files.",
+    )
+    labels_by: Literal["path", "name", "stem", "key"] = Field(
+        "path",
+        description="What the table knows recordings by: path below SOURCE, file name, file name"
+        " without its ending, or the pattern's named group key.",
+    )
+    labels_columns: dict[Literal["key", "label", "target", "group"], str] = Field(
+        {},
+        description="Columns of other names: label=class, target=age, group=speaker, and key=id for"
+        " the one that --labels-by means.",
+    )
+    unlabelled: Literal["keep", "refuse", "drop"] = Field(
+        "keep", description="What to do with recordings that have neither label nor target."
+    )
+    since: str | None = Field(
+        None,
+        description="List only what is not in this recordings manifest, nor in those that it was"
+        " itself listed since.",
     )
     suffix: tuple[str, ...] = Field(
         (), description="Take files with this ending, such as .wav; without it all audio endings."

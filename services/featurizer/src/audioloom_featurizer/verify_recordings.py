@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from audioloom_manifest import Opened, RecordingsManifest
-from audioloom_manifest.fields import MOST_PATH_BYTES
 
 from audioloom_featurizer.inventory import (
+    LABELLED,
     Counts,
+    RowDigest,
     inventory_location,
     listing_digest,
     read_batches,
 )
+from audioloom_featurizer.paths import unsafe
 
 
 def check_inventory(opened: Opened[RecordingsManifest]) -> list[str]:
@@ -24,19 +27,23 @@ def check_inventory(opened: Opened[RecordingsManifest]) -> list[str]:
     """
     where = inventory_location(opened, checked_before=True)
     problems: list[str] = []
-    counts = Counts()
-    last = b""
+    counts, labels = Counts(), RowDigest(LABELLED)
+    last = None
 
     def watched() -> Iterator[pa.RecordBatch]:
         nonlocal last
         for batch in read_batches(where):
             counts.add(batch)
-            for path in batch.column("path").to_pylist():
-                if path.encode() <= last:
-                    problems.append(f"{where}: {path!r} is not in order, or stands there twice")
-                if not is_safe(path):
-                    problems.append(f"{where}: {path[:200]!r} is no path below the source")
-                last = path.encode()
+            labels.add(batch)
+            paths = batch.column("path")
+            before = pa.concat_arrays([pa.array([last], pa.string()), paths[: len(paths) - 1]])
+            for which, trouble in (
+                (pc.less_equal(paths, before), "is not in order, or stands there twice"),
+                (unsafe(paths), "is no path below the source"),
+            ):
+                wrong = paths.filter(which).to_pylist()
+                problems.extend(f"{where}: {path[:200]!r} {trouble}" for path in wrong)
+            last = paths[len(paths) - 1].as_py()
             yield batch
 
     listing = listing_digest(watched())
@@ -44,19 +51,13 @@ def check_inventory(opened: Opened[RecordingsManifest]) -> list[str]:
         problems.append(
             f"{where}: expected the listing {opened.manifest.recipe.listing}, found {listing}"
         )
+    said = opened.manifest.recipe.labels
+    if said is not None and said != labels.hexdigest():
+        problems.append(f"{where}: expected the labels {said}, found {labels.hexdigest()}")
     found, claimed = counts.stats(), opened.manifest.stats
     return problems + [
         f"{where}: expected {name} = {getattr(claimed, name)}, found {getattr(found, name)}"
         for name in type(claimed).model_fields
-        if getattr(found, name) != getattr(claimed, name)
+        if name != "dropped"  # what was left out leaves no trace
+        and getattr(found, name) != getattr(claimed, name)
     ]
-
-
-def is_safe(path: str) -> bool:
-    """Whether a path of an inventory stays below its source. It may hold what file names may."""
-    parts = path.split("/")
-    return (
-        0 < len(path.encode()) <= MOST_PATH_BYTES
-        and "\0" not in path
-        and not any(part in ("", ".", "..") for part in parts)
-    )

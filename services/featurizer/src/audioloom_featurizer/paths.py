@@ -1,0 +1,45 @@
+"""Paths of recordings, a column at a time: relative to the source, and never out of it."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from audioloom_manifest.fields import MOST_PATH_BYTES
+from audioloom_storage import Location
+
+_UNSAFE = r"(?:^|/)\.{0,2}(?:/|$)"
+_ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:/)"
+
+
+def unsafe(paths: pa.StringArray) -> pa.BooleanArray:
+    """Which paths are none below a folder: empty, absolute, with `..`, `.`, `//` or NUL; no nulls.
+
+    What is safe may hold whatever file names may hold.
+    """
+    wrong = pc.or_(
+        pc.match_substring_regex(paths, _UNSAFE),
+        pc.or_(
+            pc.match_substring(paths, "\0"),
+            pc.greater(pc.binary_length(paths), MOST_PATH_BYTES),
+        ),
+    )
+    return pc.fill_null(wrong, fill_value=True)
+
+
+def relative(paths: pa.StringArray, source: Location) -> pa.StringArray:
+    """Paths and URIs below *source* as paths relative to it; all others as they are.
+
+    Nothing is decoded: a percent sign stands for itself, as Hadoop writes it.
+    """
+    whole = source.path.rstrip("/") + "/"
+    starts = [whole, source.uri.rstrip("/") + "/", f"{source.scheme}://{source.authority}{whole}"]
+    starts.append(f"{source.scheme}:{whole}")  # as Java writes file:/a
+    for start in dict.fromkeys(starts):
+        rest = pc.utf8_slice_codeunits(paths, len(start))
+        paths = pc.if_else(pc.starts_with(paths, start), rest, paths)
+    return paths
+
+
+def absolute(paths: pa.StringArray) -> pa.BooleanArray:
+    """Which paths begin with a slash or with the scheme of a URI."""
+    return pc.match_substring_regex(paths, _ABSOLUTE)

@@ -1,0 +1,144 @@
+"""Sort rows that need not fit into memory: sorted runs on local disk, merged as a stream.
+
+Keys are text and are compared by their UTF-8 bytes, as Arrow and Python both do. Memory holds one
+run while it is sorted, and then a batch of each run: of ten million recordings some twenty runs.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from typing import IO
+
+import pyarrow as pa
+
+RUN_BYTES = 48 << 20
+BATCH_ROWS = 8192
+
+_CODEC = "lz4"
+
+
+def sorted_batches(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.RecordBatch]:
+    """All rows in the order of the text column *key*; rows of one key in any order.
+
+    Args:
+        batches: of one schema, of any size that fits into memory a few times.
+        key: a text column without nulls.
+    """
+    with tempfile.TemporaryFile(prefix="audioloom-featurizer-") as file:
+        runs: list[_Run] = []
+        held: list[pa.RecordBatch] = []
+        size = 0
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            held.append(batch)
+            size += batch.nbytes
+            if size >= RUN_BYTES:
+                runs.append(_Run(file, _sort(held, key)))
+                held, size = [], 0
+        if held and not runs:
+            yield from _cut(_sort(held, key))
+            return
+        if held:
+            runs.append(_Run(file, _sort(held, key)))
+        held = []
+        yield from merge([iter(run) for run in runs], key)
+
+
+def merge(streams: Sequence[Iterator[pa.RecordBatch]], key: str) -> Iterator[pa.RecordBatch]:
+    """The rows of streams that are each in the order of *key*, in that order.
+
+    A batch at a time, not a row: all that lies up to the smallest of the batches' last keys is
+    sorted together.
+    """
+    heads = [head for stream in streams if (head := _Head(stream, key)).batch is not None]
+    while heads:
+        bound = min(head.last for head in heads)
+        pieces = [piece for head in heads for piece in head.take(bound)]
+        heads = [head for head in heads if head.batch is not None]
+        if len(pieces) == 1:
+            yield pieces[0]
+        else:
+            yield from _cut(_sort(pieces, key))
+
+
+def concatenate(streams: Iterable[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
+    """One stream after the other, each ended before the next begins."""
+    for stream in streams:
+        yield from stream
+
+
+def position(column: pa.StringArray, bound: str) -> int:
+    """How many keys of a sorted column are not greater than *bound*."""
+    low, high = 0, len(column)
+    while low < high:
+        middle = (low + high) // 2
+        if column[middle].as_py() <= bound:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+class _Run:
+    """A sorted run: batches at known places of a file that has no name."""
+
+    def __init__(self, file: IO[bytes], rows: pa.RecordBatch) -> None:
+        self._file = file
+        self._schema = rows.schema
+        self._places: list[tuple[int, int, int]] = []
+        file.seek(0, os.SEEK_END)
+        for batch in _cut(rows):
+            whole = batch.serialize()
+            packed = pa.compress(whole, codec=_CODEC)
+            self._places.append((file.tell(), len(packed), whole.size))
+            file.write(packed)
+        file.flush()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        for offset, size, whole in self._places:
+            packed = os.pread(self._file.fileno(), size, offset)
+            data = pa.decompress(packed, decompressed_size=whole, codec=_CODEC)
+            yield pa.ipc.read_record_batch(data, self._schema)
+
+
+class _Head:
+    """A stream and the part of its current batch that has not been taken."""
+
+    def __init__(self, stream: Iterator[pa.RecordBatch], key: str) -> None:
+        self._stream = stream
+        self._key = key
+        self.batch: pa.RecordBatch | None = None
+        self._next()
+
+    def _next(self) -> None:
+        self.batch = next((batch for batch in self._stream if batch.num_rows), None)
+        if self.batch is not None:
+            self._measure(self.batch)
+
+    def _measure(self, batch: pa.RecordBatch) -> None:
+        keys = batch.column(self._key)
+        self._first, self.last = keys[0].as_py(), keys[len(keys) - 1].as_py()
+
+    def take(self, bound: str) -> Iterator[pa.RecordBatch]:
+        """All that is not greater than *bound*, which no batch's last key is smaller than."""
+        while self.batch is not None and self._first <= bound:
+            count = position(self.batch.column(self._key), bound)
+            yield self.batch.slice(0, count)
+            if count < self.batch.num_rows:
+                self.batch = self.batch.slice(count)
+                self._measure(self.batch)
+                return
+            self._next()
+
+
+def _sort(batches: Sequence[pa.RecordBatch], key: str) -> pa.RecordBatch:
+    whole = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
+    return whole.sort_by(key)
+
+
+def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    for first in range(0, batch.num_rows, BATCH_ROWS):
+        yield batch.slice(first, BATCH_ROWS)
