@@ -20,11 +20,13 @@
   - BadWish                 an amount, a budget or a combination of flags that says nothing
 * BadConfiguration (exit code 78)
   - MissingLibrary          a decoder or an engine is not installed here
+* TryAgain (exit code 75)
+  - WorkerLost              the process that decodes died while it was at no recording
 """
 
 from __future__ import annotations
 
-from audioloom_stage.errors import BadConfiguration, BadData, InputMissing, Usage
+from audioloom_stage.errors import BadConfiguration, BadData, InputMissing, TryAgain, Usage
 
 
 class PatternMatchesNothing(BadData):
@@ -89,3 +91,7 @@ class BadWish(Usage):
 
 class MissingLibrary(BadConfiguration):
     """A decoder or an engine is not installed here; the recordings may be fine."""
+
+
+class WorkerLost(TryAgain):
+    """The process that decodes died, more than once, while it was at no recording."""

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import IO, Literal
+from typing import IO
 
 from audioloom_mfcc import (
     DigestingReader,
@@ -35,8 +35,8 @@ from audioloom_storage import (
 )
 
 from audioloom_featurizer.inventory import Row
-
-Stage = Literal["open", "header", "samples"]
+from audioloom_featurizer.pulse import Pulse, Stage, Watched
+from audioloom_featurizer.trial import Verdict
 
 TRIES = 3
 WAIT_SECONDS = 0.5
@@ -89,9 +89,15 @@ class Extracted:
 
 @contextmanager
 def extract_recording(
-    source: Location, row: Row, settings: MfccSettings
+    source: Location, row: Row, settings: MfccSettings, pulse: Pulse | None = None
 ) -> Iterator[Extracted | Refused]:
     """Read one recording of the inventory; storage that fails is asked again, a few times.
+
+    Args:
+        source: the folder that the inventory's paths are relative to.
+        row: of the inventory.
+        settings: what to extract.
+        pulse: told how it goes.
 
     Raises:
         MfccError: a library is missing here, which says nothing about the recording.
@@ -99,17 +105,36 @@ def extract_recording(
     """
     for number in range(1, TRIES + 1):
         with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as scratch:
-            outcome = _try(source, row, settings, scratch)
+            outcome = _try(source, row, settings, scratch, pulse or Pulse())
             if isinstance(outcome, Extracted) or not outcome.row["retryable"] or number == TRIES:
                 yield outcome
                 return
         time.sleep(WAIT_SECONDS * number)
 
 
+def refused(row: Row, verdict: Verdict) -> Refused:
+    """A recording that is not read again, as a row of the ledger."""
+    return Refused(
+        {
+            "path": row["path"],
+            "member": row["member"],
+            "size": row["size"],
+            "modified_ns": row["modified_ns"],
+            "class": verdict.kind,
+            "stage": verdict.stage,
+            "offset": verdict.offset,
+            "message": " ".join(verdict.message.split())[:MOST_MESSAGE]
+            .encode(errors="replace")
+            .decode(),
+            "retryable": verdict.retryable,
+        }
+    )
+
+
 def _try(
-    source: Location, row: Row, settings: MfccSettings, scratch: IO[bytes]
+    source: Location, row: Row, settings: MfccSettings, scratch: IO[bytes], pulse: Pulse
 ) -> Extracted | Refused:
-    attempt = _Attempt(row)
+    attempt = _Attempt(row, pulse)
     try:
         return attempt.run(source, settings, scratch)
     except _Changed as error:
@@ -120,7 +145,10 @@ def _try(
         kind = next((name for base, name in _STORAGE_CLASSES if isinstance(error, base)), "storage")
         message = f"expected {error.expected or 'a file'}, found {error.found}"
         return attempt.refuse(kind, message, retryable=isinstance(error, Unavailable))
-    except (MfccError, MemoryError, OSError):
+    except MemoryError as error:  # the watch over this process sees the others
+        message = f"expected memory for its samples, found {str(error) or 'none'}"
+        return attempt.refuse("decoder_memory", message, retryable=True)
+    except (MfccError, OSError):
         raise  # of this machine, not of the recording
     except Exception as error:  # noqa: BLE001 - decoders fail in a zoo of types; one file is one row
         return attempt.refuse("unexpected", f"{type(error).__name__}: {error}")
@@ -133,18 +161,25 @@ class _Changed(Exception):
 class _Attempt:
     """How far the reading of a recording has come, for the ledger."""
 
-    def __init__(self, row: Row) -> None:
+    def __init__(self, row: Row, pulse: Pulse) -> None:
         self._row = row
+        self._pulse = pulse
         self._stage: Stage = "open"
         self._reader: DigestingReader | None = None
 
     def run(self, source: Location, settings: MfccSettings, scratch: IO[bytes]) -> Extracted:
+        self._pulse.waiting()
         with open_read(source.child(self._row["path"])) as file:
-            reader = self._reader = DigestingReader(file)
-            self._stage = "header"
+            self._pulse.answered(0)
+            reader = self._reader = DigestingReader(Watched(file, self._pulse))
+            self._reached("header")
             with extract(reader, settings, name=self._row["path"]) as extraction:
-                self._stage = "samples"
+                self._reached("samples")
                 return self._drain(extraction, reader, settings, scratch)
+
+    def _reached(self, stage: Stage) -> None:
+        self._stage = stage
+        self._pulse.reached(stage)
 
     def _drain(
         self,
@@ -158,6 +193,7 @@ class _Attempt:
         for window in extraction:
             scratch.write(window.values.astype(order, copy=False).tobytes())
             windows.append(self._window(window))
+            self._pulse.beat()
         summary = extraction.summary
         sha256 = reader.finish().removeprefix("sha256:")
         if reader.hashed != self._row["size"]:
@@ -195,21 +231,7 @@ class _Attempt:
         }
 
     def refuse(self, kind: str, message: str, *, retryable: bool = False) -> Refused:
-        return Refused(
-            {
-                "path": self._row["path"],
-                "member": self._row["member"],
-                "size": self._row["size"],
-                "modified_ns": self._row["modified_ns"],
-                "class": kind,
-                "stage": self._stage,
-                "offset": self._offset(),
-                "message": " ".join(message.split())[:MOST_MESSAGE]
-                .encode(errors="replace")
-                .decode(),
-                "retryable": retryable,
-            }
-        )
+        return refused(self._row, Verdict(kind, self._stage, self._offset(), message, retryable))
 
     def _offset(self) -> int | None:
         """Where reading had come to: bytes from the start of the file."""

@@ -46,6 +46,7 @@ from audioloom_featurizer.retry import commit_retryable
 from audioloom_featurizer.runs import runs
 from audioloom_featurizer.scan import scan
 from audioloom_featurizer.settings import DEFAULT_BUDGET, PlanSettings, RetrySettings, RunSettings
+from audioloom_featurizer.supervise import Limits
 from audioloom_featurizer.unit_task import Job
 from audioloom_featurizer.units import Unit, commit_units, make_units, rows_of
 from audioloom_featurizer.verify import verify
@@ -126,7 +127,7 @@ def _extract(
     inventory = inventory_location(opened)
     units = _units(asked, inventory)
     listed = commit_units(asked.folder, units)
-    attempt = new_attempt({**settings.for_the_record(), "error_budget": budget.text})
+    attempt = new_attempt(settings.for_the_record())
     job = Job(
         folder=asked.folder,
         inventory=inventory,
@@ -137,6 +138,7 @@ def _extract(
     )
     runner = runner or partial(
         _in_spark,
+        limits=Limits(int(settings.decoder_memory), settings.decoder_seconds),
         settings=settings,
         root=root_of(asked.folder),
         largest=partial(largest_recordings, job.source, inventory),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from audioloom_spark.settings import SparkSettings
 from audioloom_stage.settings import Positional, Settings
@@ -112,7 +112,29 @@ class PlanSettings(Settings):
     )
 
 
-class RunSettings(SparkSettings, PlanSettings):
+class DecodingSettings(SparkSettings):
+    """Where recordings are decoded, and what that may take."""
+
+    decoder_memory: ByteSize = Field(
+        ByteSize(1 << 30),
+        ge=256 << 20,
+        description="Most memory of a process that decodes; the recording that it takes more for"
+        " is refused.",
+    )
+    decoder_seconds: float = Field(
+        300.0,
+        gt=0,
+        le=86400,
+        description="How long a decoder may show no progress before its recording is refused.",
+    )
+
+    def for_the_record(self) -> dict[str, Any]:
+        """With what decides how much is refused."""
+        own = {"error_budget", "decoder_memory", "decoder_seconds"}
+        return {**super().for_the_record(), **self.model_dump(mode="json", include=own)}
+
+
+class RunSettings(DecodingSettings, PlanSettings):
     """Settings of `run`."""
 
     error_budget: str = Field(
@@ -122,7 +144,7 @@ class RunSettings(SparkSettings, PlanSettings):
     )
 
 
-class RetrySettings(SparkSettings):
+class RetrySettings(DecodingSettings):
     """Settings of `retry`."""
 
     features: Annotated[str, Positional("FEATURES")] = Field(

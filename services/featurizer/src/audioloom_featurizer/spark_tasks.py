@@ -1,10 +1,12 @@
-"""Where units are done: as Spark tasks. The only module that starts Spark."""
+"""Where units are done: as Spark tasks, each in a process that is watched. Starts Spark."""
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from typing import TypeVar
+from functools import partial
+from typing import Any
 
 from audioloom_spark import (
     Locality,
@@ -16,27 +18,28 @@ from audioloom_spark import (
 )
 from audioloom_storage import Location
 
+from audioloom_featurizer.supervise import Limits, do_supervised
 from audioloom_featurizer.units import Unit
-
-Answer = TypeVar("Answer")
 
 
 def in_spark(
     units: Sequence[Unit],
-    task: Callable[[Unit], Answer],
+    task: Callable[..., Any],
     *,
+    limits: Limits,
     settings: SparkSettings,
     root: Location,
     largest: Callable[[Sequence[Unit]], Sequence[Sequence[Location]]],
     counts: dict[str, int],
-) -> Iterator[Answer]:
+) -> Iterator[Any]:
     """Do each unit in a Spark task of its own; answers come as they finish.
 
     Closing the iterator cancels what runs and ends the session.
 
     Args:
         units: what to do.
-        task: does one.
+        task: does one; see `do_supervised`.
+        limits: what the process that does it may take.
         settings: where.
         root: what the run lies under.
         largest: for each unit, the recordings that decide where it had better be done.
@@ -46,11 +49,13 @@ def in_spark(
     locality = Locality()
     with spark_session("audioloom-featurizer", settings.master, yarn=yarn) as session:
         hosts = None if yarn is None else block_hosts(session, largest(units))
+        work = partial(do_supervised, pickle.dumps(task), limits)
+        pickled = [pickle.dumps(unit) for unit in units]
         with closing(
-            run_units(session, units, task, hosts=hosts, locality=locality)  # type: ignore[type-var]
+            run_units(session, pickled, work, hosts=hosts, locality=locality)  # type: ignore[type-var]
         ) as answers:
             for answer in answers:
                 # Told before the answer: the last one may be the last that is asked for.
                 if locality.units:
                     counts.update(units_placed=locality.units, units_local=locality.local)
-                yield answer
+                yield pickle.loads(answer)  # noqa: S301 - from our own process

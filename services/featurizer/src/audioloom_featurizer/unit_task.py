@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,9 +23,11 @@ from audioloom_mfcc import BadSettings, MfccSettings, MissingDecoder
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import BadUnits, BadWish, MissingLibrary
-from audioloom_featurizer.extract import Extracted, Refused, extract_recording
+from audioloom_featurizer.extract import Extracted, Refused, extract_recording, refused
 from audioloom_featurizer.inventory import Row, read_rows
+from audioloom_featurizer.pulse import Pulse
 from audioloom_featurizer.spill import Spill, spill
+from audioloom_featurizer.trial import Trial
 from audioloom_featurizer.units import Unit, unit_id
 
 FEATURES, LEDGER_ROLE = "features", "ledger"
@@ -112,8 +114,16 @@ class _FeaturesFile:
             self._rows.clear()
 
 
-def do_unit(job: Job, unit: Unit) -> Receipt:
+def do_unit(
+    job: Job, unit: Unit, trial: Trial | None = None, pulse: Pulse | None = None
+) -> Receipt:
     """Do a unit, and answer the receipt that stands: ours, or that of a faster try.
+
+    Args:
+        job: what all units share.
+        unit: which one.
+        trial: what is known of its recordings; nothing without it.
+        pulse: told how it goes.
 
     Raises:
         BadUnits: the inventory is not the one that the units were cut from.
@@ -129,21 +139,52 @@ def do_unit(job: Job, unit: Unit) -> Receipt:
             hint="The inventory was changed after its commit: scan again.",
         )
     tally = _Tally()
-    files = _extract_all(job, unit, rows, tally)
+    work = _Work(job, rows, trial or Trial(), pulse or Pulse())
+    files = _extract_all(job, unit, work, tally)
     receipt = Receipt(unit=unit.id, attempt=job.attempt, files=files, counts=tally.counts())
     return publish_receipt(job.folder, receipt)
 
 
-def _extract_all(job: Job, unit: Unit, rows: list[Row], tally: _Tally) -> tuple[FileEntry, ...]:
-    refused: list[Row] = []
+@dataclass(frozen=True)
+class _Work:
+    """The recordings of a unit, one after another."""
+
+    job: Job
+    rows: list[Row]
+    trial: Trial
+    pulse: Pulse
+
+    def outcomes(self) -> Iterator[Extracted | Refused]:
+        """What became of each; good until the next one is asked for."""
+        if self.trial.suspect is not None:
+            with self._extracted(self.trial.suspect):
+                pass
+        for number, row in enumerate(self.rows):
+            if number in self.trial.guilty:
+                yield refused(row, self.trial.guilty[number])
+            else:
+                with self._extracted(number) as outcome:
+                    yield outcome
+
+    @contextmanager
+    def _extracted(self, number: int) -> Iterator[Extracted | Refused]:
+        row, settings = self.rows[number], self.job.settings
+        self.pulse.at(number)
+        with explaining(), extract_recording(self.job.source, row, settings, self.pulse) as outcome:
+            self.pulse.at(None)
+            yield outcome
+
+
+def _extract_all(job: Job, unit: Unit, work: _Work, tally: _Tally) -> tuple[FileEntry, ...]:
+    ledger: list[Row] = []
     files = []
     with spill() as features:
         table = _FeaturesFile(features, job.feature)
-        for row in rows:
-            with explaining(), extract_recording(job.source, row, job.settings) as outcome:
+        with closing(work.outcomes()) as outcomes:  # type: ignore[type-var]
+            for outcome in outcomes:
                 tally.add(outcome)
                 if isinstance(outcome, Refused):
-                    refused.append(outcome.row)
+                    ledger.append(outcome.row)
                 else:
                     table.add(outcome)
         table.close()
@@ -151,8 +192,8 @@ def _extract_all(job: Job, unit: Unit, rows: list[Row], tally: _Tally) -> tuple[
             start = f"features/features-{unit.id}"
             entry = features.publish_as(job.folder, start, role=FEATURES, records=tally.windows)
             files.append(entry)
-    if refused:
-        files.append(_write_ledger(job, unit, refused))
+    if ledger:
+        files.append(_write_ledger(job, unit, ledger))
     return tuple(files)
 
 
@@ -171,9 +212,9 @@ def explaining() -> Iterator[None]:
         raise BadWish(str(error)) from error
 
 
-def _write_ledger(job: Job, unit: Unit, refused: list[Row]) -> FileEntry:
+def _write_ledger(job: Job, unit: Unit, rows: list[Row]) -> FileEntry:
     with spill() as sink:
         with table_writer(sink, LEDGER) as writer:
-            writer.write_table(pa.Table.from_pylist(refused, schema=LEDGER))
+            writer.write_table(pa.Table.from_pylist(rows, schema=LEDGER))
         start = f"ledger/ledger-{unit.id}"
-        return sink.publish_as(job.folder, start, role=LEDGER_ROLE, records=len(refused))
+        return sink.publish_as(job.folder, start, role=LEDGER_ROLE, records=len(rows))

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import deadly
+import pyarrow.parquet as pq
+import pytest
+from audioloom_featurizer import doing, featurize
+from audioloom_featurizer.errors import MissingLibrary, WorkerLost
+from audioloom_featurizer.settings import RunSettings, VerifySettings
+from audioloom_featurizer.supervise import Limits, do_supervised
+from audioloom_manifest import Opened, read_manifest
+from featurizer_work import checksums, features_of, run, scan, write_wav
+
+LIMITS = Limits(memory=400 << 20, seconds=4)
+
+
+def done(task: Any, unit: Any, limits: Limits = LIMITS) -> Any:
+    answer = do_supervised(pickle.dumps(task), limits, pickle.dumps(unit))
+    return pickle.loads(answer)  # noqa: S301 - our own
+
+
+def supervised(units: Sequence[Any], task: Any) -> Iterator[Any]:
+    """Do the units in the child of this process."""
+    return (done(task, unit) for unit in units)
+
+
+@pytest.fixture(autouse=True)
+def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Every child notes here, by its number, which recordings it was given."""
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    monkeypatch.setenv("DEADLY_NOTES", str(folder))
+    monkeypatch.setattr(doing, "do_unit", deadly.do_unit)
+    # One that an earlier test left knows another folder.
+    from audioloom_featurizer import supervise
+
+    supervise._end_the_child()
+    return folder
+
+
+def features(source: Path, root: Path, runner: Any = supervised, **more: object) -> Opened:
+    recordings = str(scan(source, root).text)
+    made = run(recordings, runner, error_budget="9", unit_recordings=20, **more)
+    return read_manifest(str(made.text), "features")
+
+
+def ledger_of(opened: Opened) -> dict[str, dict[str, Any]]:
+    files = [Path(opened.folder.path, entry.path) for entry in opened.files("ledger")]
+    return {row["path"]: row for file in files for row in pq.read_table(file).to_pylist()}
+
+
+ENDS = {
+    "no/a0-segfault.wav": ("decoder_died", "SIGSEGV", 100, False),
+    "no/s1-loop.wav": ("decoder_stalled", "within 4 s", 100, True),
+    "yes/s2-eat.wav": ("decoder_memory", "at most 400 MiB", 100, True),
+    "yes/z9-tired.wav": ("unavailable", "storage", 0, True),
+}
+
+
+def test_a_decoder_that_ends_badly_costs_one_recording(source: Path, root: Path) -> None:
+    """It stands in the ledger with reason and place; the others give the bytes that they gave."""
+    expected = features(source, root / "alone")
+    for name in ENDS:
+        write_wav(source / name)
+    opened = features(source, root / "together")
+    found = ledger_of(opened)
+    assert ENDS.keys() == found.keys()
+    for path, (kind, said, offset, retryable) in ENDS.items():
+        row = found[path]
+        assert (kind, "header", offset, retryable) == (
+            row["class"], row["stage"], row["offset"], row["retryable"]
+        )  # fmt: skip
+        assert said in row["message"]
+    windows = [
+        pq.read_table(Path(each.folder.path, entry.path))
+        for each in (expected, opened)
+        for entry in each.files("features")
+    ]
+    assert windows[0].equals(windows[1])
+    featurize.verify(VerifySettings(manifest=str(opened.location)))
+
+
+def test_the_same_features_with_and_without_a_supervisor(source: Path, root: Path) -> None:
+    """To the byte."""
+    alone = features(source, root / "a")
+    direct = features_of(source, root / "b", unit_recordings=20, error_budget="9")
+    assert checksums(direct) == checksums(alone)
+
+
+def test_who_dies_of_what_another_did_is_not_blamed(source: Path, root: Path, notes: Path) -> None:
+    """Memory spoiled by one recording kills the process at a later one: tried alone, it lives.
+
+    Died among the others again, it is given up: the one that spoils is not known.
+    """
+    write_wav(source / "no" / "s2-spoil.wav")
+    write_wav(source / "no" / "s3-victim.wav")
+    opened = features(source, root)
+    assert {"no/s3-victim.wav"} == set(ledger_of(opened))
+    first, second, third = (path.read_text().split() for path in by_age(notes))
+    assert "no/s3-victim.wav" == second[0] == first[-1]
+    assert "no/s3-victim.wav" == second[-1]
+    assert "no/s3-victim.wav" not in third
+
+
+def by_age(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns)
+
+
+@pytest.mark.slow
+def test_a_process_that_someone_killed_is_no_recordings_fault(
+    source: Path, root: Path, notes: Path
+) -> None:
+    """As the kernel does when memory is short: once is not enough."""
+    write_wav(source / "no" / "s3-loop.wav")
+
+    def killing(units: Sequence[Any], task: Any) -> Iterator[Any]:
+        code = f"""
+import os, pathlib, time
+while True:
+    for path in pathlib.Path({str(notes)!r}).iterdir():
+        if "s3-loop" in path.read_text():
+            time.sleep(0.2); os.kill(int(path.name), 9); raise SystemExit
+    time.sleep(0.02)
+"""
+        with subprocess.Popen([sys.executable, "-c", code]):
+            yield from supervised(units, task)
+
+    opened = features(source, root, killing)
+    assert 2 == len(list(notes.iterdir())) - 1
+    assert {"no/s3-loop.wav": "decoder_stalled"} == {
+        path: row["class"] for path, row in ledger_of(opened).items()
+    }
+
+
+def test_one_process_does_all_units(source: Path, root: Path, notes: Path) -> None:
+    """It is started once: what it imports is paid for once."""
+    recordings = str(scan(source, root).text)
+    run(recordings, supervised, unit_recordings=2)
+    assert 1 == len(list(notes.iterdir()))
+
+
+@pytest.mark.parametrize(("mark", "error"), [("missing", MissingLibrary), ("full", OSError)])
+def test_errors_of_the_machine_arrive_as_they_are(
+    source: Path, root: Path, mark: str, error: type[Exception]
+) -> None:
+    """With their type and words, and with where they come from; they are no recording's."""
+    write_wav(source / "no" / f"s3-{mark}.wav")
+    with pytest.raises(error, match=r"no such library|No space left") as caught:
+        features(source, root)
+    assert "deadly.py" in "".join(caught.value.__notes__)
+    assert not list(root.glob("features/*/manifest.json"))
+
+
+def test_a_process_that_dies_at_no_recording_is_an_error() -> None:
+    """After two tries, and the next unit has a new one."""
+    with pytest.raises(WorkerLost, match="exit code 5"):
+        done(deadly.ends_at_once, 1)
+    assert 1 == done(deadly.quick, 1)
+
+
+def test_an_error_that_cannot_travel_is_told_in_words() -> None:
+    """A lock or a function inside it must not hide what went wrong."""
+    with pytest.raises(RuntimeError, match="ValueError: <function"):
+        done(deadly.cannot_travel, 1)
+
+
+HANGS = """
+import os, pickle, sys
+sys.path[:0] = [{tests!r}]
+from deadly import hangs
+from audioloom_featurizer.supervise import Limits, do_supervised
+do_supervised(pickle.dumps(hangs), Limits(), pickle.dumps({note!r}))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_the_process_ends_with_its_supervisor(tmp_path: Path, number: signal.Signals) -> None:
+    """Killed or interrupted, in the middle of an endless loop."""
+    note = tmp_path / "pid"
+    code = HANGS.format(tests=str(Path(__file__).parent), note=str(note))
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) as parent:
+        until(lambda: note.exists() and note.read_text() != "")
+        child = int(note.read_text())
+        parent.send_signal(number)
+        said = parent.communicate(timeout=30)[1].decode()
+    until(lambda: not Path(f"/proc/{child}").exists())
+    assert (number == signal.SIGINT) == ("KeyboardInterrupt" in said)
+
+
+def until(holds: Any) -> None:
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_through_spark(source: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers, each with its process; a bad one in the unit of each."""
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent))
+    for name in ("no/s3-loop", "yes/s4-exit"):
+        write_wav(source / f"{name}.wav")
+    recordings = str(scan(source, root).text)
+    settings = RunSettings(
+        recordings=recordings, master="local[2]", unit_recordings=5, window_seconds=1.0,
+        error_budget="4", decoder_seconds=4,
+    )  # fmt: skip
+    opened = read_manifest(str(featurize.run(settings).text), "features")
+    assert {
+        "no/s3-loop.wav": "decoder_stalled", "yes/s4-exit.wav": "decoder_died",
+    } == {path: row["class"] for path, row in ledger_of(opened).items()}  # fmt: skip
+    assert 7 == opened.manifest.stats.extracted
+    assert 4 == opened.manifest.execution.settings["decoder_seconds"]
+    featurize.verify(VerifySettings(manifest=str(opened.location)))
