@@ -44,6 +44,9 @@ class Window:
     member: str | None = None
     content: str | None = None
     """What the recording's checksum is made from; the path by default."""
+    flags: tuple[str, ...] = ()
+    seconds: float = 10.0
+    """How much of the window is recording."""
 
 
 def windows(
@@ -93,9 +96,9 @@ def table_of(rows: Sequence[Window], feature: Feature) -> pa.Table:
         "target": [row.target for row in rows],
         "group": [row.group for row in rows],
         "start_seconds": [row.window * 10.0 for row in rows],
-        "valid_samples": [160_000] * count,
+        "valid_samples": [round(16000 * row.seconds) for row in rows],
         "valid_frames": [feature.shape[1]] * count,
-        "flags": [[] for _ in rows],
+        "flags": [list(row.flags) for row in rows],
         "recording_sha256": [_sha256(row.content or row.path) for row in rows],
         "recording_bytes": [320_044] * count,
         "recording_seconds": [10.0] * count,

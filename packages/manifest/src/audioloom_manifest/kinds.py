@@ -125,6 +125,11 @@ class ShardsRecipe(Recipe):
     labels: tuple[Text, ...] | None = Field(description="the vocabulary when it was given")
     target: Literal["label", "number"]
     compression: Literal["none"]
+    only_labels: tuple[Text, ...] | None = Field(None, description="windows with these alone")
+    without_flags: tuple[Word, ...] = Field((), description="windows with these are left out")
+    min_seconds: Annotated[float, Field(ge=0)] = Field(
+        0.0, description="windows with less recording are left out"
+    )
 
     @model_validator(mode="after")
     def _one_size(self) -> ShardsRecipe:
@@ -186,6 +191,11 @@ class ShardsStats(Part):
     feature: ShardFeature
     labels: tuple[Text, ...] = Field(max_length=100_000, description="label_id is the index here")
     splits: dict[Name, SplitStats] = Field(min_length=1)
+    left_out: dict[Text, Count] = Field(
+        default_factory=dict,
+        max_length=1000,
+        description="windows that the recipe's filters left out",
+    )
 
 
 class ShardsManifest(Envelope):

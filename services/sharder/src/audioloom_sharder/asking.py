@@ -5,6 +5,7 @@ from __future__ import annotations
 from audioloom_manifest import Feature, Plan, ShardsRecipe, run_folder, run_name
 from audioloom_storage import locate
 
+from audioloom_sharder.filters import Filters
 from audioloom_sharder.inputs import Inputs
 from audioloom_sharder.layout import Sizes
 from audioloom_sharder.rows import Rules
@@ -44,6 +45,9 @@ def recipe_of(settings: Assignment) -> ShardsRecipe:
         labels=settings.vocabulary,
         target=settings.target,
         compression="none",
+        only_labels=settings.taken_labels,
+        without_flags=settings.refused_flags,
+        min_seconds=settings.min_seconds,
     )
 
 
@@ -67,4 +71,5 @@ def rules_of_recipe(recipe: ShardsRecipe, feature: Feature) -> Rules:
         ungrouped=recipe.ungrouped,
         target=recipe.target,
         labels=recipe.labels,
+        filters=Filters(recipe.only_labels, recipe.without_flags, recipe.min_seconds),
     )

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import compress
 
 import numpy as np
 from audioloom_manifest import FileEntry, ManifestError, check_file
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from audioloom_sharder.errors import BadFeatures, DamagedRecord
 from audioloom_sharder.example import Record, decode, encode
 from audioloom_sharder.features import read_windows, values_of
+from audioloom_sharder.filters import take
 from audioloom_sharder.index import load
 from audioloom_sharder.inputs import Source
 from audioloom_sharder.keys import group_hashes, rank_hashes, record_key
@@ -57,6 +59,7 @@ class Seen:
     content: int = 0
     labels: Counter[str] = field(default_factory=Counter)
     moments: list[Moments] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
 
     def add(self, record: Record, payload: bytes) -> None:
@@ -83,6 +86,7 @@ def together(parts: Sequence[Seen]) -> Seen:
         whole.content = (whole.content + part.content) % _MODULUS
         whole.labels.update(part.labels)
         whole.moments += part.moments
+        whole.left_out.update(part.left_out)
     return whole
 
 
@@ -111,7 +115,9 @@ def look_at_source(rules: Rules, labels: Sequence[str], source: Source) -> Seen:
     try:
         for _, batch in read_windows(source, rules.feature):
             values = values_of(batch, rules.feature)
-            for at, row in enumerate(rows_of(batch)):
+            taken, left_out = take(batch, rules.filters, rules.feature.sample_rate)
+            seen.left_out.update(left_out)
+            for at, row in compress(enumerate(rows_of(batch)), taken.tolist()):
                 window = bytes(values[at * rules.values : (at + 1) * rules.values])
                 label = ids.get(row.label, -1) if row.label else -1
                 record = record_of(row, group_of(row, rules), label, window, rules)

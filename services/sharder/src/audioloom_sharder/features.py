@@ -26,10 +26,12 @@ IDENTITY_COLUMNS = (
     "group",
     "valid_frames",
     "recording_sha256",
+    "flags",
+    "valid_samples",
 )
 """What a window is, without its values."""
 
-REQUIRED = ("path", "channel", "window", "valid_frames", "recording_sha256")
+REQUIRED = tuple({*IDENTITY_COLUMNS} - {"member", "label", "target", "group"})
 
 _ROWS_AT_ONCE = 128
 

@@ -117,7 +117,7 @@ _COUNTED = ("groups", "recordings", "contents")
 
 
 def ranks_of(job: Job, keyed: Keyed, ranked: Sequence[Ranked], number: int) -> NDArray[np.void]:
-    """Split and rank of every row of features file *number*, in the file's order."""
+    """Split and rank of every row of features file *number* that is taken, by its number there."""
     records = keyed.read(job, "records")
     pieces = [
         read_array(
@@ -128,7 +128,8 @@ def ranks_of(job: Job, keyed: Keyed, ranked: Sequence[Ranked], number: int) -> N
         )
         for one in ranked
     ]
-    found = np.empty(len(records), dtype=[("split", "u1"), ("rank", "<i8")])
+    rows = int(records["row"].max()) + 1 if len(records) else 0
+    found = np.zeros(rows, dtype=[("split", "u1"), ("rank", "<i8")])
     found["split"][records["row"]] = records["split"]
     found["rank"][records["row"]] = np.concatenate(pieces)
     return found

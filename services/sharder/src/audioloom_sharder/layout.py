@@ -83,6 +83,13 @@ def lay_out(summary: Summary, rules: Rules, sizes: Sizes, *, where: str) -> Layo
         EmptySplit: nothing falls into a split that was asked for.
     """
     check_faults(summary, rules, where)
+    if not any(count.records for count in summary.splits.values()):
+        raise BadFeatures(
+            expected="windows that the filters take",
+            found="none: " + ", ".join(f"{n:,} {why}" for why, n in summary.left_out.items()),
+            where=where,
+            hint="See --only-labels, --without-flags and --min-seconds.",
+        )
     if empty := [name for name, count in summary.splits.items() if not count.records]:
         raise EmptySplit(
             f"no group falls into the split {' nor '.join(repr(name) for name in empty)}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import structlog
 
@@ -18,14 +18,23 @@ _LARGE = 0.5
 _TRAIN = "train"
 
 
-def tell(layout: Layout, rules: Rules, sizes: Sizes, counted: Counted) -> None:
+def tell(
+    layout: Layout, rules: Rules, sizes: Sizes, counted: Counted, left_out: Mapping[str, int]
+) -> None:
     """Log every note as a warning."""
-    for note in notes(layout, rules, sizes, counted):
+    for note in notes(layout, rules, sizes, counted, left_out):
         log.warning(note)
 
 
-def notes(layout: Layout, rules: Rules, sizes: Sizes, counted: Counted) -> Iterator[str]:
-    """What is odd about a layout, one sentence each."""
+def notes(
+    layout: Layout, rules: Rules, sizes: Sizes, counted: Counted, left_out: Mapping[str, int]
+) -> Iterator[str]:
+    """What was left out of a layout, and what is odd about it, one sentence each."""
+    for reason, windows in left_out.items():
+        # None is as worth saying as many: a word may be misspelt.
+        yield f"{windows:,} windows are left out ({reason})"
+    for label in sorted(set(rules.filters.only_labels or ()) - {*layout.labels}):
+        yield f"no window has the label {label!r}"
     for split in layout.splits:
         if split.lanes < sizes.lanes:
             yield (

@@ -87,7 +87,7 @@ def plan(settings: PlanSettings) -> Result:
         }
         for split in layout.splits
     }
-    said = tuple(notes(layout, rules, sizes, counted))
+    said = tuple(notes(layout, rules, sizes, counted, summary.left_out))
     planned = _Planned(asked, committed, layout, counted, epochs, settings.batch_size, said)
     return Result(text=_text(planned), data=_data(planned))
 

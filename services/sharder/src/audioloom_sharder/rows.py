@@ -13,6 +13,7 @@ from audioloom_manifest import Feature
 from audioloom_manifest.parquet import feature_bytes
 
 from audioloom_sharder.example import Encoding, Record
+from audioloom_sharder.filters import EVERYTHING, Filters
 from audioloom_sharder.splits import Share
 
 __all__ = ["Row", "Rules", "fault_of", "group_of", "record_of", "recording_name", "rows_of"]
@@ -47,6 +48,7 @@ class Rules:
     target: Literal["label", "number"]
     labels: tuple[str, ...] | None
     """The vocabulary when it was given."""
+    filters: Filters = EVERYTHING
 
     @property
     def encoding(self) -> Encoding:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from audioloom_sharder.example import encoded_size
+from audioloom_sharder.filters import take
 from audioloom_sharder.keys import group_hashes, rank_hashes
 from audioloom_sharder.rows import (
     Row,
@@ -60,6 +61,8 @@ class Summary:
     splits: dict[str, SplitCount]
     faults: dict[str, tuple[int, str]]
     """Kind of fault: how many rows, and the first of them in words."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Why rows were left out, as was asked for: how many."""
 
     def to_json(self) -> dict[str, Any]:
         """As a receipt holds it."""
@@ -69,6 +72,7 @@ class Summary:
                 for name, one in self.splits.items()
             },
             "faults": {kind: list(fault) for kind, fault in self.faults.items()},
+            "left_out": dict(self.left_out),
         }
 
     @classmethod
@@ -80,6 +84,7 @@ class Summary:
                 for name, one in value["splits"].items()
             },
             {kind: (count, example) for kind, (count, example) in value["faults"].items()},
+            Counter(value["left_out"]),
         )
 
 
@@ -103,12 +108,14 @@ def summed(parts: Iterable[Summary], names: Iterable[str]) -> Summary:
         for kind, (count, example) in part.faults.items():
             before, first = whole.faults.get(kind, (0, example))
             whole.faults[kind] = (before + count, min(first, example))
+        whole.left_out.update(part.left_out)
     return whole
 
 
 def scan(table: pa.Table, rules: Rules) -> Scan:
     """Scan the identity columns of one features file."""
-    rows = list(rows_of(table))
+    taken, left_out = take(table, rules.filters, rules.feature.sample_rate)
+    rows = list(rows_of(table.filter(pa.array(taken))))
     groups = [group_of(row, rules) for row in rows]
     faults = _faults(rows, groups, rules)
     names = sorted(set(groups))
@@ -117,12 +124,12 @@ def scan(table: pa.Table, rules: Rules) -> Scan:
     split = split_of(group_hash, rules.shares)
     return Scan(
         {
-            "records": _records(rows, split, rules),
+            "records": _records(rows, np.flatnonzero(taken), split, rules),
             "groups": _groups(groups, group_hash, split),
             "recordings": _distinct(_recording_hashes(rows), split, "recordings"),
             "contents": _distinct(_content_hashes(rows), split, "contents"),
         },
-        Summary(_counts(rows, groups, split, rules), faults),
+        Summary(_counts(rows, groups, split, rules), faults, left_out),
     )
 
 
@@ -157,14 +164,16 @@ def _counts(
     }
 
 
-def _records(rows: list[Row], split: NDArray[np.uint8], rules: Rules) -> NDArray[np.void]:
+def _records(
+    rows: list[Row], numbers: NDArray[np.intp], split: NDArray[np.uint8], rules: Rules
+) -> NDArray[np.void]:
     names = [recording_name(row) for row in rows]
     channels, windows = [row.channel for row in rows], [row.window for row in rows]
     hashes = rank_hashes(names, channels, windows, seed=rules.seed)
     found = np.empty(len(rows), dtype=SECTIONS["records"])
     found["high"], found["low"] = hashes[:, 0], hashes[:, 1]
     found["split"] = split
-    found["row"] = np.arange(len(rows))
+    found["row"] = numbers
     return found[np.lexsort((found["low"], found["high"]))]
 
 

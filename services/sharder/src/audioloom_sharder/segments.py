@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from audioloom_sharder.assignment import place
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.example import encode
 from audioloom_sharder.features import read_windows, values_of
+from audioloom_sharder.filters import take
 from audioloom_sharder.keying import Keyed, Ranked, ranks_of
 from audioloom_sharder.layout import Layout
 from audioloom_sharder.rows import group_of, record_of, rows_of
@@ -117,7 +119,8 @@ def _encode(
     ids = {label: index for index, label in enumerate(layout.labels)}
     for first, batch in read_windows(job.sources[number], rules.feature):
         values = values_of(batch, rules.feature)
-        for index, row in enumerate(rows_of(batch)):
+        taken, _ = take(batch, rules.filters, rules.feature.sample_rate)
+        for index, row in compress(enumerate(rows_of(batch)), taken.tolist()):
             label = ids[row.label] if row.label else -1
             window = values[index * rules.values : (index + 1) * rules.values]
             record = record_of(row, group_of(row, rules), label, window, rules)

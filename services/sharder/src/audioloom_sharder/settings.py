@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from audioloom_spark.settings import SparkSettings
 from audioloom_stage import Positional, Settings
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 __all__ = [
     "Assignment",
@@ -87,6 +87,16 @@ class Assignment(Settings):
     target: Literal["label", "number"] = Field(
         "label", description="Learn the label (a class) or the target (a number)."
     )
+    only_labels: str | None = Field(
+        None, description="Take the windows with these labels alone, separated by commas."
+    )
+    without_flags: str | None = Field(
+        None,
+        description="Leave out the windows with one of these flags, such as silent,truncated.",
+    )
+    min_seconds: float = Field(
+        0.0, ge=0, le=86400, description="Leave out the windows with less recording than this."
+    )
     ungrouped: Literal["refuse", "by-recording"] = Field(
         "refuse",
         description="Windows without a group: refuse them, or take each recording for one.",
@@ -99,16 +109,17 @@ class Assignment(Settings):
             parse_bytes(value)
         return value
 
-    @field_validator("labels")
+    @field_validator("labels", "only_labels", "without_flags")
     @classmethod
-    def _are_labels(cls, value: str | None) -> str | None:
+    def _are_words(cls, value: str | None, field: ValidationInfo) -> str | None:
         if value is not None:
-            words = split_labels(value)
+            what = "flag" if field.field_name == "without_flags" else "label"
+            words = split_words(value)
             if not all(words):
-                raise ValueError(f"an empty label in {value!r}")
+                raise ValueError(f"an empty {what} in {value!r}")
             if len(set(words)) < len(words):
                 twice = next(word for word in words if words.count(word) > 1)
-                raise ValueError(f"the label {twice!r} twice")
+                raise ValueError(f"the {what} {twice!r} twice")
         return value
 
     @model_validator(mode="after")
@@ -126,11 +137,21 @@ class Assignment(Settings):
     @property
     def vocabulary(self) -> tuple[str, ...] | None:
         """The labels that were given."""
-        return None if self.labels is None else split_labels(self.labels)
+        return None if self.labels is None else split_words(self.labels)
+
+    @property
+    def taken_labels(self) -> tuple[str, ...] | None:
+        """The labels that windows are taken with; the order says nothing."""
+        return None if self.only_labels is None else tuple(sorted(split_words(self.only_labels)))
+
+    @property
+    def refused_flags(self) -> tuple[str, ...]:
+        """The flags that windows are left out for; the order says nothing."""
+        return tuple(sorted(split_words(self.without_flags))) if self.without_flags else ()
 
 
-def split_labels(text: str) -> tuple[str, ...]:
-    """The words of ``--labels``."""
+def split_words(text: str) -> tuple[str, ...]:
+    """Words between commas."""
     return tuple(word.strip() for word in text.split(","))
 
 

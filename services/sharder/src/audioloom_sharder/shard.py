@@ -83,10 +83,12 @@ def _work(job: Job, sizes: Sizes, asked: Plan, attempt: Attempt, run_units: RunU
     layout = lay_out(summary, job.rules, sizes, where=job.where)
     ranked = _rank(job, keyed, run_units)
     counted = add([one.counted for one in ranked])
-    tell(layout, job.rules, sizes, counted)
+    tell(layout, job.rules, sizes, counted, summary.left_out)
     receipts = _write(job, layout, keyed, ranked, run_units)
     files = [entry for receipt in receipts for entry in receipt.files]
-    committed = commit(asked, attempt, files, stats_of(layout, job.rules, counted, receipts))
+    committed = commit(
+        asked, attempt, files, stats_of(layout, job.rules, counted, receipts, summary.left_out)
+    )
     _tidy(job.work)
     return committed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from audioloom_manifest import Receipt, ShardFeature, ShardsStats, SplitStats
 
@@ -17,7 +17,11 @@ __all__ = ["stats_of"]
 
 
 def stats_of(
-    layout: Layout, rules: Rules, counted: Counted, receipts: Sequence[Receipt]
+    layout: Layout,
+    rules: Rules,
+    counted: Counted,
+    receipts: Sequence[Receipt],
+    left_out: Mapping[str, int],
 ) -> ShardsStats:
     """The stats of a finished run; bytes are those of the files as written."""
     size: Counter[str] = Counter()
@@ -30,6 +34,7 @@ def stats_of(
     return ShardsStats(
         feature=ShardFeature(name=feature.name, dtype=feature.dtype, shape=feature.shape),
         labels=layout.labels,
+        left_out=dict(sorted(left_out.items())),
         splits={
             split.name: SplitStats(
                 records=split.records,

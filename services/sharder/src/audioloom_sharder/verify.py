@@ -175,6 +175,9 @@ def _against_inputs(
         parts.extend(bar.over(run_units(inputs.sources, task, attrgetter("location"))))
     whole = together(parts)
     problems = [problem for part in parts for problem in part.problems]
+    claimed = opened.manifest.stats.left_out
+    if whole.left_out != claimed:
+        problems.append(f"inputs: expected {claimed} left out, found {dict(whole.left_out)}")
     if whole.records != seen.records:
         problems.append(
             f"inputs: expected {whole.records:,} records, one for each window, found"
