@@ -12,7 +12,7 @@ from audioloom_featurizer.verify_features import recordings_of
 from audioloom_manifest import Opened, read_manifest
 from audioloom_stage import Result
 from audioloom_storage import Location, PermissionDenied, Unavailable
-from featurizer_work import features_of, header_only, in_process, paths_of, write_wav
+from featurizer_work import features_of, header_only, in_process, paths_of, run, scan, write_wav
 
 DOWN = ("no/s3-take.wav", "yes/s4-take.wav")
 LOCKED = "no/s1-take.wav"
@@ -123,6 +123,21 @@ def test_values_are_those_of_a_run_without_failures(
     )
     calm = features_of(source, tmp_path / "calm", error_budget="1")
     assert sorted(_windows(calm), key=_place) == both
+
+
+def test_labels_of_a_table_come_along(archive: Archive, source: Path, root: Path) -> None:
+    """They stand in the inventory alone, and the recordings manifest says their digest."""
+    paths = sorted(path.relative_to(source).as_posix() for path in source.rglob("*.wav"))
+    table = source.with_name("labels.csv")
+    table.write_text("path,label\n" + "".join(f"{path},of {path}\n" for path in paths))
+    recordings = str(scan(source, root, pattern=None, labels=str(table)).text)
+    features = read_manifest(str(run(recordings, error_budget="50%").text), "features")
+    archive.down = ()
+    again = opened(retry(features))
+    assert {path: f"of {path}" for path in DOWN} == {
+        row["path"]: row["label"] for row in _windows(again)
+    }
+    featurize.verify(VerifySettings(manifest=str(recordings_of(again).folder)))
 
 
 def test_what_is_refused_again_can_be_retried_again(partly: Opened, archive: Archive) -> None:

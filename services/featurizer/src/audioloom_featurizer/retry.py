@@ -7,7 +7,6 @@ with the same recipe, and both runs together are what one run without failures w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 import pyarrow as pa
 import structlog
@@ -21,7 +20,6 @@ from audioloom_manifest import (
     run_folder,
     run_name,
 )
-from audioloom_manifest.parquet import INVENTORY, table_writer
 from audioloom_storage import Location
 
 from audioloom_featurizer.attempts import new_attempt
@@ -29,10 +27,10 @@ from audioloom_featurizer.errors import BadInventory, BadWish, NoRecordings
 from audioloom_featurizer.inspection import ledger_rows
 from audioloom_featurizer.inventory import (
     ROLE,
-    Counts,
+    Written,
     inventory_location,
-    listing_digest,
     read_batches,
+    write_inventory,
 )
 from audioloom_featurizer.spill import spill
 from audioloom_featurizer.verify_features import recordings_of
@@ -68,32 +66,39 @@ def commit_retryable(
         )
     paths = _chosen(features, also)
     inventory = inventory_location(recordings)
-    chosen = partial(_rows, inventory, paths)
-    recipe = recordings.manifest.recipe.model_copy(update={"listing": listing_digest(chosen())})
-    inputs = (recordings.reference(root), features.reference(root))
-    name = run_name("recordings", recipe, [each.identity for each in inputs])
-    plan = Plan("recordings", name, run_folder(root, "recordings", name), recipe, inputs)
-    standing: Opened[RecordingsManifest] | None = find_committed(plan)
-    if standing is not None:
-        return standing
-    counts = Counts()
     with spill() as sink:
-        with table_writer(sink, INVENTORY) as writer:
-            for batch in chosen():
-                counts.add(batch)
-                writer.write_batch(batch)
-        if counts.recordings != len(paths):
+        written = write_inventory(sink, _rows(inventory, paths), inventory)
+        found = written.stats.recordings
+        if found != len(paths):
             raise BadInventory(
                 where=inventory,
                 expected=f"the {len(paths)} recordings that the ledger names",
-                found=counts.recordings,
+                found=found,
             )
-        entry = sink.publish_as(plan.folder, ROLE, role=ROLE, records=counts.recordings)
+        plan = _plan(recordings, features, written, root)
+        standing: Opened[RecordingsManifest] | None = find_committed(plan)
+        if standing is not None:
+            return standing
+        entry = sink.publish_as(plan.folder, ROLE, role=ROLE, records=found)
     opened: Opened[RecordingsManifest] = commit(
-        plan, new_attempt({}), [entry], counts.stats()
+        plan, new_attempt({}), [entry], written.stats
     ).opened
-    log.info("worth another try", recordings=counts.recordings, manifest=str(opened.location))
+    log.info("worth another try", recordings=found, manifest=str(opened.location))
     return opened
+
+
+def _plan(
+    recordings: Opened[RecordingsManifest],
+    features: Opened[FeaturesManifest],
+    written: Written,
+    root: Location,
+) -> Plan:
+    before = recordings.manifest.recipe
+    labels = None if before.labels is None else written.labels
+    recipe = before.model_copy(update={"listing": written.listing, "labels": labels})
+    inputs = (recordings.reference(root), features.reference(root))
+    name = run_name("recordings", recipe, [each.identity for each in inputs])
+    return Plan("recordings", name, run_folder(root, "recordings", name), recipe, inputs)
 
 
 def _check_revision(features: Opened[FeaturesManifest]) -> None:
