@@ -110,6 +110,17 @@ def test_units_run_where_their_blocks_are(cluster: Running, recordings: str) -> 
     assert "yarn" == opened.manifest.execution.settings["master"]
 
 
+def test_a_source_is_listed_in_tasks(cluster: Running, recordings: str) -> None:
+    """It is the run that a walk from here makes; nothing else is left below the root."""
+    source, root = (locate(cluster.hdfs) / name for name in ("source", "tasks"))
+    words = ("--root", root.uri, "--pattern", PATTERN, *ON_YARN)
+    place = run(cluster, PROGRAM, "scan", source.uri, *words)
+    walked, listed = (read_manifest(each, "recordings").manifest for each in (recordings, place))
+    assert (walked.name, walked.identity) == (listed.name, listed.identity)
+    assert "yarn" == listed.execution.settings["master"]
+    assert [] == files(root / "scratch")
+
+
 def test_a_datanode_is_lost(cluster: Running, recordings: str) -> None:
     """The run goes on with the copies that are left."""
     process, folder = started(cluster, recordings, "datanode")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 
 from audioloom_manifest import Kind, garbage
 from audioloom_stage import JSON, Result
-from audioloom_storage import Entry, NotFound, locate, remove
+from audioloom_storage import Entry, NotFound, locate, remove, walk
 
 from audioloom_featurizer.errors import BadWish
+from audioloom_featurizer.scratch import FOLDER as SCRATCH
 from audioloom_featurizer.settings import GcSettings
 
 KINDS: tuple[Kind, ...] = ("recordings", "features")
@@ -58,6 +61,9 @@ def collect(settings: GcSettings) -> Result:
 def _find(root: str, age: float) -> Iterator[Entry]:
     for kind in KINDS:
         yield from garbage(locate(root), kind, older_than=age)
+    before = time.time_ns() - int(age * 1e9)
+    with suppress(NotFound):
+        yield from (each for each in walk(locate(root) / SCRATCH) if each.modified_ns <= before)
 
 
 def _delete(found: list[Entry]) -> int:

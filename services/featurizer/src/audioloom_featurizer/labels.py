@@ -46,6 +46,12 @@ class Matches:
     matched: int = 0
     example: str = ""
 
+    def add(self, other: Matches) -> None:
+        """Count what was held against it elsewhere too."""
+        self.paths += other.paths
+        self.matched += other.matched
+        self.example = self.example or other.example
+
 
 @dataclass
 class Bare:
@@ -119,9 +125,11 @@ def label_by_pattern(
     """Batches of `ROWS` with what their paths say; columns that the pattern does not name stay."""
     named = [name for name in (*SAID, KEY) if name in pattern.groupindex]
     for batch in batches:
+        if not batch.num_rows:
+            continue
         said = [labels_of(path, pattern) for path in batch.column("path").to_pylist()]
         matches.paths += batch.num_rows
-        matches.example = matches.example or next(iter(batch.column("path").to_pylist()), "")
+        matches.example = matches.example or batch.column("path")[0].as_py()
         matches.matched += sum(each is not None for each in said)
         known = [each or NOTHING for each in said]
         columns = {

@@ -80,11 +80,7 @@ def clean_suffixes(wanted: Iterable[str]) -> tuple[str, ...]:
 
 
 def list_recordings(
-    source: Location,
-    suffixes: tuple[str, ...],
-    skipped: Skipped,
-    *,
-    below: Location | None = None,
+    source: Location, suffixes: tuple[str, ...], skipped: Skipped
 ) -> Iterator[pa.RecordBatch]:
     """The recordings of a source, as batches of `ROWS`, as the walk meets them.
 
@@ -95,13 +91,11 @@ def list_recordings(
         source: what paths are relative to.
         suffixes: the endings of recordings.
         skipped: told what is passed over.
-        below: list only this folder of the source.
 
     Raises:
         NotFound, NotAFolder, PermissionDenied: the source, or a folder below it, cannot be listed.
     """
-    entries = walk(source if below is None else below, within=source)
-    yield from take_recordings(entries, source, suffixes, skipped)
+    yield from take_recordings(walk(source), source, suffixes, skipped)
 
 
 def take_recordings(

@@ -7,6 +7,7 @@ way: memory does not grow with their number.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -35,20 +36,34 @@ from audioloom_featurizer.joining import columns_of, join_labels, read_labels
 from audioloom_featurizer.labels import compile_pattern, label_by_pattern, labelled
 from audioloom_featurizer.listing import clean_suffixes, list_recordings
 from audioloom_featurizer.rows import each_once
+from audioloom_featurizer.scratch import scratch_folder
 from audioloom_featurizer.seen import Seen
 from audioloom_featurizer.settings import ScanSettings
 from audioloom_featurizer.since import additions, chain_of
 from audioloom_featurizer.sorting import sorted_batches
 from audioloom_featurizer.spill import spill
+from audioloom_featurizer.subtrees import Job, list_in_tasks, listed_rows
 from audioloom_featurizer.tables import open_table
 
 ALGORITHM = 1
+FOLDERS_A_SLOT = 8
+ENOUGH_FOLDERS = 64
 
 log = structlog.get_logger()
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where the recordings lie, where runs do, and what tasks hand over."""
+
+    source: Location
+    root: Location
+    scratch: Location
+
+
 def scan(settings: ScanSettings) -> Result:
     """List, label, name, and commit unless it is committed already."""
+    settings.check_configured()
     source, root = locate(settings.source), locate(settings.root)
     bind(input=str(source))
     if not exists(source):
@@ -61,9 +76,9 @@ def scan(settings: ScanSettings) -> Result:
         )
     seen = Seen()
     chain = [] if settings.since is None else chain_of(settings.since, source)
-    with spill() as sink:
+    with spill() as sink, scratch_folder(settings.master, root) as scratch:
         with progress(None, "listing", "recordings") as bar:
-            rows = _rows(settings, source, chain, seen, bar)
+            rows = _rows(settings, Place(source, root, scratch), chain, seen, bar)
             written = write_inventory(sink, rows, source)
         seen.tell()
         seen.check(settings, source, written.stats.recordings)
@@ -105,7 +120,7 @@ def plan_scan(
 
 def _rows(
     settings: ScanSettings,
-    source: Location,
+    place: Place,
     chain: list[Opened[RecordingsManifest]],
     seen: Seen,
     bar: Progress,
@@ -124,25 +139,28 @@ def _rows(
             expected="a --pattern with the named group key",
             found="none",
         )
-    rows = _listed(settings, source, seen)
     if pattern:
         seen.say("--pattern", [name for name in pattern.groupindex if name != "key"])
-        rows = label_by_pattern(rows, pattern, seen.matches)
-    rows = _counted(rows, seen, bar)
+    in_order = settings.inventory is None and settings.master != ""
+    if in_order:
+        rows = _listed_in_tasks(settings, place, seen, bar, by_key=by_key)
+    else:
+        rows = _counted(_listed(settings, place.source, seen), bar)
+        if pattern:
+            rows = label_by_pattern(rows, pattern, seen.matches)
+    rows = _noted(rows, seen)
     if settings.labels is not None:
         table = open_table(locate(settings.labels))
-        columns = columns_of(
-            table,
-            settings.labels_by,
-            {str(name): column for name, column in settings.labels_columns.items()},
-        )
+        named = {str(name): column for name, column in settings.labels_columns.items()}
+        columns = columns_of(table, settings.labels_by, named)
         seen.say("--labels", list(columns.said))
-        labels = read_labels(table, columns, source)
+        labels = read_labels(table, columns, place.source)
         said, where = list(columns.said), table.where
         rows = join_labels(rows, labels, settings.labels_by, said, seen.join, where)
-    if settings.labels is None or settings.labels_by != "path":
+        in_order = settings.labels_by == "path"
+    if not in_order:
         rows = sorted_batches(rows, "path")
-    rows = each_once(rows, settings.inventory or source)
+    rows = each_once(rows, settings.inventory or place.source)
     if chain:
         rows = additions(rows, chain, seen.changes)
     return labelled(rows, seen.bare, drop=settings.unlabelled == "drop")
@@ -157,18 +175,43 @@ def _listed(settings: ScanSettings, source: Location, seen: Seen) -> Iterator[pa
     return given_recordings(table, source, suffixes, seen.skipped)
 
 
-def _counted(
-    batches: Iterator[pa.RecordBatch], seen: Seen, bar: Progress
+def _listed_in_tasks(
+    settings: ScanSettings, place: Place, seen: Seen, bar: Progress, *, by_key: bool
 ) -> Iterator[pa.RecordBatch]:
+    from audioloom_featurizer.spark_scan import spark_runner  # noqa: PLC0415 - a second, for a walk
+
+    job = Job(
+        source=place.source,
+        suffixes=clean_suffixes(settings.suffix),
+        pattern=settings.pattern,
+        with_key=by_key,
+        scratch=place.scratch,
+    )
+    slots = settings.executors * settings.executor_cores if settings.master == "yarn" else 0
+    enough = max(ENOUGH_FOLDERS, FOLDERS_A_SLOT * slots)
+    with spark_runner(settings, place.root) as runner:
+        levels, skipped, matches = list_in_tasks(job, runner, enough, bar)
+    seen.skipped.add(skipped)
+    seen.matches.add(matches)
+    return listed_rows(levels)
+
+
+def _noted(batches: Iterator[pa.RecordBatch], seen: Seen) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         seen.listed += batch.num_rows
+        yield batch
+
+
+def _counted(batches: Iterator[pa.RecordBatch], bar: Progress) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
         bar.advance(batch.num_rows)
         yield batch
 
 
 def _for_the_record(settings: ScanSettings) -> dict[str, Any]:
     names = ("inventory", "labels", "labels_by", "since")
-    return {name: value for name in names if (value := getattr(settings, name)) is not None}
+    given = {name: value for name in names if (value := getattr(settings, name)) is not None}
+    return given | (settings.for_the_record() if settings.master else {})
 
 
 def _result(opened: Opened[RecordingsManifest], seen: Seen, *, already: bool) -> Result:

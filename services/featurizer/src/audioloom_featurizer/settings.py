@@ -16,8 +16,13 @@ DEFAULT_BUDGET = "1%"
 RUN_NAME = "Name the run by hand; otherwise a digest of what it is made of."
 
 
-class ScanSettings(Settings):
+class ScanSettings(SparkSettings):
     """Settings of `scan`."""
+
+    master: str = Field(
+        "",
+        description="List in Spark tasks on this master, such as yarn; else in this process.",
+    )
 
     source: Annotated[str, Positional("SOURCE")] = Field(
         description="The folder that holds the recordings, at any depth."

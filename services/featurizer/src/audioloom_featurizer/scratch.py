@@ -1,0 +1,28 @@
+"""A folder for what tasks hand to the driver: on this machine, or where all nodes reach it."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from audioloom_storage import Location, NotFound, locate, remove_tree
+
+FOLDER = "scratch"
+"""Below a root; `gc` looks for what a scan that was killed left here."""
+
+
+@contextmanager
+def scratch_folder(master: str, root: Location) -> Iterator[Location]:
+    """A folder that need not exist yet, and is gone when the block ends."""
+    if master.startswith("local") or not master:
+        with tempfile.TemporaryDirectory(prefix="audioloom-featurizer-") as made:
+            yield locate(made)
+        return
+    folder = root / FOLDER / f"scan-{uuid.uuid4().hex}"
+    try:
+        yield folder
+    finally:
+        with suppress(NotFound):
+            remove_tree(folder)
