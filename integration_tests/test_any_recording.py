@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from audioloom_quickstart.contents import rows
+from audioloom_quickstart.programs import read_manifest
 from deployment import Deployment
 
 FORMATS = {
@@ -43,25 +44,44 @@ FLAGS = {
 }
 LEDGER = {"header-only.wav": "empty", "not-a-number.wav": "non_finite", "page.wav": "not_audio"}
 SUFFIXES = ("wav", "w64", "aiff", "au", "caf", "flac", "ogg", "mp3", "ul")
+PATTERN = "(?P<label>.)(?P<group>.*)"
+LATER = ("pcm-24.wav", "free.flac")
 WISH = ("--windows", "all", "--window-seconds", "1", "--hop-seconds", "0.5", "--channels", "split")
 
 
 @pytest.fixture(scope="module")
-def features(deployment: Deployment, voices: Path) -> str:
-    """Features of real recordings, written anew by libsndfile in all its formats."""
+def anew(deployment: Deployment, voices: Path) -> Path:
+    """Real recordings, written anew by libsndfile in all its formats."""
     anew = deployment.folder / "anew"
     python = Path(deployment.paths["featurizer"]).with_name("python")
     script = Path(__file__).with_name("rewrite.py")
     subprocess.run([python, script, voices / "en", anew], check=True)
+    return anew
+
+
+@pytest.fixture(scope="module")
+def recordings(deployment: Deployment, anew: Path) -> str:
+    """The manifest of them, in HDFS."""
+    return scanned(deployment, deployment.put(anew, "anew"))
+
+
+@pytest.fixture(scope="module")
+def features(deployment: Deployment, recordings: str) -> str:
+    """Their features, made on the cluster."""
+    return extracted(deployment, recordings, "yarn", "0,empty=1,non_finite=1,not_audio=1")
+
+
+def scanned(deployment: Deployment, where: str, *more: str) -> str:
+    """List recordings of any format; the manifest."""
     suffixes = [word for each in SUFFIXES for word in ("--suffix", each)]
-    where = deployment.put(anew, "anew")
-    recordings = deployment.answer(
-        "featurizer", "scan", where, "--root", deployment.root, *suffixes
-    )
-    return deployment.answer(
-        *("featurizer", "run", recordings, "--master", "yarn", *WISH, "--raw-format", "mulaw"),
-        *("--level", "recording", "--error-budget", "0,empty=1,non_finite=1,not_audio=1"),
-    )
+    options = ("--root", deployment.root, "--pattern", PATTERN, *suffixes, *more)
+    return deployment.answer("featurizer", "scan", where, *options)
+
+
+def extracted(deployment: Deployment, recordings: str, master: str, budget: str) -> str:
+    """Extract the features of recordings; the manifest."""
+    options = (*WISH, "--raw-format", "mulaw", "--level", "recording", "--error-budget", budget)
+    return deployment.answer("featurizer", "run", recordings, "--master", master, *options)
 
 
 def test_every_format_becomes_features(deployment: Deployment, features: str) -> None:
@@ -87,3 +107,21 @@ def test_what_cannot_be_features_is_in_the_ledger(deployment: Deployment, featur
 def test_all_of_it_verifies(deployment: Deployment, features: str) -> None:
     """Checksums and counts, read from HDFS again."""
     deployment.answer("featurizer", "verify", features)
+
+
+def test_what_comes_later_is_added(
+    deployment: Deployment, anew: Path, recordings: str, features: str
+) -> None:
+    """New recordings alone are worked on; the sharder takes both runs for one set."""
+    where = f"{deployment.root}/anew"
+    for name in LATER:
+        source = str(anew / name)
+        deployment.answer("hdfs", "dfs", "-put", source, f"{where}/later-{name}")
+    added = scanned(deployment, where, "--since", recordings)
+    later = extracted(deployment, added, "local[2]", "0")
+    found = {row["path"] for row in rows(deployment.get(later), "features", "path")}
+    assert {f"later-{name}" for name in LATER} == found
+    plan = ("sharder", "plan", features, later, "--split", "train=1", "--json")
+    planned = json.loads(deployment.answer(*plan))
+    windows = sum(read_manifest(each)["stats"]["windows"] for each in (features, later))
+    assert windows == planned["splits"]["train"]["records"]
