@@ -62,6 +62,8 @@ class NativeKernels:
             that runs here.
     """
 
+    block: Final = 1  # frames whose last digits depend on each other: none
+
     def __init__(
         self,
         filters: NDArray[np.float32],

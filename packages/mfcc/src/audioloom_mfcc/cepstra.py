@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from audioloom_mfcc.numpy_kernels import BLOCK
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -32,6 +30,10 @@ _DELICATE = 20.0**2
 
 class Kernels(Protocol):
     """The steps of an engine. Arrays are float32; mel powers are ``(frames, n_mels)``."""
+
+    @property
+    def block(self) -> int:
+        """Frames that are computed together, and owe their last digits to each other."""
 
     def powers(self, samples: NDArray[np.float32], mel: NDArray[np.float32]) -> None:
         """Write to *mel* the powers of the first frames of *samples*, as many as it has rows."""
@@ -71,7 +73,8 @@ class CepstralEngine:
             # Frames that lie wholly in the padding have no power: only whole blocks are left
             # out, so that a frame is always computed among the same neighbours.
             heard = 1 + (valid + n_fft // 2 - 1) // hop
-            computed = -(-heard // BLOCK) * BLOCK
+            block = self._kernels.block
+            computed = -(-heard // block) * block
             mel[computed:] = 0
             self._kernels.powers(padded, mel[:computed])
             # A louder window may raise the floor later: no more frames are delicate then.

@@ -16,7 +16,6 @@ from audioloom_mfcc import numpy_samples
 from audioloom_mfcc.cepstra import CepstralEngine, Kernels
 from audioloom_mfcc.errors import BadSettings, MfccError, MissingDecoder
 from audioloom_mfcc.librosa_engine import LibrosaEngine
-from audioloom_mfcc.numpy_kernels import NumpyKernels
 from audioloom_mfcc.tables import mel_filters
 
 if TYPE_CHECKING:
@@ -91,6 +90,9 @@ def _make(settings: MfccSettings) -> Engine:
         return LibrosaEngine(settings)
     filters = mel_filters(settings.sample_rate, settings.n_fft, settings.n_mels)
     if settings.engine == "numpy":
+        # SciPy's FFT takes a third of a second to import, which the compiled engine can save.
+        from audioloom_mfcc.numpy_kernels import NumpyKernels  # noqa: PLC0415
+
         kernels = NumpyKernels(filters, settings.n_mfcc, settings.hop_length)
         return CepstralEngine(settings, kernels)
     hindrance = _against_native(settings)

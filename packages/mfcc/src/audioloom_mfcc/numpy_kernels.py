@@ -36,6 +36,8 @@ class _Group(NamedTuple):
 class NumpyKernels:
     """What `audioloom_mfcc.cepstra.Kernels` asks for; holds scratch memory, so one a thread."""
 
+    block: Final = BLOCK
+
     def __init__(self, filters: NDArray[np.float32], n_mfcc: int, hop_length: int) -> None:
         """Take *filters* ``(n_mels, n_fft // 2 + 1)``."""
         bins = filters.shape[1]
