@@ -308,7 +308,7 @@ def mini_cluster(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure: `-- featurize|shard|storage|train [--json FILE] [--png FILE]`; ratios of one run."""
+    """Measure ratios: `-- featurize|job|shard|storage|train [--json FILE] [--png FILE]`."""
     python = sync(session, "bench")
     session.run(python / "python", "-m", "audioloom_bench", *session.posargs, external=True)
 
