@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_featurizer import scan as scanning
-from audioloom_featurizer import spark_scan, subtrees
+from audioloom_featurizer import gathering, spark_scan, subtrees
 from audioloom_featurizer.errors import BadTarget
 from audioloom_featurizer.subtrees import Fragment, Part
 from audioloom_storage import list_folder, locate
@@ -55,7 +54,7 @@ def test_parts_are_the_whole(
 ) -> None:
     """However the tree is cut: the same run, and the same files passed over."""
     monkeypatch.setattr(spark_scan, "spark_runner", backwards)
-    monkeypatch.setattr(scanning, "ENOUGH_FOLDERS", folders)
+    monkeypatch.setattr(gathering, "ENOUGH_FOLDERS", folders)
     monkeypatch.setattr(subtrees, "MOST_TASKS", tasks)
     pattern = "(?:.*/)?(?P<label>[^/]+)[.]wav"
     walked = scan(tree, tmp_path / "walked", pattern=pattern).data

@@ -20,6 +20,7 @@
   - BadWish                 an amount, a budget or a combination of flags that says nothing
 * BadConfiguration (exit code 78)
   - MissingLibrary          a decoder or an engine is not installed here
+  - NoDriver                no jar of a driver for the database
 * TryAgain (exit code 75)
   - WorkerLost              the process that decodes died while it was at no recording
 """
@@ -95,3 +96,7 @@ class MissingLibrary(BadConfiguration):
 
 class WorkerLost(TryAgain):
     """The process that decodes died, more than once, while it was at no recording."""
+
+
+class NoDriver(BadConfiguration):
+    """No jar of a driver for the database."""

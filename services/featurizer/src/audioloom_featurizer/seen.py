@@ -96,10 +96,10 @@ class Seen:
                 expected="a pattern for the whole path below the source",
                 found=f"{self.listed} paths such as {self.matches.example}",
             )
-        if settings.labels is not None and not self.join.recordings:
+        if "--labels" in self.said_by.values() and not self.join.recordings:
             raise BadLabels(
                 "the labels are of no recording",
-                where=settings.labels,
+                where=settings.labels or settings.labels_jdbc,
                 expected=f"what recordings are known by: their {settings.labels_by}",
                 found=", ".join(map(repr, self.join.examples)) or "no rows",
                 hint="See --labels-by and --labels-columns key=COLUMN.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from audioloom_spark.settings import SparkSettings
-from audioloom_stage.settings import Positional, Settings
+from audioloom_stage.settings import Positional, Secret, Settings
 from pydantic import ByteSize, Field
 
 NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
@@ -44,6 +44,20 @@ class ScanSettings(SparkSettings):
         description="Take label, target or group from the columns of this CSV or Parquet file, or"
         " folder of Parquet files.",
     )
+    labels_jdbc: str | None = Field(
+        None,
+        description="Take them from a database: its URL, as jdbc:postgresql://host/name, without a"
+        " password.",
+    )
+    labels_query: str | None = Field(
+        None, description="The SELECT that answers with the table of labels."
+    )
+    jdbc_jar: tuple[str, ...] = Field(
+        (), description="The database's driver: Maven coordinates, or a jar file."
+    )
+    jdbc_user: str | None = Field(None, description="Who asks the database.")
+    jdbc_password: Secret | None = Field(None, description="The password.")
+    jdbc_password_file: str | None = Field(None, description="The file that holds the password.")
     labels_by: Literal["path", "name", "stem", "key"] = Field(
         "path",
         description="What the table knows recordings by: path below SOURCE, file name, file name"

@@ -99,7 +99,7 @@ class Table:
         names: its columns, those of the first file.
     """
 
-    where: Location
+    where: object
     parts: Sequence[Location]
     names: Sequence[str]
 

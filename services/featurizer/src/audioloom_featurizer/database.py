@@ -1,0 +1,103 @@
+"""A table of labels that is the answer of a database: what to ask whom, and nothing of a password.
+
+The password goes from its variable or file to Spark. It is in no flag, manifest or log, and a URL
+that holds one is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from audioloom_stage.settings import Secret
+from audioloom_storage import locate, read_bytes
+
+from audioloom_featurizer.errors import BadWish
+from audioloom_featurizer.settings import ScanSettings
+
+MOST_PASSWORD_BYTES = 4096
+
+_SECRET = re.compile(
+    r"(password|passwd|pwd|secret|token)\s*=|//[^/@?;]*:[^/@?;]*@|:[^:/@]+/[^@/]+@", re.IGNORECASE
+)
+_COORDINATES = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
+
+
+@dataclass(frozen=True)
+class Database:
+    """What to ask, and where.
+
+    Attributes:
+        url: begins with `jdbc:`; holds no password.
+        query: a SELECT.
+        packages: Maven coordinates of the driver.
+        jars: files of the driver.
+    """
+
+    url: str
+    query: str
+    user: str | None
+    password: Secret | None
+    packages: tuple[str, ...]
+    jars: tuple[str, ...]
+
+    @property
+    def shown(self) -> str:
+        """The URL without its parameters."""
+        return re.split("[?;]", self.url, maxsplit=1)[0]
+
+
+def database_of(settings: ScanSettings) -> Database | None:
+    """The database that is asked for labels, if one is.
+
+    Raises:
+        BadWish: half of what is needed, a URL that is none, or one with a password in it.
+    """
+    if settings.labels_jdbc is None and settings.labels_query is None:
+        return None
+    if settings.labels_jdbc is None or settings.labels_query is None:
+        raise BadWish(
+            "a database is asked by its URL and a query",
+            expected="--labels-jdbc and --labels-query",
+            found="one of them",
+        )
+    if settings.labels is not None:
+        raise BadWish(
+            "labels come from one table", expected="--labels or --labels-jdbc", found="both"
+        )
+    url = settings.labels_jdbc
+    if not url.startswith("jdbc:"):
+        raise BadWish(where="--labels-jdbc", expected="a URL such as jdbc:postgresql://host/name")
+    if _SECRET.search(url):
+        raise BadWish(
+            "the URL holds a password, which everyone on this machine can see",
+            where="--labels-jdbc",
+            expected="a URL without",
+            hint="Give it by AUDIOLOOM_FEATURIZER_JDBC_PASSWORD or --jdbc-password-file.",
+        )
+    packages = tuple(each for each in settings.jdbc_jar if _COORDINATES.fullmatch(each))
+    return Database(
+        url=url,
+        query=settings.labels_query,
+        user=settings.jdbc_user,
+        password=_password(settings),
+        packages=packages,
+        jars=tuple(each for each in settings.jdbc_jar if each not in packages),
+    )
+
+
+def _password(settings: ScanSettings) -> Secret | None:
+    if settings.jdbc_password_file is None:
+        return settings.jdbc_password
+    if settings.jdbc_password is not None:
+        raise BadWish(
+            "the password is given twice",
+            expected="the variable or the file",
+            found="AUDIOLOOM_FEATURIZER_JDBC_PASSWORD and --jdbc-password-file",
+        )
+    where = locate(settings.jdbc_password_file)
+    data = read_bytes(where, limit=MOST_PASSWORD_BYTES)
+    try:
+        return Secret(data.decode().rstrip("\r\n"))
+    except UnicodeDecodeError:
+        raise BadWish(where=where, expected="a password in UTF-8", found="other bytes") from None
