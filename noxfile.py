@@ -239,6 +239,14 @@ def sync_users(session: nox.Session, stage: str, environment: Path, *options: st
 
 
 @nox.session(default=False)
+def fuzz(session: nox.Session) -> None:
+    """Take mutated recordings through the featurizer: `-- --files 100000 --seed 0 --minutes 60`."""
+    python = sync(session, "featurizer")
+    fuzzing = ROOT / PROJECTS["featurizer"] / "tests" / "fuzzing.py"
+    session.run(python / "python", str(fuzzing), *session.posargs, external=True)
+
+
+@nox.session(default=False)
 @nox.parametrize("project", [*PROJECTS], ids=[*PROJECTS])
 def minimums(session: nox.Session, project: str) -> None:
     """Run a project's tests with the lowest versions that it and its siblings allow."""

@@ -1,8 +1,9 @@
 import pickle
+from typing import get_args
 
 import audioloom_mfcc
 import pytest
-from audioloom_mfcc import RefusedRecording, UnsupportedCodec
+from audioloom_mfcc import Kind, RefusedRecording, UnsupportedCodec
 
 
 def _refusals() -> list[type[RefusedRecording]]:
@@ -23,7 +24,7 @@ def test_the_kinds_are_these_and_stay_so() -> None:
         "unsupported_codec",
     }
 
-    assert expected == {refusal.kind for refusal in _refusals()}
+    assert expected == {refusal.kind for refusal in _refusals()} == set(get_args(Kind))
     assert len(expected) == len(_refusals())
 
 

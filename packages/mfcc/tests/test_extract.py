@@ -290,6 +290,11 @@ def test_a_flac_from_a_pipe_does_not_say_how_long_it_is(encode: Make, voice: Voi
     assert ("wrong_container",) == summary.flags
     assert 20_000 == summary.frames_read
 
+    with extract(io.BytesIO(content), MfccSettings(window_seconds=1.0), name="x.flac") as windows:
+        list(windows)
+
+    assert ("length_unknown",) == windows.summary.flags
+
 
 def test_a_file_of_headers_only_is_empty_in_every_format(encode: Make) -> None:
     """Naive pipelines make features of silence from these."""

@@ -91,3 +91,10 @@ def hangs(note: str, _trial: Any, pulse: Any) -> None:
     Path(note).write_text(str(os.getpid()))
     pulse.at(0)
     _loop()
+
+
+def noting_imports(job: Any, unit: Any, trial: Any = None, pulse: Any = None) -> Receipt:
+    receipt = unit_task.do_unit(job, unit, trial, pulse)
+    modules = sys.modules | {}
+    Path(os.environ["DEADLY_NOTES"], "imports").write_text("\n".join(modules))
+    return receipt

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import pickle
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
 import soundfile
 from audioloom_featurizer import featurize
 from audioloom_featurizer.settings import RunSettings, ScanSettings
+from audioloom_featurizer.supervise import Limits, do_supervised
 from audioloom_featurizer.units import Unit
 from audioloom_manifest import Opened, Receipt, read_manifest
 from audioloom_stage import Result
 
 PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
 RATE = 8000
+LIMITS = Limits(memory=400 << 20, seconds=4)
 
 
 def write_wav(path: Path, seconds: float = 0.5, *, seed: int = 0, subtype: str = "PCM_16") -> Path:
@@ -75,3 +79,13 @@ def paths_of(opened: Opened, role: str) -> list[str]:
     places = [Path(opened.folder.path, entry.path) for entry in opened.files(role)]
     found = [pq.read_table(place, columns=["path"]).column("path") for place in places]
     return sorted({path for column in found for path in column.to_pylist()})
+
+
+def done(task: Any, unit: Any, limits: Limits = LIMITS) -> Any:
+    answer = do_supervised(pickle.dumps(task), limits, pickle.dumps(unit))
+    return pickle.loads(answer)  # noqa: S301 - our own
+
+
+def supervised(units: Sequence[Unit], task: Any, limits: Limits = LIMITS) -> Iterator[Any]:
+    """Do the units in the child of this process."""
+    return (done(task, unit, limits) for unit in units)

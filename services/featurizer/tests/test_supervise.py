@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pickle
 import signal
 import subprocess
 import sys
@@ -15,21 +14,17 @@ import pytest
 from audioloom_featurizer import doing, featurize
 from audioloom_featurizer.errors import MissingLibrary, WorkerLost
 from audioloom_featurizer.settings import RunSettings, VerifySettings
-from audioloom_featurizer.supervise import Limits, do_supervised
 from audioloom_manifest import Opened, read_manifest
-from featurizer_work import checksums, features_of, run, scan, write_wav
-
-LIMITS = Limits(memory=400 << 20, seconds=4)
-
-
-def done(task: Any, unit: Any, limits: Limits = LIMITS) -> Any:
-    answer = do_supervised(pickle.dumps(task), limits, pickle.dumps(unit))
-    return pickle.loads(answer)  # noqa: S301 - our own
-
-
-def supervised(units: Sequence[Any], task: Any) -> Iterator[Any]:
-    """Do the units in the child of this process."""
-    return (done(task, unit) for unit in units)
+from featurizer_work import (
+    checksums,
+    done,
+    features_of,
+    run,
+    scan,
+    supervised,
+    write_wav,
+)
+from specimens import specimens
 
 
 @pytest.fixture(autouse=True)
@@ -147,6 +142,34 @@ def test_one_process_does_all_units(source: Path, root: Path, notes: Path) -> No
     assert 1 == len(list(notes.iterdir()))
 
 
+def test_it_imports_nothing_heavy(
+    source: Path, root: Path, notes: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """NumPy, SciPy's FFT, soxr, soundfile, pyarrow, and what reads and writes; whatever the format.
+
+    A worker that imported librosa would take 1.3 s and 180 MB more.
+    """
+    monkeypatch.setattr(doing, "do_unit", deadly.noting_imports)
+    for name, data in specimens().items():
+        (source / "no" / f"x-{name}").write_bytes(data)
+    features(source, root, level="recording")
+    imported = (notes / "imports").read_text().split()
+    assert {"soundfile", "soxr", "scipy.fft", "pyarrow.parquet"} <= set(imported)
+    heavy = {
+        "librosa",
+        "numba",
+        "sklearn",
+        "pandas",
+        "tensorflow",
+        "matplotlib",
+        "pyspark",
+        "typer",
+    }
+    assert set() == heavy & set(imported)
+    scipy = {name.split(".")[1] for name in imported if name.startswith("scipy.")}
+    assert set() == scipy & {"signal", "sparse", "linalg", "stats", "io", "ndimage", "optimize"}
+
+
 @pytest.mark.parametrize(("mark", "error"), [("missing", MissingLibrary), ("full", OSError)])
 def test_errors_of_the_machine_arrive_as_they_are(
     source: Path, root: Path, mark: str, error: type[Exception]
@@ -176,7 +199,6 @@ HANGS = """
 import os, pickle, sys
 sys.path[:0] = [{tests!r}]
 from deadly import hangs
-from audioloom_featurizer.supervise import Limits, do_supervised
 do_supervised(pickle.dumps(hangs), Limits(), pickle.dumps({note!r}))
 """
 

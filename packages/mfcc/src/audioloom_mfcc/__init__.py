@@ -14,6 +14,7 @@ from audioloom_mfcc.errors import (
     BadSettings,
     DamagedRecording,
     EmptyRecording,
+    Kind,
     MfccError,
     MissingDecoder,
     NonFinite,
@@ -23,7 +24,7 @@ from audioloom_mfcc.errors import (
     UnsupportedCodec,
 )
 from audioloom_mfcc.extract import Extraction, extract, probe
-from audioloom_mfcc.recording import Recording, Summary
+from audioloom_mfcc.recording import Flag, Recording, Summary
 from audioloom_mfcc.settings import MfccSettings, RawFormat
 from audioloom_mfcc.source import Source
 from audioloom_mfcc.tables import mel_filters
@@ -38,6 +39,8 @@ __all__ = [
     "DigestingReader",
     "EmptyRecording",
     "Extraction",
+    "Flag",
+    "Kind",
     "MfccError",
     "MfccSettings",
     "MissingDecoder",

@@ -51,8 +51,9 @@ def _mix(block: NDArray[np.float32]) -> NDArray[np.float32]:
     channels = block.shape[1]
     if channels == 1:
         return block[:, 0]
-    total = block[:, 0] + block[:, 1]
-    for number in range(2, channels):
-        total += block[:, number]
-    total /= np.float32(channels)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinity is noticed where it arrives
+        total = block[:, 0] + block[:, 1]
+        for number in range(2, channels):
+            total += block[:, number]
+        total /= np.float32(channels)
     return total

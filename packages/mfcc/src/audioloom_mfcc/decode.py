@@ -16,7 +16,7 @@ from audioloom_mfcc.formats import (
     is_misnamed,
     sniff,
 )
-from audioloom_mfcc.recording import Recording
+from audioloom_mfcc.recording import Flag, Recording
 from audioloom_mfcc.riff import ALAW, FLOAT, GSM, MULAW, PCM, WaveHeader, headerless, read_header
 from audioloom_mfcc.source import read_fully, size_of
 
@@ -63,7 +63,7 @@ def open_decoder(source: Source, name: str, raw: RawFormat | None = None) -> Dec
     source.seek(0)
     head = read_fully(source, SNIFFED_BYTES)
     form = sniff(head, name, perhaps_raw=raw is not None and not has_known_extension(name))
-    flags: tuple[str, ...] = ("wrong_container",) if is_misnamed(name, form) else ()
+    flags: tuple[Flag, ...] = ("wrong_container",) if is_misnamed(name, form) else ()
     if form == "raw" and raw is not None:
         decoder = _headerless(source, size, raw, name)
     elif form not in {"wav", "rf64"}:
@@ -93,7 +93,7 @@ def _headerless(source: Source, size: int, raw: RawFormat, name: str) -> Decoder
 
 
 def _by_pcm(
-    source: Source, form: str, header: WaveHeader, flags: tuple[str, ...], name: str
+    source: Source, form: str, header: WaveHeader, flags: tuple[Flag, ...], name: str
 ) -> Decoder | None:
     """The decoder of this package's own, for what it decodes."""
     codec = pcm.codec_of(header)
@@ -121,7 +121,7 @@ def _by_sndfile(
     view: sndfile.View,
     form: str,
     header: WaveHeader | None,
-    flags: tuple[str, ...],
+    flags: tuple[Flag, ...],
     name: str,
     raw: RawFormat | None = None,
 ) -> Decoder:

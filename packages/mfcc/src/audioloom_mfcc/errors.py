@@ -21,7 +21,20 @@ through as it is, because trying again may help.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+Kind = Literal[
+    "empty",
+    "not_audio",
+    "unsupported_codec",
+    "bad_header",
+    "bad_rate",
+    "bad_channels",
+    "damaged",
+    "non_finite",
+    "out_of_range",
+]
+"""Every class of refusal."""
 
 
 class MfccError(Exception):
@@ -45,7 +58,7 @@ class RefusedRecording(MfccError, ValueError):
         found: What this one has instead.
     """
 
-    kind: ClassVar[str] = "refused"
+    kind: ClassVar[Kind]
 
     def __init__(self, name: str, *, expected: str, found: str) -> None:
         self.name = name

@@ -107,6 +107,8 @@ class Extraction(Iterator[Window]):
         ended_early = self._complete and self._frames_read < (recording.frames or 0)
         if ended_early and "truncated" not in flags:
             flags = (*flags, "truncated")
+        if not self._complete and recording.frames is None:
+            flags = (*flags, "length_unknown")
         if self._peak > 1:
             flags = (*flags, "over_full_scale")
         if self._windows and not self._audible:

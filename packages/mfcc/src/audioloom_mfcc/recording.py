@@ -3,6 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Flag = Literal[
+    "truncated",
+    "header_lies",
+    "trailing_bytes",
+    "partial_frame",
+    "wrong_container",
+    "length_unknown",
+    "over_full_scale",
+    "silent",
+    "constant",
+]
+"""Everything that is noticed about a recording, or a window of it, that is used all the same."""
 
 
 @dataclass(frozen=True)
@@ -27,7 +41,7 @@ class Recording:
     channels: int
     frames: int | None
     frames_declared: int | None
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
 
     @property
     def seconds(self) -> float | None:
@@ -47,8 +61,8 @@ class Summary:
             after ``windows="first"`` has stopped early.
         peak: Largest magnitude among the samples used, full scale being 1.
         flags: The recording's, with ``truncated`` added where decoding ended before ``frames``,
-            ``over_full_scale`` (float samples beyond +-1: used as they are) and ``silent`` (every
-            window was).
+            ``over_full_scale`` (float samples beyond +-1: used as they are), ``silent`` (every
+            window was) and ``length_unknown`` (the header does not say, and not all was read).
     """
 
     recording: Recording
@@ -56,7 +70,7 @@ class Summary:
     windows: int
     complete: bool
     peak: float
-    flags: tuple[str, ...]
+    flags: tuple[Flag, ...]
 
     @property
     def seconds_read(self) -> float:

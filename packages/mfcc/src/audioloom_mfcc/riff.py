@@ -18,6 +18,7 @@ from audioloom_mfcc.source import read_fully
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from audioloom_mfcc.recording import Flag
     from audioloom_mfcc.source import Source
 
 PCM: Final = 0x0001
@@ -70,7 +71,7 @@ class WaveHeader:
     offset: int
     present: int
     declared: int | None
-    flags: tuple[str, ...]
+    flags: tuple[Flag, ...]
 
 
 def headerless(tag: int, channels: int, sample_rate: int, size: int) -> WaveHeader:
@@ -181,7 +182,7 @@ def _format_fields(fmt: bytes, order: str, name: str) -> tuple[int, int, int, in
 
 def _data_extent(
     source: Source, order: str, offset: int, declared: int, size: int
-) -> tuple[int, int | None, tuple[str, ...]]:
+) -> tuple[int, int | None, tuple[Flag, ...]]:
     """Bytes of data present, bytes declared (None: not said), flags."""
     available = max(0, size - offset)
     if declared == 0:

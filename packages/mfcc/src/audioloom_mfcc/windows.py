@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from audioloom_mfcc.recording import Flag
     from audioloom_mfcc.settings import MfccSettings
 
 _MIN_DEVIATION: Final = 1e-6
@@ -43,7 +44,7 @@ class Window:
     valid_samples: int
     valid_frames: int
     values: NDArray[np.floating]
-    flags: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
 
 
 class Windower:
@@ -152,10 +153,10 @@ class Windower:
 
 def _finish_values(
     coefficients: NDArray[np.float32], loudest: float, settings: MfccSettings
-) -> tuple[NDArray[np.floating], tuple[str, ...]]:
+) -> tuple[NDArray[np.floating], tuple[Flag, ...]]:
     """Normalise and convert; the flags the window earns on the way."""
     values: NDArray[np.floating] = coefficients
-    flags: tuple[str, ...] = ("silent",) if loudest <= POWER_FLOOR else ()
+    flags: tuple[Flag, ...] = ("silent",) if loudest <= POWER_FLOOR else ()
     if settings.normalise == "window":
         # Sums in float64: in float32 their order would show in the last digits.
         wide = values.astype(np.float64)

@@ -16,6 +16,7 @@ from typing import IO
 from audioloom_mfcc import (
     DigestingReader,
     Extraction,
+    Kind,
     MfccError,
     MfccSettings,
     RefusedRecording,
@@ -36,14 +37,14 @@ from audioloom_storage import (
 
 from audioloom_featurizer.inventory import Row
 from audioloom_featurizer.pulse import Pulse, Stage, Watched
-from audioloom_featurizer.trial import Verdict
+from audioloom_featurizer.trial import Cause, Verdict
 
 TRIES = 3
 WAIT_SECONDS = 0.5
 IN_MEMORY_BYTES = 8 << 20
 MOST_MESSAGE = 500
 
-_STORAGE_CLASSES: tuple[tuple[type[StorageError], str], ...] = (
+_STORAGE_CLASSES: tuple[tuple[type[StorageError], Cause], ...] = (
     (NotFound, "missing"),
     (PermissionDenied, "no_permission"),
     (NotAFile, "not_a_file"),
@@ -142,7 +143,8 @@ def _try(
     except RefusedRecording as error:
         return attempt.refuse(error.kind, f"expected {error.expected}, found {error.found}")
     except StorageError as error:
-        kind = next((name for base, name in _STORAGE_CLASSES if isinstance(error, base)), "storage")
+        kinds = (name for base, name in _STORAGE_CLASSES if isinstance(error, base))
+        kind: Cause = next(kinds, "storage")
         message = f"expected {error.expected or 'a file'}, found {error.found}"
         return attempt.refuse(kind, message, retryable=isinstance(error, Unavailable))
     except MemoryError as error:  # the watch over this process sees the others
@@ -221,16 +223,17 @@ class _Attempt:
 
     def _whole(self, summary: Summary, sha256: str, size: int) -> Row:
         recording = summary.recording
+        read, known = summary.seconds_read, recording.seconds
         return {
             "recording_sha256": sha256,
             "recording_bytes": size,
-            "recording_seconds": summary.seconds_read if summary.complete else recording.seconds,
+            "recording_seconds": read if summary.complete or known is None else known,
             "recording_rate": recording.sample_rate,
             "recording_channels": recording.channels,
             "recording_format": f"{recording.format}/{recording.codec}",
         }
 
-    def refuse(self, kind: str, message: str, *, retryable: bool = False) -> Refused:
+    def refuse(self, kind: Kind | Cause, message: str, *, retryable: bool = False) -> Refused:
         return refused(self._row, Verdict(kind, self._stage, self._offset(), message, retryable))
 
     def _offset(self) -> int | None:

@@ -28,7 +28,7 @@ from pathlib import Path
 from audioloom_featurizer.child import ERROR
 from audioloom_featurizer.errors import WorkerLost
 from audioloom_featurizer.pulse import PAGE_BYTES, Beat, Pulse
-from audioloom_featurizer.trial import Trial, Verdict
+from audioloom_featurizer.trial import Cause, Trial, Verdict
 
 LOOK_SECONDS = 0.2
 TRIES = 2
@@ -187,7 +187,7 @@ def _too_large(beat: Beat, limits: Limits) -> _Ended:
     return _Ended(_verdict("decoder_memory", beat, message, retryable=True), beat.recording)
 
 
-def _verdict(kind: str, beat: Beat, message: str, *, retryable: bool) -> Verdict:
+def _verdict(kind: Cause, beat: Beat, message: str, *, retryable: bool) -> Verdict:
     return Verdict(kind, beat.stage, beat.offset, message, retryable)
 
 

@@ -1,26 +1,45 @@
-"""What became of recordings that a decoder ended badly on: found guilty, or under suspicion."""
+"""Why a recording is refused, and what is known of those that a decoder ended badly on."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
 from audioloom_featurizer.pulse import Stage
+
+if TYPE_CHECKING:  # a supervisor needs neither NumPy nor what it decodes with
+    from audioloom_mfcc import Kind
+
+Cause = Literal[
+    "missing",
+    "no_permission",
+    "not_a_file",
+    "unsafe_path",
+    "unavailable",
+    "storage",
+    "changed",
+    "decoder_died",
+    "decoder_stalled",
+    "decoder_memory",
+    "unexpected",
+]
+"""Every class of refusal beside those of the recording itself."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Why a recording is refused that nothing more can be asked about: for the ledger.
+    """Why a recording is refused: for the ledger.
 
     Attributes:
-        kind: `decoder_died`, `decoder_stalled`, `decoder_memory`, or `unavailable`.
+        kind: the class.
         stage: how far the recording had come.
         offset: to which byte of it.
         message: what was expected and what was found.
-        retryable: other limits, or another day, may help.
+        retryable: another day, or other limits, may help.
     """
 
-    kind: str
+    kind: Kind | Cause
     stage: Stage
     offset: int | None
     message: str
