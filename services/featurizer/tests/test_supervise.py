@@ -152,7 +152,7 @@ def test_it_imports_nothing_heavy(
     monkeypatch.setattr(doing, "do_unit", deadly.noting_imports)
     for name, data in specimens().items():
         (source / "no" / f"x-{name}").write_bytes(data)
-    features(source, root, level="recording")
+    features(source, root, level="recording", engine="numpy")
     imported = (notes / "imports").read_text().split()
     assert {"soundfile", "soxr", "scipy.fft", "pyarrow.parquet"} <= set(imported)
     heavy = {
@@ -198,6 +198,7 @@ def test_an_error_that_cannot_travel_is_told_in_words() -> None:
 HANGS = """
 import os, pickle, sys
 sys.path[:0] = [{tests!r}]
+from audioloom_featurizer.supervise import Limits, do_supervised
 from deadly import hangs
 do_supervised(pickle.dumps(hangs), Limits(), pickle.dumps({note!r}))
 """
@@ -209,7 +210,8 @@ def test_the_process_ends_with_its_supervisor(tmp_path: Path, number: signal.Sig
     note = tmp_path / "pid"
     code = HANGS.format(tests=str(Path(__file__).parent), note=str(note))
     with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE) as parent:
-        until(lambda: note.exists() and note.read_text() != "")
+        until(lambda: parent.poll() is not None or (note.exists() and note.read_text() != ""))
+        assert None is parent.poll()
         child = int(note.read_text())
         parent.send_signal(number)
         said = parent.communicate(timeout=30)[1].decode()

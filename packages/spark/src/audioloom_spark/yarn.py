@@ -57,6 +57,16 @@ class Yarn:
     driver_address: str | None = None
     node_java: str | None = None
 
+    @property
+    def heap(self) -> int:
+        """Bytes of an executor's Java."""
+        return min(_MOST_HEAP, max(_LEAST_HEAP, self.memory // 4))
+
+    @property
+    def task_memory(self) -> int:
+        """Bytes for the Python of one task, all its processes together."""
+        return (self.memory - self.heap) // self.cores
+
 
 def yarn_of(settings: SparkSettings, root: Location) -> Yarn | None:
     """What a stage's settings ask for, or None where its master is no cluster.
@@ -103,16 +113,15 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
     log.info("starting Spark on YARN", executors=yarn.executors, driver_address=address)
     environment = ship(sys.prefix, yarn.folder, exclude=_LEFT_OUT)
     jars = ship_jars(home, yarn.folder)
-    heap = min(_MOST_HEAP, max(_LEAST_HEAP, yarn.memory // 4))
     told = {
         "spark.submit.deployMode": "client",
         "spark.yarn.archive": jars.uri,
         "spark.yarn.dist.archives": f"{environment.location.uri}#environment",
         "spark.executor.instances": str(yarn.executors),
         "spark.executor.cores": str(yarn.cores),
-        "spark.executor.memory": f"{heap >> 20}m",
+        "spark.executor.memory": f"{yarn.heap >> 20}m",
         # Tasks work in Python: theirs is what the JVM does not take.
-        "spark.executor.memoryOverhead": f"{(yarn.memory - heap) >> 20}m",
+        "spark.executor.memoryOverhead": f"{(yarn.memory - yarn.heap) >> 20}m",
         "spark.yarn.am.memory": "512m",
         # What fails at the start fails again: say so, instead of trying for minutes.
         "spark.yarn.maxAppAttempts": "1",

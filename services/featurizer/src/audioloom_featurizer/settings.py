@@ -138,7 +138,7 @@ class DecodingSettings(SparkSettings):
         ByteSize(1 << 30),
         ge=256 << 20,
         description="Most memory of a process that decodes; the recording that it takes more for"
-        " is refused.",
+        " is refused. On YARN no more than --executor-memory leaves for a core.",
     )
     decoder_seconds: float = Field(
         300.0,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from audioloom_spark import (
     Locality,
     SparkSettings,
+    Yarn,
     block_hosts,
     run_units,
     spark_session,
@@ -20,6 +22,19 @@ from audioloom_storage import Location
 
 from audioloom_featurizer.supervise import Limits, do_supervised
 from audioloom_featurizer.units import Unit
+
+#: What a worker takes beside the process that it watches; half of it was measured.
+WORKER_BYTES = 96 << 20
+#: With less, good recordings would be refused too.
+LEAST_BYTES = 256 << 20
+
+
+def fitting(limits: Limits, yarn: Yarn | None) -> Limits:
+    """The limits, with no more memory than YARN lets a task have before it ends the container."""
+    if yarn is None:
+        return limits
+    fits = max(LEAST_BYTES, yarn.task_memory - WORKER_BYTES)
+    return replace(limits, memory=min(limits.memory, fits))
 
 
 def in_spark(
@@ -46,6 +61,7 @@ def in_spark(
         counts: told how many units ran where their blocks lie, on a cluster.
     """
     yarn = yarn_of(settings, root)
+    limits = fitting(limits, yarn)
     locality = Locality()
     with spark_session("audioloom-featurizer", settings.master, yarn=yarn) as session:
         hosts = None if yarn is None else block_hosts(session, largest(units))

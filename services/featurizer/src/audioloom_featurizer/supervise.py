@@ -17,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -135,12 +134,12 @@ class _Child:
 
     def _wait(self, limits: Limits) -> None:
         """Until there is an answer, or none can be hoped for."""
-        last, since = -1, time.monotonic()
+        last, idle = -1, 0.0  # by looks, not by the clock: we may have been asleep ourselves
         while not self._connection.poll(LOOK_SECONDS):
-            beat, now = self.pulse.read(), time.monotonic()
+            beat = self.pulse.read()
             if beat.beats != last or beat.recording is None:
-                last, since = beat.beats, now
-            elif now - since > limits.seconds:
+                last, idle = beat.beats, 0.0
+            elif (idle := idle + LOOK_SECONDS) > limits.seconds:
                 self.kill()
                 raise _stalled(beat, limits)
             if beat.recording is not None and self._resident() > limits.memory:
