@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 BLOCK: Final = 64  # frames at a time; measured best, and 313 frames lose nothing by it
 _BANDS = 16  # mel bands a product
-_ROW_PADDING = 16  # floats; rows exactly 8 KiB apart would share cache sets
 # OpenBLAS stays in the calling thread up to this many multiplications a product.
 _ONE_THREAD = 1 << 18
 
@@ -49,11 +48,11 @@ class NumpyKernels:
         self._hop, self._n_fft = hop_length, n_fft
         self._window = hann(n_fft)
         self._groups = _band_groups(filters)
-        self._frames = np.empty((BLOCK, n_fft + _ROW_PADDING), np.float32)[:, :n_fft]
+        self._frames = np.empty((BLOCK, n_fft), np.float32)
         self._power = np.empty((BLOCK, bins), np.float32)
         self._square = np.empty((BLOCK, bins), np.float32)
         self._wide_window = wide_hann(n_fft)
-        self._wide_frames = np.empty((BLOCK, n_fft + _ROW_PADDING), np.float64)[:, :n_fft]
+        self._wide_frames = np.empty((BLOCK, n_fft), np.float64)
 
     def powers(self, samples: NDArray[np.float32], mel: NDArray[np.float32]) -> None:
         """The mel powers of the first frames of *samples*, as many as *mel* ``(frames, n_mels)``.
