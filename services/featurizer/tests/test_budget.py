@@ -66,8 +66,10 @@ def test_nothing_readable_is_never_allowed() -> None:
     [
         ("1%,2%", "1% and 2%"),
         ("empty=1,empty=2", "empty twice"),
-        ("=1%", "=1%"),
-        ("Empty=1", "Empty=1"),
+        ("=1%", "found ''"),
+        ("Empty=1", "empty, found 'Empty'"),
+        ("damagd=1", "damaged, found 'damagd'"),
+        ("nonsense=1", "bad_header(.|\n)*found 'nonsense'"),
         ("empty=", "''"),
         ("1%,", "''"),
     ],

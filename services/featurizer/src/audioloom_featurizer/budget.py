@@ -5,13 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import get_args
+
+from audioloom_mfcc import Kind
 
 from audioloom_featurizer.errors import BadWish, NothingReadable, TooManyRefused
+from audioloom_featurizer.trial import Cause
 
 WORST = 5
 
 WHOLE = "100%"
 """No limit, but that something has to be readable."""
+
+CLASSES: tuple[str, ...] = (*get_args(Kind), *get_args(Cause))
+"""What a recording can be refused for."""
 
 _FLAG = "--error-budget"
 
@@ -87,7 +95,7 @@ def parse_budget(text: str, default: str) -> Budget:
     """A budget such as "1%" or "1%,damaged=0,empty=10%"; *default* where only classes are named.
 
     Raises:
-        BadWish: a limit that is none, or two for the same.
+        BadWish: a limit that is none, two for the same, a class that the ledger does not know.
     """
     rest: list[Limit] = []
     classes: dict[str, Limit] = {}
@@ -97,9 +105,15 @@ def parse_budget(text: str, default: str) -> Budget:
         limit.allowed(0)  # here, and not when a night's run ends
         if not equals:
             rest.append(limit)
-        elif kind in classes or not re.fullmatch("[a-z][a-z0-9_]{0,99}", kind):
-            found = f"{kind} twice" if kind in classes else repr(part)
-            raise BadWish(where=_FLAG, expected="each class once: damaged=0.1%", found=found)
+        elif kind not in CLASSES:
+            near = get_close_matches(kind, CLASSES, 1)
+            raise BadWish(
+                where=_FLAG,
+                expected=f"a class of the ledger: {near[0] if near else ', '.join(CLASSES)}",
+                found=repr(kind),
+            )
+        elif kind in classes:
+            raise BadWish(where=_FLAG, expected="each class once", found=f"{kind} twice")
         else:
             classes[kind] = limit
     if len(rest) > 1:
