@@ -316,7 +316,7 @@ def mini_cluster(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure ratios: `-- featurize|job|shard|storage|train [--json FILE] [--png FILE]`."""
+    """Measure ratios: `-- featurize|job|scan|shard|storage|train [--json FILE] [--png FILE]`."""
     python = sync(session, "bench")
     session.run(python / "python", "-m", "audioloom_bench", *session.posargs, external=True)
 

@@ -91,3 +91,38 @@ def test_a_number_that_is_none(tmp_path: Path, kind: str, value: str) -> None:
     chunk = next(open_table(locate(tmp_path / "t.csv")).read(["size"]))
     with pytest.raises(BadTable, match=f"row 2, column size: expected .* number.*{value}"):
         getattr(chunk, kind)("size")
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pa.array(["a", None, ""]), ["a", None, None]),
+        (pa.array(["a", None], pa.large_string()), ["a", None]),
+        (pa.array(["a", None], pa.string_view()), ["a", None]),
+        (pa.array(["a", None]).dictionary_encode(), ["a", None]),
+        (pa.array([7, None]), ["7", None]),
+        (pa.nulls(2), [None, None]),
+    ],
+    ids=range(6),
+)
+def test_text_in_its_many_types(tmp_path: Path, column: pa.Array, expected: list[str]) -> None:
+    """As pandas, Polars and Spark write it."""
+    pq.write_table(pa.table({"x": column}), tmp_path / "t.parquet")
+    assert [(each,) for each in expected] == texts(tmp_path / "t.parquet", "x")
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_a_time_is_counted_in_nanoseconds(tmp_path: Path, unit: str) -> None:
+    """Whatever it is stored in."""
+    factor = {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    times = pa.array([1769861100 * factor], pa.timestamp(unit, "UTC"))
+    pq.write_table(pa.table({"modified_ns": times}), tmp_path / "t.parquet")
+    chunk = next(open_table(locate(tmp_path / "t.parquet")).read(["modified_ns"]))
+    assert [1769861100 * 10**9] == chunk.whole("modified_ns").to_pylist()
+
+
+def test_a_column_that_is_no_text(tmp_path: Path) -> None:
+    """Its type is told: a fraction is no key."""
+    pq.write_table(pa.table({"path": [0.5]}), tmp_path / "t.parquet")
+    with pytest.raises(BadTable, match="text, not double"):
+        texts(tmp_path / "t.parquet", "path")

@@ -47,13 +47,14 @@ class Chunk:
         found = self.batch.column(column)
         if pa.types.is_dictionary(found.type):
             found = found.dictionary_decode()
-        if not (pa.types.is_integer(found.type) or _is_text(found.type)):
+        known = (pa.types.is_integer, pa.types.is_null, _is_text)
+        if not any(each(found.type) for each in known):
             raise self.bad(0, column, f"text, not {found.type}")
         found = found.cast(pa.string())
         return pc.if_else(pc.equal(found, ""), pa.scalar(None, pa.string()), found)
 
     def whole(self, column: str) -> pa.Int64Array:
-        """A column as whole numbers of at least 0."""
+        """A column as whole numbers of at least 0; a time is nanoseconds since 1970 UTC."""
         numbers = self._cast(column, pa.int64(), "a whole number of at least 0")
         self.refuse_any(pc.less(numbers, 0), column, "a whole number of at least 0")
         return numbers
@@ -78,6 +79,8 @@ class Chunk:
         found = self.batch.column(column)
         if _is_text(found.type):
             found = self.text(column)
+        if pa.types.is_timestamp(found.type):
+            found = found.cast(pa.timestamp("ns", found.type.tz))
         try:
             return found.cast(kind)
         except pa.ArrowException:
@@ -250,4 +253,5 @@ def _first_line_that_is_no_text(part: Location) -> int | None:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    known = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(each(kind) for each in known)

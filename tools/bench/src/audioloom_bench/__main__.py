@@ -10,7 +10,7 @@ from pathlib import Path
 
 from audioloom_bench.report import as_table, write_json, write_png
 
-BENCHMARKS = ("featurize", "job", "shard", "storage", "train")
+BENCHMARKS = ("featurize", "job", "scan", "shard", "storage", "train")
 
 # One core for every lane, and large blocks kept by malloc: without it the naive lane moves by
 # up to 40 % with the state of the heap, and the ratios would flatter us.
