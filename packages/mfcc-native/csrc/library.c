@@ -1,4 +1,5 @@
 /* What the library offers: the kernels, by instruction set (4: x86-64-v4, 3: x86-64-v3). */
+#include <cpuid.h>
 #include <stdint.h>
 
 #include "kernels.h"
@@ -15,13 +16,25 @@ KERNELS(v4)
 
 #define PUBLIC __attribute__((visibility("default")))
 
-/* The highest level that processor and operating system support and that is compiled here, or 0. */
+#define HAS(value, bits) (((value) & (bits)) == (bits))
+#define LZCNT (1u << 5)
+
+/* The highest level that processor and operating system support and that is compiled here, or 0.
+ * Asked of the processor itself: __builtin_cpu_supports answers 0 to everything under Zig. */
 PUBLIC int audioloom_level(void)
 {
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("x86-64-v4"))
-        return 4;
-    return __builtin_cpu_supports("x86-64-v3") ? 3 : 0;
+    unsigned a, b, c, d, more, kept, rest;
+    if (!__get_cpuid(1, &a, &b, &c, &d)
+        || !HAS(c, bit_FMA | bit_MOVBE | bit_OSXSAVE | bit_AVX | bit_F16C))
+        return 0;
+    /* Which registers the operating system keeps for each thread: bits 1, 2 up to 32 bytes wide,
+     * bits 5, 6, 7 of AVX-512. */
+    __asm__("xgetbv" : "=a"(kept), "=d"(rest) : "c"(0));
+    if (!HAS(kept, 0x06u) || !__get_cpuid(0x80000001u, &a, &b, &more, &d) || !HAS(more, LZCNT)
+        || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !HAS(b, bit_AVX2 | bit_BMI | bit_BMI2))
+        return 0;
+    const unsigned wide = bit_AVX512F | bit_AVX512BW | bit_AVX512CD | bit_AVX512DQ | bit_AVX512VL;
+    return HAS(b, wide) && HAS(kept, 0xe6u) ? 4 : 3;
 }
 
 PUBLIC void audioloom_powers(int level, const float *samples, long count, long frames,

@@ -1,8 +1,9 @@
 import re
 from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
-from audioloom_mfcc_native import supported
+from audioloom_mfcc_native import best_level, supported
 
 
 def test_the_library_loads_under_an_old_libc() -> None:
@@ -20,3 +21,13 @@ def test_denormals_survive_the_loading_of_the_library() -> None:
     supported()
 
     assert 0 < np.float32(1e-40) * np.float32(0.5)
+
+
+def test_the_level_is_what_the_system_says_of_the_processor() -> None:
+    """Linux lists what it lets programs use; whoever compiled the library asks in the same way."""
+    line = next(line for line in Path("/proc/cpuinfo").open() if line.startswith("flags"))
+    flags = set(line.split(":")[1].split())
+    of_v3 = {"fma", "movbe", "f16c", "abm", "avx2", "bmi1", "bmi2"}
+    of_v4 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
+
+    assert (4 if of_v3 | of_v4 <= flags else 3 if of_v3 <= flags else 0) == best_level()
