@@ -25,7 +25,8 @@ def test_denormals_survive_the_loading_of_the_library() -> None:
 
 def test_the_level_is_what_the_system_says_of_the_processor() -> None:
     """Linux lists what it lets programs use; whoever compiled the library asks in the same way."""
-    line = next(line for line in Path("/proc/cpuinfo").open() if line.startswith("flags"))
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    line = next(line for line in lines if line.startswith("flags"))
     flags = set(line.split(":")[1].split())
     of_v3 = {"fma", "movbe", "f16c", "abm", "avx2", "bmi1", "bmi2"}
     of_v4 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
