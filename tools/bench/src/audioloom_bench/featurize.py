@@ -18,10 +18,13 @@ from typing import Any
 
 import librosa
 import numpy as np
-import soundfile
 import soxr
 from audioloom_mfcc import MfccSettings, extract, mel_filters
-from audioloom_mfcc_native import N_FFT, NativeKernels
+from audioloom_mfcc.g711 import ulaw_table
+from audioloom_mfcc.pcm import codec_of
+from audioloom_mfcc.riff import read_header
+from audioloom_mfcc_native import N_FFT, NativeKernels, signal
+from audioloom_mfcc_native.samples import MEAN
 from numpy.typing import NDArray
 
 from audioloom_bench.measure import Lane, measure
@@ -79,11 +82,14 @@ def _settings(engine: Any) -> MfccSettings:
 
 
 def floor(path: Path) -> NDArray[Any]:
-    """Decode, resample, mel powers."""
-    samples, rate = soundfile.read(path, dtype="float32", always_2d=True)
-    mono = np.ascontiguousarray(samples[:, 0])
-    if rate != RATE:
-        mono = soxr.resample(mono, rate, RATE, quality="HQ")
+    """Decode and mix, resample, mel powers."""
+    content = path.read_bytes()
+    header = read_header(io.BytesIO(content), len(content), path.name)
+    table = {"pcm_16": None, "ulaw": ulaw_table()}[str(codec_of(header))]
+    codes = np.frombuffer(content, "<i2" if table is None else np.uint8, offset=header.offset)
+    mono = signal(codes.reshape(-1, header.channels), MEAN, table)
+    if header.sample_rate != RATE:
+        mono = soxr.resample(mono, header.sample_rate, RATE, quality="HQ")
     mel = np.empty((FRAMES, MELS), np.float32)
     _kernels().powers(np.pad(mono, N_FFT // 2), mel)
     return mel
