@@ -34,7 +34,8 @@ from audioloom_featurizer.listing import Skipped, take_recordings
 from audioloom_featurizer.rows import BATCH_ROWS, ROWS, in_groups
 from audioloom_featurizer.sorting import concatenate, merge, sorted_batches
 
-MOST_TASKS = 1024
+PARTS_A_FOLDER = 2
+"""Of the folders that are enough: a task costs a tenth of a second, so they are not many more."""
 MOST_LEVELS = 8
 
 
@@ -105,7 +106,9 @@ def list_in_tasks(
     while folders:
         deep = len(levels) == MOST_LEVELS or (bool(levels) and len(folders) >= enough)
         level = []
-        for fragment in runner(_parts(folders, deep=deep), partial(list_part, job)):
+        for fragment in runner(
+            _parts(folders, PARTS_A_FOLDER * enough, deep=deep), partial(list_part, job)
+        ):
             level.append(fragment)
             skipped.add(fragment.skipped)
             matches.add(fragment.matches)
@@ -169,9 +172,9 @@ def _leads_back(folder: Location, source: Location) -> bool:
         return True  # removed since its name was read
 
 
-def _parts(folders: list[str], *, deep: bool) -> list[Part]:
+def _parts(folders: list[str], most: int, *, deep: bool) -> list[Part]:
     ordered = sorted(folders, key=lambda folder: f"{folder}/".encode("utf-8", "surrogateescape"))
-    size = -(-len(ordered) // MOST_TASKS)
+    size = -(-len(ordered) // most)
     starts = range(0, len(ordered), size)
     return [Part(number, ordered[at : at + size], deep) for number, at in enumerate(starts)]
 
