@@ -14,7 +14,7 @@ class Made:
     """How it went.
 
     Args:
-        left_by_killed: how many manifests were there after the kill.
+        left_by_killed: how many more manifests were there after the kill.
         answers: of the two that were started together.
     """
 
@@ -36,10 +36,11 @@ def killed_then_twice(deployment: Deployment, folder: str, *command: str) -> Mad
         folder: of the root, that it writes to.
         command: the program, and its arguments.
     """
+    before = set(deployment.manifests(folder))  # of other tests
     killed = deployment.start(*command)
     killed.until_said(WORKING)
     killed.kill()
     until(lambda: not deployment.cluster.applications(), "the application notices")
-    left = len(deployment.manifests(folder))
+    left = len(set(deployment.manifests(folder)) - before)
     both = [deployment.start(*command) for _ in range(2)]
     return Made(left, [each.answer() for each in both])

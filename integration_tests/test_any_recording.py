@@ -1,6 +1,7 @@
 """Recordings in every format there is, good and bad, in HDFS: each ends where it belongs."""
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -114,9 +115,8 @@ def test_what_comes_later_is_added(
 ) -> None:
     """New recordings alone are worked on; the sharder takes both runs for one set."""
     where = f"{deployment.root}/anew"
-    for name in LATER:
-        source = str(anew / name)
-        deployment.answer("hdfs", "dfs", "-put", source, f"{where}/later-{name}")
+    copies = [shutil.copy(anew / name, deployment.folder / f"later-{name}") for name in LATER]
+    deployment.answer("hdfs", "dfs", "-put", *map(str, copies), where)
     added = scanned(deployment, where, "--since", recordings)
     later = extracted(deployment, added, "local[2]", "0")
     found = {row["path"] for row in rows(deployment.get(later), "features", "path")}

@@ -119,9 +119,10 @@ def test_labels_of_a_sqlite_database(source: Path, root: Path, tmp_path: Path) -
         database.executemany("INSERT INTO calls VALUES (?, ?, ?, ?)", rows)
     columns = {"key": "file", "label": "class", "group": "speaker", "target": "age"}
     more = {"pattern": None, "labels_by": "name", "labels_columns": columns}
+    in_tasks = {"jdbc_jar": [jar(SQLITE)], "master": "local[2]"}  # the listing too
     url = f"jdbc:sqlite:{tmp_path}/labels.db"
     query = "SELECT * FROM calls"
-    asked = scan(source, root, labels_jdbc=url, labels_query=query, jdbc_jar=[jar(SQLITE)], **more)
+    asked = scan(source, root, labels_jdbc=url, labels_query=query, **in_tasks, **more)
     lines = ["file,class,speaker,age", *(",".join(map(str, row)) for row in rows)]
     (tmp_path / "labels.csv").write_text("\n".join(lines).replace("None", ""))
     read = scan(source, tmp_path / "other", labels=str(tmp_path / "labels.csv"), **more)

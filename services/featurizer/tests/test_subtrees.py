@@ -87,6 +87,7 @@ def test_fragments_are_gone_in_the_end(
     assert [] == list((root / "scratch").iterdir())
 
 
+@pytest.mark.slow
 def test_in_spark(source: Path, root: Path, tmp_path: Path) -> None:
     """Real tasks, in other processes; then the labels of a table, joined by path."""
     (tmp_path / "labels.csv").write_text("path,target\nno/s1-take.wav,0.5\n")
