@@ -160,7 +160,7 @@ def open_file(
 def _spelt_out(raw: RawFormat) -> dict[str, Any]:
     return {
         "format": "RAW",
-        "subtype": {"gsm": "GSM610", "alaw": "ALAW", "mulaw": "ULAW"}[raw.coding],
+        "subtype": "GSM610",  # the other codings are decoded by this package
         "samplerate": raw.sample_rate,
         "channels": raw.channels,
     }

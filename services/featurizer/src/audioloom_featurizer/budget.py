@@ -15,9 +15,6 @@ from audioloom_featurizer.trial import Cause
 
 WORST = 5
 
-WHOLE = "100%"
-"""No limit, but that something has to be readable."""
-
 CLASSES: tuple[str, ...] = (*get_args(Kind), *get_args(Cause))
 """What a recording can be refused for."""
 

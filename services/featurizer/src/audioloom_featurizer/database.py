@@ -44,7 +44,12 @@ class Database:
     @property
     def shown(self) -> str:
         """The URL without its parameters."""
-        return re.split("[?;]", self.url, maxsplit=1)[0]
+        return without_parameters(self.url)
+
+
+def without_parameters(url: str) -> str:
+    """A JDBC URL as it may be shown."""
+    return re.split("[?;]", url, maxsplit=1)[0]
 
 
 def database_of(settings: ScanSettings) -> Database | None:

@@ -36,7 +36,7 @@ from audioloom_stage import JSON, Result, bind
 from audioloom_storage import Location, locate
 
 from audioloom_featurizer.attempts import new_attempt
-from audioloom_featurizer.budget import WHOLE, Budget, parse_budget
+from audioloom_featurizer.budget import Budget, parse_budget
 from audioloom_featurizer.collect import collect
 from audioloom_featurizer.doing import Runner, Task, do_units, stats_of
 from audioloom_featurizer.inspection import inspect
@@ -45,7 +45,13 @@ from audioloom_featurizer.placing import largest_recordings
 from audioloom_featurizer.retry import commit_retryable
 from audioloom_featurizer.runs import runs
 from audioloom_featurizer.scan import scan
-from audioloom_featurizer.settings import DEFAULT_BUDGET, PlanSettings, RetrySettings, RunSettings
+from audioloom_featurizer.settings import (
+    DEFAULT_BUDGET,
+    RETRY_BUDGET,
+    PlanSettings,
+    RetrySettings,
+    RunSettings,
+)
 from audioloom_featurizer.supervise import Limits
 from audioloom_featurizer.unit_task import Job
 from audioloom_featurizer.units import Unit, commit_units, make_units, rows_of
@@ -101,7 +107,7 @@ def retry(settings: RetrySettings, runner: Runner | None = None) -> Result:
     Features and ledger of what comes of them are a run of their own, with the same recipe.
     """
     settings.check_configured()
-    budget = parse_budget(settings.error_budget, default=WHOLE)
+    budget = parse_budget(settings.error_budget, default=RETRY_BUDGET)
     features = read_manifest(settings.features, "features")
     opened = commit_retryable(features, settings.also, features.root)
     recipe = features.manifest.recipe

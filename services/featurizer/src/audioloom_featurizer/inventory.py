@@ -111,14 +111,6 @@ def _as_json(column: pa.Array) -> list[str]:
     return ["null" if value is None else write(value) for value in column.to_pylist()]
 
 
-def listing_digest(batches: Iterable[pa.RecordBatch]) -> str:
-    """SHA-256 (hex) over path, size and time of every row: what was listed, however labelled."""
-    digest = RowDigest(LISTED)
-    for batch in batches:
-        digest.add(batch)
-    return digest.hexdigest()
-
-
 class Counts:
     """The stats of an inventory, summed batch by batch."""
 

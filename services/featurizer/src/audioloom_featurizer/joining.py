@@ -41,12 +41,10 @@ class Join:
     """What a join found.
 
     Attributes:
-        keys: different keys of the table.
-        unmatched: those that no recording has, and some examples.
+        unmatched: keys that no recording has, and some examples.
         recordings: recordings that found their row.
     """
 
-    keys: int = 0
     unmatched: int = 0
     recordings: int = 0
     examples: list[str] = field(default_factory=list)

@@ -23,10 +23,8 @@ from audioloom_stage import JSON, Result, bind, progress
 from audioloom_storage import Location, exists, locate
 
 from audioloom_featurizer.attempts import new_attempt
-from audioloom_featurizer.database import database_of
-from audioloom_featurizer.errors import (
-    NoRecordings,
-)
+from audioloom_featurizer.database import without_parameters
+from audioloom_featurizer.errors import NoRecordings
 from audioloom_featurizer.gathering import Place, gathered_rows
 from audioloom_featurizer.inventory import ROLE, Written, write_inventory
 from audioloom_featurizer.listing import clean_suffixes
@@ -101,8 +99,9 @@ def plan_scan(
 def _for_the_record(settings: ScanSettings) -> dict[str, Any]:
     names = ("inventory", "labels", "labels_by", "since")
     given = {name: value for name in names if (value := getattr(settings, name)) is not None}
-    if (database := database_of(settings)) is not None:
-        given |= {"labels_jdbc": database.shown, "labels_query": database.query}
+    if settings.labels_jdbc is not None:
+        shown = without_parameters(settings.labels_jdbc)
+        given |= {"labels_jdbc": shown, "labels_query": settings.labels_query}
     return given | (settings.for_the_record() if settings.master else {})
 
 

@@ -12,6 +12,7 @@ NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 
 ROOT = "The root that runs lie under: a folder or a URI."
 DEFAULT_BUDGET = "1%"
+RETRY_BUDGET = "100%"
 
 RUN_NAME = "Name the run by hand; otherwise a digest of what it is made of."
 
@@ -176,7 +177,8 @@ class RetrySettings(DecodingSettings):
         " its cause.",
     )
     error_budget: str = Field(
-        "100%", description="How many may be refused again, as in `run`; one must be readable."
+        RETRY_BUDGET,
+        description="How many may be refused again, as in `run`; one must be readable.",
     )
 
 

@@ -56,14 +56,15 @@ def check_features(opened: Opened[FeaturesManifest]) -> list[str]:
     for entry in opened.files(FEATURES, LEDGER_ROLE):
         by_unit[_unit_of(entry.path)].append(entry)
     units = _units(opened)
-    seen.problems += _gaps(opened, units)
+    recordings = recordings_of(opened)
+    seen.problems += _gaps(opened, units, recordings)
     known = {unit.id for unit in units}
     seen.problems += [
         f"{opened.folder}: files of a unit that is not planned: {unit or entries[0].path}"
         for unit, entries in by_unit.items()
         if unit not in known
     ]
-    inventory = _inventory(opened)
+    inventory = _inventory(recordings)
     for unit in units:
         _check_unit(opened, unit, by_unit.get(unit.id, []), inventory, seen)
     seen.problems += _compare(opened, seen)
@@ -173,14 +174,17 @@ def _compare(opened: Opened[FeaturesManifest], seen: _Seen) -> list[str]:
     return problems
 
 
-def _gaps(opened: Opened[FeaturesManifest], units: list[Unit]) -> Iterator[str]:
+def _gaps(
+    opened: Opened[FeaturesManifest],
+    units: list[Unit],
+    recordings: Opened[RecordingsManifest] | None,
+) -> Iterator[str]:
     """Units that do not follow each other, or not to the end of the inventory."""
     follows = 0
     for unit in units:
         if unit.first != follows:
             yield f"unit {unit.id}: expected to begin at row {follows}, found {unit.first}"
         follows = unit.first + unit.recordings
-    recordings = recordings_of(opened)
     if recordings is not None and follows != recordings.manifest.stats.recordings:
         expected = recordings.manifest.stats.recordings
         yield f"{opened.folder}: expected units of all {expected} recordings, found {follows}"
@@ -194,10 +198,10 @@ def _units(opened: Opened[FeaturesManifest]) -> list[Unit]:
     return parse_units(read_bytes(where, limit=MOST_BYTES), where)
 
 
-def _inventory(opened: Opened[FeaturesManifest]) -> Location | None:
+def _inventory(recordings: Opened[RecordingsManifest] | None) -> Location | None:
     """The inventory that the features were made from, or None where it is not there any more."""
     try:
-        if recordings := recordings_of(opened):
+        if recordings is not None:
             return inventory_location(recordings)
     except MissingFile:
         pass
