@@ -18,15 +18,21 @@ LIBRARY = "src/audioloom_mfcc_native/_kernels.so"
 LEVELS = {"v3": 32, "v4": 64}
 """Levels of x86-64 (AVX2 and FMA; AVX-512), and the bytes of a vector."""
 
+SINGLE, DOUBLE = (["-DREAL=" + real, "-DTABLES=tables_" + real] for real in ("float", "double"))
+
 KERNELS = {
-    "neighbours": ("mel_powers.c", 4, ["-DREAL=float"]),
-    "chosen": ("mel_powers.c", 8, ["-DREAL=double"]),
+    "neighbours": ("mel_powers.c", 4, SINGLE),
+    "chosen": ("mel_powers.c", 8, DOUBLE),
     "delicate": ("cepstra.c", 4, []),
     "cepstra": ("cepstra.c", 4, []),
     "signal": ("samples.c", 4, []),
     "peak": ("samples.c", 4, []),
 }
 """The functions, their sources, and the bytes of the numbers they work on."""
+
+FOR_EVERY_PROCESSOR = [("library.c", []), ("tables.c", SINGLE), ("tables.c", DOUBLE)]
+"""What runs before the processor has been asked."""
+
 COMPILER = shlex.split(os.environ.get("CC", "cc"))
 ZIG = "ziglang>=0.13,<0.18"
 OPTIONS = ["-O3", "-std=gnu11", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"]
@@ -55,8 +61,10 @@ def compile_kernels(root: Path) -> None:
     """Compile csrc/ of the project at *root* to its `LIBRARY`."""
     with tempfile.TemporaryDirectory(dir=root / Path(LIBRARY).parent, prefix=".build-") as folder:
         compiler, march = find_compiler(folder)
-        objects = [f"{folder}/library.o"]
-        run([*compiler, *OPTIONS, "-c", f"{root}/csrc/library.c", "-o", objects[0]])
+        objects = []
+        for number, (source, defines) in enumerate(FOR_EVERY_PROCESSOR):
+            objects.append(f"{folder}/{number}.o")
+            run([*compiler, *OPTIONS, *defines, "-c", f"{root}/csrc/{source}", "-o", objects[-1]])
         for level, vector in LEVELS.items():
             for kernel, (source, width, defines) in KERNELS.items():
                 name = f"{kernel}_{level}"
@@ -64,6 +72,11 @@ def compile_kernels(root: Path) -> None:
                 run([*compiler, *OPTIONS, march + level, "-mprefer-vector-width=512", *defines,
                      f"-DLANES={vector // width}", f"-D{kernel.upper()}={name}",
                      "-c", f"{root}/csrc/{source}", "-o", objects[-1]])  # fmt: skip
+                if b".init_array" in Path(objects[-1]).read_bytes():
+                    raise SystemExit(
+                        f"{source} holds code that runs when the library is loaded, and is"
+                        f" compiled for {level}: elsewhere that would be an illegal instruction"
+                    )
         run([*compiler, "-shared", "-s", "-o", f"{folder}/kernels.so", *objects, "-lm"])
         # In one step: another build of the same folder may be at work, or a process have it open.
         Path(f"{folder}/kernels.so").replace(root / LIBRARY)

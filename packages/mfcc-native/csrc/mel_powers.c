@@ -5,14 +5,14 @@
  * (Cooley-Tukey): 64 transforms of 32 real samples, of which only 17 values differ; a twist; 17
  * transforms of 64. Each power goes into its one or two mel bands while it is still in a register.
  *
- * Compiled for each instruction set and precision: REAL, LANES and the names of its functions are
- * given on the command line. No -ffast-math: it would reorder the sums, and flush the denormals of
- * the whole process that loads the library.
+ * Compiled for each instruction set and precision: REAL, LANES, TABLES and the names of its functions
+ * are given on the command line. No -ffast-math: it would reorder the sums, and flush the denormals
+ * of the whole process that loads the library.
  */
-#include <math.h>
 #include <string.h>
 
 #include "kernels.h"
+#include "tables.h"
 
 typedef REAL lanes __attribute__((vector_size(LANES * sizeof(REAL))));
 typedef REAL loose_lanes __attribute__((vector_size(LANES * sizeof(REAL)), aligned(sizeof(REAL))));
@@ -20,39 +20,12 @@ typedef float floats __attribute__((vector_size(LANES * sizeof(float))));
 typedef float loose_floats __attribute__((vector_size(LANES * sizeof(float)), aligned(4)));
 
 #define INLINE static inline __attribute__((always_inline))
-#define FIRST 32  /* N_FFT = FIRST * SECOND */
-#define SECOND 64
-#define ROWS (FIRST / 2 + 1)
 #define WIDTH (SECOND + 1) /* of a row: not a power of two, for the cache's sake */
 #define ROOT_HALF ((REAL)0.70710678118654752440)
 
 struct points {
     lanes re, im;
 };
-
-static REAL window[N_FFT];                                    /* Hann, periodic */
-static REAL cos_first[FIRST], sin_first[FIRST];               /* exp(-2 pi i k / FIRST) */
-static REAL cos_second[8][8], sin_second[8][8];               /* exp(-2 pi i b c / SECOND) */
-static REAL cos_twist[SECOND][ROWS], sin_twist[SECOND][ROWS]; /* exp(-2 pi i n k / N_FFT) */
-
-__attribute__((constructor)) static void fill_tables(void)
-{
-    const double turn = 2 * 3.14159265358979323846;
-    for (int n = 0; n < N_FFT; n++)
-        window[n] = (REAL)(0.5 - 0.5 * cos(turn * n / N_FFT));
-    for (int k = 0; k < FIRST; k++)
-        cos_first[k] = (REAL)cos(turn * k / FIRST), sin_first[k] = (REAL)-sin(turn * k / FIRST);
-    for (int b = 0; b < 8; b++)
-        for (int c = 0; c < 8; c++) {
-            cos_second[b][c] = (REAL)cos(turn * b * c / SECOND);
-            sin_second[b][c] = (REAL)-sin(turn * b * c / SECOND);
-        }
-    for (int n = 0; n < SECOND; n++)
-        for (int k = 0; k < ROWS; k++) {
-            cos_twist[n][k] = (REAL)cos(turn * n * k / N_FFT);
-            sin_twist[n][k] = (REAL)-sin(turn * n * k / N_FFT);
-        }
-}
 
 /* Four points in place. */
 INLINE void transform_4(lanes *re, lanes *im)
@@ -85,7 +58,7 @@ INLINE void transform_8(const lanes *re, const lanes *im, lanes *out_re, lanes *
 /* One of the values of a transform of FIRST, turned as its place among the SECOND asks for. */
 INLINE void keep(struct points *column, int n2, int k1, lanes re, lanes im)
 {
-    const REAL turn_re = cos_twist[n2][k1], turn_im = sin_twist[n2][k1];
+    const REAL turn_re = TABLES.cos_twist[n2][k1], turn_im = TABLES.sin_twist[n2][k1];
     struct points *const point = column + k1 * WIDTH;
     point->re = re * turn_re - im * turn_im;
     point->im = re * turn_im + im * turn_re;
@@ -106,12 +79,12 @@ INLINE void transform_real(const REAL *samples, int row, int hop, int n2, struct
 #pragma GCC unroll 4
         for (int a = 0; a < 4; a++) {
             const REAL *const first = samples + b * row + a * hop;
-            x[a] = *(const loose_lanes *)first * window[a * HOP + b * SECOND + n2];
+            x[a] = *(const loose_lanes *)first * TABLES.window[a * HOP + b * SECOND + n2];
         }
         const lanes even = x[0] + x[2], re = x[0] - x[2], odd = x[1] + x[3], im = x[3] - x[1];
         zero[b] = even + odd, two[b] = even - odd;
-        one_re[b] = re * cos_first[b] - im * sin_first[b];
-        one_im[b] = re * sin_first[b] + im * cos_first[b];
+        one_re[b] = re * TABLES.cos_first[b] - im * TABLES.sin_first[b];
+        one_im[b] = re * TABLES.sin_first[b] + im * TABLES.cos_first[b];
     }
     /* Values 1, 5, 9, 13, and the conjugates of 15, 11, 7, 3. */
     lanes odd_re[8], odd_im[8];
@@ -125,8 +98,8 @@ INLINE void transform_real(const REAL *samples, int row, int hop, int n2, struct
     lanes two_re[4], two_im[4];
 #pragma GCC unroll 4
     for (int n = 0; n < 4; n++) {
-        two_re[n] = two[n] * cos_first[2 * n] + two[n + 4] * sin_first[2 * n];
-        two_im[n] = two[n] * sin_first[2 * n] - two[n + 4] * cos_first[2 * n];
+        two_re[n] = two[n] * TABLES.cos_first[2 * n] + two[n + 4] * TABLES.sin_first[2 * n];
+        two_im[n] = two[n] * TABLES.sin_first[2 * n] - two[n + 4] * TABLES.cos_first[2 * n];
     }
     transform_4(two_re, two_im);
     keep(column, n2, 2, two_re[0], two_im[0]);
@@ -168,7 +141,7 @@ INLINE void add_row(const struct points *row, int k1, const struct filters *filt
         transform_8(re, im, out_re, out_im);
 #pragma GCC unroll 8
         for (int c = 0; c < 8; c++) {
-            const REAL turn_re = cos_second[b][c], turn_im = sin_second[b][c];
+            const REAL turn_re = TABLES.cos_second[b][c], turn_im = TABLES.sin_second[b][c];
             middle[c][b].re = out_re[c] * turn_re - out_im[c] * turn_im;
             middle[c][b].im = out_re[c] * turn_im + out_im[c] * turn_re;
         }
