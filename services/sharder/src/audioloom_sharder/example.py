@@ -25,7 +25,7 @@ from typing import Literal, NamedTuple
 
 from audioloom_sharder.errors import DamagedRecord
 
-__all__ = ["Encoding", "Record", "decode", "encode", "encoded_size"]
+__all__ = ["Encoding", "Record", "around", "decode", "encode", "encoded_size"]
 
 #: How the values of a window are stored: packed floats that any TensorFlow user can parse, or,
 #: for half precision (which Example has no type for), their bytes.
@@ -58,9 +58,8 @@ class Record(NamedTuple):
 
 def encode(record: Record, encoding: Encoding) -> tuple[bytes, int]:
     """The Example's bytes, and where in them the values of ``mfcc`` begin."""
-    head, tail = _around(record, len(record.mfcc), encoding)
-    start = _LENGTH + _varint(len(head) + len(record.mfcc) + len(tail))
-    return b"".join((start, head, record.mfcc, tail)), len(start) + len(head)
+    before, after = around(record, len(record.mfcc), encoding)
+    return b"".join((before, record.mfcc, after)), len(before)
 
 
 def encoded_size(record: Record, values: int, encoding: Encoding) -> int:
@@ -68,13 +67,15 @@ def encoded_size(record: Record, values: int, encoding: Encoding) -> int:
 
     So a plan knows sizes from the columns that say what a window is, without its values.
     """
-    head, tail = _around(record, values, encoding)
-    size = len(head) + values + len(tail)
-    return len(_LENGTH) + len(_varint(size)) + size
+    before, after = around(record, values, encoding)
+    return len(before) + values + len(after)
 
 
-def _around(record: Record, values: int, encoding: Encoding) -> tuple[bytes, bytes]:
-    """What stands before and after the *values* bytes of ``mfcc`` inside Features."""
+def around(record: Record, values: int, encoding: Encoding) -> tuple[bytes, bytes]:
+    """The Example's bytes before and after the *values* bytes of ``mfcc``, which are not looked at.
+
+    So whoever has the values need not copy them twice.
+    """
     head = (
         _integer("channel", record.channel)
         + _text("group", record.group)
@@ -85,9 +86,8 @@ def _around(record: Record, values: int, encoding: Encoding) -> tuple[bytes, byt
     tail = _text_uncached("path", record.path)
     if record.target is not None:
         tail += _number("target", record.target)
-    return head, tail + _integer("valid_frames", record.valid_frames) + _integer(
-        "window", record.window
-    )
+    tail += _integer("valid_frames", record.valid_frames) + _integer("window", record.window)
+    return _LENGTH + _varint(len(head) + values + len(tail)) + head, tail
 
 
 def decode(payload: bytes) -> Record:

@@ -86,7 +86,7 @@ def values_of(batch: pa.RecordBatch, feature: Feature) -> memoryview:
     """The feature's bytes of all windows of a batch, one after another, without a copy."""
     column = batch.column(feature.name)
     width = column.type.byte_width
-    values = memoryview(column.buffers()[1])
+    values = memoryview(column.buffers()[1]).cast("B")
     return values[column.offset * width : (column.offset + len(column)) * width]
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from audioloom_manifest import FileEntry, Receipt, publish_receipt
-from audioloom_storage import AlreadyExists, Location, create, open_read, publish, stat
+from audioloom_storage import AlreadyExists, Location, create, publish, stat
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord, DamagedShards
@@ -19,12 +21,14 @@ from audioloom_sharder.layout import Layout, SplitLayout
 from audioloom_sharder.moments import Moments, moments_of, summed
 from audioloom_sharder.names import index_path, shard_path
 from audioloom_sharder.segments import Run, read_entries
-from audioloom_sharder.tfrecord import unframe
-from audioloom_sharder.work import Job, unit_name
+from audioloom_sharder.tfrecord import check
+from audioloom_sharder.work import Job, read_into, unit_name
 
 __all__ = ["INDEX_ROLE", "SHARD_ROLE", "ShardUnit", "make_shards", "shard_units"]
 
 SHARD_ROLE, INDEX_ROLE = "shard", "index"
+
+_Records: TypeAlias = list[memoryview]
 
 #: Payload held in memory. A larger shard is read twice, once for its name and once to be written.
 _WINDOW_BYTES = 256 << 20
@@ -65,8 +69,10 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
     split = layout.splits[unit.split]
     files: list[FileEntry] = []
     moments: list[Moments] = []
-    for shard, rows in _gather(job.work, runs, split, unit.shards):
-        files += _write(job, split, shard, runs, rows, moments)
+    rows, bounds = _gather(job.work, runs, split, unit.shards)
+    read = _reader(job.work, runs, rows)
+    for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
+        files += _write(job, split, shard, rows[part], partial(read, part), moments)
     name = unit_name(job, "shards", unit.number)
     counts = {"moments": summed(moments, job.rules.feature.shape[0]).to_json()}
     receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=counts)
@@ -75,8 +81,8 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
 
 def _gather(
     work: Location, runs: Sequence[Run], split: SplitLayout, shards: range
-) -> Iterator[tuple[int, _Rows]]:
-    """Each shard's rows, sorted by position, from the entries of all runs."""
+) -> tuple[_Rows, list[int]]:
+    """The rows of consecutive shards in order, from all runs' entries, and where each begins."""
     globally = range(split.first + shards.start, split.first + shards.stop)
     found = [read_entries(work, run, globally) for run in runs]
     shard = np.concatenate([numbers for numbers, _ in found])
@@ -99,34 +105,29 @@ def _gather(
                 where=work,
                 hint="Remove the run's work/ folder and run again.",
             )
-        yield number, _Rows(*(column[begin:end] for column in columns))
+    return _Rows(*columns), bounds
 
 
 def _write(
     job: Job,
     split: SplitLayout,
     shard: int,
-    runs: Sequence[Run],
     rows: _Rows,
+    read: Callable[[], Iterator[tuple[_Rows, _Records]]],
     moments: list[Moments],
 ) -> tuple[FileEntry, FileEntry]:
     sha256 = hashlib.sha256()
-    windows = list(_windows(rows))
-    held: list[list[bytes]] = []
-    for window in windows:
-        records = _fetch(job.work, runs, window)
+    for window, records in read():
         for record in records:
             sha256.update(record)
         values = _values(job, records, window)
         moments.append(moments_of(values, job.rules.feature, where=f"{split.name} {shard:05d}"))
-        if len(windows) == 1:
-            held.append(records)
     size = int(rows.length.sum())
     content = sha256.hexdigest()
     path = shard_path(split.name, shard, content)
     try:
         with create(job.folder / path) as stream:
-            for records in held or (_fetch(job.work, runs, window) for window in windows):
+            for _, records in read():
                 stream.writelines(records)
     except AlreadyExists:
         # Its name is its content: it was written by an earlier try, or by the same command beside.
@@ -153,14 +154,11 @@ def _write(
     return data_entry, data_entry.model_copy(update=changed)
 
 
-def _values(job: Job, records: Sequence[bytes], rows: _Rows) -> list[memoryview]:
+def _values(job: Job, records: _Records, rows: _Rows) -> _Records:
     """Where in each record its values lie."""
     size = job.rules.values
     starts = rows.values.tolist()
-    return [
-        memoryview(record)[start : start + size]
-        for record, start in zip(records, starts, strict=True)
-    ]
+    return [record[at : at + size] for record, at in zip(records, starts, strict=True)]
 
 
 def _check_size(location: Location, expected: int) -> None:
@@ -190,31 +188,49 @@ def _windows(rows: _Rows) -> Iterator[_Rows]:
         begin, done = end, int(ends[end - 1])
 
 
-def _fetch(work: Location, runs: Sequence[Run], rows: _Rows) -> list[bytes]:
+def _reader(
+    work: Location, runs: Sequence[Run], rows: _Rows
+) -> Callable[[slice], Iterator[tuple[_Rows, _Records]]]:
+    """What reads some of the rows, a window at a time; all of them at once where one holds them.
+
+    The memory of a window is that of the next: the first touch of fresh memory is dear.
+    """
+    size = int(rows.length.sum())
+    room = np.empty(max(min(size, _WINDOW_BYTES), int(rows.length.max())), np.uint8)
+    if size <= len(room):
+        all_records = _fetch(work, runs, rows, room)
+        return lambda part: iter([(rows[part], all_records[part])])
+    return lambda part: (
+        (window, _fetch(work, runs, window, room)) for window in _windows(rows[part])
+    )
+
+
+def _fetch(work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.uint8]) -> _Records:
     """The records of *rows*, checksums checked: one ranged read of each run that holds some."""
-    records: list[bytes] = [b""] * len(rows.run)
+    records = [room[:0].data] * len(rows.run)
     order = np.argsort(rows.run, kind="stable")
     bounds = np.flatnonzero(np.diff(rows.run[order], prepend=-1, append=-1)).tolist()
+    filled = 0
     for begin, end in pairwise(bounds):
         mine = order[begin:end]
         first, last = mine[0], mine[-1]
         start = int(rows.offset[first])
         size = int(rows.offset[last] + rows.length[last]) - start
         where = work / runs[int(rows.run[first])].path
-        with open_read(where) as stream:
-            stream.seek(start)
-            data = memoryview(stream.read(size))
+        data = room[filled : filled + size]
+        filled += size
+        data = data[: read_into(where, start, data.data)]
         for at, offset, length in zip(
             mine.tolist(), rows.offset[mine].tolist(), rows.length[mine].tolist(), strict=True
         ):
-            record = bytes(data[offset - start : offset - start + length])
+            record = data[offset - start : offset - start + length]
             try:
-                unframe(record)
+                check(record)
             except DamagedRecord as error:
                 raise DamagedRecord(
                     str(error),
                     where=f"{where} at byte {offset}",
                     hint="Remove the run's work/ folder and run again.",
                 ) from error
-            records[at] = record
+            records[at] = record.data
     return records

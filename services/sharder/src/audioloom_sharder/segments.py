@@ -11,7 +11,7 @@ A file for each (features file, shard) would be millions of small files; this is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from typing import Any
@@ -23,14 +23,14 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.assignment import place
 from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.example import encode
+from audioloom_sharder.example import around
 from audioloom_sharder.features import read_windows, values_of
 from audioloom_sharder.filters import take
 from audioloom_sharder.keying import Keyed, Ranked, ranks_of
 from audioloom_sharder.layout import Layout
 from audioloom_sharder.rows import group_of, record_of, rows_of
-from audioloom_sharder.tfrecord import HEADER_BYTES, frame
-from audioloom_sharder.work import Job, finish, unit_name, write_work
+from audioloom_sharder.tfrecord import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, frame_into
+from audioloom_sharder.work import Job, finish, unit_name, write_sealed
 
 __all__ = ["ENTRY", "Run", "make_segment", "read_entries", "runs_of"]
 
@@ -41,7 +41,7 @@ ENTRY = np.dtype(
 its values begin within it; its label's number."""
 
 _START = np.dtype("<u4")
-#: Payload held in memory before it is sorted and written.
+#: Payload held in memory before it is written in order.
 _RUN_BYTES = 64 << 20
 
 
@@ -55,14 +55,15 @@ class Run:
 
 
 @dataclass(frozen=True)
-class _Encoded:
-    """A record on its way: its place, and its bytes in the file."""
+class _Packed:
+    """Finished records one after another in memory; of each its shard and its entry.
 
-    shard: int
-    position: int
-    record: bytes
-    values: int
-    label: int
+    Offsets count from the first of them.
+    """
+
+    data: NDArray[np.uint8]
+    shard: NDArray[np.int64]
+    entries: NDArray[np.void]
 
 
 def runs_of(receipt: Receipt) -> list[Run]:
@@ -77,8 +78,8 @@ def make_segment(
     """The unit of the first pass: encode features file *number*."""
     unit = unit_name(job, "segments", number)
     runs: list[tuple[int, int]] = []
-    encoded = _encode(job, layout, keyed, ranked, number)
-    entry = write_work(job, unit, _runs(encoded, layout.shards, runs))
+    packed = _pack(job, layout, keyed, ranked, number)
+    entry = write_sealed(job, unit, _chunks(packed, layout.shards, runs))
     return finish(job, unit, entry, {"runs": runs})
 
 
@@ -106,9 +107,13 @@ def _take(data: bytes, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
     return np.frombuffer(data, dtype=dtype)
 
 
-def _encode(
+def _pack(
     job: Job, layout: Layout, keyed: Keyed, ranked: Sequence[Ranked], number: int
-) -> Iterator[_Encoded]:
+) -> Iterator[_Packed]:
+    """The records of a features file in runs, all in the same memory: use one, then take the next.
+
+    The room is taken once, as the first touch of fresh memory costs as much as encoding does.
+    """
     rules = job.rules
     places = ranks_of(job, keyed, ranked, number)
     counts = np.array([split.shards for split in layout.splits])
@@ -117,6 +122,9 @@ def _encode(
     shards = (found.shard + firsts[places["split"]]).tolist()
     positions = found.position.tolist()
     ids = {label: index for index, label in enumerate(layout.labels)}
+    room = np.empty(_RUN_BYTES, np.uint8)
+    table: list[tuple[int, ...]] = []
+    used = 0
     for first, batch in read_windows(job.sources[number], rules.feature):
         values = values_of(batch, rules.feature)
         taken, _ = take(batch, rules.filters, rules.feature.sample_rate)
@@ -124,41 +132,53 @@ def _encode(
             label = ids[row.label] if row.label else -1
             window = values[index * rules.values : (index + 1) * rules.values]
             record = record_of(row, group_of(row, rules), label, window, rules)
-            payload, offset = encode(record, rules.encoding)
+            before, after = around(record, rules.values, rules.encoding)
+            length = len(before) + rules.values + len(after) + OVERHEAD_BYTES
+            if used + length > len(room):
+                if table:
+                    yield _packed(room, table)
+                table, used = [], 0
+                if length > len(room):
+                    room = np.empty(length, np.uint8)
+            frame_into(room[used : used + length], (before, window, after))
             at = first + index
-            yield _Encoded(shards[at], positions[at], frame(payload), offset + HEADER_BYTES, label)
+            begin = HEADER_BYTES + len(before)
+            table.append((shards[at], positions[at], used, length, begin, label))
+            used += length
+    if table:
+        yield _packed(room, table)
 
 
-def _runs(encoded: Iterator[_Encoded], shards: int, runs: list[tuple[int, int]]) -> Iterator[bytes]:
-    """The bytes of a segment file; where each run's tables begin is put into *runs*."""
-    offset = 0
-    for run in _batches(encoded):
-        run.sort(key=lambda one: (one.shard, one.position))
-        lengths = np.array([len(one.record) for one in run])
-        entries = np.empty(len(run), dtype=ENTRY)
-        entries["position"] = [one.position for one in run]
-        entries["offset"] = offset + np.cumsum(lengths) - lengths
-        entries["length"] = lengths
-        entries["values"] = [one.values for one in run]
-        entries["label"] = [one.label for one in run]
-        numbers = np.array([one.shard for one in run])
-        starts = np.searchsorted(numbers, np.arange(shards + 1)).astype(_START)
-        yield from (one.record for one in run)
-        offset += int(lengths.sum())
-        runs.append((offset, offset + entries.nbytes))
-        offset += entries.nbytes + starts.nbytes
-        yield entries.tobytes()
-        yield starts.tobytes()
+def _packed(room: NDArray[np.uint8], table: Sequence[tuple[int, ...]]) -> _Packed:
+    shard, *columns = np.array(table, np.int64).T
+    entries = np.empty(len(table), ENTRY)
+    for name, column in zip(ENTRY.names or (), columns, strict=True):
+        entries[name] = column
+    return _Packed(room, shard, entries)
 
 
-def _batches(encoded: Iterator[_Encoded]) -> Iterator[list[_Encoded]]:
-    batch: list[_Encoded] = []
-    size = 0
-    for one in encoded:
-        batch.append(one)
-        size += len(one.record)
-        if size >= _RUN_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
+def _chunks(
+    packed: Iterable[_Packed], shards: int, runs: list[tuple[int, int]]
+) -> Iterator[tuple[memoryview, memoryview]]:
+    """The bytes of a segment file, and what stands for them in its digest: see `write_sealed`.
+
+    Where each run's tables begin is put into *runs*.
+    """
+    done = 0
+    for run in packed:
+        order = np.lexsort((run.entries["position"], run.shard))
+        entries = run.entries[order]
+        ends = np.cumsum(entries["length"], dtype=np.int64)
+        data = run.data.data
+        offsets, lengths = entries["offset"].tolist(), entries["length"].tolist()
+        for offset, length in zip(offsets, lengths, strict=True):
+            record = data[offset : offset + length]
+            yield record, record[-FOOTER_BYTES:]
+        entries["offset"] = done + ends - entries["length"]
+        starts = np.searchsorted(run.shard[order], np.arange(shards + 1)).astype(_START)
+        at = done + int(ends[-1])
+        runs.append((at, at + entries.nbytes))
+        done = at + entries.nbytes + starts.nbytes
+        for each in (entries, starts):
+            table = memoryview(each.tobytes())
+            yield table, table

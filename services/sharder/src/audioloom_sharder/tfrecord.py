@@ -8,14 +8,27 @@ cut inside a header without a word).
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
-from typing import BinaryIO, NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, NamedTuple, TypeAlias
 
 import google_crc32c
+import numpy as np
+from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
 
-__all__ = ["HEADER_BYTES", "OVERHEAD_BYTES", "Frame", "frame", "masked_crc", "read", "unframe"]
+__all__ = [
+    "FOOTER_BYTES",
+    "HEADER_BYTES",
+    "OVERHEAD_BYTES",
+    "Frame",
+    "check",
+    "frame",
+    "frame_into",
+    "masked_crc",
+    "read",
+    "unframe",
+]
 
 HEADER_BYTES = 12
 FOOTER_BYTES = 4
@@ -26,6 +39,9 @@ _MAX_PAYLOAD = 1 << 30
 
 _MASK_DELTA = 0xA282EAD8
 
+#: _Bytes that checksums are computed of: google-crc32c refuses a memoryview.
+_Bytes: TypeAlias = bytes | NDArray[np.uint8]
+
 
 class Frame(NamedTuple):
     """One record as it lies in a file: its offset, its whole length there, and its payload."""
@@ -35,36 +51,48 @@ class Frame(NamedTuple):
     payload: bytes
 
 
-def masked_crc(data: bytes) -> int:
-    """CRC-32C of *data*, rotated and shifted as TFRecord stores it.
-
-    *data* has to be ``bytes``: google-crc32c refuses a memoryview.
-    """
+def masked_crc(data: _Bytes) -> int:
+    """CRC-32C of *data*, rotated and shifted as TFRecord stores it."""
     crc = google_crc32c.value(data)
     return int(((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF)
 
 
 def frame(payload: bytes) -> bytes:
     """*payload* as one TFRecord."""
-    length = struct.pack("<Q", len(payload))
-    return b"".join(
-        (
-            length,
-            struct.pack("<I", masked_crc(length)),
-            payload,
-            struct.pack("<I", masked_crc(payload)),
-        )
-    )
+    record = np.empty(len(payload) + OVERHEAD_BYTES, np.uint8)
+    frame_into(record, (payload,))
+    return record.tobytes()
+
+
+def frame_into(room: NDArray[np.uint8], parts: Iterable[bytes | memoryview]) -> None:
+    """Write the payload that *parts* make up into *room* as one TFRecord, which fills it."""
+    view = room.data
+    end = len(room) - FOOTER_BYTES
+    length = struct.pack("<Q", end - HEADER_BYTES)
+    view[:HEADER_BYTES] = length + struct.pack("<I", masked_crc(length))
+    at = HEADER_BYTES
+    for part in parts:
+        view[at : at + len(part)] = part
+        at += len(part)
+    view[at:] = struct.pack("<I", masked_crc(room[HEADER_BYTES:end]))
 
 
 def unframe(record: bytes) -> bytes:
     """The payload of one whole TFRecord, both checksums checked."""
-    size = _payload_size(record[:HEADER_BYTES])
+    check(np.frombuffer(record, np.uint8))
+    return record[HEADER_BYTES:-FOOTER_BYTES]
+
+
+def check(record: NDArray[np.uint8]) -> None:
+    """Compare both checksums of one whole TFRecord, and its length, with its bytes.
+
+    Raises:
+        DamagedRecord: one of them is another.
+    """
+    size = _payload_size(record[:HEADER_BYTES].tobytes())
     if len(record) != size + OVERHEAD_BYTES:
         raise DamagedRecord(f"{len(record)} bytes where {size + OVERHEAD_BYTES} are declared")
-    payload = record[HEADER_BYTES:-FOOTER_BYTES]
-    _check_payload(payload, record[-FOOTER_BYTES:])
-    return payload
+    _check_payload(record[HEADER_BYTES:-FOOTER_BYTES], record[-FOOTER_BYTES:].tobytes())
 
 
 def read(stream: BinaryIO) -> Iterator[Frame]:
@@ -100,7 +128,7 @@ def _payload_size(header: bytes) -> int:
     return int(size)
 
 
-def _check_payload(payload: bytes, footer: bytes) -> None:
+def _check_payload(payload: _Bytes, footer: bytes) -> None:
     (stored,) = struct.unpack("<I", footer)
     actual = masked_crc(payload)
     if stored != actual:
