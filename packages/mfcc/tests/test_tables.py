@@ -1,8 +1,9 @@
 import librosa
 import numpy as np
 import pytest
+import scipy.fft
 import scipy.signal
-from audioloom_mfcc.tables import hann, mel_filters, wide_hann
+from audioloom_mfcc.tables import cosine_transform, hann, mel_filters, wide_hann
 
 
 @pytest.mark.filterwarnings("ignore:Empty filters detected")
@@ -28,6 +29,16 @@ def test_the_window_is_that_of_scipy_bit_for_bit(length: int) -> None:
 
     assert expected.tobytes() == wide_hann(length).tobytes()
     assert expected.astype(np.float32).tobytes() == hann(length).tobytes()
+
+
+@pytest.mark.parametrize("n_mels", [1, 2, 40, 127, 128])
+def test_the_cosine_transform_is_that_of_scipy(n_mels: int) -> None:
+    """Orthonormal, of type II, to the last digits of float64."""
+    expected = scipy.fft.dct(np.eye(n_mels), axis=0, norm="ortho")
+
+    actual = cosine_transform(n_mels, n_mels)
+
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-14)
 
 
 def test_tables_are_shared_and_cannot_be_written() -> None:

@@ -1,7 +1,7 @@
-"""The constant tables: mel filters and the analysis window.
+"""The constant tables: mel filters, the analysis window, the cosine transform.
 
-Both equal librosa's bit for bit, and are written out here so that a worker process need not
-import librosa (1.3 s and 180 MB) to hold a 128 x 1025 matrix.
+Filters and window equal librosa's bit for bit, and are written out here so that a worker process
+need not import librosa (1.3 s and 180 MB) to hold a 128 x 1025 matrix.
 """
 
 from __future__ import annotations
@@ -73,3 +73,13 @@ def hann(length: int) -> NDArray[np.float32]:
     window = wide_hann(length).astype(np.float32)
     window.flags.writeable = False
     return window
+
+
+@lru_cache(maxsize=8)
+def cosine_transform(n_mels: int, n_mfcc: int) -> NDArray[np.float64]:
+    """The first rows of the orthonormal DCT-II, read-only float64 ``(n_mfcc, n_mels)``."""
+    angle = np.pi / n_mels * np.outer(np.arange(n_mfcc), np.arange(n_mels) + 0.5)
+    rows: NDArray[np.float64] = np.sqrt(2 / n_mels) * np.cos(angle)
+    rows[0] /= np.sqrt(2)
+    rows.flags.writeable = False
+    return rows

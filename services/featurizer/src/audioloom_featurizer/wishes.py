@@ -23,7 +23,7 @@ from audioloom_featurizer.errors import BadWish
 from audioloom_featurizer.settings import PlanSettings
 from audioloom_featurizer.units import default_recordings
 
-ALGORITHM = 3
+ALGORITHM = 4
 """Raised when the same recipe would give other bytes: old runs keep their names."""
 
 
