@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -123,15 +124,50 @@ def make_features(
 ) -> Opened:
     """Commit a features run under *root*: one features file for each of *parts*."""
     feature = feature or feature_of()
-    recipe = FeaturesRecipe(
-        algorithm=1,
-        feature=feature,
+    everything = [row for rows in parts for row in rows]
+    return commit_features(
+        root,
+        (parquet_of(rows, feature, row_group) for rows in parts),
+        feature,
+        windows=len(everything),
+        recordings=len({row.path for row in everything}),
         engine=engine,
-        windows="all",
-        channels="mix",
-        unit_bytes=1 << 28,
-        unit_recordings=1000,
+        source=source,
     )
+
+
+def commit_features(
+    root: Path,
+    files: Iterable[tuple[bytes, int]],
+    feature: Feature,
+    *,
+    windows: int,
+    recordings: int,
+    source: str = "one",
+    **recipe: object,
+) -> Opened:
+    """Commit a features run of ready files: bytes and rows of each.
+
+    Args:
+        root: the root to write under.
+        files: made one by one.
+        feature: what they hold.
+        windows: in all files.
+        recordings: in all files.
+        source: what it was made from.
+        recipe: fields of the recipe that are to be otherwise.
+    """
+    fields: dict[str, Any] = {
+        "algorithm": 1,
+        "feature": feature,
+        "engine": "numpy",
+        "windows": "all",
+        "channels": "mix",
+        "unit_bytes": 1 << 28,
+        "unit_recordings": 1000,
+        **recipe,
+    }
+    made = FeaturesRecipe(**fields)
     made_from = InputRef(
         kind="recordings",
         name=source,
@@ -139,16 +175,15 @@ def make_features(
         identity=f"sha256:{_sha256(source)}",
         sha256=_sha256(f"{source} manifest"),
     )
-    name = run_name("features", recipe, [made_from.identity])
+    name = run_name("features", made, [made_from.identity])
     folder = run_folder(locate(root), "features", name)
     entries = []
-    for number, rows in enumerate(parts):
-        data = parquet_of(rows, feature, row_group)
+    for number, (data, rows) in enumerate(files):
         digest = hashlib.sha256(data).hexdigest()
         path = f"features/{number:05d}-{digest[:12]}.parquet"
         publish(folder / path, data)
         entries.append(
-            FileEntry(path=path, bytes=len(data), sha256=digest, role="features", records=len(rows))
+            FileEntry(path=path, bytes=len(data), sha256=digest, role="features", records=rows)
         )
     ledger = b"no Parquet, and nobody here reads it"
     publish(folder / "ledger.parquet", ledger)
@@ -161,29 +196,33 @@ def make_features(
             records=0,
         )
     )
-    everything = [row for rows in parts for row in rows]
-    recordings = len({row.path for row in everything})
     stats = FeaturesStats(
         recordings=recordings,
         extracted=recordings,
         refused=0,
         flagged=0,
-        windows=len(everything),
-        audio_seconds=10.0 * len(everything),
+        windows=windows,
+        audio_seconds=10.0 * windows,
         refusals={},
         labels={},
     )
-    plan = Plan("features", name, folder, recipe, (made_from,))
+    plan = Plan("features", name, folder, made, (made_from,))
     attempt = Attempt(producer=Producer(stage="featurizer", version="0.1.0"), host="here")
     return commit(plan, attempt, entries, stats).opened
 
 
-def parquet_of(rows: Sequence[Window], feature: Feature, row_group: int = 50) -> bytes:
-    """A features file."""
+def parquet_of(rows: Sequence[Window], feature: Feature, row_group: int = 50) -> tuple[bytes, int]:
+    """A features file, and its rows."""
+    return parquet_of_table(table_of(rows, feature), feature, row_group)
+
+
+def parquet_of_table(table: pa.Table, feature: Feature, row_group: int) -> tuple[bytes, int]:
+    """The same of a table with all columns, in any order."""
+    schema = features_schema(feature)
     sink = io.BytesIO()
     with features_writer(sink, feature) as writer:
-        writer.write_table(table_of(rows, feature), row_group_size=row_group)
-    return sink.getvalue()
+        writer.write_table(table.select(schema.names).cast(schema), row_group_size=row_group)
+    return sink.getvalue(), table.num_rows
 
 
 def relabelled(rows: Sequence[Window], at: int, **changes: object) -> list[Window]:

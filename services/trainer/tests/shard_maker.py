@@ -42,6 +42,7 @@ def make_shards(
     labels: tuple[str, ...] = LABELS,
     name: str = "demo",
     label_ids: Mapping[str, NDArray[np.int64]] | None = None,
+    class_weights: dict[str, float] | None = None,
 ) -> Opened[ShardsManifest]:
     """Write and commit a shards run whose classes can be told apart.
 
@@ -56,6 +57,7 @@ def make_shards(
         labels: the vocabulary.
         name: of the run.
         label_ids: class numbers of a split, to be wrong on purpose.
+        class_weights: of the stats.
     """
     folder = run_folder(locate(root), "shards", name)
     entries, stats = [], {}
@@ -104,7 +106,7 @@ def make_shards(
     plan = Plan("shards", name, folder, recipe, (source,))
     attempt = Attempt(Producer(stage="sharder", version="0.1.0"), host="test")
     feature = ShardFeature(name="mfcc", dtype=dtype, shape=shape)
-    whole = ShardsStats(feature=feature, labels=labels, splits=stats)
+    whole = ShardsStats(feature=feature, labels=labels, splits=stats, class_weights=class_weights)
     return commit(plan, attempt, entries, whole).opened
 
 

@@ -42,10 +42,12 @@ class Gang:
 class Trainings:
     """Trains on the same shards in whatever way is asked for, each way once."""
 
-    def __init__(self, nursery: Nursery, root: Path) -> None:
+    def __init__(
+        self, nursery: Nursery, root: Path, class_weights: dict[str, float] | None = None
+    ) -> None:
         self.root = root
         self._nursery = nursery
-        made = make_shards(root, records=RECORDS, lanes=6)
+        made = make_shards(root, records=RECORDS, lanes=6, class_weights=class_weights)
         self.words = ("run", made.folder, *WORDS, "--model", NETWORK)
         self._names: dict[tuple[object, ...], str] = {}
 
@@ -77,6 +79,12 @@ class Trainings:
 @pytest.fixture(scope="module")
 def trainings(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Trainings:
     return Trainings(nursery, tmp_path_factory.mktemp("exact"))
+
+
+@pytest.fixture(scope="module")
+def weighted(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Trainings:
+    weights = {"calm": 0.25, "glad": 1.0, "sad": 3.5}
+    return Trainings(nursery, tmp_path_factory.mktemp("weighted"), weights)
 
 
 ONE = Gang(1)
@@ -123,6 +131,16 @@ def test_gradients_are_clipped_as_one_replica_would(trainings: Trainings) -> Non
     other = _close(trainings, Gang(1, devices=2), PLAIN, "--model-arg", "clipnorm=0.05")
     free = weights_of(trainings.train(ONE))
     assert difference(free, weights_of(other)) > 1e-3  # it did clip
+
+
+@pytest.mark.parametrize("gang", [Gang(3), Gang(1, devices=2)], ids=str)
+def test_class_weights_are_those_of_one_replica(
+    trainings: Trainings, weighted: Trainings, gang: Gang
+) -> None:
+    """A batch whose replicas drew classes of other weights: still the mean over its records."""
+    other = _close(weighted, gang, PLAIN)
+    free = weights_of(trainings.train(ONE))
+    assert difference(free, weights_of(other)) > 1e-3  # they do count
 
 
 def test_global_batches_are_the_same_records(trainings: Trainings) -> None:

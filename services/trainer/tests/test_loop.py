@@ -58,12 +58,27 @@ def regularised() -> Any:
     return tiny(l2=0.1)
 
 
-def train(model: Any, *blocks: int) -> tuple[list[float], list[float]]:
+def weighted() -> Any:
+    """A metric that is weighted as the loss is, and one that is not."""
+    model = tiny(l2=0.1)
+    model.compile(
+        optimizer=model.optimizer,
+        loss="sparse_categorical_crossentropy",
+        metrics=["accuracy"],
+        weighted_metrics=["sparse_categorical_accuracy"],
+    )
+    return model
+
+
+def train(
+    model: Any, *blocks: int, class_weights: tuple[float, ...] | None = None
+) -> tuple[list[float], list[float]]:
     """An epoch in blocks of so many steps: losses and counts of its batches."""
     import tensorflow as tf
     from audioloom_trainer.loop import make_train_block, stream
 
-    run = make_train_block(tf.distribute.get_strategy(), model, CPU, idle=False)
+    strategy = tf.distribute.get_strategy()
+    run = make_train_block(strategy, model, CPU, idle=False, class_weights=class_weights)
     iterator = stream(batches, SHAPE, "float32", numbers=False)
     outcomes = [run(iterator, k, [1.0, k]) for k in blocks]
     assert [[1.0, k] for k in blocks] == [list(each.signals) for each in outcomes]
@@ -109,6 +124,29 @@ def test_an_epoch_is_what_keras_does(make: Callable[[], Any]) -> None:
     if make is not summed:  # of a sum, Keras averages the batches' and not the records'
         mean = np.dot(losses, SIZES) / sum(SIZES)
         assert fitted["loss"][0] == pytest.approx(mean, abs=1e-5)
+
+
+@pytest.mark.parametrize("make", [plain, summed, weighted])
+def test_class_weights_are_those_of_keras(make: Callable[[], Any]) -> None:
+    """`fit(class_weight=…)` on one replica: weights of the model, loss, both kinds of metrics."""
+    given = (0.25, 1.0, 3.5)
+    theirs, ours, without = make(), make(), make()
+    fitted = theirs.fit(
+        *arrays(),
+        batch_size=SIZES[0],
+        shuffle=False,
+        verbose=0,
+        class_weight=dict(enumerate(given)),
+    ).history
+    losses, _ = train(ours, 1, 3, class_weights=given)
+    train(without, 4)
+    assert gap(theirs, ours) <= 1e-6
+    assert gap(without, ours) > 1e-3  # they do count
+    metrics = ours.get_metrics_result()
+    for name in set(fitted) - {"loss"}:
+        assert fitted[name][0] == pytest.approx(float(metrics[name]), abs=1e-6)
+    if make in (plain, weighted):
+        assert fitted["loss"][0] == pytest.approx(np.dot(losses, SIZES) / sum(SIZES), abs=1e-5)
 
 
 def test_blocks_may_be_of_any_length() -> None:

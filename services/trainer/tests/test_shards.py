@@ -93,3 +93,15 @@ def test_what_can_be_trained_on_is_as_the_manifest_says(shards: Opened[Any]) -> 
     stem = first.data.location.name.removesuffix(".tfrecord")
     assert f"{stem}.idx.npy" == first.index.location.name
     assert first.data.bytes + first.index.bytes == first.bytes
+
+
+def test_class_weights_of_labels_that_are_not_learned_are_refused(
+    shards: Opened[Any],
+) -> None:
+    """They would count nowhere; those of known labels stand by class number, and a gap is 1."""
+    edit_manifest(shards, lambda value: value["stats"].update(class_weights={"glad": 2.0}))
+    again = read_manifest(shards.folder, expect="shards")
+    assert (1.0, 2.0, 1.0) == open_shards(again).class_weights
+    edit_manifest(shards, lambda value: value["stats"].update(class_weights={"angry": 2.0}))
+    with pytest.raises(ShardMismatch, match="angry"):
+        open_shards(read_manifest(shards.folder, expect="shards"))

@@ -9,6 +9,7 @@ from pydantic import Field
 from audioloom_manifest.fields import (
     Count,
     Identity,
+    LabelCounts,
     Moment,
     Name,
     Parameters,
@@ -73,6 +74,7 @@ class FileEntry(Part):
     records: Count | None = None
     split: Name | None = None
     shard: Count | None = None
+    labels: LabelCounts | None = Field(default=None, description="records of each label")
 
 
 class Execution(Part):

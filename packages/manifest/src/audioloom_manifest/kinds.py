@@ -10,10 +10,21 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from audioloom_manifest.envelope import Envelope, Recipe
-from audioloom_manifest.fields import Count, Name, Parameters, Part, Positive, Sha256, Text, Word
+from audioloom_manifest.fields import (
+    Count,
+    LabelCounts,
+    Name,
+    Parameters,
+    Part,
+    Positive,
+    Sha256,
+    Text,
+    Word,
+)
 
 Share = Annotated[float, Field(gt=0, le=1)]
-LabelCounts = Annotated[dict[Text, Count], Field(max_length=100_000)]
+Weight = Annotated[float, Field(gt=0, le=1e9)]
+ClassWeights = Annotated[dict[Text, Weight], Field(min_length=1, max_length=100_000)]
 
 
 # --- recordings --------------------------------------------------------------------------------
@@ -130,6 +141,10 @@ class ShardsRecipe(Recipe):
     min_seconds: Annotated[float, Field(ge=0)] = Field(
         0.0, description="windows with less recording are left out"
     )
+    class_weights: Literal["balanced"] | ClassWeights | None = Field(
+        default=None,
+        description="what a record counts in the loss, by its label; 1 for those not named",
+    )
 
     @model_validator(mode="after")
     def _one_size(self) -> ShardsRecipe:
@@ -195,6 +210,10 @@ class ShardsStats(Part):
         default_factory=dict,
         max_length=1000,
         description="windows that the recipe's filters left out",
+    )
+    class_weights: ClassWeights | None = Field(
+        default=None,
+        description="what a record counts in the loss of the split that is trained on",
     )
 
 

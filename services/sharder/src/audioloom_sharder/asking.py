@@ -48,6 +48,7 @@ def recipe_of(settings: Assignment) -> ShardsRecipe:
         only_labels=settings.taken_labels,
         without_flags=settings.refused_flags,
         min_seconds=settings.min_seconds,
+        class_weights=settings.weights,
     )
 
 
@@ -72,4 +73,5 @@ def rules_of_recipe(recipe: ShardsRecipe, feature: Feature) -> Rules:
         target=recipe.target,
         labels=recipe.labels,
         filters=Filters(recipe.only_labels, recipe.without_flags, recipe.min_seconds),
+        weights=recipe.class_weights,
     )

@@ -156,6 +156,9 @@ def _read_shard(
     seen.moments[:] = [summed(seen.moments, rules.feature.shape[0])]
     if len(records) != pair.shard.records:
         seen.complain(f"{where}: expected {pair.shard.records} records, found {len(records)}")
+    if pair.shard.labels is not None and seen.labels != pair.shard.labels:
+        claimed = pair.shard.labels
+        seen.complain(f"{where}: expected {claimed} of each label, found {dict(seen.labels)}")
     ids = {label: number for number, label in enumerate(labels)}
     for at, record in enumerate(records):
         _check_targets(f"{where}: record {at}", rules, ids, record, seen)

@@ -23,6 +23,7 @@ from audioloom_sharder.settings import InspectSettings
 from audioloom_sharder.standing import numbers
 from audioloom_sharder.tables import bytes_text, table
 from audioloom_sharder.tfrecord import read
+from audioloom_sharder.weights import weights_text
 
 __all__ = ["inspect"]
 
@@ -69,6 +70,8 @@ def _head(opened: Opened[ShardsManifest]) -> str:
         "recipe": f"seed {recipe.seed}, {recipe.lanes} lanes, {size} wished, splits {wish},"
         f" target {recipe.target}, ungrouped {recipe.ungrouped}",
     }
+    if weights := manifest.stats.class_weights:
+        lines["weights"] = weights_text(weights)
     return "\n".join(f"{name:<9} {text}" for name, text in lines.items())
 
 

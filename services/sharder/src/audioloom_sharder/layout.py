@@ -9,6 +9,8 @@ from audioloom_sharder.assignment import lanes_for, records_in_shard, shards_for
 from audioloom_sharder.errors import BadFeatures, EmptySplit
 from audioloom_sharder.rows import Rules
 from audioloom_sharder.scan import SplitCount, Summary
+from audioloom_sharder.splits import trained_split
+from audioloom_sharder.weights import weights_of
 
 __all__ = ["Layout", "Sizes", "SplitLayout", "check_faults", "lay_out"]
 
@@ -57,6 +59,7 @@ class Layout:
 
     splits: tuple[SplitLayout, ...]
     labels: tuple[str, ...]
+    class_weights: dict[str, float] | None = None
 
     @property
     def shards(self) -> int:
@@ -81,6 +84,7 @@ def lay_out(summary: Summary, rules: Rules, sizes: Sizes, *, where: str) -> Layo
     Raises:
         BadFeatures: some rows cannot become records; how many, and the first of them.
         EmptySplit: nothing falls into a split that was asked for.
+        BadSplit: class weights were asked for, but no split is trained on.
     """
     check_faults(summary, rules, where)
     if not any(count.records for count in summary.splits.values()):
@@ -114,7 +118,7 @@ def lay_out(summary: Summary, rules: Rules, sizes: Sizes, *, where: str) -> Layo
         )
         splits.append(_split(name, count, lanes, shards, first))
         first += shards
-    return Layout(tuple(splits), labels)
+    return Layout(tuple(splits), labels, _weights(summary, rules, labels, where))
 
 
 def _split(name: str, count: SplitCount, lanes: int, shards: int, first: int) -> SplitLayout:
@@ -134,6 +138,24 @@ def _vocabulary(summary: Summary, rules: Rules, where: str) -> tuple[str, ...]:
             hint="Labels are classes here, not transcripts.",
         )
     return tuple(sorted(found))
+
+
+def _weights(
+    summary: Summary, rules: Rules, labels: Sequence[str], where: str
+) -> dict[str, float] | None:
+    """The class weights, of the labels that the split has that is trained on."""
+    if rules.weights is None:
+        return None
+    named = () if isinstance(rules.weights, str) else rules.weights
+    if unknown := sorted({*named} - {*labels}):
+        raise BadFeatures(
+            expected=f"labels out of {_shown(labels)}",
+            found=f"a class weight for {unknown[0]!r}",
+            where=where,
+            hint="A label that no window has cannot weigh anything: see --class-weights.",
+        )
+    counts = summary.splits[trained_split(tuple(summary.splits))].labels
+    return weights_of(rules.weights, dict(sorted(counts.items())))
 
 
 _EXPECTED = {

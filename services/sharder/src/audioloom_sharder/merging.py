@@ -27,6 +27,8 @@ from audioloom_sharder.work import Job, read_into, unit_name
 __all__ = ["INDEX_ROLE", "SHARD_ROLE", "ShardUnit", "make_shards", "shard_units"]
 
 SHARD_ROLE, INDEX_ROLE = "shard", "index"
+MOST_COUNTED_LABELS = 256
+"""With more labels than these the list of files does not count them shard by shard."""
 
 _Records: TypeAlias = list[memoryview]
 
@@ -72,10 +74,12 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
     rows, bounds = _gather(job.work, runs, split, unit.shards)
     read = _reader(job.work, runs, rows)
     for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
-        files += _write(job, split, shard, rows[part], partial(read, part), moments)
+        data, index = _write(job, split, shard, rows[part], partial(read, part), moments)
+        counts = _label_counts(rows[part], layout.labels)
+        files += [data.model_copy(update={"labels": counts}), index]
     name = unit_name(job, "shards", unit.number)
-    counts = {"moments": summed(moments, job.rules.feature.shape[0]).to_json()}
-    receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=counts)
+    sums = {"moments": summed(moments, job.rules.feature.shape[0]).to_json()}
+    receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=sums)
     return publish_receipt(job.folder, receipt)
 
 
@@ -170,6 +174,14 @@ def _check_size(location: Location, expected: int) -> None:
             where=location,
             hint="The file was changed after it was written: remove it and run again.",
         )
+
+
+def _label_counts(rows: _Rows, labels: Sequence[str]) -> dict[str, int] | None:
+    """Records of each label, unless there are so many labels that the list of files would swell."""
+    if len(labels) > MOST_COUNTED_LABELS:
+        return None
+    counts = np.bincount(rows.label[rows.label >= 0], minlength=len(labels)).tolist()
+    return {label: count for label, count in zip(labels, counts, strict=True) if count}
 
 
 def _index_of(rows: _Rows) -> NDArray[np.int64]:

@@ -9,13 +9,13 @@ import structlog
 from audioloom_sharder.layout import Layout, Sizes
 from audioloom_sharder.ranking import Counted
 from audioloom_sharder.rows import Rules
+from audioloom_sharder.splits import TRAIN
 
 __all__ = ["notes", "tell"]
 
 log = structlog.get_logger()
 
 _LARGE = 0.5
-_TRAIN = "train"
 
 
 def tell(
@@ -63,7 +63,7 @@ def notes(
 def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
     if rules.target == "label" and len(layout.labels) == 1:
         yield f"there is only one label, {layout.labels[0]!r}: nothing can be learned from it"
-    train = next((split for split in layout.splits if split.name == _TRAIN), None)
+    train = next((split for split in layout.splits if split.name == TRAIN), None)
     if train is None or rules.target != "label":
         return
     missing = [label for label in layout.labels if label not in train.labels]

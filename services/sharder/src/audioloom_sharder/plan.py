@@ -24,6 +24,7 @@ from audioloom_sharder.rows import Rules
 from audioloom_sharder.scan import Summary, scan, summed
 from audioloom_sharder.settings import PlanSettings
 from audioloom_sharder.tables import bytes_text, table
+from audioloom_sharder.weights import weights_text
 
 __all__ = ["Epoch", "epoch_of", "plan"]
 
@@ -135,6 +136,7 @@ def _text(planned: _Planned) -> str:
                 for count, epoch in planned.epochs[split.name].items()
             ],
         ),
+        f"class weights: {weights_text(weights)}" if (weights := layout.class_weights) else "",
         "\n".join(f"note: {note}" for note in planned.notes),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -201,6 +203,7 @@ def _data(planned: _Planned) -> dict[str, JSON]:
         "folder": planned.asked.folder.uri,
         "committed": planned.committed,
         "labels": list(planned.layout.labels),
+        "class_weights": planned.layout.class_weights,
         "batch_size": planned.batch,
         "splits": splits,
         "notes": list(planned.notes),

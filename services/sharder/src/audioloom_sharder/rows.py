@@ -15,6 +15,7 @@ from audioloom_manifest.parquet import feature_bytes
 from audioloom_sharder.example import Encoding, Record
 from audioloom_sharder.filters import EVERYTHING, Filters
 from audioloom_sharder.splits import Share
+from audioloom_sharder.weights import Wish
 
 __all__ = ["Row", "Rules", "fault_of", "group_of", "record_of", "recording_name", "rows_of"]
 
@@ -49,6 +50,8 @@ class Rules:
     labels: tuple[str, ...] | None
     """The vocabulary when it was given."""
     filters: Filters = EVERYTHING
+    weights: Wish = None
+    """The class weights that were asked for."""
 
     @property
     def encoding(self) -> Encoding:

@@ -9,6 +9,8 @@ from audioloom_spark.settings import SparkSettings
 from audioloom_stage import Positional, Settings
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
+from audioloom_sharder.weights import Wish, parse_weights
+
 __all__ = [
     "Assignment",
     "GcSettings",
@@ -97,6 +99,11 @@ class Assignment(Settings):
     min_seconds: float = Field(
         0.0, ge=0, le=86400, description="Leave out the windows with less recording than this."
     )
+    class_weights: str = Field(
+        "none",
+        description="What a record counts in the trainer's loss, by its label: none; balanced, so"
+        " that every label of train weighs the same; or by hand, as a=1,b=2.5.",
+    )
     ungrouped: Literal["refuse", "by-recording"] = Field(
         "refuse",
         description="Windows without a group: refuse them, or take each recording for one.",
@@ -122,6 +129,18 @@ class Assignment(Settings):
                 raise ValueError(f"the {what} {twice!r} twice")
         return value
 
+    @field_validator("class_weights")
+    @classmethod
+    def _are_weights(cls, value: str) -> str:
+        parse_weights(value)
+        return value
+
+    @model_validator(mode="after")
+    def _labels_are_learned(self) -> Assignment:
+        if self.target == "number" and self.weights is not None:
+            raise ValueError("--class-weights are for labels, and --target number learns none")
+        return self
+
     @model_validator(mode="after")
     def _one_size(self) -> Assignment:
         if self.shards is not None and self.shard_bytes is not None:
@@ -143,6 +162,11 @@ class Assignment(Settings):
     def taken_labels(self) -> tuple[str, ...] | None:
         """The labels that windows are taken with; the order says nothing."""
         return None if self.only_labels is None else tuple(sorted(split_words(self.only_labels)))
+
+    @property
+    def weights(self) -> Wish:
+        """The class weights that were asked for."""
+        return parse_weights(self.class_weights)
 
     @property
     def refused_flags(self) -> tuple[str, ...]:

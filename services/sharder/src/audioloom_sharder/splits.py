@@ -17,7 +17,18 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadSplit
 
-__all__ = ["Share", "from_recorded", "parse_shares", "recorded", "split_of"]
+__all__ = [
+    "TRAIN",
+    "Share",
+    "from_recorded",
+    "parse_shares",
+    "recorded",
+    "split_of",
+    "trained_split",
+]
+
+TRAIN = "train"
+"""The split that a trainer takes."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _NUMBER = re.compile(r"[0-9]{0,3}(\.[0-9]{1,12})?(?<=[0-9])")
@@ -58,6 +69,22 @@ def _part(name: str, text: str) -> Fraction:
     if part <= 0:
         raise BadSplit(f"the part of {name!r} is {text}; leave a split out instead of emptying it")
     return part
+
+
+def trained_split(names: Sequence[str]) -> str:
+    """The split that is trained on: ``train``, or the only one.
+
+    Raises:
+        BadSplit: there is none of that name among several.
+    """
+    if TRAIN in names:
+        return TRAIN
+    if len(names) == 1:
+        return names[0]
+    raise BadSplit(
+        f"no split is named {TRAIN!r}, and class weights are for the one that is trained on; it has"
+        f" {', '.join(names)}"
+    )
 
 
 def recorded(shares: Sequence[Share]) -> dict[str, float]:

@@ -36,6 +36,7 @@ def numbers(opened: Opened[ShardsManifest]) -> dict[str, Any]:
         "name": manifest.name,
         "identity": manifest.identity,
         "labels": list(manifest.stats.labels),
+        "class_weights": manifest.stats.class_weights,
         "splits": {
             name: split.model_dump(mode="json", exclude={"coefficients"})
             for name, split in manifest.stats.splits.items()

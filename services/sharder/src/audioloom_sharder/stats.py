@@ -35,6 +35,7 @@ def stats_of(
         feature=ShardFeature(name=feature.name, dtype=feature.dtype, shape=feature.shape),
         labels=layout.labels,
         left_out=dict(sorted(left_out.items())),
+        class_weights=layout.class_weights,
         splits={
             split.name: SplitStats(
                 records=split.records,

@@ -23,6 +23,7 @@ from audioloom_stage import BadData, ExitCode, Result, progress
 from audioloom_sharder.asking import ALGORITHM, rules_of_recipe
 from audioloom_sharder.assignment import records_in_shard
 from audioloom_sharder.checking import Pair, Seen, check_pair, look_at_source, together
+from audioloom_sharder.claims import label_claims
 from audioloom_sharder.engine import RunUnits, engine
 from audioloom_sharder.errors import DamagedShards
 from audioloom_sharder.inputs import Inputs, open_inputs
@@ -90,6 +91,7 @@ def _check(opened: Opened[ShardsManifest], run_units: RunUnits, *, inputs: bool)
             problems += seen.problems
     whole = together(shards)
     problems += _against_stats(opened, shards)
+    problems += label_claims(opened, rules)
     if inputs:
         problems += _against_inputs(opened, rules, whole, run_units)
     return _Verdict(sorted(problems), whole)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import structlog
@@ -107,6 +108,8 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
         stack.callback(saver.close)
         events = ProgressFile(task.plan.folder, cluster.rank, {"rank": cluster.rank, **task.common})
         done, every = _steps_done(task, place)
+        if shard_set.class_weights is not None:
+            log.info("the loss is weighted by class", weights=_shown_weights(shard_set))
         events.event("start", step=done, steps=every, devices=describe_devices())
         log.info(
             "training",
@@ -203,6 +206,11 @@ def _model(task: Task, strategy: Any, replicas: Replicas, resume: Saved | None) 
         log.info("resumed", step=resume.commit.step)
     spread_seeds(strategy, model, replicas)
     return model
+
+
+def _shown_weights(shard_set: ShardSet) -> str:
+    pairs = zip(shard_set.labels, shard_set.class_weights or (), strict=True)
+    return " ".join(f"{label}={weight:.4g}" for label, weight in islice(pairs, 8))
 
 
 def _steps_done(task: Task, place: Place) -> tuple[int, int]:

@@ -9,7 +9,7 @@ carries losses, counts and signals.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -70,7 +70,14 @@ def stream(
     return iter(dataset.prefetch(_PREFETCH))
 
 
-def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas, *, idle: bool) -> Block:
+def make_train_block(
+    strategy: Any,
+    model: keras.Model,
+    replicas: Replicas,
+    *,
+    idle: bool,
+    class_weights: Sequence[float] | None = None,
+) -> Block:
     """Make the function that trains for k steps.
 
     Args:
@@ -78,6 +85,8 @@ def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas, *, i
         model: built and compiled under it.
         replicas: those of this process.
         idle: some batch leaves replicas without a record.
+        class_weights: what a record of each class counts in the loss, and in the metrics that the
+            model was compiled with as weighted ones: `class_weight` of Keras's `fit`.
 
     Returns:
         (iterator, k, signals of this worker) → `Outcome`; traced once.
@@ -87,7 +96,7 @@ def make_train_block(strategy: Any, model: keras.Model, replicas: Replicas, *, i
     optimizer = model.optimizer
 
     def step(*batch: Any) -> Any:
-        share = _share(batch, replicas)
+        share = _share(batch, replicas, class_weights)
         with tf.GradientTape() as tape:
             with counted_rows(share.count) if idle else nullcontext():
                 predictions = model(share.x, training=True)
@@ -173,18 +182,23 @@ class _Share(NamedTuple):
     y: Any
     count: Any
     total: Any
+    weights: Any
+    """What each record counts in the loss; None where all count the same."""
 
     def update_metrics(self, model: keras.Model, predictions: Any) -> None:
         """Show the model's metrics the records that count."""
         n = self.count
-        model.compute_metrics(self.x[:n], self.y[:n], predictions[:n])
+        weights = None if self.weights is None else self.weights[:n]
+        model.compute_metrics(self.x[:n], self.y[:n], predictions[:n], weights)
 
     def stats(self, loss: Any) -> Any:
         """What the step answers for this replica: its part of the loss, its records."""
         return tf.stack([tf.cast(loss, tf.float32), tf.cast(self.count, tf.float32)])
 
 
-def _share(batch: tuple[Any, ...], replicas: Replicas) -> _Share:
+def _share(
+    batch: tuple[Any, ...], replicas: Replicas, class_weights: Sequence[float] | None = None
+) -> _Share:
     """This replica's rows: features, targets, how many count, and of how many."""
     x, y, bounds, counts, total = batch
     slot = 0
@@ -192,7 +206,10 @@ def _share(batch: tuple[Any, ...], replicas: Replicas) -> _Share:
         number = tf.distribute.get_replica_context().replica_id_in_sync_group
         slot = tf.cast(number, tf.int32) - replicas.first
         x, y = x[bounds[slot] : bounds[slot + 1]], y[bounds[slot] : bounds[slot + 1]]
-    return _Share(tf.cast(x, tf.float32), y, counts[slot], total)
+    weights = None
+    if class_weights is not None:
+        weights = tf.gather(tf.constant(class_weights, tf.float32), y)
+    return _Share(tf.cast(x, tf.float32), y, counts[slot], total, weights)
 
 
 def _weighted_loss(
@@ -203,7 +220,7 @@ def _weighted_loss(
     Keras divides a mean, and each loss that a layer adds, by the number of replicas. The layers'
     stay so; the mean over a replica's records gets the weight of its records in the batch.
     """
-    loss = model.compute_loss(share.x, share.y, predictions, training=training)
+    loss = model.compute_loss(share.x, share.y, predictions, share.weights, training=training)
     added = tf.add_n(model.losses) / replicas.total if model.losses else None
     if added is not None:
         loss -= added

@@ -64,7 +64,11 @@ class Session:
         self._train_split = scoring.shard_set.split("train")
         last = (self._train_split.layout.total - 1) % self.schedule.batch_size + 1
         self._train = make_train_block(
-            self._strategy, self._model, self._replicas, idle=last < self._replicas.total
+            self._strategy,
+            self._model,
+            self._replicas,
+            idle=last < self._replicas.total,
+            class_weights=scoring.shard_set.class_weights,
         )
         self._steps = steps_of(self._train_split.layout.total, self.schedule.batch_size)
         self._wanted_block = 1

@@ -59,12 +59,14 @@ class ShardSet:
         shape: of one window's feature.
         dtype: "float32" or "float16", little-endian in the shards.
         labels: the vocabulary, a class number is the index here; empty when the target is a number.
+        class_weights: what a record of each class counts in the loss; None where all count 1.
     """
 
     shape: tuple[int, ...]
     dtype: str
     labels: tuple[str, ...]
     splits: dict[str, Split]
+    class_weights: tuple[float, ...] | None = None
 
     @property
     def value_bytes(self) -> int:
@@ -128,7 +130,29 @@ def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
             hint="Shard features that have labels, or with numbers as the target.",
         )
     labels = stats.labels if by_label else ()
-    return ShardSet(tuple(stats.feature.shape), stats.feature.dtype, tuple(labels), splits)
+    return ShardSet(
+        tuple(stats.feature.shape),
+        stats.feature.dtype,
+        tuple(labels),
+        splits,
+        _class_weights(opened, labels),
+    )
+
+
+def _class_weights(
+    opened: Opened[ShardsManifest], labels: Sequence[str]
+) -> tuple[float, ...] | None:
+    """By class number; a label that train does not have weighs 1, as it counts nowhere."""
+    given = opened.manifest.stats.class_weights
+    if given is None:
+        return None
+    if unknown := sorted(given.keys() - {*labels}):
+        raise ShardMismatch(
+            where=opened.location,
+            expected="class weights of labels that are learned",
+            found=f"one for {unknown[0]!r}",
+        )
+    return tuple(given.get(label, 1.0) for label in labels)
 
 
 def _pair(
