@@ -39,6 +39,7 @@ ERRORS: dict[str, tuple[type[ManifestError], str]] = {
     "shards-not-a-multiple-of-lanes": (MalformedManifest, "25 shards"),
     "two-sizes": (MalformedManifest, "exactly one"),
     "shares-over-one": (MalformedManifest, "add up"),
+    "compression-of-another-format": (MalformedManifest, "one of none, zlib, zstd"),
 }
 
 

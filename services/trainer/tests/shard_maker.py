@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import io
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from audioloom_manifest import (
     ShardsRecipe,
     ShardsStats,
     SplitStats,
+    Unpacked,
     commit,
     run_folder,
 )
@@ -43,6 +46,7 @@ def make_shards(
     name: str = "demo",
     label_ids: Mapping[str, NDArray[np.int64]] | None = None,
     class_weights: dict[str, float] | None = None,
+    compression: str = "none",
 ) -> Opened[ShardsManifest]:
     """Write and commit a shards run whose classes can be told apart.
 
@@ -58,6 +62,7 @@ def make_shards(
         name: of the run.
         label_ids: class numbers of a split, to be wrong on purpose.
         class_weights: of the stats.
+        compression: of the shards: none, gzip or zlib.
     """
     folder = run_folder(locate(root), "shards", name)
     entries, stats = [], {}
@@ -70,7 +75,15 @@ def make_shards(
         for shard in range(total):
             ranks = np.arange(shard, count, total)
             made = _write_shard(
-                Path(folder.path), split, shard, features[ranks], ids[ranks], labels, dtype, numbers
+                Path(folder.path),
+                split,
+                shard,
+                features[ranks],
+                ids[ranks],
+                labels,
+                dtype,
+                numbers,
+                compression,
             )
             entries += made
             size += made[0].bytes
@@ -94,7 +107,7 @@ def make_shards(
         ungrouped="by-recording",
         labels=None,
         target="number" if numbers else "label",
-        compression="none",
+        compression=compression,
     )
     source = InputRef(
         kind="features",
@@ -130,6 +143,7 @@ def _write_shard(
     labels: tuple[str, ...],
     dtype: str,
     numbers: bool,
+    compression: str,
 ) -> list[FileEntry]:
     import tensorflow as tf
 
@@ -146,7 +160,10 @@ def _write_shard(
             rows.append((offset, length, offset + 12 + record.index(raw), -1 if numbers else label))
             values.append(raw)
             offset += length
-    data = temporary.read_bytes()
+    data = plain = temporary.read_bytes()
+    if compression != "none":
+        data = gzip.compress(data, mtime=0) if compression == "gzip" else zlib.compress(data)
+        temporary.write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()
     path = f"shards/{split}-{shard:05}-{digest[:12]}.tfrecord"
     temporary.rename(folder / path)
@@ -155,8 +172,10 @@ def _write_shard(
     index = stream.getvalue()
     (folder / path).with_suffix(".idx.npy").write_bytes(index)
     known = {"records": len(rows), "split": split, "shard": shard}
+    unpacked = Unpacked(bytes=len(plain), sha256=hashlib.sha256(plain).hexdigest())
+    packed = {} if compression == "none" else {"unpacked": unpacked}
     return [
-        FileEntry(path=path, bytes=len(data), sha256=digest, role="shard", **known),
+        FileEntry(path=path, bytes=len(data), sha256=digest, role="shard", **known, **packed),
         FileEntry(
             path=path.removesuffix(".tfrecord") + ".idx.npy",
             bytes=len(index),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from audioloom_manifest import Opened, read_manifest
-from audioloom_trainer.errors import MissingSplit, ShardMismatch
+from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat
 from audioloom_trainer.shards import open_shards
 from forging import edit_list, edit_manifest
 from program import Trained
@@ -62,6 +62,21 @@ def test_a_list_that_disagrees_is_refused(
     with pytest.raises(ShardMismatch, match=text) as caught:
         open_shards(read_manifest(shards.location, expect="shards"))
     assert str(shards.location) == caught.value.where
+
+
+@pytest.mark.parametrize(("name", "shown"), [("parquet", "Parquet"), ("avro", "Avro")])
+def test_a_format_for_other_programs_is_refused(shards: Opened[Any], name: str, shown: str) -> None:
+    """In a sentence, with what to do."""
+    edit_manifest(shards, lambda value: value["recipe"].update(format=name))
+    with pytest.raises(UnreadableFormat, match=f"TFRecord.*found {name}.*reader of {shown}"):
+        open_shards(read_manifest(shards.location, expect="shards"))
+
+
+def test_a_compressed_shard_says_what_it_unpacks_to(shards: Opened[Any]) -> None:
+    """Without that nothing would bound what a copy takes."""
+    edit_manifest(shards, lambda value: value["recipe"].update(compression="gzip"))
+    with pytest.raises(ShardMismatch, match="unpacks to"):
+        open_shards(read_manifest(shards.location, expect="shards"))
 
 
 def test_labels_that_are_to_be_learned_have_to_be_there(shards: Opened[Any]) -> None:

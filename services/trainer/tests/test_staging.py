@@ -5,6 +5,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -45,6 +46,12 @@ def train(shard_set: ShardSet) -> tuple[Shard, ...]:
 
 def staged(shard_set: ShardSet, needs: Iterable[Shard], cache: Cache | None = None) -> Staging:
     return Staging(shard_set, needs, cache=cache, patience=0.0)
+
+
+def packed(tmp_path: Path, compression: str) -> ShardSet:
+    """Twelve compressed shards."""
+    root = tmp_path / "packed"
+    return open_shards(make_shards(root, records={"train": 51}, lanes=6, compression=compression))
 
 
 def rows_of(shard: Shard) -> np.ndarray:
@@ -104,6 +111,43 @@ def test_a_shard_that_is_not_as_listed_is_refused_by_name(
         assert str(train[1].data.location) in str(caught.value)
     if cache is not None:
         assert not [name for name in copies(cache) if name.startswith(train[1].data.sha256)]
+
+
+@pytest.mark.parametrize("change", [damage, shorten])
+@pytest.mark.parametrize("compression", ["gzip", "zlib"])
+def test_a_compressed_shard_that_is_not_as_listed_is_refused_by_name(
+    tmp_path: Path,
+    cache_of: Callable[[float], Cache],
+    change: Callable[[Shard], None],
+    compression: str,
+) -> None:
+    """By the file as it lies in storage; no part of a copy stays."""
+    shard_set = packed(tmp_path, compression)
+    shard = shard_set.split("train").shards[0]
+    change(shard)
+    cache = cache_of(1 << 20)
+    with staged(shard_set, [shard], cache) as staging:
+        with pytest.raises(ShardMismatch) as caught:
+            staging.hold([shard])
+        assert str(shard.data.location) in str(caught.value)
+    assert not [name for name in copies(cache) if "tfrecord" in name]
+
+
+@pytest.mark.parametrize("claim", [-1, 1])
+def test_a_shard_unpacks_to_what_the_list_says(
+    tmp_path: Path, cache_of: Callable[[float], Cache], claim: int
+) -> None:
+    """One byte more is refused before it is written, one byte less is told."""
+    shard_set = packed(tmp_path, "gzip")
+    shard = shard_set.split("train").shards[0]
+    said = shard.data.content
+    wrong = said.model_copy(update={"bytes": said.bytes + claim})
+    lie = replace(shard, data=replace(shard.data, unpacked=wrong))
+    with (
+        staged(shard_set, [lie], cache_of(1 << 20)) as staging,
+        pytest.raises(ShardMismatch, match=f"{wrong.bytes} bytes"),
+    ):
+        staging.hold([lie])
 
 
 def test_a_missing_shard_is_refused_by_name(shard_set: ShardSet, train: tuple[Shard, ...]) -> None:
@@ -172,6 +216,48 @@ def test_the_budget_is_kept(
                 assert shard.records == len(labels)
             staging.release([one, two])  # and ask for more at once: no false alarm
     assert used(cache) <= cache.limit
+
+
+@pytest.mark.parametrize("compression", ["gzip", "zlib"])
+def test_compressed_shards_are_read_from_unpacked_copies(
+    tmp_path: Path, cache_of: Callable[[float], Cache], compression: str
+) -> None:
+    """The records of shards that are not; the budget counts the copies as they lie there."""
+    plain = open_shards(make_shards(tmp_path / "plain", records={"train": 51}, lanes=6))
+    shard_set = packed(tmp_path, compression)
+    train = shard_set.split("train").shards
+    expected = plain.split("train").shards
+    assert [shard.bytes for shard in expected] == [shard.bytes for shard in train]
+    cache = cache_of(3 * biggest(train))
+    with staged(plain, expected) as ours, staged(shard_set, train * 2, cache) as staging:
+        for shard, other in zip(train, expected, strict=True):
+            found = staging.hold([shard])
+            known = ours.hold([other])
+            assert known[shard.number].path.read_bytes() == found[shard.number].path.read_bytes()
+            both = [
+                gather(held, rows_of(shard), shape=shard_set.shape, dtype=shard_set.dtype)
+                for held in (known, found)
+            ]
+            assert np.array_equal(both[0][0], both[1][0])
+            assert used(cache) <= cache.limit
+            staging.release([shard])
+
+
+def test_unpacked_copies_of_an_earlier_run_are_used(
+    tmp_path: Path, cache_of: Callable[[float], Cache]
+) -> None:
+    """They are known by what they hold, and a damaged one is made anew."""
+    shard_set = packed(tmp_path, "zlib")
+    train = shard_set.split("train").shards
+    leave(before := cache_of(1 << 20), shard_set, train)
+    whole, damaged = (before.path(shard.data, ".tfrecord") for shard in train[:2])
+    inode = whole.stat().st_ino
+    damaged.write_bytes(b"not what it was")
+    cache = cache_of(1 << 20)
+    with staged(shard_set, train, cache) as staging:
+        staging.hold(train[:2])
+        assert inode == whole.stat().st_ino
+        assert train[1].data.content.bytes == damaged.stat().st_size
 
 
 def test_what_is_needed_last_is_evicted_first(

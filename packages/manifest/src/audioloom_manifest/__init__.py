@@ -20,6 +20,7 @@ from audioloom_manifest.envelope import (
     Kind,
     Producer,
     Recipe,
+    Unpacked,
 )
 from audioloom_manifest.errors import (
     MalformedManifest,
@@ -35,6 +36,7 @@ from audioloom_manifest.errors import (
 from audioloom_manifest.files import Problem, check_file, check_files, file_sha256
 from audioloom_manifest.garbage import garbage
 from audioloom_manifest.kinds import (
+    SHARD_COMPRESSIONS,
     CoefficientStats,
     Feature,
     FeaturesManifest,
@@ -73,6 +75,7 @@ from audioloom_manifest.receipts import Receipt, publish_receipt, read_receipts
 __all__ = [
     "FOLDERS",
     "MANIFEST_NAME",
+    "SHARD_COMPRESSIONS",
     "VERSION",
     "Attempt",
     "CoefficientStats",
@@ -112,6 +115,7 @@ __all__ = [
     "TrainingRunRecipe",
     "TrainingRunStats",
     "UnknownKind",
+    "Unpacked",
     "UnsupportedVersion",
     "WrongChecksum",
     "WrongKind",

@@ -64,6 +64,13 @@ class FilesRef(Part):
     bytes: Count = Field(description="size of the list itself")
 
 
+class Unpacked(Part):
+    """What a compressed file is when it is unpacked: a reader unpacks no more than this."""
+
+    bytes: Count
+    sha256: Sha256
+
+
 class FileEntry(Part):
     """One data file: one line of the files list."""
 
@@ -75,6 +82,10 @@ class FileEntry(Part):
     split: Name | None = None
     shard: Count | None = None
     labels: LabelCounts | None = Field(default=None, description="records of each label")
+    unpacked: Unpacked | None = Field(
+        default=None,
+        description="of a file that is compressed as a whole; bytes and sha256 are as it lies",
+    )
 
 
 class Execution(Part):

@@ -123,6 +123,14 @@ class FeaturesManifest(Envelope):
 
 # --- shards ------------------------------------------------------------------------------------
 
+SHARD_COMPRESSIONS: dict[str, tuple[str, ...]] = {
+    "tfrecord": ("none", "gzip", "zlib"),
+    "parquet": ("none", "gzip", "zstd"),
+    "avro": ("none", "deflate"),
+    "orc": ("none", "zlib", "zstd"),
+}
+"""The compressions of each format of shards, under the names that its readers know."""
+
 
 class ShardsRecipe(Recipe):
     """How windows are assigned to splits and shards."""
@@ -135,7 +143,10 @@ class ShardsRecipe(Recipe):
     ungrouped: Literal["refuse", "by-recording"]
     labels: tuple[Text, ...] | None = Field(description="the vocabulary when it was given")
     target: Literal["label", "number"]
-    compression: Literal["none"]
+    compression: Literal["none", "gzip", "zlib", "deflate", "zstd"]
+    format: Literal["tfrecord", "parquet", "avro", "orc"] = Field(
+        "tfrecord", description="of the shards; a trainer may read TFRecord alone"
+    )
     only_labels: tuple[Text, ...] | None = Field(None, description="windows with these alone")
     without_flags: tuple[Word, ...] = Field((), description="windows with these are left out")
     min_seconds: Annotated[float, Field(ge=0)] = Field(
@@ -152,6 +163,15 @@ class ShardsRecipe(Recipe):
             raise ValueError("exactly one of shards and shard_bytes is set")
         if abs(sum(self.splits.values()) - 1) > 1e-6:  # noqa: PLR2004
             raise ValueError(f"the shares of the splits add up to {sum(self.splits.values())}")
+        return self
+
+    @model_validator(mode="after")
+    def _known_compression(self) -> ShardsRecipe:
+        if self.compression not in (known := SHARD_COMPRESSIONS[self.format]):
+            raise ValueError(
+                f"{self.format} shards with compression {self.compression}: expected one of"
+                f" {', '.join(known)}"
+            )
         return self
 
 
@@ -218,7 +238,7 @@ class ShardsStats(Part):
 
 
 class ShardsManifest(Envelope):
-    """Balanced TFRecord shards with their indexes."""
+    """Balanced shards, and the indexes of those that are TFRecord."""
 
     kind: Literal["shards"]
     recipe: ShardsRecipe

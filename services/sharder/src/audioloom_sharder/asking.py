@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from audioloom_manifest import Feature, Plan, ShardsRecipe, run_folder, run_name
+from audioloom_manifest import Feature, Plan, ShardsManifest, ShardsRecipe, run_folder, run_name
 from audioloom_storage import locate
 
 from audioloom_sharder.filters import Filters
 from audioloom_sharder.inputs import Inputs
 from audioloom_sharder.layout import Sizes
+from audioloom_sharder.packing import Packing
 from audioloom_sharder.rows import Rules
 from audioloom_sharder.settings import DEFAULT_SHARD_BYTES, Assignment, parse_bytes
 from audioloom_sharder.splits import from_recorded, parse_shares, recorded
 
-__all__ = ["ALGORITHM", "ask", "recipe_of", "rules_of", "rules_of_recipe", "sizes_of"]
+__all__ = ["ALGORITHM", "ask", "packing_of", "recipe_of", "rules_of", "rules_of_shards", "sizes_of"]
 
 ALGORITHM = 1
 """Raised whenever the same settings and inputs would give other bytes."""
@@ -44,12 +45,18 @@ def recipe_of(settings: Assignment) -> ShardsRecipe:
         ungrouped=settings.ungrouped,
         labels=settings.vocabulary,
         target=settings.target,
-        compression="none",
+        compression=settings.compression,
+        format=settings.format,
         only_labels=settings.taken_labels,
         without_flags=settings.refused_flags,
         min_seconds=settings.min_seconds,
         class_weights=settings.weights,
     )
+
+
+def packing_of(recipe: ShardsRecipe) -> Packing:
+    """What the shards of a run are."""
+    return Packing(recipe.format, recipe.compression)
 
 
 def sizes_of(settings: Assignment) -> Sizes:
@@ -60,11 +67,23 @@ def sizes_of(settings: Assignment) -> Sizes:
 
 def rules_of(settings: Assignment, feature: Feature) -> Rules:
     """What decides where a window goes and what its record says."""
-    return rules_of_recipe(recipe_of(settings), feature)
+    return _rules(recipe_of(settings), feature)
 
 
-def rules_of_recipe(recipe: ShardsRecipe, feature: Feature) -> Rules:
+def rules_of_shards(manifest: ShardsManifest) -> Rules:
     """The same from a manifest."""
+    known = manifest.stats.feature
+    feature = Feature(
+        name=known.name,
+        dtype=known.dtype,
+        shape=known.shape,
+        sample_rate=1,  # not in the shards, and not needed to read them
+        parameters={},
+    )
+    return _rules(manifest.recipe, feature)
+
+
+def _rules(recipe: ShardsRecipe, feature: Feature) -> Rules:
     return Rules(
         feature=feature,
         seed=recipe.seed,

@@ -6,6 +6,7 @@ and its bytes to a sum, and equal sums mean the same set (but for accidents of o
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,22 +14,23 @@ from hashlib import blake2b
 from itertools import compress
 
 import numpy as np
-from audioloom_manifest import FileEntry, ManifestError, check_file
+from audioloom_manifest import FileEntry, ManifestError, Unpacked, check_file
 from audioloom_stage import BadData
-from audioloom_storage import Location, StorageError, open_read, read_bytes
+from audioloom_storage import Location, StorageError, open_read, read_bytes, stat
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures, DamagedRecord
-from audioloom_sharder.example import Record, decode, encode
+from audioloom_sharder.example import Record, encode
 from audioloom_sharder.features import read_windows, values_of
 from audioloom_sharder.filters import take
 from audioloom_sharder.index import load
 from audioloom_sharder.inputs import Source
 from audioloom_sharder.keys import group_hashes, rank_hashes, record_key
 from audioloom_sharder.moments import Moments, moments_of, summed
+from audioloom_sharder.packing import Packing, unpack
 from audioloom_sharder.rows import Rules, group_of, record_of, rows_of
 from audioloom_sharder.splits import split_of
-from audioloom_sharder.tfrecord import HEADER_BYTES, masked_crc, read
+from audioloom_sharder.tfrecord import HEADER_BYTES, frame, masked_crc
 
 __all__ = ["Pair", "Seen", "check_pair", "look_at_source", "together"]
 
@@ -46,7 +48,8 @@ class Pair:
     split: str
     number: int
     shard: FileEntry
-    index: FileEntry
+    index: FileEntry | None
+    """None where the format has none."""
 
 
 @dataclass
@@ -90,17 +93,23 @@ def together(parts: Sequence[Seen]) -> Seen:
     return whole
 
 
-def check_pair(folder: Location, rules: Rules, labels: Sequence[str], pair: Pair) -> Seen:
+def check_pair(
+    folder: Location, rules: Rules, packing: Packing, labels: Sequence[str], pair: Pair
+) -> Seen:
     """Read a shard and its index from end to end."""
     seen = Seen(pair.split)
     for entry in (pair.shard, pair.index):
         try:
-            check_file(folder, entry)
+            if entry is not None:
+                check_file(folder, entry)
         except (ManifestError, StorageError) as error:
             seen.complain(str(error))
+    if seen.problems and not packing.indexed:
+        return seen  # a library would read it, and damage is nothing to give to a library
     try:
-        rows = _read_shard(folder, rules, labels, pair, seen)
-        _check_index(folder, pair, rows, seen)
+        rows = _read_shard(folder, rules, packing, labels, pair, seen)
+        if pair.index is not None:
+            _check_index(folder / pair.index.path, pair.index.bytes, rows, seen)
     except StorageError:
         pass  # told above
     except (DamagedRecord, BadFeatures) as error:
@@ -128,21 +137,29 @@ def look_at_source(rules: Rules, labels: Sequence[str], source: Source) -> Seen:
 
 
 def _read_shard(
-    folder: Location, rules: Rules, labels: Sequence[str], pair: Pair, seen: Seen
+    folder: Location,
+    rules: Rules,
+    packing: Packing,
+    labels: Sequence[str],
+    pair: Pair,
+    seen: Seen,
 ) -> NDArray[np.int64]:
     """Check every record of a shard; answer the index that it should have."""
     where = folder / pair.shard.path
     rows: list[tuple[int, int, int, int]] = []
     records: list[Record] = []
     values_seen: list[bytes | memoryview] = []
+    seen.size = stat(where).size
+    plain = hashlib.sha256()
     with open_read(where) as stream:
-        for one in read(stream):
-            seen.size += one.length
-            record = decode(one.payload)
+        for one in unpack(packing, rules, stream, pair.shard):
+            record = one.record
             canonical, values = encode(record, rules.encoding)
             if canonical != one.payload or len(record.mfcc) != rules.values:
-                raise DamagedRecord(f"the record at byte {one.offset} is not in the form it was")
+                raise DamagedRecord(f"record {len(records)} is not in the form it was")
             seen.add(record, one.payload)
+            if packing.is_stream:
+                plain.update(frame(one.payload))
             rows.append(
                 (one.offset, one.length, one.offset + HEADER_BYTES + values, record.label_id)
             )
@@ -154,17 +171,27 @@ def _read_shard(
     if values_seen:
         seen.moments.append(moments_of(values_seen, rules.feature, where=where))
     seen.moments[:] = [summed(seen.moments, rules.feature.shape[0])]
-    if len(records) != pair.shard.records:
-        seen.complain(f"{where}: expected {pair.shard.records} records, found {len(records)}")
-    if pair.shard.labels is not None and seen.labels != pair.shard.labels:
-        claimed = pair.shard.labels
-        seen.complain(f"{where}: expected {claimed} of each label, found {dict(seen.labels)}")
+    unpacked = Unpacked(bytes=sum(row[1] for row in rows), sha256=plain.hexdigest())
+    _check_claims(where, pair.shard, unpacked if packing.is_stream else None, seen)
     ids = {label: number for number, label in enumerate(labels)}
     for at, record in enumerate(records):
         _check_targets(f"{where}: record {at}", rules, ids, record, seen)
     _check_splits(where, rules, records, seen)
     _check_order(where, rules, records, seen)
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
+
+
+def _check_claims(
+    where: Location, claimed: FileEntry, unpacked: Unpacked | None, seen: Seen
+) -> None:
+    """What the list of files says of a shard beyond its bytes."""
+    if seen.records != claimed.records:
+        seen.complain(f"{where}: expected {claimed.records} records, found {seen.records}")
+    if claimed.labels is not None and seen.labels != claimed.labels:
+        expected = claimed.labels
+        seen.complain(f"{where}: expected {expected} of each label, found {dict(seen.labels)}")
+    if unpacked != claimed.unpacked:
+        seen.complain(f"{where}: expected {claimed.unpacked} when unpacked, found {unpacked}")
 
 
 def _check_targets(
@@ -207,10 +234,9 @@ def _check_order(where: Location, rules: Rules, records: Sequence[Record], seen:
         seen.complain(f"{where}: record {at} is out of order, or occurs twice")
 
 
-def _check_index(folder: Location, pair: Pair, expected: NDArray[np.int64], seen: Seen) -> None:
-    where = folder / pair.index.path
+def _check_index(where: Location, size: int, expected: NDArray[np.int64], seen: Seen) -> None:
     try:
-        found = load(read_bytes(where, limit=pair.index.bytes))
+        found = load(read_bytes(where, limit=size))
     except DamagedRecord as error:
         seen.complain(f"{where}: {error}")
         return

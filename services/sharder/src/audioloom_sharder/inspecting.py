@@ -16,13 +16,14 @@ from audioloom_manifest import (
 from audioloom_stage import JSON, Result
 from audioloom_storage import StorageError, open_read
 
+from audioloom_sharder.asking import packing_of, rules_of_shards
 from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.example import Record, decode
+from audioloom_sharder.example import Record
 from audioloom_sharder.merging import SHARD_ROLE
+from audioloom_sharder.packing import unpack
 from audioloom_sharder.settings import InspectSettings
 from audioloom_sharder.standing import numbers
 from audioloom_sharder.tables import bytes_text, table
-from audioloom_sharder.tfrecord import read
 from audioloom_sharder.weights import weights_text
 
 __all__ = ["inspect"]
@@ -67,6 +68,8 @@ def _head(opened: Opened[ShardsManifest]) -> str:
         f" on {host}",
         "feature": f"{feature.name} {feature.shape[0]} × {feature.shape[1]} {feature.dtype}",
         "labels": shown or "none",
+        "shards": recipe.format
+        + ("" if recipe.compression == "none" else f", {recipe.compression}"),
         "recipe": f"seed {recipe.seed}, {recipe.lanes} lanes, {size} wished, splits {wish},"
         f" target {recipe.target}, ungrouped {recipe.ungrouped}",
     }
@@ -118,6 +121,7 @@ def _lineage(opened: Opened[ShardsManifest]) -> Iterator[str]:
 
 def _records(opened: Opened[ShardsManifest], split: str, count: int) -> Iterator[Record]:
     """The first records of a split in the order of their ranks: position by position."""
+    packing, rules = packing_of(opened.manifest.recipe), rules_of_shards(opened.manifest)
     files = sorted(
         (entry for entry in opened.files(SHARD_ROLE) if entry.split == split),
         key=lambda entry: entry.shard or 0,
@@ -128,7 +132,8 @@ def _records(opened: Opened[ShardsManifest], split: str, count: int) -> Iterator
         where = opened.folder / entry.path
         with open_read(where) as stream:
             try:
-                taken.append([decode(one.payload) for one in islice(read(stream), each)])
+                found = unpack(packing, rules, stream, entry)
+                taken.append([one.record for one in islice(found, each)])
             except DamagedRecord as error:
                 raise DamagedRecord(str(error), where=where) from error
     columns = (one[at] for at in range(each) for one in taken if at < len(one))

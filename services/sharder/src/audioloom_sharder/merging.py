@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
-from audioloom_manifest import FileEntry, Receipt, publish_receipt
+from audioloom_manifest import FileEntry, Receipt, Unpacked, publish_receipt
 from audioloom_storage import AlreadyExists, Location, create, publish, stat
 from numpy.typing import NDArray
 
@@ -20,6 +20,7 @@ from audioloom_sharder.index import dump
 from audioloom_sharder.layout import Layout, SplitLayout
 from audioloom_sharder.moments import Moments, moments_of, summed
 from audioloom_sharder.names import index_path, shard_path
+from audioloom_sharder.packing import pack
 from audioloom_sharder.segments import Run, read_entries
 from audioloom_sharder.tfrecord import check
 from audioloom_sharder.work import Job, read_into, unit_name
@@ -74,9 +75,9 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
     rows, bounds = _gather(job.work, runs, split, unit.shards)
     read = _reader(job.work, runs, rows)
     for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
-        data, index = _write(job, split, shard, rows[part], partial(read, part), moments)
+        data, *index = _write(job, split, shard, rows[part], partial(read, part), moments)
         counts = _label_counts(rows[part], layout.labels)
-        files += [data.model_copy(update={"labels": counts}), index]
+        files += [data.model_copy(update={"labels": counts}), *index]
     name = unit_name(job, "shards", unit.number)
     sums = {"moments": summed(moments, job.rules.feature.shape[0]).to_json()}
     receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=sums)
@@ -119,43 +120,62 @@ def _write(
     rows: _Rows,
     read: Callable[[], Iterator[tuple[_Rows, _Records]]],
     moments: list[Moments],
-) -> tuple[FileEntry, FileEntry]:
-    sha256 = hashlib.sha256()
-    for window, records in read():
-        for record in records:
-            sha256.update(record)
-        values = _values(job, records, window)
-        moments.append(moments_of(values, job.rules.feature, where=f"{split.name} {shard:05d}"))
-    size = int(rows.length.sum())
+) -> tuple[FileEntry, ...]:
+    sha256, plain = hashlib.sha256(), hashlib.sha256()
+    packing, length = job.packing, int(rows.length.sum())
+
+    def examined() -> Iterator[_Records]:
+        for window, records in read():
+            values = _values(job, records, window)
+            moments.append(moments_of(values, job.rules.feature, where=f"{split.name} {shard:05d}"))
+            if packing.is_stream:
+                for record in records:
+                    plain.update(record)
+            yield records
+
+    size = 0
+    held: list[bytes | memoryview] = []
+    for piece in pack(packing, job.rules, examined()):
+        sha256.update(piece)
+        size += len(piece)
+        if not packing.is_plain and length <= _WINDOW_BYTES:
+            held.append(piece)
     content = sha256.hexdigest()
-    path = shard_path(split.name, shard, content)
+    path = shard_path(split.name, shard, content, packing.format)
+    again = (records for _, records in read())
     try:
         with create(job.folder / path) as stream:
-            for _, records in read():
-                stream.writelines(records)
+            stream.writelines(held or pack(packing, job.rules, again))
     except AlreadyExists:
         # Its name is its content: it was written by an earlier try, or by the same command beside.
         _check_size(job.folder / path, size)
-    index = _index_of(rows)
-    data = dump(index)
-    with suppress(AlreadyExists):
-        publish(job.folder / index_path(path), data)
-    data_entry = FileEntry(
+    entry = FileEntry(
         path=path,
         bytes=size,
         sha256=content,
         role=SHARD_ROLE,
-        records=len(index),
+        records=len(rows.length),
         split=split.name,
         shard=shard,
+        unpacked=Unpacked(bytes=length, sha256=plain.hexdigest()) if packing.is_stream else None,
     )
+    return (entry, _write_index(job, entry, rows)) if packing.indexed else (entry,)
+
+
+def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
+    """Publish the index beside a shard; it speaks of the shard as it is when it is unpacked."""
+    path = index_path(shard.path)
+    data = dump(_index_of(rows))
+    with suppress(AlreadyExists):
+        publish(job.folder / path, data)
     changed = {
-        "path": index_path(path),
+        "path": path,
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
         "role": INDEX_ROLE,
+        "unpacked": None,
     }
-    return data_entry, data_entry.model_copy(update=changed)
+    return shard.model_copy(update=changed)
 
 
 def _values(job: Job, records: _Records, rows: _Rows) -> _Records:

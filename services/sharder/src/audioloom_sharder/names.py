@@ -10,13 +10,14 @@ FOLDER = "shards"
 DIGITS = 12
 
 _OURS = re.compile(
-    r"(?P<split>[a-z][a-z0-9_]{0,31})-(?P<shard>[0-9]{5,})-[0-9a-f]{12}\.(tfrecord|idx\.npy)"
+    r"(?P<split>[a-z][a-z0-9_]{0,31})-(?P<shard>[0-9]{5,})-[0-9a-f]{12}"
+    r"\.(tfrecord|idx\.npy|parquet|avro|orc)"
 )
 
 
-def shard_path(split: str, shard: int, sha256: str) -> str:
+def shard_path(split: str, shard: int, sha256: str, suffix: str = "tfrecord") -> str:
     """Path of a shard within its run: the content's digest is in the name."""
-    return f"{FOLDER}/{split}-{shard:05d}-{sha256[:DIGITS]}.tfrecord"
+    return f"{FOLDER}/{split}-{shard:05d}-{sha256[:DIGITS]}.{suffix}"
 
 
 def index_path(shard: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
+from audioloom_manifest import SHARD_COMPRESSIONS
 from audioloom_spark.settings import SparkSettings
 from audioloom_stage import Positional, Settings
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
@@ -104,6 +105,16 @@ class Assignment(Settings):
         description="What a record counts in the trainer's loss, by its label: none; balanced, so"
         " that every label of train weighs the same; or by hand, as a=1,b=2.5.",
     )
+    format: Literal["tfrecord", "parquet", "avro", "orc"] = Field(
+        "tfrecord",
+        description="Of the shards. The trainer reads TFRecord; the others are for training"
+        " elsewhere.",
+    )
+    compression: Literal["none", "gzip", "zlib", "deflate", "zstd"] = Field(
+        "none",
+        description="Of the shards: none, gzip or zlib with tfrecord; none, gzip or zstd with"
+        " parquet; none or deflate with avro; none, zlib or zstd with orc.",
+    )
     ungrouped: Literal["refuse", "by-recording"] = Field(
         "refuse",
         description="Windows without a group: refuse them, or take each recording for one.",
@@ -150,6 +161,15 @@ class Assignment(Settings):
             near = f"{below} or {below + self.lanes}" if below else str(self.lanes)
             raise ValueError(
                 f"--shards {self.shards} is not a multiple of --lanes {self.lanes}: try {near}"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _known_compression(self) -> Assignment:
+        if self.compression not in (known := SHARD_COMPRESSIONS[self.format]):
+            raise ValueError(
+                f"--format {self.format} has no --compression {self.compression}: try"
+                f" {', '.join(known[:-1])} or {known[-1]}"
             )
         return self
 

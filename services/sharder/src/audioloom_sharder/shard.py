@@ -31,7 +31,7 @@ from audioloom_manifest import (
 from audioloom_stage import Result, bind, progress
 from audioloom_storage import Location, StorageError, remove_tree
 
-from audioloom_sharder.asking import ask, rules_of, sizes_of
+from audioloom_sharder.asking import ask, packing_of, recipe_of, rules_of, sizes_of
 from audioloom_sharder.engine import RunUnits, engine
 from audioloom_sharder.inputs import Inputs, open_inputs
 from audioloom_sharder.keying import Keyed, Ranked, rank_range, scan_source
@@ -186,6 +186,7 @@ def _job(settings: RunSettings, inputs: Inputs, asked: Plan, attempt: Attempt) -
         where=inputs.where,
         sources=inputs.sources,
         ranges=ranges_for(inputs.windows),
+        packing=packing_of(recipe_of(settings)),
     )
 
 

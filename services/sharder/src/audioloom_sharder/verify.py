@@ -10,7 +10,6 @@ from operator import attrgetter
 import numpy as np
 from audioloom_manifest import (
     CoefficientStats,
-    Feature,
     FileEntry,
     ManifestError,
     Opened,
@@ -20,7 +19,7 @@ from audioloom_manifest import (
 )
 from audioloom_stage import BadData, ExitCode, Result, progress
 
-from audioloom_sharder.asking import ALGORITHM, rules_of_recipe
+from audioloom_sharder.asking import ALGORITHM, packing_of, rules_of_shards
 from audioloom_sharder.assignment import records_in_shard
 from audioloom_sharder.checking import Pair, Seen, check_pair, look_at_source, together
 from audioloom_sharder.claims import label_claims
@@ -29,6 +28,7 @@ from audioloom_sharder.errors import DamagedShards
 from audioloom_sharder.inputs import Inputs, open_inputs
 from audioloom_sharder.merging import INDEX_ROLE, SHARD_ROLE
 from audioloom_sharder.moments import Moments, summed
+from audioloom_sharder.packing import Packing
 from audioloom_sharder.rows import Rules
 from audioloom_sharder.settings import VerifySettings
 
@@ -80,10 +80,11 @@ def verify(settings: VerifySettings) -> Result:
 
 
 def _check(opened: Opened[ShardsManifest], run_units: RunUnits, *, inputs: bool) -> _Verdict:
-    rules = rules_of_recipe(opened.manifest.recipe, _feature(opened))
-    pairs, problems = _pairs(opened)
+    rules = rules_of_shards(opened.manifest)
+    packing = packing_of(opened.manifest.recipe)
+    pairs, problems = _pairs(opened, packing)
     labels = opened.manifest.stats.labels
-    task = partial(check_pair, opened.folder, rules, labels)
+    task = partial(check_pair, opened.folder, rules, packing, labels)
     shards: list[Seen] = []
     with progress(len(pairs), "reading shards", "shards") as bar:
         for seen in bar.over(run_units(pairs, task)):
@@ -97,28 +98,17 @@ def _check(opened: Opened[ShardsManifest], run_units: RunUnits, *, inputs: bool)
     return _Verdict(sorted(problems), whole)
 
 
-def _feature(opened: Opened[ShardsManifest]) -> Feature:
-    feature = opened.manifest.stats.feature
-    return Feature(
-        name=feature.name,
-        dtype=feature.dtype,
-        shape=feature.shape,
-        sample_rate=1,  # not in the shards, and not needed to read them
-        parameters={},
-    )
-
-
-def _pairs(opened: Opened[ShardsManifest]) -> tuple[list[Pair], list[str]]:
-    """Each shard with its index, and what the list of files lacks."""
+def _pairs(opened: Opened[ShardsManifest], packing: Packing) -> tuple[list[Pair], list[str]]:
+    """Each shard with its index, if it has one, and what the list of files lacks."""
     files = opened.files()
     pairs, problems = [], []
     for name, stats in opened.manifest.stats.splits.items():
         data, index = (_numbered(files, name, role) for role in (SHARD_ROLE, INDEX_ROLE))
         for number in range(stats.shards):
-            if number not in data or number not in index:
+            if number not in data or (packing.indexed and number not in index):
                 problems.append(f"{name} {number:05d}: the list of files lacks shard or index")
                 continue
-            pairs.append(Pair(name, number, data[number], index[number]))
+            pairs.append(Pair(name, number, data[number], index.get(number)))
             expected = records_in_shard(number, stats.shards, stats.records)
             if data[number].records != expected:
                 problems.append(

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.inputs import Source
+from audioloom_sharder.packing import Packing
 from audioloom_sharder.rows import Rules
 
 __all__ = [
@@ -58,6 +59,7 @@ class Job:
     """The inputs, as errors name them."""
     sources: tuple[Source, ...]
     ranges: int
+    packing: Packing
 
     @property
     def work(self) -> Location:

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import BinaryIO
 
 import structlog
+from audioloom_manifest import Unpacked
 from audioloom_storage import Unavailable, open_read, stat
 
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.shards import Stored
+from audioloom_trainer.unpacking import BadStream, Unpacker
 
-__all__ = ["Cache", "verified_copy", "verify_in_place"]
+__all__ = ["Cache", "local_path", "readable_in_place", "verified_copy", "verify_in_place"]
 
 log = structlog.get_logger()
 
@@ -46,7 +48,7 @@ class Cache:
 
     def path(self, file: Stored, suffix: str) -> Path:
         """Where the copy of *file* lies, or will."""
-        return self.folder / f"{file.sha256}{suffix}"
+        return self.folder / f"{file.content.sha256}{suffix}"
 
     def keep_only(self, wanted: set[str]) -> None:
         """Remove what earlier runs left here, but for files of the names in *wanted*."""
@@ -94,7 +96,7 @@ def _own_folder(folder: Path) -> tuple[Path, BinaryIO]:
 
 
 def verified_copy(file: Stored, target: Path, *, patience: float) -> None:
-    """Copy *file* to *target* while taking its checksum; only a whole, right copy appears there.
+    """Copy *file* to *target*, unpacked, while taking its checksums: only what is right appears.
 
     A copy that is there already is verified instead, and made again when it is damaged.
 
@@ -109,7 +111,7 @@ def verified_copy(file: Stored, target: Path, *, patience: float) -> None:
     """
     if target.exists():
         with target.open("rb") as source:
-            if _sha256(source, None) == (file.bytes, file.sha256):
+            if _sha256(source, None) == (file.content.bytes, file.content.sha256):
                 return
         target.unlink()
     part = target.with_name(target.name + ".part")
@@ -134,7 +136,30 @@ def verify_in_place(file: Stored, *, patience: float) -> None:
 def _copy(file: Stored, part: Path) -> None:
     _check_size(file)
     with open_read(file.location) as source, part.open("wb") as sink:
-        _check(file, *_sha256(source, sink))
+        if file.unpacked is None:
+            _check(file, *_sha256(source, sink.write))
+        else:
+            _unpack(file, file.unpacked, source, sink)
+
+
+def _unpack(file: Stored, wanted: Unpacked, source: BinaryIO, sink: BinaryIO) -> None:
+    plain = hashlib.sha256()
+
+    def keep(piece: bytes) -> None:
+        plain.update(piece)
+        sink.write(piece)
+
+    unpacker = Unpacker(file.compression, wanted.bytes, keep)
+    try:
+        found = _sha256(source, unpacker.add)
+        unpacker.end()
+    except BadStream as error:
+        expected = f"a {file.compression} stream of {wanted.bytes} bytes"
+        raise _mismatch(file, expected, str(error)) from None
+    _check(file, *found)
+    if plain.hexdigest() != wanted.sha256:
+        expected = f"a stream that unpacks to SHA-256 {wanted.sha256}"
+        raise _mismatch(file, expected, plain.hexdigest())
 
 
 def _check_size(file: Stored) -> None:
@@ -149,13 +174,13 @@ def _check(file: Stored, size: int, sha256: str) -> None:
         raise _mismatch(file, expected, f"{size} bytes with {sha256}")
 
 
-def _sha256(source: BinaryIO, sink: BinaryIO | None) -> tuple[int, str]:
+def _sha256(source: BinaryIO, sink: Callable[[bytes], object] | None) -> tuple[int, str]:
     found, size = hashlib.sha256(), 0
     while block := source.read(_BLOCK):
         found.update(block)
         size += len(block)
         if sink is not None:
-            sink.write(block)
+            sink(block)
     return size, found.hexdigest()
 
 
@@ -182,6 +207,11 @@ def _mismatch(file: Stored, expected: str, found: str) -> ShardMismatch:
     )
 
 
-def local_path(file: Stored) -> Path | None:
-    """The path of a file that lies on a mounted file system, None for any other storage."""
-    return Path(os.fsdecode(file.location.path)) if file.location.scheme == "file" else None
+def readable_in_place(file: Stored) -> bool:
+    """Whether a file lies on a mounted file system, and as it is read."""
+    return file.location.scheme == "file" and file.unpacked is None
+
+
+def local_path(file: Stored) -> Path:
+    """The path of a file that can be read in place."""
+    return Path(os.fsdecode(file.location.path))

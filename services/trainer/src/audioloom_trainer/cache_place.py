@@ -11,7 +11,7 @@ from pathlib import Path
 
 import structlog
 
-from audioloom_trainer.cache import Cache, local_path
+from audioloom_trainer.cache import Cache, readable_in_place
 from audioloom_trainer.shards import ShardSet
 
 __all__ = ["opened_cache"]
@@ -30,9 +30,10 @@ def opened_cache(
 
     Args:
         shard_set: what is to be read.
-        folder: the one that was asked for. Without it, shards that lie on no file system are
-            copied to the application's local folder in a YARN container (it ends with the
-            application, so a restarted worker finds them again), elsewhere to a temporary one.
+        folder: the one that was asked for. Without it, shards that lie on no file system, or are
+            compressed, are copied to the application's local folder in a YARN container (it ends
+            with the application, so a restarted worker finds them again), elsewhere to a temporary
+            one.
         limit: bytes that may lie in it.
         variables: of this process.
     """
@@ -52,7 +53,7 @@ def opened_cache(
 
 def _all_in_place(shard_set: ShardSet) -> bool:
     shards = [shard for split in shard_set.splits.values() for shard in split.shards]
-    return all(local_path(shard.data) and local_path(shard.index) for shard in shards)
+    return all(readable_in_place(file) for shard in shards for file in (shard.data, shard.index))
 
 
 def _of_application(variables: Mapping[str, str]) -> Path | None:

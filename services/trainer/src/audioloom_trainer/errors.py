@@ -2,6 +2,7 @@
 
 * BadData (65)
   - ShardMismatch      a shard or its index is not what the manifest says
+  - UnreadableFormat   the shards are in a format for other programs
   - UnknownLabel       a record's class number is outside the vocabulary
   - MissingSplit       the shards have no split of the name that is needed
   - NotFinite          the loss became NaN or infinite, with the step
@@ -40,6 +41,7 @@ __all__ = [
     "Stopped",
     "TensorFlowMissing",
     "UnknownLabel",
+    "UnreadableFormat",
     "WrongCount",
     "told",
 ]
@@ -47,6 +49,10 @@ __all__ = [
 
 class ShardMismatch(BadData):
     """A shard or its index is not what the manifest says."""
+
+
+class UnreadableFormat(BadData):
+    """The shards are in a format for other programs."""
 
 
 class UnknownLabel(BadData):

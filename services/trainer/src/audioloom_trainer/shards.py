@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from audioloom_manifest import FileEntry, Opened, ShardsManifest
+from audioloom_manifest import FileEntry, Opened, ShardsManifest, Unpacked
 from audioloom_storage import Location
 
-from audioloom_trainer.errors import MissingSplit, ShardMismatch
+from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat
 from audioloom_trainer.order import Layout
 
 __all__ = ["Shard", "ShardSet", "Split", "Stored", "open_shards"]
+
+_NAMES = {"parquet": "Parquet", "avro": "Avro", "orc": "ORC"}
 
 
 @dataclass(frozen=True)
@@ -22,6 +24,15 @@ class Stored:
     location: Location
     bytes: int
     sha256: str
+    compression: str = "none"
+    """"gzip" or "zlib" when the file as a whole is such a stream."""
+    unpacked: Unpacked | None = None
+    """What it is when it is unpacked; None where nothing is to be unpacked."""
+
+    @property
+    def content(self) -> Unpacked:
+        """Size and checksum of what is read from it, unpacked."""
+        return self.unpacked or Unpacked(bytes=self.bytes, sha256=self.sha256)
 
 
 @dataclass(frozen=True)
@@ -36,8 +47,8 @@ class Shard:
 
     @property
     def bytes(self) -> int:
-        """Bytes of both files."""
-        return self.data.bytes + self.index.bytes
+        """Bytes of both files on local disk, unpacked."""
+        return self.data.content.bytes + self.index.content.bytes
 
 
 @dataclass(frozen=True)
@@ -97,8 +108,18 @@ def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
     """Pair every shard with its index, as the files list names them; nothing is looked for.
 
     Raises:
+        UnreadableFormat: they are in a format for other programs.
         ShardMismatch: the list and the manifest's counts do not agree.
     """
+    recipe = opened.manifest.recipe
+    if recipe.format != "tfrecord":
+        raise UnreadableFormat(
+            where=opened.location,
+            expected="shards of TFRecord, the format that this trainer reads",
+            found=recipe.format,
+            hint="Shard the features again without --format; any reader of"
+            f" {_NAMES.get(recipe.format, recipe.format)} can train on these.",
+        )
     stats = opened.manifest.stats
     files = opened.files("shard", "index")
     splits = {}
@@ -180,4 +201,13 @@ def _pair(
 
 
 def _stored(opened: Opened[ShardsManifest], entry: FileEntry) -> Stored:
-    return Stored(opened.folder / entry.path, entry.bytes, entry.sha256)
+    where, compression = opened.folder / entry.path, opened.manifest.recipe.compression
+    if compression == "none" or entry.role != "shard":
+        return Stored(where, entry.bytes, entry.sha256)
+    if entry.unpacked is None:
+        raise ShardMismatch(
+            where=opened.location,
+            expected=f"what {entry.path} unpacks to, in its list of files",
+            found="nothing",
+        )
+    return Stored(where, entry.bytes, entry.sha256, compression, entry.unpacked)

@@ -3,7 +3,7 @@
 One thread goes through the run's shards in the order in which they will be read, which is known
 from the start, and stays as far ahead as the budget lets it. When room is needed, the shard goes
 whose next use lies furthest ahead. Shards on a mounted file system are verified and read where
-they lie, unless a cache is asked for.
+they lie, unless they are compressed or a cache is asked for.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Staging:
     Args:
         shard_set: what the shards hold.
         needs: every shard that will be held, in that order; may go on for ever.
-        cache: where copies go; None reads file:// shards where they lie.
+        cache: where copies go; None reads shards where they lie.
         patience: seconds during which storage that does not answer is asked again.
     """
 
@@ -128,7 +128,7 @@ class Staging:
 
     def _open(self, shard: Shard, data: Path, index: Path) -> LocalShard:
         expected = Expected(
-            shard.records, shard.data.bytes, self._set.value_bytes, self._set.classes
+            shard.records, shard.data.content.bytes, self._set.value_bytes, self._set.classes
         )
         parsed = parse_index(index.read_bytes(), expected, shard.index.location)
         return open_local(data, parsed, numbers=self._set.classes is None)
@@ -162,12 +162,10 @@ class Staging:
             self._change.notify_all()
 
     def _bring(self, shard: Shard) -> tuple[Path, Path] | None:
-        in_place = local_path(shard.data), local_path(shard.index)
-        if self._cache is None and in_place[0] is not None and in_place[1] is not None:
+        if self._cache is None:  # then every shard can be read in place
             verify_in_place(shard.data, patience=self._patience)
             verify_in_place(shard.index, patience=self._patience)
-            return in_place[0], in_place[1]
-        assert self._cache is not None  # noqa: S101 - or every shard were in place
+            return local_path(shard.data), local_path(shard.index)
         data = self._cache.path(shard.data, ".tfrecord")
         index = self._cache.path(shard.index, ".npy")
         self._cache.claim(data, index)
