@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import tracemalloc
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audioloom_manifest import Opened, ShardsManifest, read_manifest
+from audioloom_manifest.parquet import feature_bytes
 from audioloom_sharder import merging, segments, work
 from audioloom_sharder.example import Record, decode
 from audioloom_sharder.tfrecord import read
@@ -351,6 +353,24 @@ def test_small_runs_and_windows_change_no_byte(
     monkeypatch.setattr(merging, "_WINDOW_BYTES", 1500)
     second = committed(sharder("run", features.folder, "--name", "small", "--lanes", "1").out)
     assert contents(Path(first.folder.path)) == contents(Path(second.folder.path))
+
+
+def test_memory_does_not_grow_with_what_a_task_reads_or_writes(
+    sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One file into one shard: six times the payload takes no more than the same rooms."""
+    monkeypatch.setattr(segments, "_RUN_BYTES", 1 << 20)
+    monkeypatch.setattr(merging, "_WINDOW_BYTES", 1 << 20)
+    peaks = []
+    for count in (10, 60, 360):  # the first for what is imported on the way
+        rows, feature = windows(count), feature_of(REAL)
+        features = make_features(tmp_path / str(count), [rows], feature=feature, row_group=20)
+        tracemalloc.start()
+        sharder("run", features.folder, "--lanes", "1", "--shards", "1", "--split", "train=1")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    _, small, large = peaks
+    assert large - small < 300 * feature_bytes(feature_of(REAL)) / 10
 
 
 def test_many_ranges_change_no_byte(

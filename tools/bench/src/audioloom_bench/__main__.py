@@ -1,4 +1,7 @@
-"""`python -m audioloom_bench NAME [--rounds N] [--json FILE] [--png FILE]`."""
+"""`python -m audioloom_bench NAME [--rounds N] [--json FILE] [--png FILE]`.
+
+A benchmark may have options of its own: `NAME --help`.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,8 @@ from pathlib import Path
 from audioloom_bench.report import as_table, write_json, write_png
 
 BENCHMARKS = ("featurize", "job", "scan", "shard", "storage", "train")
+
+_HELP = ("-h", "--help")
 
 # One core for every lane, and large blocks kept by malloc: without it the naive lane moves by
 # up to 40 % with the state of the heap, and the ratios would flatter us.
@@ -30,9 +35,13 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="measured rounds (default 15)")
     parser.add_argument("--json", type=Path, help="write the figures as one JSON object")
     parser.add_argument("--png", type=Path, help="draw them")
+    common, _ = parser.parse_known_args([each for each in sys.argv[1:] if each not in _HELP])
+    benchmark = import_module(f"audioloom_bench.{common.benchmark}")
+    if hasattr(benchmark, "declare"):
+        benchmark.declare(parser)
     asked = parser.parse_args()
-    benchmark = import_module(f"audioloom_bench.{asked.benchmark}")
-    lanes = benchmark.bench(asked.rounds)
+    own = vars(asked).keys() - vars(common).keys()
+    lanes = benchmark.bench(asked.rounds, **{name: getattr(asked, name) for name in own})
     print(as_table(lanes))
     if asked.json:
         write_json(asked.benchmark, lanes, asked.json)

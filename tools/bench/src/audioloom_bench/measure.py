@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 NAIVE, FLOOR = "naive", "floor"
@@ -56,18 +56,19 @@ def measure(
             work[name]()
             seconds[name].append(clock() - begin)
 
-    def versus(other: str, name: str) -> float:
-        pairs = zip(seconds[other], seconds[name], strict=True)
-        return statistics.median(theirs / own for theirs, own in pairs)
-
     return [
         Lane(
             lane=name,
             input=input_name,
             value=amount / statistics.median(seconds[name]),
             unit=unit,
-            vs_naive=versus(NAIVE, name),
-            vs_floor=versus(FLOOR, name),
+            vs_naive=paired(seconds[NAIVE], seconds[name]),
+            vs_floor=paired(seconds[FLOOR], seconds[name]),
         )
         for name in work
     ]
+
+
+def paired(theirs: Sequence[float], own: Sequence[float]) -> float:
+    """How often as much they took: the median of the ratios within each round."""
+    return statistics.median(a / b for a, b in zip(theirs, own, strict=True))

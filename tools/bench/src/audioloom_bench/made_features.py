@@ -1,0 +1,109 @@
+"""Features to measure on: a committed run of random windows, as the featurizer writes them."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from audioloom_manifest import (
+    Attempt,
+    Feature,
+    FeaturesRecipe,
+    FeaturesStats,
+    FileEntry,
+    InputRef,
+    Plan,
+    Producer,
+    commit,
+    run_folder,
+    run_name,
+)
+from audioloom_manifest.parquet import features_rows_per_group, features_schema, features_writer
+from audioloom_storage import Location, locate, publish
+
+SHAPE, CLASSES, GROUPS = (40, 313), 8, 200
+FEATURE = Feature(name="mfcc", dtype="float32", shape=SHAPE, sample_rate=16_000, parameters={})
+
+
+def made_features(root: str | Path, rows: int, files: int) -> str:
+    """Commit *rows* windows of float32 in *files* files below *root*; answer the run's folder."""
+    recipe = FeaturesRecipe(
+        algorithm=1,
+        feature=FEATURE,
+        engine="numpy",
+        windows="all",
+        channels="mix",
+        unit_bytes=1 << 28,
+        unit_recordings=1000,
+        headerless=None,
+    )
+    digest = hashlib.sha256(f"{rows} {files}".encode()).hexdigest()
+    listed = InputRef(
+        kind="recordings",
+        name="made",
+        location="recordings/made",
+        identity=f"sha256:{digest}",
+        sha256=digest,
+    )
+    name = run_name("features", recipe, [listed.identity])
+    folder = run_folder(locate(root), "features", name)
+    parts = [range(rows * at // files, rows * (at + 1) // files) for at in range(files)]
+    entries = [
+        _published(folder, f"features/{number:05}.parquet", _parquet(part), "features", len(part))
+        for number, part in enumerate(parts)
+    ]
+    entries.append(_published(folder, "ledger.parquet", b"nobody reads it here", "ledger", 0))
+    stats = FeaturesStats(
+        recordings=rows,
+        extracted=rows,
+        refused=0,
+        flagged=0,
+        windows=rows,
+        audio_seconds=10.0 * rows,
+        refusals={},
+        labels={},
+    )
+    attempt = Attempt(producer=Producer(stage="featurizer", version="0.1.0"), host="bench")
+    commit(Plan("features", name, folder, recipe, (listed,)), attempt, entries, stats)
+    return str(folder)
+
+
+def _published(folder: Location, path: str, data: bytes, role: str, records: int) -> FileEntry:
+    publish(folder / path, data)
+    sha256 = hashlib.sha256(data).hexdigest()
+    return FileEntry(path=path, bytes=len(data), sha256=sha256, role=role, records=records)
+
+
+def _parquet(rows: range) -> bytes:
+    """A features file: one window a recording, labels and groups in turn."""
+    schema, count = features_schema(FEATURE), len(rows)
+    values = np.random.default_rng(rows.start).standard_normal((count, *SHAPE), dtype=np.float32)
+    columns: dict[str, object] = {
+        "path": [f"calls/{number:07}.wav" for number in rows],
+        "member": [None] * count,
+        "channel": [-1] * count,
+        "window": [0] * count,
+        "label": [f"class{number % CLASSES}" for number in rows],
+        "target": [None] * count,
+        "group": [f"speaker {number % GROUPS}" for number in rows],
+        "start_seconds": [0.0] * count,
+        "valid_samples": [160_000] * count,
+        "valid_frames": [SHAPE[1]] * count,
+        "flags": [[]] * count,
+        "recording_sha256": [hashlib.sha256(str(number).encode()).hexdigest() for number in rows],
+        "recording_bytes": [320_044] * count,
+        "recording_seconds": [10.0] * count,
+        "recording_rate": [16_000] * count,
+        "recording_channels": [1] * count,
+        "recording_format": ["WAV PCM_16"] * count,
+        "mfcc": [window.tobytes() for window in values],
+    }
+    arrays = [pa.array(columns[field.name], field.type) for field in schema]
+    sink = io.BytesIO()
+    with features_writer(sink, FEATURE) as writer:
+        table = pa.Table.from_arrays(arrays, schema=schema)
+        writer.write_table(table, row_group_size=features_rows_per_group(FEATURE))
+    return sink.getvalue()
