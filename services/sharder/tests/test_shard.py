@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from audioloom_manifest import Opened, ShardsManifest, read_manifest
 from audioloom_manifest.parquet import feature_bytes
+from audioloom_sharder import features as features_module
 from audioloom_sharder import merging, segments, work
 from audioloom_sharder.example import Record, decode
 from audioloom_sharder.tfrecord import read
@@ -351,6 +352,7 @@ def test_small_runs_and_windows_change_no_byte(
     first = committed(sharder("run", features.folder, "--name", "large", "--lanes", "1").out)
     monkeypatch.setattr(segments, "_RUN_BYTES", 1000)
     monkeypatch.setattr(merging, "_WINDOW_BYTES", 1500)
+    monkeypatch.setattr(features_module, "_HELD_BYTES", 1000)
     second = committed(sharder("run", features.folder, "--name", "small", "--lanes", "1").out)
     assert contents(Path(first.folder.path)) == contents(Path(second.folder.path))
 
@@ -361,6 +363,7 @@ def test_memory_does_not_grow_with_what_a_task_reads_or_writes(
     """One file into one shard: six times the payload takes no more than the same rooms."""
     monkeypatch.setattr(segments, "_RUN_BYTES", 1 << 20)
     monkeypatch.setattr(merging, "_WINDOW_BYTES", 1 << 20)
+    monkeypatch.setattr(features_module, "_HELD_BYTES", 1 << 20)
     peaks = []
     for count in (10, 60, 360):  # the first for what is imported on the way
         rows, feature = windows(count), feature_of(REAL)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from audioloom_manifest import Feature, check_file
+from audioloom_manifest import Feature, WrongChecksum, check_file
 from audioloom_manifest.parquet import features_schema
 from audioloom_storage import open_read
 
@@ -34,6 +37,8 @@ IDENTITY_COLUMNS = (
 REQUIRED = tuple({*IDENTITY_COLUMNS} - {"member", "label", "target", "group"})
 
 _ROWS_AT_ONCE = 128
+#: A file up to this size is held whole: reading it twice costs more than all that is done with it.
+_HELD_BYTES = 128 << 20
 
 
 def read_identities(source: Source, feature: Feature) -> pa.Table:
@@ -67,8 +72,7 @@ def read_windows(source: Source, feature: Feature) -> Iterator[tuple[int, pa.Rec
     Raises:
         MissingFile, WrongChecksum, BadFeatures: as `read_identities`.
     """
-    check_file(source.folder, source.entry)
-    with _opened(source, feature) as file:
+    with _checked(source) as stream, _parsed(source, stream, feature) as file:
         columns = [*IDENTITY_COLUMNS, feature.name]
         row = 0
         for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
@@ -91,19 +95,48 @@ def values_of(batch: pa.RecordBatch, feature: Feature) -> memoryview:
 
 
 @contextmanager
-def _opened(source: Source, feature: Feature) -> Iterator[pq.ParquetFile]:
+def _checked(source: Source) -> Iterator[Any]:
+    """The file, its checksum compared: held where it is not large, else read twice."""
+    if source.entry.bytes > _HELD_BYTES:
+        check_file(source.folder, source.entry)
+        with open_read(source.location) as stream:
+            yield stream
+        return
+    check_file(source.folder, source.entry, content=False)
+    room = np.empty(source.entry.bytes, np.uint8)
     with open_read(source.location) as stream:
-        try:
-            with pq.ParquetFile(stream, memory_map=False, pre_buffer=False) as file:
-                _check_schema(source, file.schema_arrow, feature)
-                yield file
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        stream.readinto(room.data)  # type: ignore[attr-defined] # it is buffered
+    found = hashlib.sha256(room.data).hexdigest()
+    if found != source.entry.sha256:
+        raise WrongChecksum(
+            where=source.location,
+            expected=f"SHA-256 {source.entry.sha256}",
+            found=found,
+            hint="The file was changed after the commit: rerun the stage that wrote it.",
+        )
+    with pa.BufferReader(pa.py_buffer(room)) as held:
+        yield held
+
+
+@contextmanager
+def _opened(source: Source, feature: Feature) -> Iterator[pq.ParquetFile]:
+    with open_read(source.location) as stream, _parsed(source, stream, feature) as file:
+        yield file
+
+
+@contextmanager
+def _parsed(source: Source, stream: Any, feature: Feature) -> Iterator[pq.ParquetFile]:
+    try:
+        with pq.ParquetFile(stream, memory_map=False, pre_buffer=False) as file:
+            _check_schema(source, file.schema_arrow, feature)
+            yield file
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise _damaged(source, error) from error
+    except OSError as error:
+        # Arrow says OSError for damaged pages too; the storage's own errors pass.
+        if type(error) is OSError and error.errno is None:
             raise _damaged(source, error) from error
-        except OSError as error:
-            # Arrow says OSError for damaged pages too; the storage's own errors pass.
-            if type(error) is OSError and error.errno is None:
-                raise _damaged(source, error) from error
-            raise
+        raise
 
 
 def _damaged(source: Source, error: Exception) -> BadFeatures:
