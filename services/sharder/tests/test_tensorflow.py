@@ -15,17 +15,25 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-@pytest.mark.parametrize("target", ["label", "number"])
+@pytest.mark.parametrize(
+    ("dtype", "target", "compression"),
+    [
+        ("float32", "label", "none"),
+        ("float16", "number", "none"),
+        ("float32", "number", "gzip"),
+        ("float16", "label", "zlib"),
+    ],
+)
 def test_parse_example_reads_every_feature(
-    sharder: Callable, tmp_path: Path, dtype: str, target: str
+    sharder: Callable, tmp_path: Path, dtype: str, target: str, compression: str
 ) -> None:
     """TFRecordDataset and parse_example give back what the features held."""
     import tensorflow as tf
 
     feature = feature_of((4, 3), dtype)
     features = make_features(tmp_path, [ROWS], feature=feature)
-    out = sharder("run", features.folder, "--target", target).out.strip()
+    words = ("--target", target, "--compression", compression)
+    out = sharder("run", features.folder, *words).out.strip()
     opened = read_manifest(out, "shards")
     one = tf.io.FixedLenFeature
     single = dtype == "float32"
@@ -41,7 +49,8 @@ def test_parse_example_reads_every_feature(
         **({"target": one([], tf.float32)} if target == "number" else {}),
     }
     files = [str(Path(opened.folder.path, entry.path)) for entry in opened.files("shard")]
-    data = tf.data.TFRecordDataset(files).batch(16)
+    kind = "" if compression == "none" else compression.upper()
+    data = tf.data.TFRecordDataset(files, compression_type=kind).batch(16)
     rows = {row.path: row for row in ROWS}
     seen = []
     for batch in data.map(lambda record: tf.io.parse_example(record, spec)):

@@ -131,6 +131,44 @@ def test_swapped_shards_are_named(sharder: Callable, run: Opened) -> None:
     assert str(two) in text
 
 
+def _cut(one: Path, _: Path) -> None:
+    one.write_bytes(one.read_bytes()[:-1])
+
+
+def _lose(one: Path, _: Path) -> None:
+    one.unlink()
+
+
+def _flip(one: Path, _: Path) -> None:
+    data = bytearray(one.read_bytes())
+    data[len(data) // 2] ^= 1
+    one.write_bytes(data)
+
+
+def _swap(one: Path, other: Path) -> None:
+    kept = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    other.write_bytes(kept)
+
+
+@pytest.mark.parametrize("damage", [_cut, _lose, _flip, _swap])
+def test_damage_in_any_split_is_named(
+    sharder: Callable, run: Opened, damage: Callable[[Path, Path], None]
+) -> None:
+    """A shard and an index of each split, all told at once."""
+    files = [
+        [Path(run.folder.path, one.path) for one in run.files(role) if one.split == split]
+        for split in ("train", "val", "test")
+        for role in ("shard", "index")
+    ]
+    for some in files:
+        damage(some[1], some[2])
+    said = sharder("verify", run.folder, "--json").data["problems"]
+    for some in files:
+        for path in some[1 : 3 if damage is _swap else 2]:
+            assert any(str(path) in problem for problem in said), path
+
+
 def test_a_wrong_index_is_named(sharder: Callable, run: Opened) -> None:
     """An index of the right size that points elsewhere."""
     shard = _shards(run)[0]

@@ -11,6 +11,7 @@ from audioloom_stage import BadData, Result
 
 from audioloom_trainer.errors import MissingSplit
 from audioloom_trainer.finished import FinishedRun, open_run, read_trained_on
+from audioloom_trainer.presence import check_presence
 from audioloom_trainer.results import evaluation_report, split_scores
 from audioloom_trainer.scores import score_table
 from audioloom_trainer.settings import EvaluateSettings, parse_bytes
@@ -29,6 +30,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
     own, scored = open_shards(trained_on), open_shards(opened)
     _check_same_task(run, trained_on, opened)
     splits = _splits(scored, settings.split)
+    check_presence(scored, (split.name for split in splits))
 
     from audioloom_trainer.strategy import set_up_tensorflow  # noqa: PLC0415
 

@@ -21,6 +21,7 @@ from audioloom_trainer.loop import spread_seeds
 from audioloom_trainer.model import build_model, configuration
 from audioloom_trainer.model_source import ModelSource
 from audioloom_trainer.plan import check_replicas
+from audioloom_trainer.presence import files_of
 from audioloom_trainer.progress import ProgressFile
 from audioloom_trainer.results import (
     Finished,
@@ -189,7 +190,10 @@ def _staging(task: Task, replicas: Replicas, place: Place, stack: ExitStack) -> 
         names = {cache.path(s.data, ".tfrecord").name for s in wanted}
         cache.keep_only(names | {cache.path(s.index, ".npy").name for s in wanted})
     needed = needs(task.shard_set, task.schedule, replicas, place)
-    return Staging(task.shard_set, needed, cache=cache, patience=task.patience)
+    others = sorted(task.shard_set.splits.keys() - {"train"})
+    part = {"part": task.cluster.rank, "parts": task.cluster.size}
+    early = [file for name in others for file in files_of(task.shard_set, name, **part)]
+    return Staging(task.shard_set, needed, cache=cache, patience=task.patience, early=early)
 
 
 def _model(task: Task, strategy: Any, replicas: Replicas, resume: Saved | None) -> Any:

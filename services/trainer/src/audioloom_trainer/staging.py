@@ -21,7 +21,7 @@ from audioloom_trainer.cache import Cache, local_path, verified_copy, verify_in_
 from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.gather import LocalShard, open_local
 from audioloom_trainer.index import Expected, parse_index
-from audioloom_trainer.shards import Shard, ShardSet
+from audioloom_trainer.shards import Shard, ShardSet, Stored
 
 __all__ = ["Staging"]
 
@@ -40,10 +40,18 @@ class Staging:
         needs: every shard that will be held, in that order; may go on for ever.
         cache: where copies go; None reads shards where they lie.
         patience: seconds during which storage that does not answer is asked again.
+        early: files that are needed late, read through once in a thread of their own, so that rot
+            in them ends the run at the next shards that are held and not after hours of training.
     """
 
     def __init__(
-        self, shard_set: ShardSet, needs: Iterable[Shard], *, cache: Cache | None, patience: float
+        self,
+        shard_set: ShardSet,
+        needs: Iterable[Shard],
+        *,
+        cache: Cache | None,
+        patience: float,
+        early: Sequence[Stored] = (),
     ) -> None:
         self._set = shard_set
         self._needs: Iterator[Shard] = iter(needs)
@@ -59,10 +67,14 @@ class Staging:
         self._stalled_for: Shard | None = None
         self._failure: BaseException | None = None
         self._closing = False
+        self._early = early
+        self._rot: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="staging", daemon=True)
+        self._guard = threading.Thread(target=self._check_early, name="early check", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
+        self._guard.start()
         return self
 
     def __exit__(
@@ -78,6 +90,7 @@ class Staging:
                 shard.close()
             self._held.clear()
         self._thread.join(timeout=5.0)
+        self._guard.join(timeout=5.0)
 
     def hold(self, shards: Sequence[Shard]) -> dict[int, LocalShard]:
         """Wait until the shards are there, and keep them until they are released.
@@ -86,7 +99,8 @@ class Staging:
 
         Raises:
             CacheTooSmall: they cannot be there together within the budget.
-            ShardMismatch, UnknownLabel, StorageError: one of them cannot be used.
+            ShardMismatch, UnknownLabel, StorageError: one of them cannot be used, or one of those
+                that are looked at early.
         """
         return {shard.number: self._hold(shard) for shard in shards}
 
@@ -108,6 +122,8 @@ class Staging:
         key = (shard.split, shard.number)
         give_up: float | None = None
         with self._change:
+            if self._rot is not None:
+                raise self._rot
             while not self._promised[key]:
                 if self._failure is not None:
                     raise self._failure
@@ -141,6 +157,18 @@ class Staging:
             with self._change:
                 self._failure = error
                 self._change.notify_all()
+
+    def _check_early(self) -> None:
+        for file in self._early:
+            if self._closing:
+                return
+            try:
+                verify_in_place(file, patience=self._patience)
+            except Exception as error:  # noqa: BLE001  (whoever holds the next shard gets it)
+                with self._change:
+                    self._rot = error
+                    self._change.notify_all()
+                return
 
     def _next(self) -> Shard | None:
         with self._change:

@@ -31,6 +31,7 @@ from audioloom_trainer.cluster import Cluster, read_cluster
 from audioloom_trainer.finished import use_command
 from audioloom_trainer.model_source import ModelSource, find_model
 from audioloom_trainer.plan import Wish, check_replicas, make_plan, recipe_digest
+from audioloom_trainer.presence import check_presence
 from audioloom_trainer.run_folder import Launch, read_launch
 from audioloom_trainer.schedule import Schedule
 from audioloom_trainer.settings import RunSettings, parse_bytes
@@ -60,6 +61,7 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
 
     shard_set = open_shards(shards)
     check_replicas(shard_set.split("train"), cluster.size)
+    check_presence(shard_set, shard_set.splits)
     resume = newest(plan.folder, recipe_digest(plan))
 
     from audioloom_trainer.strategy import set_up_tensorflow, versions  # noqa: PLC0415
