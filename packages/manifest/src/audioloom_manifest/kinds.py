@@ -156,6 +156,10 @@ class ShardsRecipe(Recipe):
         default=None,
         description="what a record counts in the loss, by its label; 1 for those not named",
     )
+    resample: Literal["none", "under", "over"] = Field(
+        default="none",
+        description="how the labels of the split that is trained on become equally frequent",
+    )
 
     @model_validator(mode="after")
     def _one_size(self) -> ShardsRecipe:
@@ -220,6 +224,13 @@ class SplitStats(Part):
         return self
 
 
+class LabelCopies(Part):
+    """How often a window of one label is taken: *copies* times, and once more below a rank hash."""
+
+    copies: Count
+    one_more_below: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+
+
 class ShardsStats(Part):
     """What the shards hold, and all that a trainer needs to count its steps."""
 
@@ -234,6 +245,11 @@ class ShardsStats(Part):
     class_weights: ClassWeights | None = Field(
         default=None,
         description="what a record counts in the loss of the split that is trained on",
+    )
+    resampling: dict[Text, LabelCopies] | None = Field(
+        default=None,
+        max_length=10_000,
+        description="how often the windows of each label are in the split that is trained on",
     )
 
 

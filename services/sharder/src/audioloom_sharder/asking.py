@@ -51,6 +51,7 @@ def recipe_of(settings: Assignment) -> ShardsRecipe:
         without_flags=settings.refused_flags,
         min_seconds=settings.min_seconds,
         class_weights=settings.weights,
+        resample=settings.resample,
     )
 
 
@@ -93,4 +94,5 @@ def _rules(recipe: ShardsRecipe, feature: Feature) -> Rules:
         labels=recipe.labels,
         filters=Filters(recipe.only_labels, recipe.without_flags, recipe.min_seconds),
         weights=recipe.class_weights,
+        resample=recipe.resample,
     )

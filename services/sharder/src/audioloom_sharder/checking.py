@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import compress
 
 import numpy as np
 from audioloom_manifest import FileEntry, ManifestError, Unpacked, check_file
@@ -22,14 +21,15 @@ from numpy.typing import NDArray
 from audioloom_sharder.errors import BadFeatures, DamagedRecord
 from audioloom_sharder.example import Record, encode
 from audioloom_sharder.features import read_windows, values_of
-from audioloom_sharder.filters import take
 from audioloom_sharder.index import load
 from audioloom_sharder.inputs import Source
 from audioloom_sharder.keys import group_hashes, rank_hashes, record_key
 from audioloom_sharder.moments import Moments, moments_of, summed
 from audioloom_sharder.packing import Packing, unpack
-from audioloom_sharder.rows import Rules, group_of, record_of, rows_of
-from audioloom_sharder.splits import split_of
+from audioloom_sharder.resampling import times_of
+from audioloom_sharder.rows import Rules, group_of, record_of
+from audioloom_sharder.scan import look, times, to_be_resampled
+from audioloom_sharder.splits import split_of, trained_split
 from audioloom_sharder.tfrecord import HEADER_BYTES, frame, masked_crc
 
 __all__ = ["Pair", "Seen", "check_pair", "look_at_source", "together"]
@@ -63,16 +63,18 @@ class Seen:
     labels: Counter[str] = field(default_factory=Counter)
     moments: list[Moments] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    offered: Counter[str] = field(default_factory=Counter)
+    """Windows of each label in the features that a resampling chose from."""
     problems: list[str] = field(default_factory=list)
 
-    def add(self, record: Record, payload: bytes) -> None:
-        """Take a record into the account."""
-        self.records += 1
+    def add(self, record: Record, payload: bytes, times: int = 1) -> None:
+        """Take a record into the account, so many times."""
+        self.records += times
         key = record_key(record.path, record.channel, record.window)
         mark = blake2b(key + masked_crc(payload).to_bytes(4, "little"), digest_size=16)
-        self.content = (self.content + int.from_bytes(mark.digest(), "little")) % _MODULUS
+        self.content = (self.content + times * int.from_bytes(mark.digest(), "little")) % _MODULUS
         if record.label:
-            self.labels[record.label] += 1
+            self.labels[record.label] += times
 
     def complain(self, text: str) -> None:
         """Note a problem, unless there are many already."""
@@ -90,6 +92,7 @@ def together(parts: Sequence[Seen]) -> Seen:
         whole.labels.update(part.labels)
         whole.moments += part.moments
         whole.left_out.update(part.left_out)
+        whole.offered.update(part.offered)
     return whole
 
 
@@ -124,13 +127,20 @@ def look_at_source(rules: Rules, labels: Sequence[str], source: Source) -> Seen:
     try:
         for _, batch in read_windows(source, rules.feature):
             values = values_of(batch, rules.feature)
-            taken, left_out = take(batch, rules.filters, rules.feature.sample_rate)
-            seen.left_out.update(left_out)
-            for at, row in compress(enumerate(rows_of(batch)), taken.tolist()):
+            looked = look(batch, rules)
+            seen.left_out.update(looked.left_out)
+            often = times(looked, rules)
+            if rules.resampling is not None:
+                seen.offered.update(to_be_resampled(looked, rules)[0])
+            if rules.resample == "under":
+                seen.left_out["resampled"] += int((often == 0).sum())
+            for at, row, copies in zip(
+                looked.numbers.tolist(), looked.rows, often.tolist(), strict=True
+            ):
                 window = bytes(values[at * rules.values : (at + 1) * rules.values])
                 label = ids.get(row.label, -1) if row.label else -1
                 record = record_of(row, group_of(row, rules), label, window, rules)
-                seen.add(record, encode(record, rules.encoding)[0])
+                seen.add(record, encode(record, rules.encoding)[0], copies)
     except (ManifestError, StorageError, BadData) as error:
         seen.complain(str(error))
     return seen
@@ -229,9 +239,20 @@ def _check_order(where: Location, rules: Rules, records: Sequence[Record], seen:
     )
     high, low = keys[:, 0], keys[:, 1]
     rising = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
+    if rules.resampling is not None and _is_trained(rules, seen.split):
+        often = times_of([record.label for record in records], keys, rules.resampling)
+        if not often.all():
+            at = int(np.flatnonzero(often == 0)[0])
+            seen.complain(f"{where}: record {at} should have been left out by the resampling")
+        # Copies go round the shards, so that more of them than there are shards meet in one.
+        rising |= (often[1:] > 1) & (high[1:] == high[:-1]) & (low[1:] == low[:-1])
     if not rising.all():
         at = int(np.flatnonzero(~rising)[0]) + 1
         seen.complain(f"{where}: record {at} is out of order, or occurs twice")
+
+
+def _is_trained(rules: Rules, split: str) -> bool:
+    return split == trained_split([share.split for share in rules.shares])
 
 
 def _check_index(where: Location, size: int, expected: NDArray[np.int64], seen: Seen) -> None:

@@ -3,24 +3,70 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import isclose
 
-from audioloom_manifest import Opened, ShardsManifest
+from audioloom_manifest import Opened, ShardsManifest, ShardsStats, SplitStats
 
 from audioloom_sharder.errors import BadSplit
 from audioloom_sharder.merging import SHARD_ROLE
-from audioloom_sharder.rows import Rules
+from audioloom_sharder.resampling import Copies
+from audioloom_sharder.rows import Rules, from_manifest
 from audioloom_sharder.splits import trained_split
 from audioloom_sharder.weights import weights_of
 
-__all__ = ["label_claims"]
+__all__ = ["claimed_copies", "label_claims", "resampling_claims"]
 
 
 def label_claims(opened: Opened[ShardsManifest], rules: Rules) -> Iterator[str]:
     """What of the manifest and its list of files does not agree with itself, a sentence each."""
     yield from _sums(opened)
     yield from _weights(opened, rules)
+    yield from _resampled(opened)
+
+
+def claimed_copies(opened: Opened[ShardsManifest]) -> dict[str, Copies] | None:
+    """How often windows are to be there; None also where it cannot be said of which split."""
+    manifest = opened.manifest
+    known = (
+        _trained(manifest.stats) and manifest.recipe.splits.keys() == manifest.stats.splits.keys()
+    )
+    return from_manifest(manifest.stats.resampling) if known else None
+
+
+def resampling_claims(opened: Opened[ShardsManifest], offered: Mapping[str, int]) -> Iterator[str]:
+    """Whether the labels were brought to the count of the rarest, or of the commonest.
+
+    Args:
+        opened: the run.
+        offered: windows of each label that the features hold of the training split.
+    """
+    stats, way = opened.manifest.stats, opened.manifest.recipe.resample
+    trained = _trained(stats)
+    if stats.resampling is None or not offered or trained is None:
+        return
+    aim = min(offered.values()) if way == "under" else max(offered.values())
+    if (found := trained.labels) != dict.fromkeys(offered, aim):
+        yield f"resampling: expected {aim:,} records of each label, found {found}"
+
+
+def _resampled(opened: Opened[ShardsManifest]) -> Iterator[str]:
+    """Present when asked for, and all labels equally often."""
+    stats, way = opened.manifest.stats, opened.manifest.recipe.resample
+    if (way != "none") != (stats.resampling is not None):
+        yield f"resampling: the recipe says {way}, and the stats say otherwise"
+    trained = _trained(stats)
+    if way != "none" and (trained is None or len({*trained.labels.values()}) > 1):
+        found = trained.labels if trained else "no split to train on"
+        yield f"resampling: expected as many records of each label, found {found}"
+
+
+def _trained(stats: ShardsStats) -> SplitStats | None:
+    """The split that is trained on, if there is one."""
+    try:
+        return stats.splits[trained_split(tuple(stats.splits))]
+    except BadSplit:
+        return None
 
 
 def _sums(opened: Opened[ShardsManifest]) -> Iterator[str]:
@@ -40,12 +86,8 @@ def _sums(opened: Opened[ShardsManifest]) -> Iterator[str]:
 def _weights(opened: Opened[ShardsManifest], rules: Rules) -> Iterator[str]:
     stats = opened.manifest.stats
     found = stats.class_weights or {}
-    try:
-        counts = stats.splits[trained_split(tuple(stats.splits))].labels if rules.weights else {}
-    except BadSplit as error:
-        yield f"class weights: {error}"
-        return
-    expected = weights_of(rules.weights, counts) or {}
+    trained = _trained(stats)
+    expected = weights_of(rules.weights, trained.labels if trained else {}) or {}
     same = expected.keys() == found.keys() and all(
         isclose(expected[label], found[label], rel_tol=1e-9) for label in expected
     )

@@ -73,6 +73,8 @@ def _head(opened: Opened[ShardsManifest]) -> str:
         "recipe": f"seed {recipe.seed}, {recipe.lanes} lanes, {size} wished, splits {wish},"
         f" target {recipe.target}, ungrouped {recipe.ungrouped}",
     }
+    if recipe.resample != "none":
+        lines["recipe"] += f", train resampled {recipe.resample}"
     if weights := manifest.stats.class_weights:
         lines["weights"] = weights_text(weights)
     return "\n".join(f"{name:<9} {text}" for name, text in lines.items())

@@ -117,7 +117,10 @@ _COUNTED = ("groups", "recordings", "contents")
 
 
 def ranks_of(job: Job, keyed: Keyed, ranked: Sequence[Ranked], number: int) -> NDArray[np.void]:
-    """Split and rank of every row of features file *number* that is taken, by its number there."""
+    """Row, split and rank of every record that features file *number* gives, in the order of rows.
+
+    A row that is left out has none, one that is repeated has several.
+    """
     records = keyed.read(job, "records")
     pieces = [
         read_array(
@@ -128,11 +131,10 @@ def ranks_of(job: Job, keyed: Keyed, ranked: Sequence[Ranked], number: int) -> N
         )
         for one in ranked
     ]
-    rows = int(records["row"].max()) + 1 if len(records) else 0
-    found = np.zeros(rows, dtype=[("split", "u1"), ("rank", "<i8")])
-    found["split"][records["row"]] = records["split"]
-    found["rank"][records["row"]] = np.concatenate(pieces)
-    return found
+    found = np.empty(len(records), dtype=[("row", "<u4"), ("split", "u1"), ("rank", "<i8")])
+    found["row"], found["split"] = records["row"], records["split"]
+    found["rank"] = np.concatenate(pieces)
+    return found[np.lexsort((found["rank"], found["row"]))]
 
 
 def _total(keyed: Sequence[Keyed], number: int, splits: int) -> list[int]:

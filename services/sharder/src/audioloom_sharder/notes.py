@@ -58,6 +58,10 @@ def notes(
                 " give the copies one group"
             )
     yield from _about_labels(layout, rules)
+    if rules.resample == "over" and rules.resampling:
+        label, one = max(rules.resampling.items(), key=lambda item: item[1])
+        most = one.whole + (one.one_more_below > 0)
+        yield f"windows of the label {label!r} occur up to {most:,} times in the training split"
 
 
 def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:

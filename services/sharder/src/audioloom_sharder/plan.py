@@ -24,6 +24,7 @@ from audioloom_sharder.rows import Rules
 from audioloom_sharder.scan import Summary, scan, summed
 from audioloom_sharder.settings import PlanSettings
 from audioloom_sharder.tables import bytes_text, table
+from audioloom_sharder.thresholds import resampled
 from audioloom_sharder.weights import weights_text
 
 __all__ = ["Epoch", "epoch_of", "plan"]
@@ -71,14 +72,13 @@ def plan(settings: PlanSettings) -> Result:
     inputs = open_inputs(settings.features)
     asked = ask(settings, inputs)
     committed = find_committed(asked) is not None
-    rules, sizes = rules_of(settings, inputs.feature), sizes_of(settings)
+    asked_rules, sizes = rules_of(settings, inputs.feature), sizes_of(settings)
     looked: list[_Looked] = []
-    with (
-        engine(settings, root_of(asked.folder)) as run_units,
-        progress(len(inputs.sources), "scanning", "files") as bar,
-    ):
+    with engine(settings, root_of(asked.folder)) as run_units:
+        rules = resampled(asked_rules, inputs.sources, run_units)
         task, reads = partial(_look, rules), attrgetter("location")
-        looked.extend(bar.over(run_units(inputs.sources, task, reads)))
+        with progress(len(inputs.sources), "scanning", "files") as bar:
+            looked.extend(bar.over(run_units(inputs.sources, task, reads)))
     summary = summed((one.summary for one in looked), (share.split for share in rules.shares))
     layout = lay_out(summary, rules, sizes, where=inputs.where)
     counted = _count(looked, len(rules.shares))

@@ -77,7 +77,10 @@ def ranks(
     order = np.lexsort((whole["low"], whole["high"]))
     ordered = whole[order]
     same = np.flatnonzero(
-        (ordered["high"][1:] == ordered["high"][:-1]) & (ordered["low"][1:] == ordered["low"][:-1])
+        (ordered["high"][1:] == ordered["high"][:-1])
+        & (ordered["low"][1:] == ordered["low"][:-1])
+        # Copies of a window come from one row.
+        & ((source[order][1:] != source[order][:-1]) | (ordered["row"][1:] != ordered["row"][:-1]))
     )
     duplicate = None
     if len(same):

@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import starmap
 from typing import Literal, NamedTuple
 
 import pyarrow as pa
-from audioloom_manifest import Feature
+from audioloom_manifest import Feature, LabelCopies
 from audioloom_manifest.parquet import feature_bytes
 
 from audioloom_sharder.example import Encoding, Record
 from audioloom_sharder.filters import EVERYTHING, Filters
+from audioloom_sharder.resampling import Copies, Way
 from audioloom_sharder.splits import Share
 from audioloom_sharder.weights import Wish
 
-__all__ = ["Row", "Rules", "fault_of", "group_of", "record_of", "recording_name", "rows_of"]
+__all__ = [
+    "Row",
+    "Rules",
+    "fault_of",
+    "from_manifest",
+    "group_of",
+    "record_of",
+    "recording_name",
+    "rows_of",
+    "to_manifest",
+]
 
 LONGEST_LABEL = 1000
 
@@ -52,6 +63,9 @@ class Rules:
     filters: Filters = EVERYTHING
     weights: Wish = None
     """The class weights that were asked for."""
+    resample: Way = "none"
+    resampling: Mapping[str, Copies] | None = None
+    """How often windows of each label of the training split are taken, once that is known."""
 
     @property
     def encoding(self) -> Encoding:
@@ -62,6 +76,23 @@ class Rules:
     def values(self) -> int:
         """Bytes of one window."""
         return feature_bytes(self.feature)
+
+
+def to_manifest(resampling: Mapping[str, Copies] | None) -> dict[str, LabelCopies] | None:
+    """The rule as the stats of a manifest hold it."""
+    if resampling is None:
+        return None
+    return {
+        label: LabelCopies(copies=one.whole, one_more_below=f"{one.one_more_below:032x}")
+        for label, one in resampling.items()
+    }
+
+
+def from_manifest(stats: Mapping[str, LabelCopies] | None) -> dict[str, Copies] | None:
+    """The reverse of `to_manifest`."""
+    if stats is None:
+        return None
+    return {label: Copies(one.copies, int(one.one_more_below, 16)) for label, one in stats.items()}
 
 
 def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[Row]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from audioloom_sharder.example import encoded_size
 from audioloom_sharder.filters import take
 from audioloom_sharder.keys import group_hashes, rank_hashes
+from audioloom_sharder.resampling import times_of
 from audioloom_sharder.rows import (
     Row,
     Rules,
@@ -27,13 +29,24 @@ from audioloom_sharder.rows import (
     recording_name,
     rows_of,
 )
-from audioloom_sharder.splits import split_of
+from audioloom_sharder.splits import split_of, trained_split
 from audioloom_sharder.tfrecord import OVERHEAD_BYTES
 
-__all__ = ["SECTIONS", "Scan", "SplitCount", "Summary", "scan", "summed"]
+__all__ = [
+    "SECTIONS",
+    "Looked",
+    "Scan",
+    "SplitCount",
+    "Summary",
+    "look",
+    "scan",
+    "summed",
+    "times",
+    "to_be_resampled",
+]
 
 SECTIONS: dict[str, np.dtype[np.void]] = {
-    # One window: its hash, its split, its row in the file.
+    # One record to be: its window's hash, its split, its row in the file; copies one by one.
     "records": np.dtype([("high", "<u8"), ("low", "<u8"), ("split", "u1"), ("row", "<u4")]),
     # One group in this file: its hash, its split, its windows.
     "groups": np.dtype([("high", "<u8"), ("split", "u1"), ("records", "<u4")]),
@@ -112,24 +125,101 @@ def summed(parts: Iterable[Summary], names: Iterable[str]) -> Summary:
     return whole
 
 
-def scan(table: pa.Table, rules: Rules) -> Scan:
-    """Scan the identity columns of one features file."""
+@dataclass(frozen=True)
+class Looked:
+    """The windows of one features file that the filters take, element by element.
+
+    Attributes:
+        rows: what they are.
+        numbers: their rows in the file.
+        groups: their groups, and the hash of each.
+        split: the number of the split of each.
+        hashes: the rank hash of each, shape (windows, 2).
+        left_out: what the filters left out, and why.
+    """
+
+    rows: list[Row]
+    numbers: NDArray[np.intp]
+    groups: list[str]
+    group_hash: NDArray[np.uint64]
+    split: NDArray[np.uint8]
+    hashes: NDArray[np.uint64]
+    left_out: Counter[str]
+
+    def __getitem__(self, which: NDArray[np.bool_]) -> Looked:
+        return Looked(
+            list(compress(self.rows, which.tolist())),
+            self.numbers[which],
+            list(compress(self.groups, which.tolist())),
+            self.group_hash[which],
+            self.split[which],
+            self.hashes[which],
+            self.left_out,
+        )
+
+
+def look(table: pa.Table | pa.RecordBatch, rules: Rules) -> Looked:
+    """What the identity columns say of each window that the filters take."""
     taken, left_out = take(table, rules.filters, rules.feature.sample_rate)
-    rows = list(rows_of(table.filter(pa.array(taken))))
+    # Without the values: a filter copies what it takes.
+    rows = list(rows_of(table.select(list(Row._fields)).filter(pa.array(taken))))
     groups = [group_of(row, rules) for row in rows]
-    faults = _faults(rows, groups, rules)
     names = sorted(set(groups))
     by_group = dict(zip(names, group_hashes(names, seed=rules.seed).tolist(), strict=True))
     group_hash = np.array([by_group[group] for group in groups], dtype=np.uint64)
-    split = split_of(group_hash, rules.shares)
+    return Looked(
+        rows=rows,
+        numbers=np.flatnonzero(taken),
+        groups=groups,
+        group_hash=group_hash,
+        split=split_of(group_hash, rules.shares),
+        hashes=rank_hashes(
+            [recording_name(row) for row in rows],
+            [row.channel for row in rows],
+            [row.window for row in rows],
+            seed=rules.seed,
+        ),
+        left_out=left_out,
+    )
+
+
+def to_be_resampled(found: Looked, rules: Rules) -> tuple[list[str], NDArray[np.uint64]]:
+    """Labels and rank hashes of the windows of the training split that have a label."""
+    mine = found[_trained(found, rules)]
+    return [row.label or "" for row in mine.rows], mine.hashes
+
+
+def times(found: Looked, rules: Rules) -> NDArray[np.int64]:
+    """How often each window becomes a record: once, but for the resampling."""
+    often = np.ones(len(found.rows), np.int64)
+    if rules.resampling is not None:
+        labels, hashes = to_be_resampled(found, rules)
+        often[_trained(found, rules)] = times_of(labels, hashes, rules.resampling)
+    return often
+
+
+def _trained(found: Looked, rules: Rules) -> NDArray[np.bool_]:
+    names = [share.split for share in rules.shares]
+    labelled = np.fromiter((bool(row.label) for row in found.rows), bool, len(found.rows))
+    return np.asarray(labelled & (found.split == names.index(trained_split(names))), bool)
+
+
+def scan(table: pa.Table, rules: Rules) -> Scan:
+    """Scan the identity columns of one features file."""
+    looked = look(table, rules)
+    faults = _faults(looked.rows, looked.groups, rules)
+    often = times(looked, rules)
+    if rules.resample == "under":
+        looked.left_out["resampled"] += int((often == 0).sum())
+    found, often = looked[often > 0], often[often > 0]
     return Scan(
         {
-            "records": _records(rows, np.flatnonzero(taken), split, rules),
-            "groups": _groups(groups, group_hash, split),
-            "recordings": _distinct(_recording_hashes(rows), split, "recordings"),
-            "contents": _distinct(_content_hashes(rows), split, "contents"),
+            "records": _records(found, often),
+            "groups": _groups(found, often),
+            "recordings": _distinct(_recording_hashes(found.rows), found.split, "recordings"),
+            "contents": _distinct(_content_hashes(found.rows), found.split, "contents"),
         },
-        Summary(_counts(rows, groups, split, rules), faults, left_out),
+        Summary(_counts(found, often, rules), faults, found.left_out),
     )
 
 
@@ -146,17 +236,17 @@ def _faults(rows: list[Row], groups: list[str], rules: Rules) -> dict[str, tuple
     return found
 
 
-def _counts(
-    rows: list[Row], groups: list[str], split: NDArray[np.uint8], rules: Rules
-) -> dict[str, SplitCount]:
+def _counts(found: Looked, often: NDArray[np.int64], rules: Rules) -> dict[str, SplitCount]:
     counts = [SplitCount() for _ in rules.shares]
-    for row, group, number in zip(rows, groups, split.tolist(), strict=True):
+    columns = (found.rows, found.groups, found.split.tolist(), often.tolist())
+    for row, group, number, copies in zip(*columns, strict=True):
         record = record_of(row, group, 0 if row.label else -1, b"", rules)
+        size = encoded_size(record, rules.values, rules.encoding) + OVERHEAD_BYTES
         count = counts[number]
-        count.records += 1
-        count.bytes += encoded_size(record, rules.values, rules.encoding) + OVERHEAD_BYTES
+        count.records += copies
+        count.bytes += copies * size
         if row.label:
-            count.labels[row.label] += 1
+            count.labels[row.label] += copies
     return {
         share.split: count
         for share, count in zip(rules.shares, counts, strict=True)
@@ -164,27 +254,23 @@ def _counts(
     }
 
 
-def _records(
-    rows: list[Row], numbers: NDArray[np.intp], split: NDArray[np.uint8], rules: Rules
-) -> NDArray[np.void]:
-    names = [recording_name(row) for row in rows]
-    channels, windows = [row.channel for row in rows], [row.window for row in rows]
-    hashes = rank_hashes(names, channels, windows, seed=rules.seed)
-    found = np.empty(len(rows), dtype=SECTIONS["records"])
-    found["high"], found["low"] = hashes[:, 0], hashes[:, 1]
-    found["split"] = split
-    found["row"] = numbers
-    return found[np.lexsort((found["low"], found["high"]))]
+def _records(found: Looked, often: NDArray[np.int64]) -> NDArray[np.void]:
+    records = np.empty(len(found.rows), dtype=SECTIONS["records"])
+    records["high"], records["low"] = found.hashes[:, 0], found.hashes[:, 1]
+    records["split"] = found.split
+    records["row"] = found.numbers
+    order = np.lexsort((records["low"], records["high"]))
+    return np.repeat(records[order], often[order])
 
 
-def _groups(
-    groups: list[str], hashes: NDArray[np.uint64], split: NDArray[np.uint8]
-) -> NDArray[np.void]:
-    named = np.array([bool(group) for group in groups], dtype=bool)
-    unique, first, count = np.unique(hashes[named], return_index=True, return_counts=True)
-    found = np.empty(len(unique), dtype=SECTIONS["groups"])
-    found["high"], found["split"], found["records"] = unique, split[named][first], count
-    return found
+def _groups(found: Looked, often: NDArray[np.int64]) -> NDArray[np.void]:
+    named = np.array([bool(group) for group in found.groups], dtype=bool)
+    hashes, split = found.group_hash[named], found.split[named]
+    unique, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+    groups = np.empty(len(unique), dtype=SECTIONS["groups"])
+    groups["high"], groups["split"] = unique, split[first]
+    groups["records"] = np.bincount(inverse, often[named], len(unique))
+    return groups
 
 
 def _distinct(

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,6 @@ from audioloom_sharder.assignment import place
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.example import around
 from audioloom_sharder.features import read_windows, values_of
-from audioloom_sharder.filters import take
 from audioloom_sharder.keying import Keyed, Ranked, ranks_of
 from audioloom_sharder.layout import Layout
 from audioloom_sharder.rows import group_of, record_of, rows_of
@@ -121,30 +120,32 @@ def _pack(
     found = place(places["rank"], counts[places["split"]])
     shards = (found.shard + firsts[places["split"]]).tolist()
     positions = found.position.tolist()
+    sources = places["row"].astype(np.int64)
     ids = {label: index for index, label in enumerate(layout.labels)}
     room = np.empty(_RUN_BYTES, np.uint8)
     table: list[tuple[int, ...]] = []
     used = 0
     for first, batch in read_windows(job.sources[number], rules.feature):
         values = values_of(batch, rules.feature)
-        taken, _ = take(batch, rules.filters, rules.feature.sample_rate)
-        for index, row in compress(enumerate(rows_of(batch)), taken.tolist()):
+        edges = np.searchsorted(sources, np.arange(first, first + batch.num_rows + 1))
+        copies = [range(*pair) for pair in pairwise(edges.tolist())]
+        for index, row in compress(enumerate(rows_of(batch)), copies):
             label = ids[row.label] if row.label else -1
             window = values[index * rules.values : (index + 1) * rules.values]
             record = record_of(row, group_of(row, rules), label, window, rules)
             before, after = around(record, rules.values, rules.encoding)
             length = len(before) + rules.values + len(after) + OVERHEAD_BYTES
-            if used + length > len(room):
-                if table:
-                    yield _packed(room, table)
-                table, used = [], 0
-                if length > len(room):
-                    room = np.empty(length, np.uint8)
-            frame_into(room[used : used + length], (before, window, after))
-            at = first + index
             begin = HEADER_BYTES + len(before)
-            table.append((shards[at], positions[at], used, length, begin, label))
-            used += length
+            for at in copies[index]:
+                if used + length > len(room):
+                    if table:
+                        yield _packed(room, table)
+                    table, used = [], 0
+                    if length > len(room):
+                        room = np.empty(length, np.uint8)
+                frame_into(room[used : used + length], (before, window, after))
+                table.append((shards[at], positions[at], used, length, begin, label))
+                used += length
     if table:
         yield _packed(room, table)
 

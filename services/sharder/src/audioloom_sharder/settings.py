@@ -115,6 +115,11 @@ class Assignment(Settings):
         description="Of the shards: none, gzip or zlib with tfrecord; none, gzip or zstd with"
         " parquet; none or deflate with avro; none, zlib or zstd with orc.",
     )
+    resample: Literal["none", "under", "over"] = Field(
+        "none",
+        description="Make every label of train equally frequent: under leaves windows of the"
+        " commoner labels out, over repeats those of the rarer.",
+    )
     ungrouped: Literal["refuse", "by-recording"] = Field(
         "refuse",
         description="Windows without a group: refuse them, or take each recording for one.",
@@ -150,6 +155,8 @@ class Assignment(Settings):
     def _labels_are_learned(self) -> Assignment:
         if self.target == "number" and self.weights is not None:
             raise ValueError("--class-weights are for labels, and --target number learns none")
+        if self.target == "number" and self.resample != "none":
+            raise ValueError("--resample goes by labels, and --target number learns none")
         return self
 
     @model_validator(mode="after")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 
@@ -24,6 +25,7 @@ from audioloom_manifest import (
     commit,
     digest,
     find_committed,
+    publish_receipt,
     read_receipts,
     root_of,
     run_name,
@@ -39,11 +41,13 @@ from audioloom_sharder.layout import Layout, Sizes, lay_out
 from audioloom_sharder.merging import make_shards, shard_units
 from audioloom_sharder.notes import tell
 from audioloom_sharder.ranking import add, ranges_for
+from audioloom_sharder.resampling import Copies
 from audioloom_sharder.scan import summed
 from audioloom_sharder.segments import make_segment, runs_of
 from audioloom_sharder.settings import RunSettings
 from audioloom_sharder.standing import check_standing, describe
 from audioloom_sharder.stats import stats_of
+from audioloom_sharder.thresholds import resampled
 from audioloom_sharder.work import Job, unit_name
 
 __all__ = ["shard"]
@@ -78,6 +82,7 @@ def shard(settings: RunSettings) -> Result:
 
 
 def _work(job: Job, sizes: Sizes, asked: Plan, attempt: Attempt, run_units: RunUnits) -> Committed:
+    job = _resampled(job, run_units)
     keyed = _scan(job, run_units)
     summary = summed((one.summary for one in keyed), (share.split for share in job.rules.shares))
     layout = lay_out(summary, job.rules, sizes, where=job.where)
@@ -91,6 +96,27 @@ def _work(job: Job, sizes: Sizes, asked: Plan, attempt: Attempt, run_units: RunU
     )
     _tidy(job.work)
     return committed
+
+
+def _resampled(job: Job, run_units: RunUnits) -> Job:
+    """Before step 1: how often windows are taken, when labels are to be equally frequent."""
+    if job.rules.resample == "none":
+        return job
+    unit = unit_name(job, "resampling", 0)
+    receipt = read_receipts(job.work, [unit]).get(unit)
+    if receipt is None:
+        rules = resampled(job.rules, job.sources, run_units)
+        # A JSON number of 128 bits is not read alike everywhere, so the threshold goes as text.
+        counts = {
+            label: (one.whole, f"{one.one_more_below:x}")
+            for label, one in (rules.resampling or {}).items()
+        }
+        receipt = Receipt(unit=unit, attempt=job.attempt, files=(), counts=counts)
+        receipt = publish_receipt(job.work, receipt)
+    copies = {
+        label: Copies(whole, int(below, 16)) for label, (whole, below) in receipt.counts.items()
+    }
+    return replace(job, rules=replace(job.rules, resampling=copies))
 
 
 def _scan(job: Job, run_units: RunUnits) -> list[Keyed]:

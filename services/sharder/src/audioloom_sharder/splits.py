@@ -82,8 +82,8 @@ def trained_split(names: Sequence[str]) -> str:
     if len(names) == 1:
         return names[0]
     raise BadSplit(
-        f"no split is named {TRAIN!r}, and class weights are for the one that is trained on; it has"
-        f" {', '.join(names)}"
+        f"no split is named {TRAIN!r}, and --class-weights and --resample are for the one that is"
+        f" trained on; there are {', '.join(names)}"
     )
 
 

@@ -11,7 +11,7 @@ from audioloom_sharder.layout import Layout
 from audioloom_sharder.merging import SHARD_ROLE, shard_units
 from audioloom_sharder.moments import Moments, summed
 from audioloom_sharder.ranking import Counted
-from audioloom_sharder.rows import Rules
+from audioloom_sharder.rows import Rules, to_manifest
 
 __all__ = ["stats_of"]
 
@@ -36,6 +36,7 @@ def stats_of(
         labels=layout.labels,
         left_out=dict(sorted(left_out.items())),
         class_weights=layout.class_weights,
+        resampling=to_manifest(rules.resampling),
         splits={
             split.name: SplitStats(
                 records=split.records,

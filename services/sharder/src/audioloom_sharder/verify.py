@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 
@@ -22,7 +22,7 @@ from audioloom_stage import BadData, ExitCode, Result, progress
 from audioloom_sharder.asking import ALGORITHM, packing_of, rules_of_shards
 from audioloom_sharder.assignment import records_in_shard
 from audioloom_sharder.checking import Pair, Seen, check_pair, look_at_source, together
-from audioloom_sharder.claims import label_claims
+from audioloom_sharder.claims import claimed_copies, label_claims, resampling_claims
 from audioloom_sharder.engine import RunUnits, engine
 from audioloom_sharder.errors import DamagedShards
 from audioloom_sharder.inputs import Inputs, open_inputs
@@ -81,6 +81,7 @@ def verify(settings: VerifySettings) -> Result:
 
 def _check(opened: Opened[ShardsManifest], run_units: RunUnits, *, inputs: bool) -> _Verdict:
     rules = rules_of_shards(opened.manifest)
+    rules = replace(rules, resampling=claimed_copies(opened))
     packing = packing_of(opened.manifest.recipe)
     pairs, problems = _pairs(opened, packing)
     labels = opened.manifest.stats.labels
@@ -167,6 +168,7 @@ def _against_inputs(
         parts.extend(bar.over(run_units(inputs.sources, task, attrgetter("location"))))
     whole = together(parts)
     problems = [problem for part in parts for problem in part.problems]
+    problems += resampling_claims(opened, whole.offered)
     claimed = opened.manifest.stats.left_out
     if whole.left_out != claimed:
         problems.append(f"inputs: expected {claimed} left out, found {dict(whole.left_out)}")
