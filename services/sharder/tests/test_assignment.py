@@ -14,7 +14,7 @@ from audioloom_sharder.assignment import (
     shards_for,
     steps_per_epoch,
 )
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 lanes_asked = st.sampled_from([1, 2, 3, 4, 6, 8, 12, 24, 60])
@@ -100,6 +100,48 @@ def test_global_batches_are_the_same_for_any_divisor(
             assert list(range(step * batch, min((step + 1) * batch, records))) == together
             read += together
         assert list(range(records)) == read
+
+
+@given(split=splits(most=10_000_000), batch=st.integers(1, 4096), data=st.data())
+def test_global_batches_of_millions_are_the_same(
+    split: tuple[int, int, int], batch: int, data: st.DataObject
+) -> None:
+    """Any step of up to ten million records, the last one among them, for every divisor."""
+    records, lanes, shards = split
+    steps = steps_per_epoch(records, batch)
+    step = data.draw(st.sampled_from([0, steps - 1]) | st.integers(0, steps - 1))
+    expected = np.arange(step * batch, min((step + 1) * batch, records))
+    for replicas in divisors(lanes):
+        parts = [
+            batch_records(step, replica=w, replicas=replicas, records=records, batch=batch)
+            for w in range(replicas)
+        ]
+        assert np.array_equal(expected, np.sort(np.concatenate(parts)))
+        for replica, part in enumerate(parts):  # a replica reads shards of its own lanes alone
+            assert {replica} >= set((place(part, shards).shard % lanes % replicas).tolist())
+
+
+@given(split=splits(most=10_000_000))
+def test_shards_of_millions_are_even(split: tuple[int, int, int]) -> None:
+    """All shards at once: plus or minus one, none empty, every record in one."""
+    records, _, shards = split
+    numbers = np.arange(shards)
+    counts = records_in_shard(numbers, shards, records)  # type: ignore[arg-type, var-annotated]
+    assert records == int(np.sum(counts))
+    assert 1 <= int(np.min(counts))
+    assert int(np.ptp(counts)) <= 1
+
+
+@settings(max_examples=5)
+@given(split=splits(most=10_000_000))
+def test_every_rank_of_millions_has_a_place(split: tuple[int, int, int]) -> None:
+    """Shard and position together name no two ranks, and fill every shard from 0 on."""
+    records, _, shards = split
+    found = place(np.arange(records), shards)
+    assert np.array_equal(np.arange(records), found.position * shards + found.shard)
+    held = np.bincount(found.shard, minlength=shards)
+    assert [records_in_shard(s, shards, records) for s in range(shards)] == held.tolist()
+    assert np.array_equal(np.bincount(found.position), np.sort(np.bincount(found.position))[::-1])
 
 
 @given(records=st.integers(1, 10_000_000), replicas=st.integers(1, 60))

@@ -9,10 +9,11 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
-from audioloom_manifest import Opened, ShardsManifest, read_manifest
+from audioloom_manifest import Headerless, Opened, ShardsManifest, read_manifest
 from audioloom_manifest.parquet import feature_bytes
 from audioloom_sharder import features as features_module
 from audioloom_sharder import merging, segments, work
@@ -21,8 +22,10 @@ from audioloom_sharder.tfrecord import read
 from features_maker import (
     REAL,
     Window,
+    commit_features,
     feature_of,
     make_features,
+    parquet_of,
     relabelled,
     values_of,
     windows,
@@ -113,13 +116,62 @@ def test_a_window_twice_is_refused(sharder: Callable, tmp_path: Path) -> None:
     assert "00001-" in ran.err
 
 
-def test_inputs_of_different_recipes_are_refused(sharder: Callable, tmp_path: Path) -> None:
-    """Naming the field."""
-    one = make_features(tmp_path, [ROWS])
-    other = make_features(tmp_path, [windows(9)], feature=feature_of((4, 5)), source="two")
-    ran = sharder("run", one.folder, other.folder)
+@pytest.mark.parametrize(
+    ("field", "other"),
+    [
+        ("feature.shape", {"feature": feature_of((4, 5))}),
+        ("feature.dtype", {"feature": feature_of(dtype="float16")}),
+        (
+            "feature.parameters.n_fft",
+            {"feature": feature_of().model_copy(update={"parameters": {"n_fft": 512}})},
+        ),
+        ("feature.sample_rate", {"feature": feature_of().model_copy(update={"sample_rate": 8000})}),
+        ("engine", {"engine": "librosa"}),
+        ("channels", {"channels": "left"}),
+        (
+            "headerless.channels",
+            {"headerless": Headerless(coding="alaw", sample_rate=8000, channels=1)},
+        ),
+        ("algorithm", {"algorithm": 2}),
+    ],
+)
+def test_inputs_of_different_recipes_are_refused(
+    sharder: Callable, tmp_path: Path, field: str, other: dict[str, Any]
+) -> None:
+    """Naming the field, whatever kind it is, with both values and where each stands."""
+    one = make_features(tmp_path, [ROWS[:9]])
+    feature = other.get("feature", feature_of())
+    two = commit_features(
+        tmp_path,
+        [parquet_of(windows(9), feature)],
+        feature,
+        windows=9,
+        recordings=9,
+        source="two",
+        **{name: value for name, value in other.items() if name != "feature"},
+    )
+    ran = sharder("plan", one.folder, two.folder)
     assert 65 == ran.code
-    assert "feature.shape" in ran.err
+    assert f"{field} = " in ran.err
+    assert str(one.folder) in ran.err
+    assert str(two.folder) in ran.err
+
+
+def test_inputs_may_be_cut_into_units_as_they_like(sharder: Callable, tmp_path: Path) -> None:
+    """What does not show in a window may differ."""
+    one = make_features(tmp_path, [windows(60, groups=30)])
+    rows = [replace(row, path=f"more/{row.path}") for row in windows(60, groups=30)]
+    two = commit_features(
+        tmp_path,
+        [parquet_of(rows, feature_of())],
+        feature_of(),
+        windows=60,
+        recordings=60,
+        source="two",
+        unit_bytes=1 << 20,
+        unit_recordings=7,
+    )
+    assert 0 == sharder("plan", one.folder, two.folder).code
 
 
 def test_the_same_input_twice_is_refused(sharder: Callable, tmp_path: Path) -> None:
@@ -641,6 +693,30 @@ def test_a_dominant_group_is_told(sharder: Callable, tmp_path: Path) -> None:
     rows = [Window(f"{i}.wav", group="g1" if i < 80 else f"g{i}") for i in range(140)]
     features = make_features(tmp_path, [rows])
     assert "one group holds 80 of 140 records" in sharder("run", features.folder).err
+
+
+def test_one_group_that_holds_everything_is_refused(sharder: Callable, tmp_path: Path) -> None:
+    """It goes whole, so the other splits are empty: each named, with what the first got."""
+    features = make_features(tmp_path, [[Window(f"{i}.wav", group="one") for i in range(90)]])
+    ran = sharder("run", features.folder)
+    assert 65 == ran.code
+    assert "no group falls into the split" in ran.err
+    assert "90" in ran.err
+    assert 0 == sharder("run", features.folder, "--split", "train=1").code
+
+
+def test_fewer_records_than_shards(sharder: Callable, tmp_path: Path) -> None:
+    """As many shards as leave none empty, fewer lanes where it must be, and a word about it."""
+    features = make_features(tmp_path, [[Window(f"{i}.wav") for i in range(29)]])
+    words = ("--split", "train=1", "--name")
+    many = committed(sharder("run", features.folder, *words, "many", "--shards", "48").out)
+    stats = many.manifest.stats.splits["train"]
+    assert (24, 24) == (stats.shards, stats.lanes)
+    ran = sharder("run", features.folder, *words, "lanes", "--lanes", "60", "--shards", "60")
+    stats = committed(ran.out).manifest.stats.splits["train"]
+    assert (20, 20) == (stats.shards, stats.lanes)
+    assert "split train has only 29 records: 20 lanes instead of 60" in ran.err
+    assert "has to divide 20" in ran.err
 
 
 def test_shards_asked_for_are_those_of_the_largest_split(sharder: Callable, tmp_path: Path) -> None:
