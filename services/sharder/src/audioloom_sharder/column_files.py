@@ -7,7 +7,6 @@ where or from what.
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO
@@ -17,6 +16,7 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 
 from audioloom_sharder.errors import DamagedRecord
+from audioloom_sharder.pieces import Pieces
 
 __all__ = ["read_orc", "read_parquet", "write_orc", "write_parquet"]
 
@@ -24,37 +24,11 @@ _ROWS_AT_ONCE = 64
 _STRIPE_BYTES = 16 << 20
 
 
-class _Pieces(io.RawIOBase):
-    """A sink that keeps what was written until it is taken."""
-
-    def __init__(self) -> None:
-        self._held: list[bytes] = []
-        self._size = 0
-
-    def writable(self) -> bool:
-        return True
-
-    def tell(self) -> int:
-        return self._size
-
-    def write(self, data: bytes) -> int:  # type: ignore[override]
-        self._held.append(bytes(data))
-        self._size += len(self._held[-1])
-        return len(self._held[-1])
-
-    def close(self) -> None:
-        """Stay open: Arrow closes what it writes to, and the last piece is taken after that."""
-
-    def take(self) -> Iterator[bytes]:
-        held, self._held = self._held, []
-        yield from held
-
-
 def write_parquet(
     tables: Iterable[pa.Table], schema: pa.Schema, compression: str
 ) -> Iterator[bytes]:
     """A Parquet file, a row group for each of *tables*."""
-    sink = _Pieces()
+    sink = Pieces()
     with pq.ParquetWriter(
         sink,
         schema,
@@ -71,7 +45,7 @@ def write_parquet(
 
 def write_orc(tables: Iterable[pa.Table], compression: str) -> Iterator[bytes]:
     """An ORC file, in stripes of bounded size."""
-    sink = _Pieces()
+    sink = Pieces()
     named = "uncompressed" if compression == "none" else compression
     writer = orc.ORCWriter(sink, compression=named, stripe_size=_STRIPE_BYTES)
     for table in tables:
