@@ -40,6 +40,7 @@ ERRORS: dict[str, tuple[type[ManifestError], str]] = {
     "two-sizes": (MalformedManifest, "exactly one"),
     "shares-over-one": (MalformedManifest, "add up"),
     "compression-of-another-format": (MalformedManifest, "one of none, zlib, zstd"),
+    "two-ways-of-splitting": (MalformedManifest, "exactly one of splits"),
 }
 
 

@@ -485,7 +485,7 @@ def test_nothing_between_the_steps_stays(sharder: Callable, tmp_path: Path) -> N
     features = make_features(tmp_path, [ROWS])
     opened = committed(sharder("run", features.folder).out)
     names = sorted(path.name for path in Path(opened.folder.path).iterdir())
-    assert [opened.manifest.files.name, "manifest.json", "receipts", "shards"] == names
+    assert [opened.manifest.files.name, "manifest.json", "receipts", "shards", "splits"] == names
     assert not (Path(opened.folder.path) / work.WORK).exists()
 
 
@@ -517,7 +517,7 @@ def test_finished_units_are_not_done_again(
     opened = committed(sharder("run", features.folder, "--name", "part").out)
     assert contents(Path(whole.folder.path)) == contents(Path(opened.folder.path))
     units = len(list((tmp_path / "shards" / "whole" / "receipts").iterdir()))
-    assert units == len(done) - 2
+    assert units == len(done) - 2 + 1  # the splits file
 
 
 def test_the_order_of_splits_in_the_wish_does_not_matter(sharder: Callable, tmp_path: Path) -> None:

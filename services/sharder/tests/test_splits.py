@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from audioloom_sharder.errors import BadSplit
 from audioloom_sharder.keys import group_hashes
-from audioloom_sharder.splits import Share, from_recorded, parse_shares, recorded, split_of
+from audioloom_sharder.splits import split_of
+from audioloom_sharder.wishes import Share, from_recorded, parse_shares, recorded
 from hypothesis import given
 from hypothesis import strategies as st
 

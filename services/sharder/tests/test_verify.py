@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 import struct
@@ -11,12 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audioloom_manifest import Opened, canonical_bytes, read_manifest, run_identity
-from audioloom_manifest.files import files_list
-from audioloom_sharder.example import Record, decode, encode
+from audioloom_manifest import Opened, read_manifest
 from audioloom_sharder.index import dump
 from audioloom_sharder.tfrecord import HEADER_BYTES, frame, masked_crc, read
 from features_maker import make_features, windows
+from forging import records_of, relist, rewrite, shards_of
 
 ROWS = windows(100, groups=50)
 
@@ -26,52 +24,6 @@ def run(sharder: Callable, tmp_path: Path) -> Opened:
     """A committed run of 100 records on four lanes."""
     features = make_features(tmp_path, [ROWS[:60], ROWS[60:]])
     return read_manifest(sharder("run", features.folder, "--lanes", "4").out.strip(), "shards")
-
-
-def _shards(run: Opened, split: str = "train") -> list[Path]:
-    return [Path(run.folder.path, e.path) for e in run.files("shard") if e.split == split]
-
-
-def _records(path: Path) -> list[Record]:
-    with path.open("rb") as stream:
-        return [decode(one.payload) for one in read(stream)]
-
-
-def _rewrite(path: Path, records: list[Record]) -> None:
-    """Write a shard and a matching index, checksums of records and all."""
-    data, rows = b"", []
-    for record in records:
-        payload, values = encode(record, "float_list")
-        rows.append((len(data), len(payload) + 16, len(data) + values + 12, record.label_id))
-        data += frame(payload)
-    path.write_bytes(data)
-    index = path.with_name(path.name.replace(".tfrecord", ".idx.npy"))
-    index.write_bytes(dump(np.array(rows, dtype=np.int64)))
-
-
-def _relist(run: Opened) -> None:
-    """Make list and manifest agree with the files as they are now: a forger with all the time."""
-    folder = Path(run.folder.path)
-    entries = []
-    for entry in run.files():
-        path = folder / entry.path
-        if not path.exists():
-            entries.append(entry)
-            continue
-        data = path.read_bytes()
-        entries.append(
-            entry.model_copy(
-                update={"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
-            )
-        )
-    data, ref = files_list(entries)
-    (folder / ref.name).write_bytes(data)
-    manifest = run.manifest
-    identity = run_identity(
-        "shards", manifest.recipe, [one.identity for one in manifest.inputs], entries
-    )
-    changed = manifest.model_copy(update={"files": ref, "identity": identity})
-    (folder / "manifest.json").write_bytes(canonical_bytes(changed.to_json(), indent=2))
 
 
 def _problems(sharder: Callable, run: Opened, *words: str) -> str:
@@ -86,7 +38,7 @@ def _problems(sharder: Callable, run: Opened, *words: str) -> str:
 
 def test_a_missing_shard_is_named(sharder: Callable, run: Opened) -> None:
     """Presence."""
-    gone = _shards(run)[1]
+    gone = shards_of(run)[1]
     gone.unlink()
     assert f"{gone}: expected a file" in _problems(sharder, run)
 
@@ -94,16 +46,16 @@ def test_a_missing_shard_is_named(sharder: Callable, run: Opened) -> None:
 @pytest.mark.parametrize("cut", [1, 5, 12, 40])
 def test_a_truncated_shard_is_named(sharder: Callable, run: Opened, cut: int) -> None:
     """Anywhere, inside a header too, where TensorFlow reads on without a word."""
-    path = _shards(run)[0]
+    path = shards_of(run)[0]
     path.write_bytes(path.read_bytes()[:-cut])
     assert str(path) in _problems(sharder, run)
 
 
 def test_a_shard_cut_between_records_is_named(sharder: Callable, run: Opened) -> None:
     """Even when list and manifest were made to agree with it: the counts do not."""
-    path = _shards(run)[0]
-    _rewrite(path, _records(path)[:-1])
-    _relist(run)
+    path = shards_of(run)[0]
+    rewrite(path, records_of(path)[:-1])
+    relist(run)
     text = _problems(sharder, run)
     assert str(path) in text
     assert "split train: expected" in text
@@ -111,7 +63,7 @@ def test_a_shard_cut_between_records_is_named(sharder: Callable, run: Opened) ->
 
 def test_a_flipped_bit_is_named(sharder: Callable, run: Opened) -> None:
     """By the checksum of the file and by that of the record."""
-    path = _shards(run)[0]
+    path = shards_of(run)[0]
     data = bytearray(path.read_bytes())
     data[100] ^= 4
     path.write_bytes(bytes(data))
@@ -122,7 +74,7 @@ def test_a_flipped_bit_is_named(sharder: Callable, run: Opened) -> None:
 
 def test_swapped_shards_are_named(sharder: Callable, run: Opened) -> None:
     """Each is whole, and neither is what its entry says."""
-    one, two = _shards(run)[:2]
+    one, two = shards_of(run)[:2]
     kept = one.read_bytes()
     one.write_bytes(two.read_bytes())
     two.write_bytes(kept)
@@ -171,12 +123,12 @@ def test_damage_in_any_split_is_named(
 
 def test_a_wrong_index_is_named(sharder: Callable, run: Opened) -> None:
     """An index of the right size that points elsewhere."""
-    shard = _shards(run)[0]
+    shard = shards_of(run)[0]
     index = shard.with_name(shard.name.replace(".tfrecord", ".idx.npy"))
     rows = np.load(index)
     rows[0, 2] += 4
     index.write_bytes(dump(rows))
-    _relist(run)
+    relist(run)
     assert f"{index}: does not say where the records of its shard are" in _problems(sharder, run)
 
 
@@ -185,23 +137,23 @@ def test_a_wrong_index_is_named(sharder: Callable, run: Opened) -> None:
 
 def test_a_record_of_another_split_is_named(sharder: Callable, run: Opened) -> None:
     """A group in two splits, its checksums, index, list and identity all made to fit."""
-    train, test = _shards(run)[0], _shards(run, "test")[0]
-    mine, other = _records(train), _records(test)
+    train, test = shards_of(run)[0], shards_of(run, "test")[0]
+    mine, other = records_of(train), records_of(test)
     mine[0], other[0] = other[0], mine[0]
-    _rewrite(train, mine)
-    _rewrite(test, other)
-    _relist(run)
+    rewrite(train, mine)
+    rewrite(test, other)
+    relist(run)
     text = _problems(sharder, run, "--no-inputs")
     assert f"{train}: record 0: the group '{mine[0].group}' belongs to split test" in text
 
 
 def test_a_record_twice_is_named(sharder: Callable, run: Opened) -> None:
     """In the place of another one."""
-    path = _shards(run)[0]
-    records = _records(path)
+    path = shards_of(run)[0]
+    records = records_of(path)
     records[1] = records[0]
-    _rewrite(path, records)
-    _relist(run)
+    rewrite(path, records)
+    relist(run)
     text = _problems(sharder, run)
     assert f"{path}: record 1 is out of order, or occurs twice" in text
     assert "not the windows of the features" in text
@@ -209,21 +161,21 @@ def test_a_record_twice_is_named(sharder: Callable, run: Opened) -> None:
 
 def test_a_wrong_label_number_is_named(sharder: Callable, run: Opened) -> None:
     """The number has to be that of the label."""
-    path = _shards(run)[0]
-    records = _records(path)
+    path = shards_of(run)[0]
+    records = records_of(path)
     records[0] = records[0]._replace(label_id=(records[0].label_id + 1) % 3)
-    _rewrite(path, records)
-    _relist(run)
+    rewrite(path, records)
+    relist(run)
     assert f"{path}: record 0: expected number" in _problems(sharder, run, "--no-inputs")
 
 
 def test_other_values_are_found(sharder: Callable, run: Opened) -> None:
     """One value of one record changed, and everything else made to fit."""
-    path = _shards(run)[0]
-    records = _records(path)
+    path = shards_of(run)[0]
+    records = records_of(path)
     records[0] = records[0]._replace(mfcc=struct.pack("<f", 9.0) + bytes(records[0].mfcc)[4:])
-    _rewrite(path, records)
-    _relist(run)
+    rewrite(path, records)
+    relist(run)
     assert "with its own values" in _problems(sharder, run)
     assert "the mean of the coefficients" in sharder("verify", run.folder, "--no-inputs").out
 
@@ -232,20 +184,20 @@ def test_a_record_in_another_form_is_named(sharder: Callable, run: Opened) -> No
     """An Example that TensorFlow would read, with an unknown feature in it."""
     from tensorflow.core.example.example_pb2 import Example
 
-    path = _shards(run)[0]
+    path = shards_of(run)[0]
     with path.open("rb") as stream:
         payloads = [one.payload for one in read(stream)]
     example = Example.FromString(payloads[0])
     example.features.feature["extra"].int64_list.value.append(1)
     payloads[0] = example.SerializeToString()
     path.write_bytes(b"".join(map(frame, payloads)))
-    _relist(run)
+    relist(run)
     assert "an unknown feature 'extra'" in _problems(sharder, run)
 
 
 def test_an_enormous_record_is_named(sharder: Callable, run: Opened) -> None:
     """A length that would exhaust memory, with a right checksum."""
-    path = _shards(run)[0]
+    path = shards_of(run)[0]
     length = struct.pack("<Q", 1 << 50)
     data = length + struct.pack("<I", masked_crc(length)) + path.read_bytes()[HEADER_BYTES:]
     path.write_bytes(data)

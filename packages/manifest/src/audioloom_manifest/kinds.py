@@ -139,7 +139,9 @@ class ShardsRecipe(Recipe):
     lanes: Positive
     shards: Positive | None = Field(description="shards of the largest split, when asked for")
     shard_bytes: Positive | None = Field(description="bytes aimed at in one shard, else")
-    splits: dict[Name, Share] = Field(min_length=1, max_length=100)
+    splits: dict[Name, Share] = Field(
+        max_length=100, description="the wish; empty when the data say the splits"
+    )
     ungrouped: Literal["refuse", "by-recording"]
     labels: tuple[Text, ...] | None = Field(description="the vocabulary when it was given")
     target: Literal["label", "number"]
@@ -160,11 +162,26 @@ class ShardsRecipe(Recipe):
         default="none",
         description="how the labels of the split that is trained on become equally frequent",
     )
+    stratify: bool = Field(default=False, description="every label is shared out as splits says")
+    split_pattern: Text | None = Field(
+        None, description="regular expression with the group split, for the path of a recording"
+    )
+    split_table: Sha256 | None = Field(None, description="of the table that says the splits")
+    unassigned: Literal["refuse", "drop"] = Field(
+        "refuse", description="what became of windows that pattern or table say no split of"
+    )
 
     @model_validator(mode="after")
     def _one_size(self) -> ShardsRecipe:
         if (self.shards is None) == (self.shard_bytes is None):
             raise ValueError("exactly one of shards and shard_bytes is set")
+        ways = [self.splits, self.split_pattern, self.split_table]
+        if sum(bool(way) for way in ways) != 1:
+            raise ValueError("exactly one of splits, split_pattern and split_table says the splits")
+        if not self.splits:
+            if self.stratify:
+                raise ValueError("stratify needs the splits that were wished for")
+            return self
         if abs(sum(self.splits.values()) - 1) > 1e-6:  # noqa: PLR2004
             raise ValueError(f"the shares of the splits add up to {sum(self.splits.values())}")
         return self

@@ -3,46 +3,86 @@
 from __future__ import annotations
 
 from audioloom_manifest import Feature, Plan, ShardsManifest, ShardsRecipe, run_folder, run_name
-from audioloom_storage import locate
+from audioloom_storage import Location, locate
 
 from audioloom_sharder.filters import Filters
+from audioloom_sharder.given import NOTHING, Given, keep, open_table
 from audioloom_sharder.inputs import Inputs
 from audioloom_sharder.layout import Sizes
 from audioloom_sharder.packing import Packing
 from audioloom_sharder.rows import Rules
 from audioloom_sharder.settings import DEFAULT_SHARD_BYTES, Assignment, parse_bytes
-from audioloom_sharder.splits import from_recorded, parse_shares, recorded
+from audioloom_sharder.wishes import from_recorded, parse_shares, recorded
 
-__all__ = ["ALGORITHM", "ask", "packing_of", "recipe_of", "rules_of", "rules_of_shards", "sizes_of"]
+__all__ = [
+    "ALGORITHM",
+    "ask",
+    "open_given",
+    "packing_of",
+    "recipe_of",
+    "rules_of",
+    "rules_of_recipe",
+    "rules_of_shards",
+    "sizes_of",
+]
 
 ALGORITHM = 1
 """Raised whenever the same settings and inputs would give other bytes."""
 
 
-def ask(settings: Assignment, inputs: Inputs) -> Plan:
-    """The run that *settings* mean: enough to look whether it is committed already."""
-    recipe = recipe_of(settings)
-    name = settings.name or run_name("shards", recipe, inputs.identities)
-    root = inputs.root if settings.root is None else locate(settings.root)
+def _root_for(settings: Assignment, inputs: Inputs) -> Location:
+    """The root that the run is written under."""
+    return inputs.root if settings.root is None else locate(settings.root)
+
+
+def open_given(settings: Assignment, inputs: Inputs) -> Given:
+    """The run that is kept to, and the table of splits, as far as they were given.
+
+    Raises:
+        ManifestError, BadSplit, DamagedShards: see `given.keep`.
+        BadTable, StorageError: see `given.open_table`.
+    """
+    kept = table = None
+    if settings.keep_splits is not None:
+        wished = [share.split for share in parse_shares(settings.wish or "")]
+        kept = keep(settings.keep_splits, _root_for(settings, inputs), wished)
+    if settings.split_table is not None:
+        table = open_table(settings.split_table)
+    return Given(kept, table)
+
+
+def ask(settings: Assignment, inputs: Inputs, given: Given = NOTHING) -> Plan:
+    """The run that *settings* mean: enough to look whether it is committed already.
+
+    A run that is kept to is an input, the last one: with another one the result is another.
+    """
+    recipe = recipe_of(settings, given)
+    root = _root_for(settings, inputs)
     references = tuple(opened.reference(root) for opened in inputs.manifests)
+    if given.kept is not None:
+        references += (given.kept.reference,)
+    identities = [reference.identity for reference in references]
+    name = settings.name or run_name("shards", recipe, identities)
     return Plan("shards", name, run_folder(root, "shards", name), recipe, references)
 
 
-def recipe_of(settings: Assignment) -> ShardsRecipe:
+def recipe_of(settings: Assignment, given: Given = NOTHING) -> ShardsRecipe:
     """The recipe: whatever changes the result.
 
     Raises:
         BadSplit: the wish for splits makes no sense.
     """
     sizes = sizes_of(settings)
+    wish = settings.wish
     return ShardsRecipe(
         algorithm=ALGORITHM,
         seed=settings.seed,
         lanes=sizes.lanes,
         shards=sizes.shards,
         shard_bytes=sizes.shard_bytes if sizes.shards is None else None,
-        splits=recorded(parse_shares(settings.split)),
-        ungrouped=settings.ungrouped,
+        splits={} if wish is None else recorded(parse_shares(wish)),
+        # What the data say, they say of recordings too: one without a group can go by itself.
+        ungrouped="by-recording" if wish is None else settings.ungrouped,
         labels=settings.vocabulary,
         target=settings.target,
         compression=settings.compression,
@@ -52,6 +92,10 @@ def recipe_of(settings: Assignment) -> ShardsRecipe:
         min_seconds=settings.min_seconds,
         class_weights=settings.weights,
         resample=settings.resample,
+        stratify=settings.stratify,
+        split_pattern=settings.split_pattern,
+        split_table=None if given.table is None else given.table.sha256,
+        unassigned=settings.unassigned,
     )
 
 
@@ -66,9 +110,9 @@ def sizes_of(settings: Assignment) -> Sizes:
     return Sizes(settings.lanes, settings.shards, size)
 
 
-def rules_of(settings: Assignment, feature: Feature) -> Rules:
+def rules_of(settings: Assignment, feature: Feature, given: Given = NOTHING) -> Rules:
     """What decides where a window goes and what its record says."""
-    return _rules(recipe_of(settings), feature)
+    return rules_of_recipe(recipe_of(settings, given), feature, given)
 
 
 def rules_of_shards(manifest: ShardsManifest) -> Rules:
@@ -81,10 +125,14 @@ def rules_of_shards(manifest: ShardsManifest) -> Rules:
         sample_rate=1,  # not in the shards, and not needed to read them
         parameters={},
     )
-    return _rules(manifest.recipe, feature)
+    return rules_of_recipe(manifest.recipe, feature)
 
 
-def _rules(recipe: ShardsRecipe, feature: Feature) -> Rules:
+def rules_of_recipe(recipe: ShardsRecipe, feature: Feature, given: Given = NOTHING) -> Rules:
+    """The same from a recipe."""
+    by_recording = recipe.split_pattern is not None
+    if given.table is not None:
+        by_recording = given.table.key == "recording"
     return Rules(
         feature=feature,
         seed=recipe.seed,
@@ -95,4 +143,10 @@ def _rules(recipe: ShardsRecipe, feature: Feature) -> Rules:
         filters=Filters(recipe.only_labels, recipe.without_flags, recipe.min_seconds),
         weights=recipe.class_weights,
         resample=recipe.resample,
+        stratify=recipe.stratify,
+        split_pattern=recipe.split_pattern,
+        split_table=recipe.split_table,
+        split_key="recording" if by_recording else "group",
+        unassigned=recipe.unassigned,
+        kept_seed=None if given.kept is None else given.kept.seed,
     )

@@ -23,14 +23,16 @@ from audioloom_sharder.example import Record, encode
 from audioloom_sharder.features import read_windows, values_of
 from audioloom_sharder.index import load
 from audioloom_sharder.inputs import Source
-from audioloom_sharder.keys import group_hashes, rank_hashes, record_key
+from audioloom_sharder.keys import rank_hashes, record_key
 from audioloom_sharder.moments import Moments, moments_of, summed
 from audioloom_sharder.packing import Packing, unpack
+from audioloom_sharder.placed import Placed
 from audioloom_sharder.resampling import times_of
 from audioloom_sharder.rows import Rules, group_of, record_of
 from audioloom_sharder.scan import look, times, to_be_resampled
-from audioloom_sharder.splits import split_of, trained_split
+from audioloom_sharder.splits_checking import Groups, wrong_splits
 from audioloom_sharder.tfrecord import HEADER_BYTES, frame, masked_crc
+from audioloom_sharder.wishes import trained_split
 
 __all__ = ["Pair", "Seen", "check_pair", "look_at_source", "together"]
 
@@ -97,7 +99,12 @@ def together(parts: Sequence[Seen]) -> Seen:
 
 
 def check_pair(
-    folder: Location, rules: Rules, packing: Packing, labels: Sequence[str], pair: Pair
+    folder: Location,
+    rules: Rules,
+    packing: Packing,
+    labels: Sequence[str],
+    groups: Groups,
+    pair: Pair,
 ) -> Seen:
     """Read a shard and its index from end to end."""
     seen = Seen(pair.split)
@@ -110,7 +117,7 @@ def check_pair(
     if seen.problems and not packing.indexed:
         return seen  # a library would read it, and damage is nothing to give to a library
     try:
-        rows = _read_shard(folder, rules, packing, labels, pair, seen)
+        rows = _read_shard(folder, rules, packing, labels, groups, pair, seen)
         if pair.index is not None:
             _check_index(folder / pair.index.path, pair.index.bytes, rows, seen)
     except StorageError:
@@ -120,14 +127,17 @@ def check_pair(
     return seen
 
 
-def look_at_source(rules: Rules, labels: Sequence[str], source: Source) -> Seen:
+def look_at_source(
+    rules: Rules, labels: Sequence[str], unit: tuple[int, Source, Placed | None]
+) -> Seen:
     """The account that the shards of one features file should give."""
     seen = Seen()
+    _, source, placed = unit
     ids = {label: number for number, label in enumerate(labels)}
     try:
         for _, batch in read_windows(source, rules.feature):
             values = values_of(batch, rules.feature)
-            looked = look(batch, rules)
+            looked = look(batch, rules, placed)
             seen.left_out.update(looked.left_out)
             often = times(looked, rules)
             if rules.resampling is not None:
@@ -151,6 +161,7 @@ def _read_shard(
     rules: Rules,
     packing: Packing,
     labels: Sequence[str],
+    groups: Groups,
     pair: Pair,
     seen: Seen,
 ) -> NDArray[np.int64]:
@@ -186,7 +197,8 @@ def _read_shard(
     ids = {label: number for number, label in enumerate(labels)}
     for at, record in enumerate(records):
         _check_targets(f"{where}: record {at}", rules, ids, record, seen)
-    _check_splits(where, rules, records, seen)
+    for problem in wrong_splits(pair.split, records, rules, groups):
+        seen.complain(f"{where}: {problem}")
     _check_order(where, rules, records, seen)
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
 
@@ -217,19 +229,6 @@ def _check_targets(
         seen.complain(f"{where}: expected a target only when numbers are learned")
 
 
-def _check_splits(where: Location, rules: Rules, records: Sequence[Record], seen: Seen) -> None:
-    """The split is a function of the group, so a group that fits its split lies in no other."""
-    if len(rules.shares) == 1:
-        return
-    hashes = group_hashes((record.group for record in records), seed=rules.seed)
-    numbers = split_of(hashes, rules.shares).tolist()
-    for at, (record, number) in enumerate(zip(records, numbers, strict=True)):
-        split = rules.shares[number].split
-        if split != seen.split or not record.group:
-            belongs = f"belongs to split {split}" if record.group else "is no group"
-            seen.complain(f"{where}: record {at}: the group {record.group!r:.100} {belongs}")
-
-
 def _check_order(where: Location, rules: Rules, records: Sequence[Record], seen: Seen) -> None:
     keys = rank_hashes(
         [record.path for record in records],
@@ -252,7 +251,7 @@ def _check_order(where: Location, rules: Rules, records: Sequence[Record], seen:
 
 
 def _is_trained(rules: Rules, split: str) -> bool:
-    return split == trained_split([share.split for share in rules.shares])
+    return split == trained_split(rules.splits)
 
 
 def _check_index(where: Location, size: int, expected: NDArray[np.int64], seen: Seen) -> None:

@@ -12,8 +12,8 @@ from audioloom_sharder.errors import BadSplit
 from audioloom_sharder.merging import SHARD_ROLE
 from audioloom_sharder.resampling import Copies
 from audioloom_sharder.rows import Rules, from_manifest
-from audioloom_sharder.splits import trained_split
 from audioloom_sharder.weights import weights_of
+from audioloom_sharder.wishes import trained_split
 
 __all__ = ["claimed_copies", "label_claims", "resampling_claims"]
 

@@ -7,6 +7,8 @@
   - EmptySplit         a split was asked for, and no group falls into it
   - MixedInputs        features manifests made by different recipes
   - DamagedShards      `verify` found shards that are not what their manifest says
+  - TornGroup          one group in two splits, by a pattern or a table
+  - BadTable           a table of splits that cannot be read, or says two things
 * Usage (exit code 2)
   - BadSplit           the wish for splits does not say what it should
 """
@@ -38,6 +40,14 @@ class MixedInputs(BadData):
 
 class DamagedShards(BadData):
     """The shards are not what their manifest says."""
+
+
+class TornGroup(BadData):
+    """One group lies in two splits, by what a pattern or a table says."""
+
+
+class BadTable(BadData):
+    """A table of splits cannot be read, or says two things of one recording or group."""
 
 
 class BadSplit(Usage):

@@ -10,7 +10,7 @@ from audioloom_manifest import garbage, list_manifests
 from audioloom_stage import JSON, Result
 from audioloom_storage import Entry, Location, NotFound, is_temporary, locate, remove, walk
 
-from audioloom_sharder.names import FOLDER, is_ours
+from audioloom_sharder.names import is_ours
 from audioloom_sharder.settings import GcSettings
 from audioloom_sharder.tables import bytes_text, table
 from audioloom_sharder.work import WORK
@@ -20,7 +20,9 @@ __all__ = ["gc"]
 log = structlog.get_logger()
 
 _LIST = re.compile(r"files-[0-9a-f]{12}\.jsonl")
-_WORK_FILE = re.compile(r"(keys|ranks|segments)-[0-9]{5,}-[0-9a-f]{12}(-[0-9a-f]{8}\.bin|\.json)")
+_WORK_FILE = re.compile(
+    r"(members|places|keys|ranks|segments)-[0-9]{5,}-[0-9a-f]{12}(-[0-9a-f]{8}\.bin|\.json)"
+)
 
 
 def gc(settings: GcSettings) -> Result:
@@ -63,10 +65,10 @@ def _is_ours(root: Location, entry: Entry) -> bool:
     match parts:
         case [name]:
             return _LIST.fullmatch(name) is not None
-        case [folder, name] if folder == FOLDER:
-            return is_ours(name)
         case [folder, name] | [folder, "receipts", name] if folder == WORK:
             return _WORK_FILE.fullmatch(name) is not None
+        case [folder, name]:
+            return is_ours(folder, name)
     return False
 
 

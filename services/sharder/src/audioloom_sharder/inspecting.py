@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from itertools import islice
 
 import numpy as np
@@ -17,13 +18,14 @@ from audioloom_stage import JSON, Result
 from audioloom_storage import StorageError, open_read
 
 from audioloom_sharder.asking import packing_of, rules_of_shards
+from audioloom_sharder.deviation import SHOWN, deviations
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.example import Record
 from audioloom_sharder.merging import SHARD_ROLE
 from audioloom_sharder.packing import unpack
 from audioloom_sharder.settings import InspectSettings
 from audioloom_sharder.standing import numbers
-from audioloom_sharder.tables import bytes_text, table
+from audioloom_sharder.tables import bytes_text, deviations_text, table
 from audioloom_sharder.weights import weights_text
 
 __all__ = ["inspect"]
@@ -38,12 +40,19 @@ def inspect(settings: InspectSettings) -> Result:
         for name in opened.manifest.stats.splits
         if settings.records
     }
-    parts = [_head(opened), _splits(opened), "made from\n" + "\n".join(lineage)]
+    wish = opened.manifest.recipe.splits
+    labels = {name: one.labels for name, one in opened.manifest.stats.splits.items()}
+    far = deviations(wish, labels)
+    parts = [_head(opened), _splits(opened)]
+    if far:
+        parts.append(deviations_text(far))
+    parts += ["made from\n" + "\n".join(lineage)]
     parts += [_shown(opened, name, some) for name, some in records.items()]
     return Result(
         text="\n\n".join(parts),
         data={
             **numbers(opened),
+            "deviations": [asdict(one) for one in far[:SHOWN]],
             "recipe": opened.manifest.recipe.model_dump(mode="json"),
             "execution": opened.manifest.execution.model_dump(mode="json"),
             "inputs": [one.model_dump(mode="json") for one in opened.manifest.inputs],
@@ -60,6 +69,10 @@ def _head(opened: Opened[ShardsManifest]) -> str:
     labels = manifest.stats.labels
     shown = ", ".join(labels[:12]) + (f" … ({len(labels)})" if len(labels) > 12 else "")  # noqa: PLR2004
     wish = ", ".join(f"{name} {part:g}" for name, part in recipe.splits.items())
+    if recipe.split_pattern or recipe.split_table:
+        wish = recipe.split_pattern or f"of a table ({str(recipe.split_table)[:12]}…)"
+    if recipe.stratify:
+        wish += " of each label"
     producer, host = manifest.producer, manifest.execution.host or "an unnamed host"
     lines = {
         "manifest": str(opened.location),

@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DuplicateRecord
 from audioloom_sharder.features import read_identities
+from audioloom_sharder.placing import placed_of
 from audioloom_sharder.ranking import Counted, Duplicate, bases, count_distinct, range_starts, ranks
 from audioloom_sharder.rows import rows_of
-from audioloom_sharder.scan import SECTIONS, Summary, scan
+from audioloom_sharder.scan import SECTIONS, Looked, Summary, look, scan
 from audioloom_sharder.work import Job, finish, read_array, unit_name, write_work
 
-__all__ = ["Keyed", "Ranked", "rank_range", "ranks_of", "scan_source"]
+__all__ = ["Keyed", "Ranked", "look_at", "rank_range", "ranks_of", "scan_source"]
 
 _RANK = np.dtype("<i8")
 
@@ -75,15 +76,22 @@ class Ranked:
         return cls(receipt.files[0].path, Counted(**counts["counted"]), tuple(counts["starts"]))
 
 
+def look_at(job: Job, number: int) -> Looked:
+    """The windows of features file *number*."""
+    table = read_identities(job.sources[number], job.rules.feature)
+    return look(table, job.rules, placed_of(job, number))
+
+
 def scan_source(job: Job, number: int) -> Receipt:
     """The unit of the first step: scan features file *number*."""
     unit = unit_name(job, "keys", number)
-    found = scan(read_identities(job.sources[number], job.rules.feature), job.rules)
+    table = read_identities(job.sources[number], job.rules.feature)
+    found = scan(table, job.rules, placed_of(job, number))
     starts = {name: range_starts(found.sections[name], job.ranges) for name in SECTIONS}
     records = found.sections["records"]["split"]
     edges = zip(starts["records"], starts["records"][1:], strict=False)
     by_range = [
-        np.bincount(records[begin:end], minlength=len(job.rules.shares)).tolist()
+        np.bincount(records[begin:end], minlength=len(job.rules.splits)).tolist()
         for begin, end in edges
     ]
     entry = write_work(job, unit, (found.sections[name].tobytes() for name in SECTIONS))
@@ -98,7 +106,7 @@ def rank_range(job: Job, keyed: Sequence[Keyed], number: int) -> Receipt:
         DuplicateRecord: two rows are the same window of the same recording.
     """
     unit = unit_name(job, "ranks", number)
-    counts = [_total(keyed, each, len(job.rules.shares)) for each in range(job.ranges)]
+    counts = [_total(keyed, each, len(job.rules.splits)) for each in range(job.ranges)]
     before = list(bases(counts))[number]
     parts = [one.read(job, "records", number) for one in keyed]
     found, duplicate = ranks(parts, before)
@@ -108,7 +116,7 @@ def rank_range(job: Job, keyed: Sequence[Keyed], number: int) -> Receipt:
     groups, recordings, contents = (
         [one.read(job, name, number) for one in keyed] for name in _COUNTED
     )
-    counted = count_distinct(groups, recordings, contents, splits=len(job.rules.shares))
+    counted = count_distinct(groups, recordings, contents, splits=len(job.rules.splits))
     starts = np.cumsum([0, *map(len, parts)]).tolist()
     return finish(job, unit, entry, {"counted": asdict(counted), "starts": starts})
 

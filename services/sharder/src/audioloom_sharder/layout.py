@@ -9,8 +9,8 @@ from audioloom_sharder.assignment import lanes_for, records_in_shard, shards_for
 from audioloom_sharder.errors import BadFeatures, EmptySplit
 from audioloom_sharder.rows import Rules
 from audioloom_sharder.scan import SplitCount, Summary
-from audioloom_sharder.splits import trained_split
 from audioloom_sharder.weights import weights_of
+from audioloom_sharder.wishes import trained_split
 
 __all__ = ["Layout", "Sizes", "SplitLayout", "check_faults", "lay_out"]
 
@@ -159,12 +159,15 @@ def _weights(
 
 
 _EXPECTED = {
+    "no split": "a split for every recording that is taken",
     "ungrouped": "a group (speaker, call, campaign …) for every window, as splits go by group",
     "unlabelled": "a label for every window",
     "long label": "labels of at most 1000 characters",
     "untargeted": "a finite number as target for every window",
 }
 _HINTS = {
+    "no split": "The pattern or table says none for them: add them, or leave them out with"
+    " --unassigned drop.",
     "ungrouped": "Give groups to the featurizer's scan, or take each recording for a group of its"
     " own with --ungrouped by-recording, or ask for one split: --split train=1.",
     "unlabelled": "Give labels to the featurizer's scan, or learn numbers with --target number.",

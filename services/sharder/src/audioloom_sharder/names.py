@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["index_path", "is_ours", "shard_path"]
+__all__ = ["FOLDER", "SPLITS_FOLDER", "groups_path", "index_path", "is_ours", "shard_path"]
 
 FOLDER = "shards"
+SPLITS_FOLDER = "splits"
 DIGITS = 12
 
 _OURS = re.compile(
     r"(?P<split>[a-z][a-z0-9_]{0,31})-(?P<shard>[0-9]{5,})-[0-9a-f]{12}"
     r"\.(tfrecord|idx\.npy|parquet|avro|orc)"
 )
+
+_GROUPS = re.compile(r"groups-[0-9a-f]{12}\.npy")
 
 
 def shard_path(split: str, shard: int, sha256: str, suffix: str = "tfrecord") -> str:
@@ -25,6 +28,12 @@ def index_path(shard: str) -> str:
     return f"{shard.removesuffix('.tfrecord')}.idx.npy"
 
 
-def is_ours(name: str) -> bool:
-    """Whether a file name is one that `shard_path` or `index_path` gives."""
-    return _OURS.fullmatch(name) is not None
+def groups_path(sha256: str) -> str:
+    """Path of the splits file."""
+    return f"{SPLITS_FOLDER}/groups-{sha256[:DIGITS]}.npy"
+
+
+def is_ours(folder: str, name: str) -> bool:
+    """Whether a name in a folder of a run is one that is given here."""
+    pattern = {FOLDER: _OURS, SPLITS_FOLDER: _GROUPS}.get(folder)
+    return pattern is not None and pattern.fullmatch(name) is not None

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import structlog
 
+from audioloom_sharder.deviation import deviations
 from audioloom_sharder.layout import Layout, Sizes
 from audioloom_sharder.ranking import Counted
 from audioloom_sharder.rows import Rules
-from audioloom_sharder.splits import TRAIN
+from audioloom_sharder.scan import Summary
+from audioloom_sharder.wishes import recorded
 
 __all__ = ["notes", "tell"]
 
@@ -18,19 +20,17 @@ log = structlog.get_logger()
 _LARGE = 0.5
 
 
-def tell(
-    layout: Layout, rules: Rules, sizes: Sizes, counted: Counted, left_out: Mapping[str, int]
-) -> None:
+def tell(layout: Layout, rules: Rules, sizes: Sizes, counted: Counted, summary: Summary) -> None:
     """Log every note as a warning."""
-    for note in notes(layout, rules, sizes, counted, left_out):
+    for note in notes(layout, rules, sizes, counted, summary):
         log.warning(note)
 
 
 def notes(
-    layout: Layout, rules: Rules, sizes: Sizes, counted: Counted, left_out: Mapping[str, int]
+    layout: Layout, rules: Rules, sizes: Sizes, counted: Counted, summary: Summary
 ) -> Iterator[str]:
     """What was left out of a layout, and what is odd about it, one sentence each."""
-    for reason, windows in left_out.items():
+    for reason, windows in summary.left_out.items():
         # None is as worth saying as many: a word may be misspelt.
         yield f"{windows:,} windows are left out ({reason})"
     for label in sorted(set(rules.filters.only_labels or ()) - {*layout.labels}):
@@ -42,10 +42,10 @@ def notes(
                 f" instead of {sizes.lanes}, so the number of replicas has to divide {split.lanes}"
             )
     if len(layout.splits) > 1:
-        if rules.ungrouped == "by-recording":
+        if summary.ungrouped:
             yield (
-                "windows without a group were split by recording: a speaker or a call may lie in"
-                " two splits"
+                f"{summary.ungrouped:,} windows without a group were split by recording: a speaker"
+                " or a call may lie in two splits"
             )
         if counted.largest_group > _LARGE * layout.records:
             yield (
@@ -67,10 +67,20 @@ def notes(
 def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
     if rules.target == "label" and len(layout.labels) == 1:
         yield f"there is only one label, {layout.labels[0]!r}: nothing can be learned from it"
-    train = next((split for split in layout.splits if split.name == TRAIN), None)
-    if train is None or rules.target != "label":
+    if rules.target != "label":
         return
-    missing = [label for label in layout.labels if label not in train.labels]
-    if missing:
-        some = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")  # noqa: PLR2004
-        yield f"no record of split train has the label {some}"
+    for split in layout.splits:
+        missing = [label for label in layout.labels if label not in split.labels]
+        if missing:
+            some = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")  # noqa: PLR2004
+            yield f"no record of split {split.name} has the label {some}"
+    found = deviations(recorded(rules.shares), {one.name: one.labels for one in layout.splits})
+    far = [one for one in found if one.missed]
+    if far:
+        first, name = far[0], str(far[0].missed)
+        way = "groups go whole" if rules.stratify else "--stratify shares labels out"
+        yield (
+            f"{len(far):,} of {len(found):,} labels have less than half or more than twice their"
+            f" wish in a split, such as {first.label!r}: {first.got[name]:.1%} of it in {name}"
+            f" instead of {first.wished[name]:.1%} ({way})"
+        )

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from operator import attrgetter
 
 import numpy as np
 from audioloom_manifest import Plan, find_committed, root_of
 from audioloom_stage import JSON, Result, progress
 from numpy.typing import NDArray
 
-from audioloom_sharder.asking import ask, rules_of, sizes_of
+from audioloom_sharder.asking import ask, open_given, rules_of, sizes_of
 from audioloom_sharder.assignment import divisors, replica_records, steps_per_epoch
+from audioloom_sharder.deviation import SHOWN, Deviation, deviations
 from audioloom_sharder.engine import engine
 from audioloom_sharder.features import read_identities
-from audioloom_sharder.inputs import Source, open_inputs
+from audioloom_sharder.grouping import check_whole
+from audioloom_sharder.inputs import open_inputs
 from audioloom_sharder.layout import Layout, SplitLayout, lay_out
+from audioloom_sharder.made_from import Unit, location_of
 from audioloom_sharder.notes import notes
+from audioloom_sharder.placing import place_in_memory
 from audioloom_sharder.ranking import Counted, count_distinct
 from audioloom_sharder.rows import Rules
-from audioloom_sharder.scan import Summary, scan, summed
+from audioloom_sharder.scan import Looked, Summary, look, scan, summed
 from audioloom_sharder.settings import PlanSettings
-from audioloom_sharder.tables import bytes_text, table
+from audioloom_sharder.splits_file import merged
+from audioloom_sharder.tables import bytes_text, deviations_text, table
 from audioloom_sharder.thresholds import resampled
 from audioloom_sharder.weights import weights_text
+from audioloom_sharder.wishes import recorded
 
 __all__ = ["Epoch", "epoch_of", "plan"]
 
@@ -63,6 +67,7 @@ class _Planned:
     counted: Counted
     epochs: dict[str, dict[int, Epoch | None]]
     batch: int
+    deviations: list[Deviation]
     notes: tuple[str, ...]
 
 
@@ -70,26 +75,37 @@ def plan(settings: PlanSettings) -> Result:
     """Scan the inputs and show the splits, shards and steps that would come of them."""
     settings.check_configured()
     inputs = open_inputs(settings.features)
-    asked = ask(settings, inputs)
+    given = open_given(settings, inputs)
+    asked = ask(settings, inputs, given)
     committed = find_committed(asked) is not None
-    asked_rules, sizes = rules_of(settings, inputs.feature), sizes_of(settings)
-    looked: list[_Looked] = []
+    asked_rules, sizes = rules_of(settings, inputs.feature, given), sizes_of(settings)
+    looked: dict[int, _Looked] = {}
     with engine(settings, root_of(asked.folder)) as run_units:
-        rules = resampled(asked_rules, inputs.sources, run_units)
-        task, reads = partial(_look, rules), attrgetter("location")
-        with progress(len(inputs.sources), "scanning", "files") as bar:
-            looked.extend(bar.over(run_units(inputs.sources, task, reads)))
-    summary = summed((one.summary for one in looked), (share.split for share in rules.shares))
+        sources = inputs.sources
+        rules, placed = place_in_memory(sources, asked_rules, given, inputs.where, run_units)
+        units: list[Unit] = list(zip(range(len(sources)), sources, placed, strict=True))
+        rules = resampled(rules, units, partial(_windows, rules), location_of, run_units)
+        with progress(len(units), "scanning", "files") as bar:
+            looked.update(bar.over(run_units(units, partial(_look, rules), location_of)))
+    parts = [looked[number] for number in range(len(sources))]
+    summary = summed((one.summary for one in parts), rules.splits)
     layout = lay_out(summary, rules, sizes, where=inputs.where)
-    counted = _count(looked, len(rules.shares))
+    sections = {name: [one.sections[name] for one in parts] for name in _COUNTED}
+    if rules.looked_up:
+        groups = sections["groups"]
+        check_whole(merged(groups), groups, sources, rules, placed.__getitem__)
+    counted = count_distinct(
+        sections["groups"], sections["recordings"], sections["contents"], splits=len(rules.splits)
+    )
     epochs = {
         split.name: {
             count: epoch_of(split, count, settings.batch_size) for count in settings.replica_counts
         }
         for split in layout.splits
     }
-    said = tuple(notes(layout, rules, sizes, counted, summary.left_out))
-    planned = _Planned(asked, committed, layout, counted, epochs, settings.batch_size, said)
+    said = tuple(notes(layout, rules, sizes, counted, summary))
+    far = deviations(recorded(rules.shares), {one.name: one.labels for one in layout.splits})
+    planned = _Planned(asked, committed, layout, counted, epochs, settings.batch_size, far, said)
     return Result(text=_text(planned), data=_data(planned))
 
 
@@ -108,17 +124,18 @@ def epoch_of(split: SplitLayout, replicas: int, batch: int) -> Epoch | None:
     )
 
 
-def _look(rules: Rules, source: Source) -> _Looked:
-    found = scan(read_identities(source, rules.feature), rules)
-    return _Looked(found.summary, {name: found.sections[name] for name in _COUNTED})
+def _windows(rules: Rules, unit: Unit) -> Looked:
+    _, source, placed = unit
+    return look(read_identities(source, rules.feature), rules, placed)
+
+
+def _look(rules: Rules, unit: Unit) -> tuple[int, _Looked]:
+    number, source, placed = unit
+    found = scan(read_identities(source, rules.feature), rules, placed)
+    return number, _Looked(found.summary, {name: found.sections[name] for name in _COUNTED})
 
 
 _COUNTED = ("groups", "recordings", "contents")
-
-
-def _count(looked: Sequence[_Looked], splits: int) -> Counted:
-    parts = [[one.sections[name] for one in looked] for name in _COUNTED]
-    return count_distinct(parts[0], parts[1], parts[2], splits=splits)
 
 
 def _text(planned: _Planned) -> str:
@@ -137,6 +154,7 @@ def _text(planned: _Planned) -> str:
             ],
         ),
         f"class weights: {weights_text(weights)}" if (weights := layout.class_weights) else "",
+        deviations_text(planned.deviations),
         "\n".join(f"note: {note}" for note in planned.notes),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -206,5 +224,6 @@ def _data(planned: _Planned) -> dict[str, JSON]:
         "class_weights": planned.layout.class_weights,
         "batch_size": planned.batch,
         "splits": splits,
+        "deviations": [asdict(one) for one in planned.deviations[:SHOWN]],
         "notes": list(planned.notes),
     }

@@ -15,8 +15,8 @@ from audioloom_manifest.parquet import feature_bytes
 from audioloom_sharder.example import Encoding, Record
 from audioloom_sharder.filters import EVERYTHING, Filters
 from audioloom_sharder.resampling import Copies, Way
-from audioloom_sharder.splits import Share
 from audioloom_sharder.weights import Wish
+from audioloom_sharder.wishes import Share
 
 __all__ = [
     "Row",
@@ -32,7 +32,7 @@ __all__ = [
 
 LONGEST_LABEL = 1000
 
-Fault = Literal["ungrouped", "unlabelled", "unknown label", "long label", "untargeted"]
+Fault = Literal["ungrouped", "no split", "unlabelled", "unknown label", "long label", "untargeted"]
 
 
 class Row(NamedTuple):
@@ -66,6 +66,33 @@ class Rules:
     resample: Way = "none"
     resampling: Mapping[str, Copies] | None = None
     """How often windows of each label of the training split are taken, once that is known."""
+    stratify: bool = False
+    split_pattern: str | None = None
+    """What says the split of a path, in place of the shares."""
+    split_table: str | None = None
+    """The SHA-256 of the table that says it."""
+    split_key: Literal["group", "recording"] = "group"
+    """What splits are looked up by, where the hash alone does not say them."""
+    unassigned: Literal["refuse", "drop"] = "refuse"
+    kept_seed: int | None = None
+    """The seed of the run whose splits are kept."""
+    named: tuple[str, ...] = ()
+    """The splits that a pattern or a table names, once that is known."""
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the splits; a split's number is its place here."""
+        return self.named or tuple(share.split for share in self.shares)
+
+    @property
+    def said(self) -> bool:
+        """Whether a pattern or a table says the splits."""
+        return self.split_pattern is not None or self.split_table is not None
+
+    @property
+    def looked_up(self) -> bool:
+        """Whether splits are more than a function of the group and the shares."""
+        return self.said or self.stratify or self.kept_seed is not None
 
     @property
     def encoding(self) -> Encoding:
@@ -121,7 +148,7 @@ def fault_of(row: Row, group: str, rules: Rules, known: frozenset[str]) -> Fault
         rules: the run's.
         known: the labels of a given vocabulary.
     """
-    if not group and len(rules.shares) > 1:
+    if not group and len(rules.splits) > 1:
         return "ungrouped"
     if row.label and rules.labels is not None and row.label not in known:
         return "unknown label"

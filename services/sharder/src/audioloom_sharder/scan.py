@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from audioloom_sharder.example import encoded_size
 from audioloom_sharder.filters import take
 from audioloom_sharder.keys import group_hashes, rank_hashes
+from audioloom_sharder.placed import NO_SPLIT, Placed, distinct_hashes, splits_of
 from audioloom_sharder.resampling import times_of
 from audioloom_sharder.rows import (
     Row,
@@ -29,8 +30,9 @@ from audioloom_sharder.rows import (
     recording_name,
     rows_of,
 )
-from audioloom_sharder.splits import split_of, trained_split
+from audioloom_sharder.splits_file import merged
 from audioloom_sharder.tfrecord import OVERHEAD_BYTES
+from audioloom_sharder.wishes import trained_split
 
 __all__ = [
     "SECTIONS",
@@ -76,6 +78,8 @@ class Summary:
     """Kind of fault: how many rows, and the first of them in words."""
     left_out: Counter[str] = field(default_factory=Counter)
     """Why rows were left out, as was asked for: how many."""
+    ungrouped: int = 0
+    """Rows whose recording was taken for their group."""
 
     def to_json(self) -> dict[str, Any]:
         """As a receipt holds it."""
@@ -86,6 +90,7 @@ class Summary:
             },
             "faults": {kind: list(fault) for kind, fault in self.faults.items()},
             "left_out": dict(self.left_out),
+            "ungrouped": self.ungrouped,
         }
 
     @classmethod
@@ -98,6 +103,7 @@ class Summary:
             },
             {kind: (count, example) for kind, (count, example) in value["faults"].items()},
             Counter(value["left_out"]),
+            value["ungrouped"],
         )
 
 
@@ -122,6 +128,7 @@ def summed(parts: Iterable[Summary], names: Iterable[str]) -> Summary:
             before, first = whole.faults.get(kind, (0, example))
             whole.faults[kind] = (before + count, min(first, example))
         whole.left_out.update(part.left_out)
+        whole.ungrouped += part.ungrouped
     return whole
 
 
@@ -158,21 +165,25 @@ class Looked:
         )
 
 
-def look(table: pa.Table | pa.RecordBatch, rules: Rules) -> Looked:
-    """What the identity columns say of each window that the filters take."""
+def look(table: pa.Table | pa.RecordBatch, rules: Rules, placed: Placed | None = None) -> Looked:
+    """What the identity columns say of each window that is taken.
+
+    Args:
+        table: the columns.
+        rules: the run's.
+        placed: what was decided for this file, where `Rules.looked_up`.
+    """
     taken, left_out = take(table, rules.filters, rules.feature.sample_rate)
     # Without the values: a filter copies what it takes.
     rows = list(rows_of(table.select(list(Row._fields)).filter(pa.array(taken))))
     groups = [group_of(row, rules) for row in rows]
-    names = sorted(set(groups))
-    by_group = dict(zip(names, group_hashes(names, seed=rules.seed).tolist(), strict=True))
-    group_hash = np.array([by_group[group] for group in groups], dtype=np.uint64)
-    return Looked(
+    group_hash = distinct_hashes(groups, rules.seed)
+    found = Looked(
         rows=rows,
         numbers=np.flatnonzero(taken),
         groups=groups,
         group_hash=group_hash,
-        split=split_of(group_hash, rules.shares),
+        split=splits_of(rows, groups, group_hash, rules, placed),
         hashes=rank_hashes(
             [recording_name(row) for row in rows],
             [row.channel for row in rows],
@@ -181,6 +192,12 @@ def look(table: pa.Table | pa.RecordBatch, rules: Rules) -> Looked:
         ),
         left_out=left_out,
     )
+    if rules.unassigned == "refuse":
+        return found
+    said = found.split != NO_SPLIT
+    if lost := int((~said).sum()):
+        left_out["no split"] += lost
+    return found[said]
 
 
 def to_be_resampled(found: Looked, rules: Rules) -> tuple[list[str], NDArray[np.uint64]]:
@@ -199,18 +216,22 @@ def times(found: Looked, rules: Rules) -> NDArray[np.int64]:
 
 
 def _trained(found: Looked, rules: Rules) -> NDArray[np.bool_]:
-    names = [share.split for share in rules.shares]
     labelled = np.fromiter((bool(row.label) for row in found.rows), bool, len(found.rows))
-    return np.asarray(labelled & (found.split == names.index(trained_split(names))), bool)
+    return np.asarray(
+        labelled & (found.split == rules.splits.index(trained_split(rules.splits))), bool
+    )
 
 
-def scan(table: pa.Table, rules: Rules) -> Scan:
-    """Scan the identity columns of one features file."""
-    looked = look(table, rules)
-    faults = _faults(looked.rows, looked.groups, rules)
+def scan(table: pa.Table, rules: Rules, placed: Placed | None = None) -> Scan:
+    """Scan the identity columns of one features file: see `look`."""
+    looked = look(table, rules, placed)
+    faults = _faults(looked, rules)
     often = times(looked, rules)
     if rules.resample == "under":
         looked.left_out["resampled"] += int((often == 0).sum())
+    looked.split[looked.split == NO_SPLIT] = 0  # told as a fault: nothing is written
+    pairs = zip(looked.groups, looked.rows, strict=True)
+    ungrouped = sum(bool(group) and not row.group for group, row in pairs)
     found, often = looked[often > 0], often[often > 0]
     return Scan(
         {
@@ -219,15 +240,17 @@ def scan(table: pa.Table, rules: Rules) -> Scan:
             "recordings": _distinct(_recording_hashes(found.rows), found.split, "recordings"),
             "contents": _distinct(_content_hashes(found.rows), found.split, "contents"),
         },
-        Summary(_counts(found, often, rules), faults, found.left_out),
+        Summary(_counts(found, often, rules), faults, found.left_out, ungrouped),
     )
 
 
-def _faults(rows: list[Row], groups: list[str], rules: Rules) -> dict[str, tuple[int, str]]:
+def _faults(looked: Looked, rules: Rules) -> dict[str, tuple[int, str]]:
     known = frozenset(rules.labels or ())
     found: dict[str, tuple[int, str]] = {}
-    for row, group in zip(rows, groups, strict=True):
+    for row, group, number in zip(looked.rows, looked.groups, looked.split.tolist(), strict=True):
         fault = fault_of(row, group, rules, known)
+        if fault is None and number == NO_SPLIT:
+            fault = "no split"
         if fault is not None:
             label = f" (label {row.label!r:.100})" if fault.endswith(" label") else ""
             example = f"{row.path}, window {row.window}{label}"
@@ -237,7 +260,7 @@ def _faults(rows: list[Row], groups: list[str], rules: Rules) -> dict[str, tuple
 
 
 def _counts(found: Looked, often: NDArray[np.int64], rules: Rules) -> dict[str, SplitCount]:
-    counts = [SplitCount() for _ in rules.shares]
+    counts = [SplitCount() for _ in rules.splits]
     columns = (found.rows, found.groups, found.split.tolist(), often.tolist())
     for row, group, number, copies in zip(*columns, strict=True):
         record = record_of(row, group, 0 if row.label else -1, b"", rules)
@@ -247,11 +270,7 @@ def _counts(found: Looked, often: NDArray[np.int64], rules: Rules) -> dict[str, 
         count.bytes += copies * size
         if row.label:
             count.labels[row.label] += copies
-    return {
-        share.split: count
-        for share, count in zip(rules.shares, counts, strict=True)
-        if count.records
-    }
+    return {name: count for name, count in zip(rules.splits, counts, strict=True) if count.records}
 
 
 def _records(found: Looked, often: NDArray[np.int64]) -> NDArray[np.void]:
@@ -265,11 +284,13 @@ def _records(found: Looked, often: NDArray[np.int64]) -> NDArray[np.void]:
 
 def _groups(found: Looked, often: NDArray[np.int64]) -> NDArray[np.void]:
     named = np.array([bool(group) for group in found.groups], dtype=bool)
-    hashes, split = found.group_hash[named], found.split[named]
-    unique, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-    groups = np.empty(len(unique), dtype=SECTIONS["groups"])
-    groups["high"], groups["split"] = unique, split[first]
-    groups["records"] = np.bincount(inverse, often[named], len(unique))
+    each = np.empty(int(named.sum()), dtype=SECTIONS["groups"])
+    each["high"], each["split"] = found.group_hash[named], found.split[named]
+    each["records"] = often[named]
+    whole = merged([each])
+    groups = np.empty(len(whole), dtype=SECTIONS["groups"])
+    groups["high"], groups["split"] = whole["group"], whole["split"]
+    groups["records"] = whole["records"]
     return groups
 
 

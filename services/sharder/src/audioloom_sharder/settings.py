@@ -11,6 +11,7 @@ from audioloom_stage import Positional, Settings
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
 from audioloom_sharder.weights import Wish, parse_weights
+from audioloom_sharder.wishes import DEFAULT_WISH, compile_pattern
 
 __all__ = [
     "Assignment",
@@ -62,9 +63,35 @@ class Assignment(Settings):
     name: str | None = Field(
         None, pattern=_NAME, description="Name of the run. Default: a digest of recipe and inputs."
     )
-    split: str = Field(
-        "train=0.8,val=0.1,test=0.1",
-        description="Splits and their parts. Groups go whole, by a stable hash.",
+    split: str | None = Field(
+        None,
+        description="Splits and their parts. Groups go whole, by a stable hash. Default:"
+        f" {DEFAULT_WISH}.",
+    )
+    stratify: bool = Field(
+        default=False,
+        description="Share every label out as --split says, as far as whole groups allow. Groups"
+        " may move when data are added: see --keep-splits.",
+    )
+    keep_splits: str | None = Field(
+        None,
+        description="An earlier shards run, its folder or manifest: the groups it has stay in"
+        " their splits.",
+    )
+    split_pattern: str | None = Field(
+        None,
+        description="The path says the split: a regular expression for the whole of it, with the"
+        " named group split: '(?P<split>[^/]+)/.*'. In place of --split.",
+    )
+    split_table: str | None = Field(
+        None,
+        description="A table says the splits: CSV or Parquet with the column split, and path or"
+        " group. In place of --split.",
+    )
+    unassigned: Literal["refuse", "drop"] = Field(
+        "refuse",
+        description="Windows that pattern or table say no split of: refuse them, or leave them"
+        " out.",
     )
     lanes: int = Field(
         24,
@@ -159,6 +186,38 @@ class Assignment(Settings):
             raise ValueError("--resample goes by labels, and --target number learns none")
         return self
 
+    @field_validator("split_pattern")
+    @classmethod
+    def _is_pattern(cls, value: str | None) -> str | None:
+        if value is not None:
+            compile_pattern(value)
+        return value
+
+    @model_validator(mode="after")
+    def _one_way_of_splitting(self) -> Assignment:
+        said = [
+            flag
+            for flag, value in (
+                ("--split-pattern", self.split_pattern),
+                ("--split-table", self.split_table),
+            )
+            if value is not None
+        ]
+        if not said and self.unassigned == "drop":
+            raise ValueError("--unassigned is for --split-pattern and --split-table: give one")
+        wished = {
+            "--split": self.split is not None,
+            "--stratify": self.stratify,
+            "--keep-splits": self.keep_splits is not None,
+        }
+        others = said[1:] + [flag for flag, given in wished.items() if given]
+        if said and others:
+            raise ValueError(
+                f"{said[0]} and {others[0]} exclude each other: the splits are read from the data,"
+                " or shared out as wished"
+            )
+        return self
+
     @model_validator(mode="after")
     def _one_size(self) -> Assignment:
         if self.shards is not None and self.shard_bytes is not None:
@@ -179,6 +238,13 @@ class Assignment(Settings):
                 f" {', '.join(known[:-1])} or {known[-1]}"
             )
         return self
+
+    @property
+    def wish(self) -> str | None:
+        """Splits and their parts; None when the data say the splits."""
+        if self.split_pattern is not None or self.split_table is not None:
+            return None
+        return DEFAULT_WISH if self.split is None else self.split
 
     @property
     def vocabulary(self) -> tuple[str, ...] | None:
@@ -252,6 +318,10 @@ class _OfOneRun(Settings):
 class VerifySettings(SparkSettings, _OfOneRun):
     """`verify`: read everything again."""
 
+    split_table: str | None = Field(
+        None,
+        description="Where the table that said the splits lies now. Default: where run read it.",
+    )
     inputs: bool = Field(
         default=True,
         description="Read the features too, and find every window of them exactly once.",

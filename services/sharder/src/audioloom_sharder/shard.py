@@ -31,15 +31,19 @@ from audioloom_manifest import (
     run_name,
 )
 from audioloom_stage import Result, bind, progress
+from audioloom_stage.errors import Usage
 from audioloom_storage import Location, StorageError, remove_tree
 
-from audioloom_sharder.asking import ask, packing_of, recipe_of, rules_of, sizes_of
+from audioloom_sharder.asking import ask, open_given, packing_of, recipe_of, rules_of, sizes_of
 from audioloom_sharder.engine import RunUnits, engine
+from audioloom_sharder.given import Given
+from audioloom_sharder.grouping import publish_groups
 from audioloom_sharder.inputs import Inputs, open_inputs
-from audioloom_sharder.keying import Keyed, Ranked, rank_range, scan_source
+from audioloom_sharder.keying import Keyed, Ranked, look_at, rank_range, scan_source
 from audioloom_sharder.layout import Layout, Sizes, lay_out
 from audioloom_sharder.merging import make_shards, shard_units
 from audioloom_sharder.notes import tell
+from audioloom_sharder.placing import gather_source, settle_all, settled
 from audioloom_sharder.ranking import add, ranges_for
 from audioloom_sharder.resampling import Copies
 from audioloom_sharder.scan import summed
@@ -59,15 +63,17 @@ def shard(settings: RunSettings) -> Result:
     """Write the shards that *settings* ask for, or find them written."""
     settings.check_configured()
     inputs = open_inputs(settings.features)
-    asked = ask(settings, inputs)
+    given = open_given(settings, inputs)
+    asked = ask(settings, inputs, given)
     bind(run=asked.name)
     standing = find_committed(asked)
     if standing is not None:
         check_standing(standing)
         log.info("already committed", location=str(standing.location))
         return describe(standing, ours=False)
-    attempt = _attempt(settings)
-    job = _job(settings, inputs, asked, attempt)
+    _check_reach(settings, given)
+    attempt = _attempt(settings, given)
+    job = _job(settings, inputs, given, asked, attempt)
     try:
         with engine(settings, root_of(asked.folder), attempt.counts) as run_units:
             committed = _work(job, sizes_of(settings), asked, attempt, run_units)
@@ -82,20 +88,32 @@ def shard(settings: RunSettings) -> Result:
 
 
 def _work(job: Job, sizes: Sizes, asked: Plan, attempt: Attempt, run_units: RunUnits) -> Committed:
+    job = _settle(job, run_units)
     job = _resampled(job, run_units)
     keyed = _scan(job, run_units)
-    summary = summed((one.summary for one in keyed), (share.split for share in job.rules.shares))
+    summary = summed((one.summary for one in keyed), job.rules.splits)
     layout = lay_out(summary, job.rules, sizes, where=job.where)
     ranked = _rank(job, keyed, run_units)
     counted = add([one.counted for one in ranked])
-    tell(layout, job.rules, sizes, counted, summary.left_out)
+    tell(layout, job.rules, sizes, counted, summary)
+    groups = _publish(job, keyed, ranked, run_units)
     receipts = _write(job, layout, keyed, ranked, run_units)
-    files = [entry for receipt in receipts for entry in receipt.files]
+    files = [entry for receipt in (*groups, *receipts) for entry in receipt.files]
     committed = commit(
         asked, attempt, files, stats_of(layout, job.rules, counted, receipts, summary.left_out)
     )
     _tidy(job.work)
     return committed
+
+
+def _settle(job: Job, run_units: RunUnits) -> Job:
+    """Before them all, where more than a hash decides the splits: which group goes where."""
+    if not job.rules.looked_up:
+        return job
+    units, reads = range(len(job.sources)), partial(_source, job)
+    gathered = _do(job, "members", units, partial(gather_source, job), run_units, reads)
+    places = _do(job, "places", range(1), partial(settle_all, job, gathered), run_units)
+    return settled(job, gathered, places[0])
 
 
 def _resampled(job: Job, run_units: RunUnits) -> Job:
@@ -105,7 +123,8 @@ def _resampled(job: Job, run_units: RunUnits) -> Job:
     unit = unit_name(job, "resampling", 0)
     receipt = read_receipts(job.work, [unit]).get(unit)
     if receipt is None:
-        rules = resampled(job.rules, job.sources, run_units)
+        units = range(len(job.sources))
+        rules = resampled(job.rules, units, partial(look_at, job), partial(_source, job), run_units)
         # A JSON number of 128 bits is not read alike everywhere, so the threshold goes as text.
         counts = {
             label: (one.whole, f"{one.one_more_below:x}")
@@ -130,6 +149,14 @@ def _rank(job: Job, keyed: Sequence[Keyed], run_units: RunUnits) -> list[Ranked]
     """Step 2: the rank of every window within its split, one unit a range of hashes."""
     task = partial(rank_range, job, keyed)
     return list(map(Ranked.of, _do(job, "ranks", range(job.ranges), task, run_units)))
+
+
+def _publish(
+    job: Job, keyed: Sequence[Keyed], ranked: Sequence[Ranked], run_units: RunUnits
+) -> list[Receipt]:
+    """Beside the shards: where each group lies, in one file."""
+    task = partial(publish_groups, job, keyed, ranked)
+    return _do(job, "groups", range(1), task, run_units)
 
 
 def _write(
@@ -167,8 +194,22 @@ def _source(job: Job, number: int) -> Location:
     return job.sources[number].location
 
 
-_DOING = {"keys": "scanning", "ranks": "ranking", "segments": "encoding"}
-_UNITS = {"keys": "files", "ranks": "ranges", "segments": "files"}
+_DOING = {
+    "members": "gathering groups",
+    "places": "sharing groups out",
+    "keys": "scanning",
+    "ranks": "ranking",
+    "groups": "listing groups",
+    "segments": "encoding",
+}
+_UNITS = {
+    "members": "files",
+    "places": "units",
+    "keys": "files",
+    "ranks": "ranges",
+    "groups": "units",
+    "segments": "files",
+}
 
 
 def _do(
@@ -179,9 +220,10 @@ def _do(
     run_units: RunUnits,
     reads: Callable[[int], Location] | None = None,
 ) -> list[Receipt]:
-    """Do the units of a step between, except those that have a receipt; all receipts, in order."""
+    """Do the units of a step, except those that have a receipt; all receipts, in order."""
     names = {number: unit_name(job, step, number) for number in numbers}
-    found = dict(read_receipts(job.work, names.values()))
+    folder = job.folder if step == "groups" else job.work
+    found = dict(read_receipts(folder, names.values()))
     todo = [number for number, name in names.items() if name not in found]
     with progress(len(todo), _DOING[step], _UNITS[step]) as bar:
         for receipt in bar.over(run_units(todo, task, reads)):
@@ -189,8 +231,25 @@ def _do(
     return [found[name] for name in names.values()]
 
 
-def _attempt(settings: RunSettings) -> Attempt:
+def _check_reach(settings: RunSettings, given: Given) -> None:
+    """What is given has to lie where the containers of a cluster can read it."""
+    table, kept = given.table, given.kept
+    places = [] if table is None else [("--split-table", table.location)]
+    places += [] if kept is None else [("--keep-splits", kept.folder)]
+    for flag, place in places:
+        if settings.master == "yarn" and place.scheme == "file":
+            raise Usage(
+                expected="a place that every container can read, such as hdfs://…",
+                found=place,
+                where=flag,
+                hint="Put it there: hdfs dfs -put.",
+            )
+
+
+def _attempt(settings: RunSettings, given: Given) -> Attempt:
     ours = version("audioloom-sharder")
+    # The recipe has the table's digest alone: verify looks for it where it was.
+    table = {} if given.table is None else {"split_table": str(given.table.location)}
     return Attempt(
         producer=Producer(stage="sharder", version=ours),
         host=platform.node(),
@@ -198,21 +257,22 @@ def _attempt(settings: RunSettings) -> Attempt:
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "pyarrow", "pyspark", "google-crc32c")},
         },
-        settings=settings.for_the_record(),
+        settings={**settings.for_the_record(), **table},
     )
 
 
-def _job(settings: RunSettings, inputs: Inputs, asked: Plan, attempt: Attempt) -> Job:
-    known = run_name("shards", asked.recipe, inputs.identities)
+def _job(settings: RunSettings, inputs: Inputs, given: Given, asked: Plan, attempt: Attempt) -> Job:
+    known = run_name("shards", asked.recipe, asked.input_identities)
     return Job(
         folder=asked.folder,
         basis=digest([known, attempt.producer.version]),
         attempt=attempt.id,
-        rules=rules_of(settings, inputs.feature),
+        rules=rules_of(settings, inputs.feature, given),
         where=inputs.where,
         sources=inputs.sources,
         ranges=ranges_for(inputs.windows),
-        packing=packing_of(recipe_of(settings)),
+        packing=packing_of(recipe_of(settings, given)),
+        given=given,
     )
 
 

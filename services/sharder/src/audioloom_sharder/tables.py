@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["bytes_text", "table"]
+from audioloom_sharder.deviation import SHOWN, Deviation
+
+__all__ = ["bytes_text", "deviations_text", "table"]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -19,6 +21,19 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(_line(row, widths, numeric) for row in (head, *rows))
 
 
+def deviations_text(found: Sequence[Deviation]) -> str:
+    """The labels that are furthest from the wish, or nothing where there is no wish."""
+    if not found:
+        return ""
+    wish = found[0].wished
+    head = ("label", "records", *(f"{name} ({part:.1%})" for name, part in wish.items()))
+    rows = [
+        (one.label, f"{one.records:,}", *(f"{one.got[name]:.1%}" for name in wish))
+        for one in found[:SHOWN]
+    ]
+    return f"labels that deviate most from the wish\n{table(head, rows)}"
+
+
 def bytes_text(count: int) -> str:
     """``1.2 GB`` and the like; powers of ten, as storage is sold and ``du --si`` counts."""
     size = float(count)
@@ -29,7 +44,7 @@ def bytes_text(count: int) -> str:
     raise AssertionError(count)
 
 
-_NUMBER = re.compile(r"[0-9][0-9,.]*( or [0-9,]+| [kMGT]?B)?")
+_NUMBER = re.compile(r"[0-9][0-9,.]*%?( or [0-9,]+| [kMGT]?B)?")
 
 
 def _is_number(cell: str) -> bool:

@@ -6,28 +6,42 @@ thresholds lie. What a unit answers is bounded by its file, and what is kept her
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from operator import attrgetter
+from typing import TypeVar
 
 from audioloom_stage import progress
+from audioloom_storage import Location
 
 from audioloom_sharder.engine import RunUnits
 from audioloom_sharder.errors import BadFeatures
-from audioloom_sharder.features import read_identities
-from audioloom_sharder.inputs import Source
 from audioloom_sharder.resampling import Cut, Tally, copies_of, inside, joined, tally, where_cut
 from audioloom_sharder.rows import Rules
-from audioloom_sharder.scan import look, to_be_resampled
+from audioloom_sharder.scan import Looked, to_be_resampled
 
 __all__ = ["resampled"]
 
 _MOST_LABELS = 10_000
 
+Unit = TypeVar("Unit")
 
-def resampled(rules: Rules, sources: Sequence[Source], run_units: RunUnits) -> Rules:
+
+def resampled(
+    rules: Rules,
+    units: Sequence[Unit],
+    looked: Callable[[Unit], Looked],
+    reads: Callable[[Unit], Location],
+    run_units: RunUnits,
+) -> Rules:
     """The rules with the numbers of their resampling, when one was asked for.
+
+    Args:
+        rules: the run's, with the splits named.
+        units: one for each features file.
+        looked: what `scan.look` says of a unit's file.
+        reads: which file that is.
+        run_units: what runs units.
 
     Raises:
         BadSplit: no split is trained on.
@@ -35,9 +49,8 @@ def resampled(rules: Rules, sources: Sequence[Source], run_units: RunUnits) -> R
     """
     if rules.resample == "none":
         return rules
-    reads = attrgetter("location")
-    with progress(len(sources), "counting labels", "files") as bar:
-        histograms = joined(bar.over(run_units(sources, partial(_tally, rules), reads)))
+    with progress(len(units), "counting labels", "files") as bar:
+        histograms = joined(bar.over(run_units(units, partial(_tally, rules, looked), reads)))
     if len(histograms) > _MOST_LABELS:
         raise BadFeatures(
             expected=f"at most {_MOST_LABELS:,} labels to resample",
@@ -47,18 +60,19 @@ def resampled(rules: Rules, sources: Sequence[Source], run_units: RunUnits) -> R
     cuts = where_cut(histograms, rules.resample)
     near: dict[str, list[int]] = {label: [] for label in cuts}
     if cuts:
-        with progress(len(sources), "finding thresholds", "files") as bar:
-            for found in bar.over(run_units(sources, partial(_inside, rules, cuts), reads)):
+        with progress(len(units), "finding thresholds", "files") as bar:
+            for found in bar.over(run_units(units, partial(_inside, rules, looked, cuts), reads)):
                 for label, hashes in found.items():
                     near[label] += hashes
     counts = {label: int(each.sum()) for label, each in histograms.items()}
     return replace(rules, resampling=copies_of(counts, rules.resample, cuts, near))
 
 
-def _tally(rules: Rules, source: Source) -> Tally:
-    return tally(*to_be_resampled(look(read_identities(source, rules.feature), rules), rules))
+def _tally(rules: Rules, looked: Callable[[Unit], Looked], unit: Unit) -> Tally:
+    return tally(*to_be_resampled(looked(unit), rules))
 
 
-def _inside(rules: Rules, cuts: Mapping[str, Cut], source: Source) -> dict[str, list[int]]:
-    found = look(read_identities(source, rules.feature), rules)
-    return inside(*to_be_resampled(found, rules), cuts)
+def _inside(
+    rules: Rules, looked: Callable[[Unit], Looked], cuts: Mapping[str, Cut], unit: Unit
+) -> dict[str, list[int]]:
+    return inside(*to_be_resampled(looked(unit), rules), cuts)

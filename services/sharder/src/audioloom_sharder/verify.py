@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from operator import attrgetter
 
 import numpy as np
 from audioloom_manifest import (
@@ -15,9 +14,9 @@ from audioloom_manifest import (
     Opened,
     ShardsManifest,
     read_manifest,
-    resolve_input,
 )
 from audioloom_stage import BadData, ExitCode, Result, progress
+from audioloom_storage import StorageError
 
 from audioloom_sharder.asking import ALGORITHM, packing_of, rules_of_shards
 from audioloom_sharder.assignment import records_in_shard
@@ -25,12 +24,12 @@ from audioloom_sharder.checking import Pair, Seen, check_pair, look_at_source, t
 from audioloom_sharder.claims import claimed_copies, label_claims, resampling_claims
 from audioloom_sharder.engine import RunUnits, engine
 from audioloom_sharder.errors import DamagedShards
-from audioloom_sharder.inputs import Inputs, open_inputs
+from audioloom_sharder.made_from import MadeFrom, kept_reference, location_of, made_from
 from audioloom_sharder.merging import INDEX_ROLE, SHARD_ROLE
 from audioloom_sharder.moments import Moments, summed
 from audioloom_sharder.packing import Packing
-from audioloom_sharder.rows import Rules
 from audioloom_sharder.settings import VerifySettings
+from audioloom_sharder.splits_checking import against_decision, groups_of, open_groups
 
 __all__ = ["verify"]
 
@@ -57,7 +56,7 @@ def verify(settings: VerifySettings) -> Result:
             hint="Verify them with the release that wrote them.",
         )
     with engine(settings, opened.root) as run_units:
-        verdict = _check(opened, run_units, inputs=settings.inputs)
+        verdict = _check(opened, settings, run_units)
     problems = verdict.problems
     what = f"{len(opened.files(SHARD_ROLE))} shards, {verdict.seen.records:,} records"
     told = "" if settings.inputs else " (inputs not read)"
@@ -79,13 +78,35 @@ def verify(settings: VerifySettings) -> Result:
     )
 
 
-def _check(opened: Opened[ShardsManifest], run_units: RunUnits, *, inputs: bool) -> _Verdict:
+def _check(
+    opened: Opened[ShardsManifest], settings: VerifySettings, run_units: RunUnits
+) -> _Verdict:
     rules = rules_of_shards(opened.manifest)
     rules = replace(rules, resampling=claimed_copies(opened))
     packing = packing_of(opened.manifest.recipe)
     pairs, problems = _pairs(opened, packing)
     labels = opened.manifest.stats.labels
-    task = partial(check_pair, opened.folder, rules, packing, labels)
+    made: MadeFrom | None = None
+    if settings.inputs:
+        try:
+            made = made_from(opened, settings.split_table, run_units)
+            known = replace(made.rules, resampling=rules.resampling)
+            made = replace(made, rules=known)
+        except (ManifestError, StorageError, BadData) as error:
+            problems.append(f"input: {error}")
+    rules = replace(
+        rules,
+        named=tuple(sorted(opened.manifest.stats.splits)) if rules.said else (),
+        kept_seed=0 if kept_reference(opened) else None,
+    )
+    groups, table, wrong = open_groups(opened, rules)
+    problems += wrong
+    if made is not None and table is not None:
+        parts = list(run_units(made.units, partial(groups_of, made.rules), location_of))
+        wrong, elsewhere = against_decision(table, parts, made.rules.splits)
+        problems += wrong
+        groups = replace(groups, wrong=elsewhere)
+    task = partial(check_pair, opened.folder, rules, packing, labels, groups)
     shards: list[Seen] = []
     with progress(len(pairs), "reading shards", "shards") as bar:
         for seen in bar.over(run_units(pairs, task)):
@@ -94,8 +115,8 @@ def _check(opened: Opened[ShardsManifest], run_units: RunUnits, *, inputs: bool)
     whole = together(shards)
     problems += _against_stats(opened, shards)
     problems += label_claims(opened, rules)
-    if inputs:
-        problems += _against_inputs(opened, rules, whole, run_units)
+    if made is not None:
+        problems += _against_inputs(opened, made, whole, run_units)
     return _Verdict(sorted(problems), whole)
 
 
@@ -155,17 +176,13 @@ def _against_coefficients(
 
 
 def _against_inputs(
-    opened: Opened[ShardsManifest], rules: Rules, seen: Seen, run_units: RunUnits
+    opened: Opened[ShardsManifest], made: MadeFrom, seen: Seen, run_units: RunUnits
 ) -> list[str]:
     """Every window of the features exactly once, with its own values."""
-    try:
-        inputs = _inputs(opened)
-    except (ManifestError, BadData) as error:
-        return [f"input: {error}"]
-    task = partial(look_at_source, rules, opened.manifest.stats.labels)
+    task = partial(look_at_source, made.rules, opened.manifest.stats.labels)
     parts: list[Seen] = []
-    with progress(len(inputs.sources), "reading features", "files") as bar:
-        parts.extend(bar.over(run_units(inputs.sources, task, attrgetter("location"))))
+    with progress(len(made.units), "reading features", "files") as bar:
+        parts.extend(bar.over(run_units(made.units, task, location_of)))
     whole = together(parts)
     problems = [problem for part in parts for problem in part.problems]
     problems += resampling_claims(opened, whole.offered)
@@ -183,19 +200,3 @@ def _against_inputs(
             " values"
         )
     return problems
-
-
-def _inputs(opened: Opened[ShardsManifest]) -> Inputs:
-    places = []
-    for reference in opened.manifest.inputs:
-        place = resolve_input(reference, opened.root)
-        found = read_manifest(place, "features")
-        if found.manifest.identity != reference.identity:
-            raise DamagedShards(
-                expected=f"the features {reference.identity}",
-                found=found.manifest.identity,
-                where=found.location,
-                hint="Other features lie there now.",
-            )
-        places.append(str(place))
-    return open_inputs(places)

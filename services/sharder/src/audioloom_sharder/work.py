@@ -4,9 +4,10 @@ A run's folder while it is worked on::
 
     receipts/            one for each finished unit of shards; kept
     shards/              the shards and their indexes
+    splits/              where each group lies
     work/                all of this is removed once the manifest stands
       receipts/          one for each finished unit of the steps before
-      keys-… ranks-… segments-…
+      members-… places-… keys-… ranks-… segments-…
 
 What lies in ``work/`` is named by unit and a random token: two tries at a unit never meet, and the
 first receipt says which file stands.
@@ -26,6 +27,7 @@ from audioloom_storage import Location, create, open_read
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
+from audioloom_sharder.given import NOTHING, Given
 from audioloom_sharder.inputs import Source
 from audioloom_sharder.packing import Packing
 from audioloom_sharder.rows import Rules
@@ -33,6 +35,7 @@ from audioloom_sharder.rows import Rules
 __all__ = [
     "WORK",
     "Job",
+    "Placement",
     "finish",
     "read_array",
     "read_into",
@@ -44,6 +47,18 @@ __all__ = [
 
 WORK = "work"
 _ROLE = "work"
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the splits that were decided lie, where more than a hash decides them."""
+
+    path: str
+    """Of the file that holds the split numbers, features file by features file."""
+    starts: tuple[int, ...]
+    """The item at which those of each features file begin, and their number."""
+    members: tuple[tuple[str, int], ...]
+    """Of each features file, the file that holds its groups, and the rows of it."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +75,8 @@ class Job:
     sources: tuple[Source, ...]
     ranges: int
     packing: Packing
+    given: Given = NOTHING
+    placement: Placement | None = None
 
     @property
     def work(self) -> Location:
