@@ -1,4 +1,5 @@
 import hashlib
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -98,7 +99,7 @@ def test_every_lane_writes_every_record_once(lane: str, tmp_path: Path) -> None:
         job(0)
 
     written = [*(tmp_path / "out").rglob("*.tfrecord"), *(tmp_path / "out").rglob("part-r-*")]
-    records = [one.payload for path in written for one in read(path.open("rb"))]
+    records = [one.payload for path in written for one in read(io.BytesIO(path.read_bytes()))]
     assert ROWS == len({hashlib.sha256(each).digest() for each in records}) == len(records)
 
 

@@ -71,8 +71,12 @@ def declare(parser: argparse.ArgumentParser) -> None:
     add("--storage", nargs="+", choices=storages, default=["local"], help="default: local")
     add("--cores", nargs="+", type=int, default=[2], help="default: 2")
     add("--folder", type=Path, default=None, help="for local; default: memory, if there is any")
-    add("--growth", action="store_true", help="cost from 1 to 8 times the rows, in place")
-    add("--shuffle", action="store_true", help="two passes against Spark's shuffle, in place")
+    add("--growth", action="store_true", help="instead: the cost of 1 to 8 times the rows")
+    add(
+        "--shuffle",
+        action="store_true",
+        help="instead: two passes and Spark's shuffle, 32 to 2,048 shards",
+    )
 
 
 def bench(
