@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from audioloom_mfcc.engines import Samples
     from audioloom_mfcc.source import Source
 
-_BLOCK_SAMPLES: Final = 1 << 16  # over all channels
+_BLOCK_SAMPLES: Final = 1 << 17  # over all channels
 _SAMPLE_BYTES: Final = {"pcm_16": 2, "ulaw": 1, "alaw": 1}
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 # soxr is fed pieces of exactly one size whatever arrives, so that the bits of its output cannot
 # depend on how a decoder cuts its blocks. These are the fastest sizes to a higher and to a lower
 # rate; pieces of 262144 samples would be four times slower.
-_PIECE_UP, _PIECE_DOWN = 4096, 16384
+_PIECE_UP, _PIECE_DOWN = 4096, 32768
 
 
 class Resampler:
