@@ -25,7 +25,9 @@ def _stream(
 
 
 @pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("samples", [1, 2, 511, 16383, 16384, 16385, 32767, 32768, 32769, 44101, 150_000])
+@pytest.mark.parametrize(
+    "samples", [1, 2, 511, 16383, 16384, 16385, 32767, 32768, 32769, 44101, 150_000]
+)
 def test_a_stream_is_resampled_as_librosa_resamples_the_whole(rate: int, samples: int) -> None:
     """Bit for bit, and to the same length: soxr alone ends a sample early at 44101."""
     signal = _noise(samples)
