@@ -42,7 +42,6 @@ class NumpyKernels:
     def __init__(self, filters: NDArray[np.float32], n_mfcc: int, hop_length: int) -> None:
         """Take *filters* ``(n_mels, n_fft // 2 + 1)``."""
         bins = filters.shape[1]
-        self._n_mfcc = n_mfcc
         # From natural logarithms to decibels in the same product.
         self._transform = (_DECIBELS * cosine_transform(len(filters), n_mfcc)).astype(np.float32)
         self._frames_a_product = max(1, _ONE_THREAD // self._transform.size)
@@ -117,7 +116,7 @@ class NumpyKernels:
         # c0 would be wrong by 1e-3.
         mean = mel.mean(axis=1)
         mel -= mean[:, None]
-        cepstra = np.empty((self._n_mfcc, len(mel)), np.float32)
+        cepstra = np.empty((len(self._transform), len(mel)), np.float32)
         for start in range(0, len(mel), self._frames_a_product):
             frames = slice(start, start + self._frames_a_product)
             np.matmul(self._transform, mel[frames].T, out=cepstra[:, frames])

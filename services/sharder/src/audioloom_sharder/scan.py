@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import compress
 from typing import Any
 
@@ -141,8 +142,8 @@ class Looked:
         numbers: their rows in the file.
         groups: their groups, and the hash of each.
         split: the number of the split of each.
-        hashes: the rank hash of each, shape (windows, 2).
         left_out: what the filters left out, and why.
+        seed: what rank hashes are keyed by.
     """
 
     rows: list[Row]
@@ -150,8 +151,18 @@ class Looked:
     groups: list[str]
     group_hash: NDArray[np.uint64]
     split: NDArray[np.uint8]
-    hashes: NDArray[np.uint64]
     left_out: Counter[str]
+    seed: int
+
+    @cached_property
+    def hashes(self) -> NDArray[np.uint64]:
+        """The rank hash of each, shape (windows, 2): microseconds each, and not all need them."""
+        return rank_hashes(
+            [recording_name(row) for row in self.rows],
+            [row.channel for row in self.rows],
+            [row.window for row in self.rows],
+            seed=self.seed,
+        )
 
     def __getitem__(self, which: NDArray[np.bool_]) -> Looked:
         return Looked(
@@ -160,8 +171,8 @@ class Looked:
             list(compress(self.groups, which.tolist())),
             self.group_hash[which],
             self.split[which],
-            self.hashes[which],
             self.left_out,
+            self.seed,
         )
 
 
@@ -184,13 +195,8 @@ def look(table: pa.Table | pa.RecordBatch, rules: Rules, placed: Placed | None =
         groups=groups,
         group_hash=group_hash,
         split=splits_of(rows, groups, group_hash, rules, placed),
-        hashes=rank_hashes(
-            [recording_name(row) for row in rows],
-            [row.channel for row in rows],
-            [row.window for row in rows],
-            seed=rules.seed,
-        ),
         left_out=left_out,
+        seed=rules.seed,
     )
     if rules.unassigned == "refuse":
         return found
@@ -202,8 +208,8 @@ def look(table: pa.Table | pa.RecordBatch, rules: Rules, placed: Placed | None =
 
 def to_be_resampled(found: Looked, rules: Rules) -> tuple[list[str], NDArray[np.uint64]]:
     """Labels and rank hashes of the windows of the training split that have a label."""
-    mine = found[_trained(found, rules)]
-    return [row.label or "" for row in mine.rows], mine.hashes
+    mine = _trained(found, rules)
+    return [row.label or "" for row in compress(found.rows, mine.tolist())], found.hashes[mine]
 
 
 def times(found: Looked, rules: Rules) -> NDArray[np.int64]:
@@ -232,10 +238,11 @@ def scan(table: pa.Table, rules: Rules, placed: Placed | None = None) -> Scan:
     looked.split[looked.split == NO_SPLIT] = 0  # told as a fault: nothing is written
     pairs = zip(looked.groups, looked.rows, strict=True)
     ungrouped = sum(bool(group) and not row.group for group, row in pairs)
+    records = _records(looked, often)
     found, often = looked[often > 0], often[often > 0]
     return Scan(
         {
-            "records": _records(found, often),
+            "records": records,
             "groups": _groups(found, often),
             "recordings": _distinct(_recording_hashes(found.rows), found.split, "recordings"),
             "contents": _distinct(_content_hashes(found.rows), found.split, "contents"),
@@ -274,6 +281,7 @@ def _counts(found: Looked, often: NDArray[np.int64], rules: Rules) -> dict[str, 
 
 
 def _records(found: Looked, often: NDArray[np.int64]) -> NDArray[np.void]:
+    """Each window as often as it is taken, which may be never."""
     records = np.empty(len(found.rows), dtype=SECTIONS["records"])
     records["high"], records["low"] = found.hashes[:, 0], found.hashes[:, 1]
     records["split"] = found.split

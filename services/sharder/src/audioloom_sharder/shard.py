@@ -34,7 +34,14 @@ from audioloom_stage import Result, bind, progress
 from audioloom_stage.errors import Usage
 from audioloom_storage import Location, StorageError, remove_tree
 
-from audioloom_sharder.asking import ask, open_given, packing_of, recipe_of, rules_of, sizes_of
+from audioloom_sharder.asking import (
+    ask,
+    open_given,
+    packing_of,
+    recipe_of,
+    rules_of_recipe,
+    sizes_of,
+)
 from audioloom_sharder.engine import RunUnits, engine
 from audioloom_sharder.given import Given
 from audioloom_sharder.grouping import publish_groups
@@ -263,15 +270,16 @@ def _attempt(settings: RunSettings, given: Given) -> Attempt:
 
 def _job(settings: RunSettings, inputs: Inputs, given: Given, asked: Plan, attempt: Attempt) -> Job:
     known = run_name("shards", asked.recipe, asked.input_identities)
+    recipe = recipe_of(settings, given)
     return Job(
         folder=asked.folder,
         basis=digest([known, attempt.producer.version]),
         attempt=attempt.id,
-        rules=rules_of(settings, inputs.feature, given),
+        rules=rules_of_recipe(recipe, inputs.feature, given),
         where=inputs.where,
         sources=inputs.sources,
         ranges=ranges_for(inputs.windows),
-        packing=packing_of(recipe_of(settings, given)),
+        packing=packing_of(recipe),
         given=given,
     )
 
