@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from audioloom_stage import StageError
 
 from audioloom_spark.applications import diagnostics
+from audioloom_spark.collecting import set_modules_aside
 from audioloom_spark.errors import SparkGaveUp
 from audioloom_spark.placing import Locality, placed
 from audioloom_spark.reasons import reason
@@ -86,6 +87,7 @@ def run_units(
             # YARN tells each container its node, by the name that Spark and HDFS know.
             where = os.environ.get("NM_HOST", "")
             answers.add([_Answer(number, where, _attempt(task, unit, tries))])
+        set_modules_aside()
 
     def job() -> None:
         # The group is a property of the thread that starts the job.

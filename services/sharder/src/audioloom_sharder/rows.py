@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import starmap
 from typing import Literal, NamedTuple
 
@@ -99,7 +100,7 @@ class Rules:
         """How the values are stored; Example has no half precision."""
         return "float_list" if self.feature.dtype == "float32" else "bytes_list"
 
-    @property
+    @cached_property
     def values(self) -> int:
         """Bytes of one window."""
         return feature_bytes(self.feature)

@@ -162,7 +162,11 @@ LANES = {each.__name__: each for each in (naive, jvm_path, shuffled, ours, floor
 def _session(name: str, asked: Asked, settings: dict[str, str] | None = None) -> Iterator[Any]:
     from audioloom_spark import spark_session  # noqa: PLC0415 - imports count
 
-    told = {"spark.driver.memory": _NAIVE_MEMORY, "spark.driver.extraClassPath": asked.classes}
+    told = {
+        "spark.driver.memory": _NAIVE_MEMORY,
+        "spark.driver.extraClassPath": asked.classes,
+        "spark.driver.extraJavaOptions": "",  # Java as it is: payload goes through it here
+    }
     with spark_session(name, asked.master, settings={**told, **(settings or {})}) as session:
         yield session
 

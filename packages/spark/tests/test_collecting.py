@@ -1,0 +1,34 @@
+import gc
+import sys
+from types import ModuleType
+
+import pytest
+from audioloom_spark.collecting import set_modules_aside
+
+
+@pytest.fixture(autouse=True)
+def _thawed() -> object:
+    yield
+    gc.unfreeze()
+
+
+def test_modules_are_set_aside() -> None:
+    """What is alive once modules were imported is not looked at by later collections."""
+    sys.modules["audioloom_spark_one_more"] = ModuleType("one_more")
+    try:
+        set_modules_aside()
+    finally:
+        del sys.modules["audioloom_spark_one_more"]
+    assert gc.get_freeze_count() > 1000
+
+
+def test_garbage_of_later_tasks_is_collected() -> None:
+    """Without new modules nothing more is set aside, so that what a task leaves behind goes."""
+    set_modules_aside()
+    before = gc.get_freeze_count()
+    loop: list[object] = []
+    loop.append(loop)
+    set_modules_aside()
+    del loop
+    assert before == gc.get_freeze_count()
+    assert gc.collect() > 0
