@@ -88,6 +88,29 @@ def check(cluster: Running, folder: Location, whole: str) -> None:
     until(lambda: not cluster.applications(), "no application is left")
 
 
+@pytest.mark.parametrize("cores", [1, 2])
+def test_local_cores_write_what_yarn_writes(
+    cluster: Running, features: str, whole: str, cores: int
+) -> None:
+    """The same rows in other files, in another order, on one core and on two: the same shards."""
+    rows = windows(PARTS * ROWS)[::-1]
+    size = len(rows) // 5
+    parts = [rows[first : first + size] for first in range(0, len(rows), size)]
+    place = locate(cluster.hdfs) / f"other-{cores}"
+    other = make_features(place, parts, feature=feature_of(REAL)).folder
+    ours = ("--lanes", LANES, "--name", "run", "--master", f"local[{cores}]")
+    ran = run(cluster, PROGRAM, "run", other, *ours)
+    on_yarn = locate(cluster.hdfs) / "loom" / "shards" / "whole"
+    assert whole == read_manifest(on_yarn.uri, "shards").manifest.identity
+    assert digests(on_yarn.uri) == digests(ran)
+
+
+def digests(place: str) -> dict[str, str]:
+    """SHA-256 of every shard and index, by path."""
+    entries = read_manifest(place, "shards").files()
+    return {entry.path: entry.sha256 for entry in entries if entry.role in {"shard", "index"}}
+
+
 def test_an_executor_is_killed(cluster: Running, features: str, whole: str) -> None:
     """Its units are done elsewhere, none of them twice."""
     process, folder = started(cluster, features, "executor")

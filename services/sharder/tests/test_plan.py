@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -78,6 +78,16 @@ def test_a_plan_says_what_is_odd(sharder: Callable, tmp_path: Path) -> None:
     assert any(
         "instead of 24" in note for note in sharder("plan", features.folder, "--json").data["notes"]
     )
+
+
+@pytest.mark.parametrize("words", [("--compression", "gzip"), ("--format", "orc")])
+def test_a_plan_says_which_bytes_it_means(
+    sharder: Callable, tmp_path: Path, words: Sequence[str]
+) -> None:
+    """Nobody knows what values shrink to before they were written."""
+    features = make_features(tmp_path, [ROWS])
+    assert "bytes are those of" in sharder("plan", features.folder, *words).out
+    assert "bytes are those of" not in sharder("plan", features.folder).out
 
 
 def test_a_plan_of_a_taken_name_says_so(sharder: Callable, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_two_tries_at_every_unit_make_one_run(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("step", [17])
+@pytest.mark.parametrize("step", [5, 12, 17, 28, 40])
 def test_a_killed_task_changes_no_byte(sharder: Callable, tmp_path: Path, step: int) -> None:
     """SIGKILL of Spark's Python at a step of its work: told with exit code 75; a rerun is whole."""
     whole = digests(sharder("run", *one_manifest(tmp_path / "whole"), *WORDS).out)

@@ -170,6 +170,23 @@ def test_a_missing_table_and_a_missing_run_are_told(sharder: Callable, tmp_path:
         assert f"{tmp_path}/gone" in ran.err
 
 
+def test_a_table_that_no_container_reaches_is_refused(
+    sharder: Callable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is started on the cluster: where it would have to lie."""
+    for name in ("core-site.xml", "yarn-site.xml"):
+        (tmp_path / name).write_text("<configuration/>")
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    features = make_features(tmp_path, [ROWS])
+    table = tmp_path / "table.csv"
+    groups = sorted({str(row.group) for row in ROWS})
+    table.write_text("split,group\n" + "".join(f"train,{group}\n" for group in groups))
+    ran = sharder("run", features.folder, "--split-table", table, "--master", "yarn")
+    assert 2 == ran.code
+    assert "--split-table" in ran.err
+    assert "hdfs dfs -put" in ran.err
+
+
 def test_a_run_that_cannot_be_kept_to_is_refused(sharder: Callable, tmp_path: Path) -> None:
     """With a split that is not wished for; of an older release; with a damaged splits file."""
     features = make_features(tmp_path, [ROWS])

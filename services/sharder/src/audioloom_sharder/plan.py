@@ -10,7 +10,7 @@ from audioloom_manifest import Plan, find_committed, root_of
 from audioloom_stage import JSON, Result, progress
 from numpy.typing import NDArray
 
-from audioloom_sharder.asking import ask, open_given, rules_of, sizes_of
+from audioloom_sharder.asking import ask, open_given, packing_of, recipe_of, rules_of, sizes_of
 from audioloom_sharder.assignment import divisors, replica_records, steps_per_epoch
 from audioloom_sharder.deviation import SHOWN, Deviation, deviations
 from audioloom_sharder.engine import engine
@@ -68,7 +68,7 @@ class _Planned:
     epochs: dict[str, dict[int, Epoch | None]]
     batch: int
     deviations: list[Deviation]
-    notes: tuple[str, ...]
+    notes: list[str]
 
 
 def plan(settings: PlanSettings) -> Result:
@@ -103,7 +103,9 @@ def plan(settings: PlanSettings) -> Result:
         }
         for split in layout.splits
     }
-    said = tuple(notes(layout, rules, sizes, counted, summary))
+    said = list(notes(layout, rules, sizes, counted, summary))
+    if not packing_of(recipe_of(settings, given)).is_plain:
+        said.append("bytes are those of TFRecord without compression; files will have others")
     far = deviations(recorded(rules.shares), {one.name: one.labels for one in layout.splits})
     planned = _Planned(asked, committed, layout, counted, epochs, settings.batch_size, far, said)
     return Result(text=_text(planned), data=_data(planned))
@@ -225,5 +227,5 @@ def _data(planned: _Planned) -> dict[str, JSON]:
         "batch_size": planned.batch,
         "splits": splits,
         "deviations": [asdict(one) for one in planned.deviations[:SHOWN]],
-        "notes": list(planned.notes),
+        "notes": [*planned.notes],
     }
