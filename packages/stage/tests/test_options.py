@@ -10,7 +10,7 @@ from audioloom_stage import Flag, Positional, Secret, Settings
 from audioloom_stage._options import Option, options, prefix
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field, create_model
+from pydantic import BaseModel, ByteSize, Field, create_model
 
 
 class Level(IntEnum):
@@ -116,6 +116,10 @@ def test_the_names_of_a_setting() -> None:
         (int, ..., ""),
         (list[str], Field(default_factory=lambda: ["x"]), "x"),
         (Secret, Secret("sesame"), ""),
+        (ByteSize, ByteSize(3 << 30), "3GiB"),
+        (ByteSize, ByteSize(1536 << 20), "1536MiB"),
+        (ByteSize, ByteSize(1001), "1001"),
+        (ByteSize, ByteSize(0), "0"),
     ],
 )
 def test_the_default_as_the_help_shows_it(kind: Any, default: Any, shown: str) -> None:

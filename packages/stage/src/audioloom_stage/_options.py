@@ -10,7 +10,7 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ByteSize
 from pydantic.fields import FieldInfo
 
 from audioloom_stage.settings import Flag, Positional, Secret
@@ -251,7 +251,15 @@ def _shown_default(field: FieldInfo, shape: Shape) -> str:
         return " ".join(f"{key}={_word(text)}" for key, text in value.items())
     if shape == "many":
         return " ".join(_word(part) for part in value)
-    return _word(value)
+    return _bytes(value) if isinstance(value, ByteSize) else _word(value)
+
+
+def _bytes(size: int) -> str:
+    """In the largest unit that leaves no remainder: 3GiB."""
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size and not size % (1 << power):
+            return f"{size >> power}{unit}"
+    return str(size)
 
 
 def _word(value: object) -> str:
