@@ -47,6 +47,23 @@ def test_over_budget_names_the_worst_with_examples() -> None:
     assert "at most 4 of 9" in text
 
 
+def test_the_list_of_the_worst_is_told_from_those_over_the_limit() -> None:
+    """It has those of all limits, so their number is said where it is another."""
+    budget = whole("0,empty=10%")
+    with pytest.raises(TooManyRefused, match=r"found 1 refused .* 10 \(2 with those under other"):
+        check_budget(
+            Refusals({"damaged": 1, "empty": 1}, EXAMPLES),
+            budget=budget,
+            recordings=10,
+            done=10,
+            where="x",
+        )
+    with pytest.raises(TooManyRefused, match="found 2 refused among the first 10:"):
+        check_budget(
+            Refusals({"damaged": 2}, EXAMPLES), budget=budget, recordings=10, done=10, where="x"
+        )
+
+
 def test_within_budget_goes_on() -> None:
     """Exactly the budget is allowed."""
     refusals = Refusals({"empty": 4}, EXAMPLES)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from audioloom_featurizer import featurize
-from audioloom_featurizer.errors import Damaged
+from audioloom_featurizer.errors import Damaged, MissingLibrary
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_manifest import Opened, WrongKind, canonical_bytes, run_identity
 from audioloom_manifest.parquet import features_schema
@@ -204,6 +205,17 @@ def test_a_sample_is_computed_anew_by_librosa(
     assert 2 == some["recordings"]
     assert 0 < every["deviation"] <= (5e-3 if "dtype" in wish else 1e-5)
     assert ", window " in every["where"]
+
+
+def test_want_of_librosa_is_told_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what to install, and nothing of engines or units, which verify has none of."""
+    monkeypatch.setitem(sys.modules, "librosa", None)
+    asked = VerifySettings(manifest="nowhere", against="librosa")
+    with pytest.raises(
+        MissingLibrary, match=r"--against librosa(.|\n)*featurizer\[librosa\]"
+    ) as seen:
+        featurize.verify(asked)
+    assert "engine" not in str(seen.value)
 
 
 def test_values_that_are_not_librosas_are_told(made: Opened) -> None:

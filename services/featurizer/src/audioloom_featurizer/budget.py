@@ -170,12 +170,14 @@ def check_budget(
     excess = budget.excess(refusals.counts, recordings)
     if excess is not None:
         what = f" {excess.what}" if excess.what else ""
+        more = refusals.total > excess.found
+        listed = f" ({refusals.total} with those under other limits)" if more else ""
         raise TooManyRefused(
             "too many recordings were refused, so nothing was committed",
             where=where,
             expected=f"at most {excess.allowed} of {recordings} refused{what}"
             f" ({_FLAG} {budget.text})",
-            found=f"{excess.found} refused among the first {done}:\n{refusals.worst()}",
+            found=f"{excess.found} refused among the first {done}{listed}:\n{refusals.worst()}",
             hint="Mend or leave out those recordings and scan again, or allow more with"
             f" {_FLAG}: finished units are kept.",
         )

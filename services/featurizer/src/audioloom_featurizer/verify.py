@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 from audioloom_manifest import (
@@ -13,7 +14,7 @@ from audioloom_manifest import (
 )
 from audioloom_stage import JSON, Result, bind, progress
 
-from audioloom_featurizer.errors import BadInventory, BadUnits, Damaged
+from audioloom_featurizer.errors import BadInventory, BadUnits, Damaged, MissingLibrary
 from audioloom_featurizer.inspection import open_ours
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_featurizer.unit_task import explaining
@@ -29,7 +30,9 @@ def verify(settings: VerifySettings) -> Result:
 
     Raises:
         Damaged: with the first problems; nothing was changed.
+        MissingLibrary: what to verify against is not installed here.
     """
+    _need_librosa(settings)
     opened = open_ours(settings.manifest)
     bind(run=opened.manifest.name)
     entries = opened.files()
@@ -70,6 +73,16 @@ def verify(settings: VerifySettings) -> Result:
             "where": agreement.where,
         }
     return Result(lines, data)
+
+
+def _need_librosa(settings: VerifySettings) -> None:
+    """Say it before everything is read."""
+    if settings.against is not None and find_spec(settings.against) is None:
+        raise MissingLibrary(
+            f"{settings.against} is not installed here",
+            where=f"--against {settings.against}",
+            hint="Install the featurizer with its extra: audioloom-featurizer[librosa].",
+        )
 
 
 def _against_librosa(opened: Opened[Any], settings: VerifySettings) -> Agreement | None:
