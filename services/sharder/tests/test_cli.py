@@ -61,6 +61,15 @@ def test_stdout_is_the_result_alone(sharder: Callable, tmp_path: Path) -> None:
     ran = sharder("run", features.folder)
     assert Path(ran.out.removesuffix("\n")).is_file()
     assert "audioloom-sharder verify" in ran.err
+    assert f"audioloom-trainer run {Path(ran.out).parent}" in ran.err
+
+
+def test_columns_are_not_for_the_trainer(sharder: Callable, tmp_path: Path) -> None:
+    """What it cannot read is not what comes next."""
+    features = make_features(tmp_path, [windows(200, groups=100)])
+    ran = sharder("run", features.folder, "--format", "orc")
+    assert "audioloom-sharder verify" in ran.err
+    assert "audioloom-trainer" not in ran.err
 
 
 def test_settings_come_from_a_file(sharder: Callable, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from audioloom_manifest import Opened, ShardsManifest, check_files
 from audioloom_stage import Result
 
 from audioloom_sharder.errors import DamagedShards
+from audioloom_sharder.packing import TFRECORD
 
 __all__ = ["check_standing", "describe", "numbers"]
 
@@ -47,11 +48,14 @@ def numbers(opened: Opened[ShardsManifest]) -> dict[str, Any]:
 def describe(opened: Opened[ShardsManifest], *, ours: bool) -> Result:
     """The answer of `run`: where the manifest is; whether this try made it."""
     where = str(opened.location)
+    readable = opened.manifest.recipe.format == TFRECORD
+    train = (f"audioloom-trainer run {opened.folder}",) if readable else ()
     return Result(
         text=where,
         data={**numbers(opened), "already_committed": not ours},
         next=(
             f"audioloom-sharder inspect {opened.folder}",
             f"audioloom-sharder verify {opened.folder}",
+            *train,
         ),
     )
