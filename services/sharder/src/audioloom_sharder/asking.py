@@ -20,7 +20,6 @@ __all__ = [
     "open_given",
     "packing_of",
     "recipe_of",
-    "rules_of",
     "rules_of_recipe",
     "rules_of_shards",
     "sizes_of",
@@ -110,13 +109,8 @@ def sizes_of(settings: Assignment) -> Sizes:
     return Sizes(settings.lanes, settings.shards, size)
 
 
-def rules_of(settings: Assignment, feature: Feature, given: Given = NOTHING) -> Rules:
-    """What decides where a window goes and what its record says."""
-    return rules_of_recipe(recipe_of(settings, given), feature, given)
-
-
 def rules_of_shards(manifest: ShardsManifest) -> Rules:
-    """The same from a manifest."""
+    """What decides where a window goes and what its record says, from a manifest."""
     known = manifest.stats.feature
     feature = Feature(
         name=known.name,

@@ -10,7 +10,14 @@ from audioloom_manifest import Plan, find_committed, root_of
 from audioloom_stage import JSON, Result, progress
 from numpy.typing import NDArray
 
-from audioloom_sharder.asking import ask, open_given, packing_of, recipe_of, rules_of, sizes_of
+from audioloom_sharder.asking import (
+    ask,
+    open_given,
+    packing_of,
+    recipe_of,
+    rules_of_recipe,
+    sizes_of,
+)
 from audioloom_sharder.assignment import divisors, replica_records, steps_per_epoch
 from audioloom_sharder.deviation import SHOWN, Deviation, deviations
 from audioloom_sharder.engine import engine
@@ -78,7 +85,8 @@ def plan(settings: PlanSettings) -> Result:
     given = open_given(settings, inputs)
     asked = ask(settings, inputs, given)
     committed = find_committed(asked) is not None
-    asked_rules, sizes = rules_of(settings, inputs.feature, given), sizes_of(settings)
+    recipe, sizes = recipe_of(settings, given), sizes_of(settings)
+    asked_rules = rules_of_recipe(recipe, inputs.feature, given)
     looked: dict[int, _Looked] = {}
     with engine(settings, root_of(asked.folder)) as run_units:
         sources = inputs.sources
@@ -104,7 +112,7 @@ def plan(settings: PlanSettings) -> Result:
         for split in layout.splits
     }
     said = list(notes(layout, rules, sizes, counted, summary))
-    if not packing_of(recipe_of(settings, given)).is_plain:
+    if not packing_of(recipe).is_plain:
         said.append("bytes are those of TFRecord without compression; files will have others")
     far = deviations(recorded(rules.shares), {one.name: one.labels for one in layout.splits})
     planned = _Planned(asked, committed, layout, counted, epochs, settings.batch_size, far, said)
