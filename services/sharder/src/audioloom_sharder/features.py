@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from audioloom_manifest import Feature, WrongChecksum, check_file
@@ -16,6 +15,7 @@ from audioloom_storage import open_read
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs import Source
+from audioloom_sharder.scratch import scratch
 
 __all__ = ["IDENTITY_COLUMNS", "read_identities", "read_windows", "values_of"]
 
@@ -103,31 +103,37 @@ def _checked(source: Source) -> Iterator[Any]:
             yield stream
         return
     check_file(source.folder, source.entry, content=False)
-    room = np.empty(source.entry.bytes, np.uint8)
-    with open_read(source.location) as stream:
-        stream.readinto(room.data)  # type: ignore[attr-defined] # it is buffered
-    found = hashlib.sha256(room.data).hexdigest()
-    if found != source.entry.sha256:
-        raise WrongChecksum(
-            where=source.location,
-            expected=f"SHA-256 {source.entry.sha256}",
-            found=found,
-            hint="The file was changed after the commit: rerun the stage that wrote it.",
-        )
-    with pa.BufferReader(pa.py_buffer(room)) as held:
-        yield held
+    with scratch(source.entry.bytes) as room:
+        with open_read(source.location) as stream:
+            size = stream.readinto(room.data)  # type: ignore[attr-defined] # it is buffered
+        found = hashlib.sha256(room[:size].data).hexdigest()
+        if found != source.entry.sha256:
+            raise WrongChecksum(
+                where=source.location,
+                expected=f"SHA-256 {source.entry.sha256}",
+                found=found,
+                hint="The file was changed after the commit: rerun the stage that wrote it.",
+            )
+        with pa.BufferReader(pa.py_buffer(room)) as held:
+            yield held
 
 
 @contextmanager
 def _opened(source: Source, feature: Feature) -> Iterator[pq.ParquetFile]:
-    with open_read(source.location) as stream, _parsed(source, stream, feature) as file:
+    with (
+        open_read(source.location) as stream,
+        # A few columns of each row group: one read of what lies together, not one a column.
+        _parsed(source, stream, feature, pre_buffer=True) as file,
+    ):
         yield file
 
 
 @contextmanager
-def _parsed(source: Source, stream: Any, feature: Feature) -> Iterator[pq.ParquetFile]:
+def _parsed(
+    source: Source, stream: Any, feature: Feature, *, pre_buffer: bool = False
+) -> Iterator[pq.ParquetFile]:
     try:
-        with pq.ParquetFile(stream, memory_map=False, pre_buffer=False) as file:
+        with pq.ParquetFile(stream, memory_map=False, pre_buffer=pre_buffer) as file:
             _check_schema(source, file.schema_arrow, feature)
             yield file
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:

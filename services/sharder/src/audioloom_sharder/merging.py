@@ -21,6 +21,7 @@ from audioloom_sharder.layout import Layout, SplitLayout
 from audioloom_sharder.moments import Moments, moments_of, summed
 from audioloom_sharder.names import index_path, shard_path
 from audioloom_sharder.packing import pack
+from audioloom_sharder.scratch import scratch
 from audioloom_sharder.segments import Run, read_entries
 from audioloom_sharder.tfrecord import check
 from audioloom_sharder.work import Job, read_into, unit_name
@@ -73,11 +74,12 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
     files: list[FileEntry] = []
     moments: list[Moments] = []
     rows, bounds = _gather(job.work, runs, split, unit.shards)
-    read = _reader(job.work, runs, rows)
-    for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
-        data, *index = _write(job, split, shard, rows[part], partial(read, part), moments)
-        counts = _label_counts(rows[part], layout.labels)
-        files += [data.model_copy(update={"labels": counts}), *index]
+    with scratch(max(min(int(rows.length.sum()), _WINDOW_BYTES), int(rows.length.max()))) as room:
+        read = _reader(job.work, runs, rows, room)
+        for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
+            data, *index = _write(job, split, shard, rows[part], partial(read, part), moments)
+            counts = _label_counts(rows[part], layout.labels)
+            files += [data.model_copy(update={"labels": counts}), *index]
     name = unit_name(job, "shards", unit.number)
     sums = {"moments": summed(moments, job.rules.feature.shape[0]).to_json()}
     receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=sums)
@@ -221,15 +223,13 @@ def _windows(rows: _Rows) -> Iterator[_Rows]:
 
 
 def _reader(
-    work: Location, runs: Sequence[Run], rows: _Rows
+    work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.uint8]
 ) -> Callable[[slice], Iterator[tuple[_Rows, _Records]]]:
-    """What reads some of the rows, a window at a time; all of them at once where one holds them.
+    """What reads some of the rows, a window at a time; all of them at once where the room does.
 
-    The memory of a window is that of the next: the first touch of fresh memory is dear.
+    A window lies where the one before lay.
     """
-    size = int(rows.length.sum())
-    room = np.empty(max(min(size, _WINDOW_BYTES), int(rows.length.max())), np.uint8)
-    if size <= len(room):
+    if int(rows.length.sum()) <= len(room):
         all_records = _fetch(work, runs, rows, room)
         return lambda part: iter([(rows[part], all_records[part])])
     return lambda part: (

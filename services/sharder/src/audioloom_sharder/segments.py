@@ -28,6 +28,7 @@ from audioloom_sharder.features import read_windows, values_of
 from audioloom_sharder.keying import Keyed, Ranked, ranks_of
 from audioloom_sharder.layout import Layout
 from audioloom_sharder.rows import group_of, record_of, rows_of
+from audioloom_sharder.scratch import scratch
 from audioloom_sharder.tfrecord import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, frame_into
 from audioloom_sharder.work import Job, finish, unit_name, write_sealed
 
@@ -77,8 +78,9 @@ def make_segment(
     """The unit of the first pass: encode features file *number*."""
     unit = unit_name(job, "segments", number)
     runs: list[tuple[int, int]] = []
-    packed = _pack(job, layout, keyed, ranked, number)
-    entry = write_sealed(job, unit, _chunks(packed, layout.shards, runs))
+    with scratch(_RUN_BYTES) as room:
+        packed = _pack(job, layout, keyed, ranked, number, room)
+        entry = write_sealed(job, unit, _chunks(packed, layout.shards, runs))
     return finish(job, unit, entry, {"runs": runs})
 
 
@@ -107,12 +109,14 @@ def _take(data: bytes, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
 
 
 def _pack(
-    job: Job, layout: Layout, keyed: Keyed, ranked: Sequence[Ranked], number: int
+    job: Job,
+    layout: Layout,
+    keyed: Keyed,
+    ranked: Sequence[Ranked],
+    number: int,
+    room: NDArray[np.uint8],
 ) -> Iterator[_Packed]:
-    """The records of a features file in runs, all in the same memory: use one, then take the next.
-
-    The room is taken once, as the first touch of fresh memory costs as much as encoding does.
-    """
+    """The records of a features file in runs, all in the same room: use one, then take the next."""
     rules = job.rules
     places = ranks_of(job, keyed, ranked, number)
     counts = np.array([split.shards for split in layout.splits])
@@ -122,7 +126,6 @@ def _pack(
     positions = found.position.tolist()
     sources = places["row"].astype(np.int64)
     ids = {label: index for index, label in enumerate(layout.labels)}
-    room = np.empty(_RUN_BYTES, np.uint8)
     table: list[tuple[int, ...]] = []
     used = 0
     for first, batch in read_windows(job.sources[number], rules.feature):
