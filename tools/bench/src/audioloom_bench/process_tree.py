@@ -3,55 +3,77 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 
 MIB = 1 << 20
 _EVERY_SECONDS = 0.5
-_FIRST_TIME = 11  # own time in user and system mode, then those of the dead
+_PARENT, _TIMES, _STARTED = 1, slice(11, 15), 19
+"""Where they stand in `_stat`. Times are own in user and system mode, then those of the dead."""
 _TICKS = os.sysconf("SC_CLK_TCK")
+_IGNORES_CHILDREN = 1 << (signal.SIGCHLD - 1)
 
 
-def cpu_seconds(root: int) -> float:
-    """Time of processors that a process and its descendants have taken, in seconds.
+class Watch:
+    """What a process and its descendants have taken so far.
 
-    Of those that have ended their parents know; so nothing is lost, as long as whoever ended had
-    been waited for, and nobody does so just now: to be asked between two pieces of work.
-    """
-    taken = [_stat(each)[_FIRST_TIME : _FIRST_TIME + 4] for each in _tree(root)]
-    return sum(map(int, chain.from_iterable(taken))) / _TICKS
-
-
-@dataclass
-class Peak:
-    """The most memory that a tree of processes held at once, in MiB.
-
-    Proportional set sizes: what processes share counts once.
+    Of most that have ended their parents know. Whoever ignores SIGCHLD, as pyspark's daemon does,
+    learns nothing: of such children what they had taken when last looked at counts.
     """
 
-    megabytes: float = 0.0
+    def __init__(self, root: int) -> None:
+        self.megabytes = 0.0
+        """The most memory held at once; what processes share counts once (PSS)."""
+        self._root = root
+        self._unwaited: dict[tuple[int, str], int] = {}
+        self._lost = 0
+        self._lock = threading.Lock()
+
+    def cpu_seconds(self) -> float:
+        """Time of processors; to be asked between two pieces of work, when nobody just ends."""
+        with self._lock:
+            return self._ticks() / _TICKS
+
+    def look(self) -> None:
+        """Remember what may be gone when next somebody asks."""
+        with self._lock:
+            self._ticks()
+        now = sum(map(_proportional_bytes, _tree(self._root)))
+        self.megabytes = max(self.megabytes, now / MIB)
+
+    def _ticks(self) -> int:
+        unwaited: dict[tuple[int, str], int] = {}
+        total = 0
+        for each in _tree(self._root):
+            if not (stat := _stat(each)):
+                continue
+            taken = sum(map(int, stat[_TIMES]))
+            total += taken
+            if _ignores_children(int(stat[_PARENT])):
+                unwaited[each, stat[_STARTED]] = taken
+        self._lost += sum(self._unwaited[gone] for gone in self._unwaited.keys() - unwaited.keys())
+        self._unwaited = unwaited
+        return total + self._lost
 
 
 @contextmanager
-def peak_memory(root: int) -> Iterator[Peak]:
+def watched(root: int) -> Iterator[Watch]:
     """Look at a process and its descendants twice a second until the block ends."""
-    peak, over = Peak(), threading.Event()
+    watch, over = Watch(root), threading.Event()
 
-    def look() -> None:
+    def work() -> None:
         while True:
-            now = sum(map(_proportional_bytes, _tree(root)))
-            peak.megabytes = max(peak.megabytes, now / MIB)
+            watch.look()
             if over.wait(_EVERY_SECONDS):
                 return
 
-    thread = threading.Thread(target=look, name="peak-memory", daemon=True)
+    thread = threading.Thread(target=work, name="watch", daemon=True)
     thread.start()
     try:
-        yield peak
+        yield watch
     finally:
         over.set()
         thread.join()
@@ -62,7 +84,7 @@ def _tree(root: int) -> list[int]:
     children: dict[int, list[int]] = {}
     for each in (int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit()):
         if stat := _stat(each):
-            children.setdefault(int(stat[1]), []).append(each)
+            children.setdefault(int(stat[_PARENT]), []).append(each)
     found = [root]
     for each in found:  # it grows on the way
         found += children.get(each, [])
@@ -76,6 +98,15 @@ def _stat(process: int) -> list[str]:
     except (FileNotFoundError, ProcessLookupError):
         return []
     return text.rpartition(") ")[2].split()
+
+
+def _ignores_children(process: int) -> bool:
+    try:
+        lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    ignored = next((line.split()[1] for line in lines if line.startswith("SigIgn:")), "0")
+    return bool(int(ignored, 16) & _IGNORES_CHILDREN)
 
 
 def _proportional_bytes(process: int) -> int:

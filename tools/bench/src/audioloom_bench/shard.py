@@ -26,7 +26,7 @@ from audioloom_storage import Location, locate, make_folder, remove_tree, walk
 from audioloom_bench.jvm_path import class_path
 from audioloom_bench.made_features import SHAPE, made_features
 from audioloom_bench.measure import FLOOR, NAIVE, Lane, paired
-from audioloom_bench.process_tree import cpu_seconds, peak_memory
+from audioloom_bench.process_tree import watched
 from audioloom_bench.shard_lanes import DONE
 
 ROWS, FILES, SHARDS = 20_000, 16, 32
@@ -186,7 +186,7 @@ class Jobs:
                 text=True,
                 env=environment,
             ) as process,
-            peak_memory(process.pid) as memory,
+            watched(process.pid) as watch,
             _ended(process),
         ):
             assert process.stdin is not None  # noqa: S101 - pipes were asked for
@@ -197,13 +197,13 @@ class Jobs:
                     process.wait()
                     errors.seek(0)
                     raise RuntimeError(f"{name} ended early:\n{errors.read()[-3000:]}")
-                times.append(cpu_seconds(process.pid))
+                times.append(watch.cpu_seconds())
                 _expect_all(out / str(number), rows)
                 remove_tree(out / str(number))
                 process.stdin.write("\n")
                 process.stdin.flush()
         cold, both = times
-        taken = Taken(cold, both - cold, memory.megabytes)
+        taken = Taken(cold, both - cold, watch.megabytes)
         print(f"{name}: {taken}", file=sys.stderr)  # what takes minutes says how far it is
         return taken
 
