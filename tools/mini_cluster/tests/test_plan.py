@@ -47,6 +47,14 @@ def test_gpus_and_memory_are_what_was_asked_for(tmp_path: Path) -> None:
             assert [5] == list(daemon.conf["node-resources.xml"].values())
 
 
+def test_blocks_are_as_large_as_was_asked_for(tmp_path: Path) -> None:
+    """For the NameNode and for clients, who decide."""
+    layout = lay_out(tmp_path, tmp_path, Size(block_mb=128))
+    confs = [layout.client, *(daemon.conf for daemon in layout.daemons)]
+    found = {conf["hdfs-site.xml"]["dfs.blocksize"] for conf in confs if "hdfs-site.xml" in conf}
+    assert {134217728} == found
+
+
 def test_the_files_say_what_was_planned(tmp_path: Path) -> None:
     """Also what XML would take for its own."""
     write_conf(tmp_path / "conf", {"core-site.xml": {"a": "<&>", "b": 1}})

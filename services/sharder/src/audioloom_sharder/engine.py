@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import structlog
-from audioloom_storage import Location
+from audioloom_storage import Location, Unavailable
 
 if TYPE_CHECKING:
     from audioloom_spark import SparkSettings
@@ -80,7 +81,8 @@ def engine(
             if yarn is not None and reads is not None:
                 hosts = block_hosts(session[0], [[reads(unit)] for unit in units])
             locality = Locality()
-            yield from run_units(session[0], units, task, hosts=hosts, locality=locality)
+            patient = partial(_once_more, task)
+            yield from run_units(session[0], units, patient, hosts=hosts, locality=locality)
             if counts is not None and locality.units:
                 counts["units_placed"] = counts.get("units_placed", 0) + locality.units
                 counts["units_local"] = counts.get("units_local", 0) + locality.local
@@ -93,4 +95,17 @@ def _inline(
     task: Callable[[Unit], Answer],
     reads: Callable[[Unit], Location] | None = None,  # noqa: ARG001 - everything is here
 ) -> Iterator[Answer]:
-    return map(task, units)
+    return map(partial(_once_more, task), units)
+
+
+def _once_more(task: Callable[[Unit], Answer], unit: Unit) -> Answer:
+    """Do a unit; where storage failed under it, do it again.
+
+    Until its receipt a unit leaves nothing that counts. On a cluster Spark tries again by itself,
+    but not in this process or as `local[*]`.
+    """
+    try:
+        return task(unit)
+    except Unavailable as error:
+        log.warning("storage failed during a unit of work: once more", found=str(error))
+        return task(unit)

@@ -43,6 +43,8 @@ LEAST = 4.0
 WARM = "warm"
 _MICRO = 1e6
 _VALUE_BYTES = 4 * SHAPE[0] * SHAPE[1]
+# Blocks are as large as clusters have them: a shard is one.
+_CLUSTER = ("--nodes=1", "--memory-mb=512", "--block-mb=128")
 # What quiets the other benchmarks is not what users have.
 _NOT_FOR_JOBS = ("MALLOC_", "OMP_", "OPENBLAS_")
 
@@ -109,7 +111,7 @@ def bench(
 @contextmanager
 def _place(storage: str, folder: Path | None) -> Iterator[Place]:
     if storage == "hdfs":
-        with running("--nodes=1", "--memory-mb=512") as cluster, cluster.exported():
+        with running(*_CLUSTER) as cluster, cluster.exported():
             root = f"{cluster.hdfs}/bench-shard"
             make_folder(locate(root))
             yield Place("HDFS", root)

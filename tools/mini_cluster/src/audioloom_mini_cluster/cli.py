@@ -42,6 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--memory-mb", type=int, default=size.memory_mb, help="of a node (default: %(default)s)")
     add("--vcores", type=int, default=size.vcores, help="of a node (default: %(default)s)")
     add("--gpus", type=int, default=size.gpus, help="offered by a node (default: %(default)s)")
+    add("--block-mb", type=int, default=size.block_mb, help="of HDFS (default: %(default)s)")
     add("--tokens", action="store_true", help="the NameNode hands out delegation tokens")
     add(
         "--folder",
@@ -60,7 +61,12 @@ def main(words: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     size = Size(
-        options.nodes, options.memory_mb, options.vcores, options.gpus, tokens=options.tokens
+        nodes=options.nodes,
+        memory_mb=options.memory_mb,
+        vcores=options.vcores,
+        gpus=options.gpus,
+        block_mb=options.block_mb,
+        tokens=options.tokens,
     )
     try:
         java = find_java()

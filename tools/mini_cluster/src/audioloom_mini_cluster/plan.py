@@ -22,12 +22,13 @@ Properties = Mapping[str, str | int]
 
 @dataclass(frozen=True)
 class Size:
-    """What the worker nodes offer, and whether the NameNode hands out delegation tokens."""
+    """What the worker nodes offer, how large blocks are, whether there are delegation tokens."""
 
     nodes: int = 2
     memory_mb: int = 6144
     vcores: int = 8
     gpus: int = 2
+    block_mb: int = 16
     tokens: bool = False
 
 
@@ -142,7 +143,7 @@ def lay_out(folder: Path, jars: Path, size: Size) -> Layout:
 def _hdfs(folder: Path, rpc: int, page: int, size: Size) -> Properties:
     return {
         # A NameNode looks for disks with room for a whole block, whatever the file's size.
-        "dfs.blocksize": 16 << 20,
+        "dfs.blocksize": size.block_mb << 20,
         "dfs.namenode.delegation.token.always-use": "true" if size.tokens else "false",
         "dfs.replication": min(2, size.nodes),
         "dfs.namenode.name.dir": f"file://{folder}/namenode/data",
