@@ -74,6 +74,8 @@ def prepare(order: dict[str, Any]) -> None:
         die_at(order["kill_all_at_step"], everybody=True)
     if order.get("told_at_step"):
         die_at(order["told_at_step"], signal.SIGTERM)
+    if order.get("drift_at_step"):
+        drift_at(order["drift_at_step"])
     if order.get("trace"):
         trace(Path(order["trace"]))
 
@@ -109,6 +111,22 @@ def die_at(step: int, number: int = signal.SIGKILL, *, everybody: bool = False) 
             os.kill(os.getpid(), number)
 
     ProgressFile.step = watched  # type: ignore[method-assign]
+
+
+def drift_at(step: int) -> None:
+    """Change a weight of this process alone, as broken memory would, after so many steps."""
+    from audioloom_trainer.session import Session
+
+    real = Session._check_not_zero
+
+    def drifting(self: Any, outcome: Any) -> None:
+        real(self, outcome)
+        if not hasattr(self, "drifted") and self._global_step >= step:
+            self.drifted = True
+            weight = self._model.trainable_variables[0]
+            weight.assign(weight + 1e-6)
+
+    Session._check_not_zero = drifting  # type: ignore[method-assign]
 
 
 def others() -> list[int]:

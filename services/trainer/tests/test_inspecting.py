@@ -51,6 +51,7 @@ def test_a_committed_run_is_shown(trainer: Trainer, trained: Trained) -> None:
         "12 of 16 records, 2 epochs",
         "majority",
         "val_accuracy",
+        "steps waited for input",
     ):
         assert text in ran.out
     *_, history = ran.out.rpartition("\n\n")

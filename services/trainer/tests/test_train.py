@@ -214,6 +214,19 @@ def test_a_loss_that_is_not_finite_ends_the_run(
     assert "NotFinite" == json.loads(lines[-1])["error"]
 
 
+def test_a_loss_of_exactly_0_ends_the_run(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """With the step; whoever means it says so, and it is the same run."""
+    words = (*QUICK[:-1], f"{ZOO}:zero_loss", "--root", tmp_path, "--name", "zero")
+    ran = trainer("run", trained.root / "shards" / "demo", *words)
+    assert 65 == ran.code
+    assert "where     step 1" in ran.err
+    assert "--allow-zero-loss" in ran.err
+    ran = trainer("run", trained.root / "shards" / "demo", *words, "--allow-zero-loss")
+    assert 0 == ran.code, ran.err
+
+
 def test_a_metric_that_is_not_finite_is_left_out(
     trainer: Trainer, trained: Trained, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@
   - UnknownLabel       a record's class number is outside the vocabulary
   - MissingSplit       the shards have no split of the name that is needed
   - NotFinite          the loss became NaN or infinite, with the step
+  - ZeroLoss           the loss of a training step was exactly 0, with the step
   - WrongCount         a step saw another number of records than it must, with the step
   - DamagedRun         a committed run cannot be used: its model does not fit its weights
 * BadConfiguration (78)
@@ -43,6 +44,7 @@ __all__ = [
     "UnknownLabel",
     "UnreadableFormat",
     "WrongCount",
+    "ZeroLoss",
     "told",
 ]
 
@@ -65,6 +67,10 @@ class MissingSplit(BadData):
 
 class NotFinite(BadData):
     """The loss became NaN or infinite."""
+
+
+class ZeroLoss(BadData):
+    """The loss of a training step was exactly 0."""
 
 
 class WrongCount(BadData):

@@ -37,6 +37,7 @@ from audioloom_trainer.staging import Staging
 from audioloom_trainer.state import restore, weights
 from audioloom_trainer.stopping import StopRequest
 from audioloom_trainer.strategy import describe_devices, local_replicas, make_strategy, versions
+from audioloom_trainer.timeline import bottleneck, summed
 
 __all__ = ["Outcome", "Task", "Trained", "conclude", "fit", "meet"]
 
@@ -89,7 +90,7 @@ class Outcome:
 
     files: list[FileEntry]
     stats: TrainingRunStats
-    settings: dict[str, str | int]
+    settings: dict[str, str | int | float]
 
 
 def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
@@ -174,7 +175,14 @@ def conclude(task: Task, trained: Trained) -> Outcome:
         scores=scores,
     )
     files = write_results(task.plan.folder, finished)
-    return Outcome(files, stats, {"devices": describe_devices(), "workers": task.cluster.size})
+    intervals = trained.session.timeline.intervals
+    settings: dict[str, str | int | float] = {
+        "devices": describe_devices(),
+        "workers": task.cluster.size,
+        "bottleneck": bottleneck(intervals),
+        "input_wait": round(summed(intervals).wait, 4) if intervals else 0.0,
+    }
+    return Outcome(files, stats, settings)
 
 
 def meet(task: Task, trained: Trained, what: str) -> None:

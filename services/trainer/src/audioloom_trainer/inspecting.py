@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -68,6 +68,7 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         ("steps", f"{stats.steps:,} of {recipe.batch_size} records, {recipe.epochs} epochs"),
         ("replicas", f"{stats.replicas}"),
         ("took", f"{seconds:.0f} s on {manifest.execution.host}"),
+        *_held_up(manifest.execution.settings),
     ]
     width = max(len(name) for name, _ in facts)
     lines = [f"{name.ljust(width)}  {value}" for name, value in facts]
@@ -78,6 +79,13 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         data={"state": "committed", "manifest": manifest.to_json(), "history": history},
         next=(use_command("evaluate", opened), use_command("export", opened, "--to", ".")),
     )
+
+
+def _held_up(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What limited the speed; runs of earlier releases do not say."""
+    what, wait = settings.get("bottleneck"), settings.get("input_wait")
+    if isinstance(wait, int | float):
+        yield "limited by", f"{what} (steps waited for input {wait:.1%} of the time)"
 
 
 def _history(history: list[dict[str, Any]]) -> str:

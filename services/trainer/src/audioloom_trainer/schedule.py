@@ -15,7 +15,7 @@ __all__ = ["Place", "Schedule", "needs"]
 
 @dataclass(frozen=True)
 class Schedule:
-    """How long, in which order, and how often a checkpoint is taken."""
+    """How long and in which order, and what is looked at on the way."""
 
     epochs: int
     batch_size: int
@@ -23,6 +23,9 @@ class Schedule:
     shuffle_window: int
     checkpoint_steps: int | None
     checkpoint_minutes: float | None
+    compare_steps: int = 100
+    """How often the weights of all replicas are compared."""
+    allow_zero_loss: bool = False
 
     def shuffle(self, epoch: int) -> Shuffle:
         """The order of an epoch."""

@@ -5,6 +5,8 @@ The base of a training session, and by itself what `evaluate` runs.
 
 from __future__ import annotations
 
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,7 +73,7 @@ class Scoring:
         self.shard_set = shard_set
         self.block = 1
         """Steps that are done at a time; equal on all workers."""
-        self._staging = staging
+        self.staging = staging
         self._batch = batch
         self._failure: BaseException | None = None
         self._evaluate = make_evaluation_block(strategy, model, replicas, shard_set.classes)
@@ -141,29 +143,43 @@ class Scoring:
             log.warning("metrics that are not finite are left out", metrics=missing)
         return {name: value for name, value in values.items() if name not in missing}
 
-    def stream(self, split: Split, shuffle: Shuffle | None, start: int) -> Any:
-        """An iterator over this process's batches of a split, from a step on."""
+    def stream(
+        self,
+        split: Split,
+        shuffle: Shuffle | None,
+        start: int,
+        produced: deque[float] | None = None,
+    ) -> Any:
+        """An iterator over this process's batches of a split, from a step on.
+
+        When each batch was ready is appended to *produced*, in seconds of `time.monotonic`.
+        """
         feed = Feed(
             self.shard_set,
             split,
             shuffle,
             batch=self._batch,
             replicas=self.replicas,
-            staging=self._staging,
+            staging=self.staging,
         )
         return stream(
-            self._remembering(lambda: feed.batches(start)),
+            self._remembering(lambda: feed.batches(start), produced),
             self.shard_set.shape,
             self.shard_set.dtype,
             numbers=self.shard_set.classes is None,
         )
 
-    def _remembering(self, batches: Callable[[], Iterator[Batch]]) -> Callable[[], Iterator[Batch]]:
+    def _remembering(
+        self, batches: Callable[[], Iterator[Batch]], produced: deque[float] | None
+    ) -> Callable[[], Iterator[Batch]]:
         """TensorFlow passes on the text of an error alone: keep the error itself."""
 
         def remembered() -> Iterator[Batch]:
             try:
-                yield from batches()
+                for batch in batches():
+                    if produced is not None:
+                        produced.append(time.monotonic())
+                    yield batch
             except GeneratorExit:  # nobody reads on, which is not a failure
                 raise
             except BaseException as error:

@@ -6,9 +6,9 @@ sum at the end of a block, so that all decide alike.
 
 from __future__ import annotations
 
-import hashlib
 import time
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,16 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.agreement import agree
 from audioloom_trainer.checkpoint import Saver
-from audioloom_trainer.errors import Stopped
+from audioloom_trainer.errors import PeersDisagree, Stopped, ZeroLoss
 from audioloom_trainer.feed import steps_of
-from audioloom_trainer.loop import make_train_block
+from audioloom_trainer.loop import Outcome, make_train_block
 from audioloom_trainer.progress import ProgressFile
 from audioloom_trainer.schedule import Place, Schedule
 from audioloom_trainer.scoring import Evaluated, Scoring
-from audioloom_trainer.state import snapshot, weights
+from audioloom_trainer.state import snapshot
 from audioloom_trainer.stopping import StopRequest
+from audioloom_trainer.timeline import Interval, Timeline, summed, waiting
+from audioloom_trainer.weight_digest import make_digest
 
 __all__ = ["Session"]
 
@@ -47,6 +49,7 @@ class Session:
         bar: what is shown to people.
         stop: whether the process was told to end.
         place: where it stands.
+        timeline: where its time goes.
     """
 
     scoring: Scoring
@@ -56,6 +59,7 @@ class Session:
     bar: Progress
     stop: StopRequest
     place: Place
+    timeline: Timeline = field(default_factory=Timeline)
 
     def __post_init__(self) -> None:
         scoring = self.scoring
@@ -71,15 +75,18 @@ class Session:
             class_weights=scoring.shard_set.class_weights,
         )
         self._steps = steps_of(self._train_split.layout.total, self.schedule.batch_size)
+        self._digest = make_digest(self._strategy, self._model)
         self._wanted_block = 1
         self._saved_at = time.monotonic()
+        self._traced = False
+        self._staged = 0.0
 
     def run(self) -> dict[str, Evaluated]:
         """Train to the end and score every split that was not trained on.
 
         Raises:
             Stopped: told to end; a checkpoint of the last step was taken.
-            NotFinite, WrongCount, PeerLost, PeersDisagree, and what staging raises.
+            NotFinite, ZeroLoss, WrongCount, PeerLost, PeersDisagree, and what staging raises.
         """
         while self.place.epoch < self.schedule.epochs:
             self._run_epoch()
@@ -102,8 +109,9 @@ class Session:
         place = self.place
         if place.step == self._steps:  # resumed from the last step of an epoch
             return
+        produced: deque[float] = deque()
         iterator = self.scoring.stream(
-            self._train_split, self.schedule.shuffle(place.epoch), place.step
+            self._train_split, self.schedule.shuffle(place.epoch), place.step, produced
         )
         while place.step < self._steps:
             k = self._next_block()
@@ -114,21 +122,25 @@ class Session:
             sizes = self.scoring.check(
                 outcome, self._train_split, place.step, f"epoch {place.epoch + 1}"
             )
+            self._check_not_zero(outcome)
             place.loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
             place.records += int(sizes.sum())
             place.step += k
-            self._tell(k, time.monotonic() - started, float(outcome.losses[-1]))
+            ended = time.monotonic()
+            wait = waiting(started, ended, [produced.popleft() for _ in range(k)])
+            self._tell(k, ended - started, wait, float(outcome.losses[-1]))
             self._act_on(outcome.signals)
 
     def _close_epoch(self, *, last: bool) -> None:
         place = self.place
         entry = {"loss": place.loss / place.records, **self.scoring.metrics()}
         self._model.reset_metrics()
-        self._compare_weights()
+        self._compare_weights(f"after epoch {place.epoch + 1}")
         if "val" in self.scoring.shard_set.splits and not last:
             entry.update(_prefixed(self._evaluate("val").scores))
         place.history.append({"epoch": place.epoch + 1, **entry})
-        log.info("epoch", **{key: round(value, 4) for key, value in place.history[-1].items()})
+        shown = {key: round(value, 4) for key, value in place.history[-1].items()}
+        log.info("epoch", **shown, input_wait=self._input_wait_of_epoch())
         self.progress.event("epoch", step=self._global_step, **place.history[-1])
         place.epoch, place.step, place.loss, place.records = place.epoch + 1, 0, 0.0, 0
         if last:  # what follows may take long: never train again for it
@@ -137,10 +149,14 @@ class Session:
     def _next_block(self) -> int:
         """Steps until the next place where something else happens, at most those of a block."""
         k = min(self.scoring.block, self._steps - self.place.step)
-        if self.schedule.checkpoint_steps:
-            every = self.schedule.checkpoint_steps
-            k = min(k, every - self._global_step % every)
+        for every in (self.schedule.checkpoint_steps, self._compare_every):
+            if every:
+                k = min(k, every - self._global_step % every)
         return k
+
+    @property
+    def _compare_every(self) -> int:
+        return self.schedule.compare_steps if self._replicas.total > 1 else 0
 
     def _chiefs_signals(self) -> tuple[float, float]:
         """Whether it is time for a checkpoint, and how long a block is: the chief decides."""
@@ -153,8 +169,10 @@ class Session:
     def _act_on(self, signals: NDArray[Any]) -> None:
         told, due, block = signals.tolist()
         self.scoring.block = int(block)
-        every = self.schedule.checkpoint_steps
-        if told or due or (every and self._global_step % every == 0):
+        step, every = self._global_step, self.schedule.checkpoint_steps
+        if self._compare_every and step % self._compare_every == 0:
+            self._compare_weights(f"at step {step}")
+        if told or due or (every and step % every == 0):
             self._save()
         if told:
             self.saver.wait()
@@ -174,8 +192,33 @@ class Session:
             self.saver.save(self._global_step, state, self.place.to_json())
             self.progress.event("checkpoint", step=self._global_step)
 
-    def _tell(self, k: int, seconds: float, loss: float) -> None:
-        per_step = seconds / k
+    def _waited_for_storage(self) -> float:
+        """Seconds since it was asked last in which the feed waited for shards."""
+        before, self._staged = self._staged, self.scoring.staging.waited
+        return self._staged - before
+
+    def _check_not_zero(self, outcome: Outcome) -> None:
+        zero = np.flatnonzero(outcome.losses == 0)
+        if len(zero) and not self.schedule.allow_zero_loss:
+            raise ZeroLoss(
+                where=f"step {self._global_step + int(zero[0]) + 1}",
+                expected="a loss above 0",
+                found="exactly 0",
+                hint="Labels that are all the same, or a loss that does not fit the model's output,"
+                " do this. If it is as it should be, give --allow-zero-loss.",
+            )
+
+    def _input_wait_of_epoch(self) -> str:
+        begin = self.place.epoch * self._steps
+        mine = [each for each in self.timeline.intervals if each.step > begin]
+        return f"{summed(mine).wait:.1%}" if mine else "-"
+
+    def _tell(self, k: int, seconds: float, waited: float, loss: float) -> None:
+        per_step, wait = seconds / k, waited / seconds
+        storage = min(wait, self._waited_for_storage() / seconds)
+        if self._traced:  # the first block is mostly TensorFlow at work on the step's graph
+            self.timeline.add(Interval(self._global_step, k, per_step, wait, storage))
+        self._traced = True
         self._wanted_block = max(1, min(_MOST_STEPS, int(_BLOCK_SECONDS / max(per_step, 1e-6))))
         self.bar.advance(k)
         self.progress.step(
@@ -183,16 +226,22 @@ class Session:
             epoch=self.place.epoch + 1,
             loss=loss,
             steps_per_second=round(1 / max(per_step, 1e-6), 3),
+            input_wait=round(wait, 4),
         )
 
-    def _compare_weights(self) -> None:
-        if self._cluster.size == 1:
+    def _compare_weights(self, when: str) -> None:
+        if self._replicas.total == 1:
             return
-        found = hashlib.sha256()
-        for array in weights(self._model).values():
-            found.update(np.ascontiguousarray(array).tobytes())
-        known = {"weights": found.hexdigest()}
-        when = f"after epoch {self.place.epoch + 1}"
+        with self.scoring.watched(when):
+            found = self._digest()
+        if len(set(found)) > 1:
+            raise PeersDisagree(
+                f"the replicas of worker {self._cluster.rank} differ in their weights {when}",
+                expected="the same weights on each of its devices",
+                found=f"{len(set(found))} different ones on {len(found)} devices",
+                hint="Start all workers anew, with the same command in the same environment.",
+            )
+        known = {"weights": repr(found[0])}
         agree(self._strategy, self._cluster, self._replicas, known, when)
 
 

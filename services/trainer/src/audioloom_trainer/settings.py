@@ -98,6 +98,12 @@ class RunSettings(Settings):
     checkpoint_minutes: float | None = Field(
         10.0, gt=0, description="Take a checkpoint every so many minutes."
     )
+    compare_steps: int = Field(
+        100, ge=1, description="Compare the weights of all replicas every so many steps."
+    )
+    allow_zero_loss: bool = Field(
+        default=False, description="Go on when the loss of a batch is exactly 0."
+    )
     keep_checkpoints: int = Field(2, ge=1, le=1000, description="How many checkpoints stay.")
     cache: Cache = None
     cache_bytes: CacheBytes = "20GiB"

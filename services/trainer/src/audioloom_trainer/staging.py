@@ -65,6 +65,8 @@ class Staging:
         self._held: dict[Key, LocalShard] = {}
         self._holders: Counter[Key] = Counter()
         self._stalled_for: Shard | None = None
+        self.waited = 0.0
+        """Seconds in which shards were asked for that were not there yet."""
         self._failure: BaseException | None = None
         self._closing = False
         self._early = early
@@ -124,6 +126,7 @@ class Staging:
         with self._change:
             if self._rot is not None:
                 raise self._rot
+            asked = time.monotonic()
             while not self._promised[key]:
                 if self._failure is not None:
                     raise self._failure
@@ -136,6 +139,7 @@ class Staging:
                 if not self._thread.is_alive():
                     raise RuntimeError(f"{key} was asked for, and no need named it")
                 self._change.wait(1.0)
+            self.waited += time.monotonic() - asked
             self._promised[key] -= 1
             self._holders[key] += 1
             if key not in self._held:

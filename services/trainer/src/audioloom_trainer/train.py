@@ -135,6 +135,8 @@ def _schedule(settings: RunSettings) -> Schedule:
         shuffle_window=settings.shuffle_window,
         checkpoint_steps=settings.checkpoint_steps,
         checkpoint_minutes=settings.checkpoint_minutes,
+        compare_steps=settings.compare_steps,
+        allow_zero_loss=settings.allow_zero_loss,
     )
 
 

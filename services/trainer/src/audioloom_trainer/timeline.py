@@ -1,0 +1,122 @@
+"""Where the time of a training goes: how long steps take, and how long they wait for input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+__all__ = ["Interval", "Timeline", "bottleneck", "summed", "waiting"]
+
+MOST_INTERVALS = 1000
+"""More are merged in pairs, so that a run of any length is told in so many."""
+
+_MUCH = 0.05
+"""A share of the time from which waiting counts as what holds a training up."""
+
+_HALVINGS = 40
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Some consecutive steps."""
+
+    step: int
+    """The last of them, counted from the start of the run."""
+    steps: int
+    """How many they are."""
+    seconds: float
+    """That one of them takes by the clock, on average."""
+    wait: float
+    """Share of that in which this worker had no batch to compute on, 0 to 1."""
+    storage: float
+    """The part of `wait` in which shards were not yet on local disk."""
+
+
+@dataclass
+class Timeline:
+    """The intervals of a session so far, oldest first, in bounded memory."""
+
+    intervals: list[Interval] = field(default_factory=list)
+    _longest: int = 1
+
+    def add(self, interval: Interval) -> None:
+        """Append an interval."""
+        last = self.intervals[-1] if self.intervals else None
+        if last is not None and last.steps + interval.steps <= self._longest:
+            self.intervals[-1] = _merged(last, interval)
+            return
+        self.intervals.append(interval)
+        if len(self.intervals) > MOST_INTERVALS:
+            pairs = zip(self.intervals[::2], [*self.intervals[1::2], None], strict=False)
+            self.intervals = [_merged(a, b) if b is not None else a for a, b in pairs]
+            self._longest = max(each.steps for each in self.intervals)
+
+
+def _merged(first: Interval, second: Interval) -> Interval:
+    steps = first.steps + second.steps
+    total = summed((first, second))
+    return Interval(second.step, steps, total.seconds, total.wait, total.storage)
+
+
+def summed(intervals: Sequence[Interval]) -> Interval:
+    """All of them as one; its step is the last one's.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if not intervals:
+        raise ValueError("expected at least one interval, found none")
+    steps = sum(each.steps for each in intervals)
+    seconds = sum(each.seconds * each.steps for each in intervals)
+    shares = [
+        sum(share * each.seconds * each.steps for each, share in pairs) / seconds if seconds else 0
+        for pairs in (
+            [(each, each.wait) for each in intervals],
+            [(each, each.storage) for each in intervals],
+        )
+    ]
+    return Interval(intervals[-1].step, steps, seconds / max(1, steps), shares[0], shares[1])
+
+
+def waiting(start: float, end: float, produced: Sequence[float]) -> float:
+    """How long a block of steps waited for its batches, in seconds.
+
+    Steps run inside one call of TensorFlow's, where nobody may look at a clock. But it is known
+    when each batch was ready, and steps of a block are alike: there is one length of a step with
+    which the block, each step of it after its batch and the step before, ends when it did.
+
+    Args:
+        start: of the block, in seconds.
+        end: of the block.
+        produced: when each of its batches was ready, on the same clock.
+    """
+    if not produced:
+        return 0.0
+
+    def ends(step: float) -> float:
+        now = start
+        for ready in produced:
+            now = max(now, ready) + step
+        return now
+
+    low, high = 0.0, max(0.0, end - start) / len(produced)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if ends(middle) < end else (low, middle)
+    return max(0.0, end - start - len(produced) * high)
+
+
+def bottleneck(intervals: Sequence[Interval]) -> str:
+    """What a training is held up by, one word.
+
+    Returns:
+        "device": steps wait for less than a twentieth of the time, so only more or faster devices
+        make it faster. "storage": they wait, mostly for shards on their way to local disk.
+        "decode": they wait, while the shards are there.
+    """
+    if not intervals:
+        return "device"
+    whole = summed(intervals)
+    if whole.wait < _MUCH:
+        return "device"
+    return "storage" if whole.storage >= whole.wait / 2 else "decode"
