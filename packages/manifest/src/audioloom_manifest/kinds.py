@@ -282,7 +282,7 @@ class ShardsManifest(Envelope):
 
 
 class ModelRef(Part):
-    """The function that builds the model, and the digest of the file that holds it."""
+    """A function that builds something, and the digest of the file that holds it."""
 
     function: Text = Field(description="package.module:function or file.py:function")
     sha256: Sha256
@@ -298,6 +298,9 @@ class TrainingRunRecipe(Recipe):
     seed: Count
     shuffle_window: Positive = Field(description="shards of a lane that are shuffled together")
     deterministic: bool
+    callbacks: ModelRef | None = Field(
+        default=None, description="the function that makes the callbacks"
+    )
 
 
 class TrainingRunStats(Part):

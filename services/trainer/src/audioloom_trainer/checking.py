@@ -11,7 +11,7 @@ from audioloom_trainer.errors import BadModel, told
 from audioloom_trainer.model_source import ModelSource
 from audioloom_trainer.variables import other_state
 
-__all__ = ["check_model"]
+__all__ = ["check_model", "metric_names"]
 
 _REDUCTIONS = ("sum_over_batch_size", "mean", "sum")
 _OVERRIDDEN = ("train_step", "test_step", "compute_loss", "compute_metrics")
@@ -158,6 +158,11 @@ def _check_loss(
                 found=f"{name!r} of shape {tuple(keras.ops.shape(value))}",
                 hint="Let it average over the classes: the run keeps a table of them anyway.",
             )
+
+
+def metric_names(model: keras.Model) -> list[str]:
+    """What the model's metrics are called in the history, beside the loss."""
+    return [name for name in _metrics_of_nothing(model) if name != "loss"]
 
 
 def _metrics_of_nothing(model: keras.Model) -> dict[str, Any]:

@@ -13,6 +13,7 @@
   - BadCluster         TF_CONFIG is not what this program can work with
   - BadReplicas        the number of replicas does not divide the lanes of the training split
   - BadModel           the model function, or what it returned, cannot be trained exactly
+  - BadCallbacks       the callbacks cannot be called, or not carried through a restart
   - CacheTooSmall      the cache cannot hold what has to be read together
   - TensorFlowMissing  TensorFlow is not installed in this environment
 * TryAgain (75)
@@ -28,6 +29,7 @@ The numbers are the exit codes, from the one table in audioloom_stage.
 from audioloom_stage import BadConfiguration, BadData, NameTaken, TryAgain
 
 __all__ = [
+    "BadCallbacks",
     "BadCluster",
     "BadModel",
     "BadReplicas",
@@ -91,6 +93,10 @@ class BadReplicas(BadConfiguration):
 
 class BadModel(BadConfiguration):
     """The model function, or what it returned, cannot be trained exactly."""
+
+
+class BadCallbacks(BadConfiguration):
+    """The callbacks cannot be called, or not carried through a restart."""
 
 
 class CacheTooSmall(BadConfiguration):

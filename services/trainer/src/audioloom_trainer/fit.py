@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -14,6 +14,8 @@ from audioloom_stage import progress
 
 from audioloom_trainer.agreement import agree
 from audioloom_trainer.cache_place import opened_cache
+from audioloom_trainer.callbacks import ARRAYS, Callbacks, load_callbacks
+from audioloom_trainer.checking import metric_names
 from audioloom_trainer.checkpoint import Saved, Saver
 from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.feed import Replicas, steps_of
@@ -59,6 +61,9 @@ class Task:
         keep_checkpoints: how many stay.
         cache: folder for copies of shards if one was asked for, and the bytes that they may take.
         patience: seconds during which storage that does not answer is asked again.
+        callbacks: their function, if one was asked for.
+        callback_arguments: its arguments.
+        stateless_callbacks: they may begin anew after a restart.
     """
 
     plan: Plan
@@ -72,6 +77,9 @@ class Task:
     keep_checkpoints: int
     cache: tuple[str | None, int]
     patience: float
+    callbacks: ModelSource | None = None
+    callback_arguments: Mapping[str, Any] = field(default_factory=dict)
+    stateless_callbacks: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,6 +114,7 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
     with ExitStack() as stack:
         staging = stack.enter_context(_staging(task, replicas, place, stack))
         model = _model(task, strategy, replicas, resume)
+        callbacks = _callbacks(task, strategy, model, place, resume)
         saver = Saver(task.plan.folder, task.recipe, replicas.total, task.keep_checkpoints)
         stack.callback(saver.close)
         events = ProgressFile(task.plan.folder, cluster.rank, {"rank": cluster.rank, **task.common})
@@ -140,6 +149,7 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
             bar=bar,
             stop=stop,
             place=place,
+            callbacks=callbacks,
         )
         try:
             evaluated = session.run()
@@ -166,10 +176,10 @@ def conclude(task: Task, trained: Trained) -> Outcome:
         history=trained.session.place.history,
         evaluation=evaluation_report(shard_set, scores, confusions),
     )
-    train = shard_set.split("train").layout.total
+    train, epochs = shard_set.split("train").layout.total, trained.session.place.epoch
     stats = TrainingRunStats(
-        steps=task.schedule.epochs * steps_of(train, task.schedule.batch_size),
-        records=task.schedule.epochs * train,
+        steps=epochs * steps_of(train, task.schedule.batch_size),
+        records=epochs * train,
         replicas=trained.replicas.total,
         parameters=model.count_params(),
         scores=scores,
@@ -214,10 +224,28 @@ def _model(task: Task, strategy: Any, replicas: Replicas, resume: Saved | None) 
             replicas=replicas.total,
         )
     if resume is not None:
-        restore(strategy, model, resume.state)
+        own = {k: v for k, v in resume.state.items() if not k.startswith(ARRAYS)}
+        restore(strategy, model, own)
         log.info("resumed", step=resume.commit.step)
     spread_seeds(strategy, model, replicas)
     return model
+
+
+def _callbacks(
+    task: Task, strategy: Any, model: Any, place: Place, resume: Saved | None
+) -> Callbacks:
+    if task.callbacks is None:
+        return Callbacks((), "")
+    source, arguments = task.callbacks, task.callback_arguments
+    each = load_callbacks(source, arguments, stateless=task.stateless_callbacks)
+    callbacks = Callbacks(each, source.place)
+    own = ["loss", *metric_names(model)]
+    validated = [f"val_{name}" for name in own] if "val" in task.shard_set.splits else []
+    with strategy.scope():
+        callbacks.begin(model, [*own, *validated])
+        if resume is not None and place.callbacks:
+            callbacks.restore(place.callbacks, resume.state)
+    return callbacks
 
 
 def _shown_weights(shard_set: ShardSet) -> str:

@@ -17,7 +17,7 @@ from audioloom_trainer.errors import BadModel, told
 from audioloom_trainer.model_source import ModelSource
 from audioloom_trainer.normalising import synchronise
 
-__all__ = ["build_model", "configuration"]
+__all__ = ["build_model", "configuration", "load_function"]
 
 log = structlog.get_logger()
 
@@ -46,7 +46,7 @@ def build_model(
     Raises:
         BadModel: what is wrong, by name.
     """
-    function = _load(source)
+    function = load_function(source)
     given = {"shape": shape, "classes": classes, **arguments}
     try:
         model = function(**given)
@@ -78,7 +78,12 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} in the configuration")
 
 
-def _load(source: ModelSource) -> Any:
+def load_function(source: ModelSource) -> Any:
+    """The function that a reference names; its module is executed, once.
+
+    Raises:
+        BadModel: it cannot be imported, or has no such function.
+    """
     try:
         if source.module is not None:
             module = importlib.import_module(source.module)

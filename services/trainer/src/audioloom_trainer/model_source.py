@@ -17,7 +17,6 @@ from audioloom_trainer.errors import BadModel
 __all__ = ["ModelSource", "find_model"]
 
 _MOST_BYTES = 16 << 20
-_HINT = "Give --model as package.module:function or path/to/file.py:function."
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,12 @@ class ModelSource:
         return f"{self.path}:{self.function}"
 
 
-def find_model(reference: str) -> ModelSource:
-    """Find what `--model` names.
+def _hint(option: str) -> str:
+    return f"Give {option} as package.module:function or path/to/file.py:function."
+
+
+def find_model(reference: str, option: str = "--model") -> ModelSource:
+    """Find what `--model`, or another option of that form, names.
 
     Raises:
         BadModel: not of either form, or no such module or file.
@@ -56,19 +59,19 @@ def find_model(reference: str) -> ModelSource:
     place, colon, function = reference.rpartition(":")
     if not colon or not place or not function.isidentifier():
         raise BadModel(
-            where="--model",
+            where=option,
             expected="MODULE:FUNCTION or FILE.py:FUNCTION",
             found=repr(reference),
-            hint=_HINT,
+            hint=_hint(option),
         )
     if place.endswith(".py"):
         path = Path(place).expanduser().resolve()
-        return ModelSource(None, path, function, _digest(path, reference))
-    path = _module_path(place)
-    return ModelSource(place, path, function, _digest(path, reference))
+        return ModelSource(None, path, function, _digest(path, reference, option))
+    path = _module_path(place, option)
+    return ModelSource(place, path, function, _digest(path, reference, option))
 
 
-def _module_path(module: str) -> Path:
+def _module_path(module: str, option: str) -> Path:
     """The file of a module. Parent packages are not imported, as `find_spec` would."""
     path: Sequence[str] | None = None
     spec: ModuleSpec | None = None
@@ -80,10 +83,11 @@ def _module_path(module: str) -> Path:
         path = spec.submodule_search_locations or []
     if spec is None or not spec.has_location or not spec.origin or not spec.origin.endswith(".py"):
         raise BadModel(
-            where="--model",
+            where=option,
             expected=f"a Python module {module!r} in this environment",
             found="none",
-            hint=f"{_HINT} Modules are looked for where {Path(sys.executable).name} finds them.",
+            hint=f"{_hint(option)} Modules are looked for where {Path(sys.executable).name} finds"
+            " them.",
         )
     return Path(spec.origin)
 
@@ -96,13 +100,13 @@ def _find(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
     return None
 
 
-def _digest(path: Path, reference: str) -> str:
+def _digest(path: Path, reference: str, option: str) -> str:
     try:
         data = path.read_bytes()
     except OSError as error:
         raise BadModel(
-            where="--model", expected=f"a file for {reference!r}", found=str(error), hint=_HINT
+            where=option, expected=f"a file for {reference!r}", found=str(error), hint=_hint(option)
         ) from None
     if len(data) > _MOST_BYTES:
-        raise BadModel(where=path, expected="a Python file", found=f"{len(data)} bytes", hint=_HINT)
+        raise BadModel(where=path, expected="a Python file", found=f"{len(data)} bytes")
     return hashlib.sha256(data).hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from audioloom_manifest import (
     ModelRef,
@@ -40,6 +40,8 @@ class Wish:
     seed: int
     shuffle_window: int
     deterministic: bool
+    callbacks: ModelSource | None = None
+    callback_arguments: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
 
 
 def make_plan(
@@ -61,20 +63,27 @@ def make_plan(
     """
     recipe = TrainingRunRecipe(
         algorithm=ALGORITHM,
-        model=ModelRef(
-            function=wish.model.label, sha256=wish.model.sha256, arguments=dict(wish.arguments)
-        ),
+        model=_reference(wish.model, wish.arguments),
         epochs=wish.epochs,
         batch_size=wish.batch_size,
         seed=wish.seed,
         shuffle_window=wish.shuffle_window,
         deterministic=wish.deterministic,
+        callbacks=None
+        if wish.callbacks is None
+        else _reference(wish.callbacks, wish.callback_arguments),
     )
     if folder is None:
         called = name or run_name("training-run", recipe, [shards.manifest.identity])
         folder = run_folder(root or shards.root, "training-run", called)
     reference = shards.reference(root_of(folder))
     return Plan("training-run", folder.name, folder, recipe, (reference,))
+
+
+def _reference(
+    source: ModelSource, arguments: Mapping[str, str | int | float | bool | None]
+) -> ModelRef:
+    return ModelRef(function=source.label, sha256=source.sha256, arguments=dict(arguments))
 
 
 def recipe_digest(plan: Plan) -> str:

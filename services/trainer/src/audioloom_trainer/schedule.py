@@ -26,6 +26,8 @@ class Schedule:
     compare_steps: int = 100
     """How often the weights of all replicas are compared."""
     allow_zero_loss: bool = False
+    watched: bool = False
+    """Callbacks look at the end of each epoch, so the last one is validated like the others."""
 
     def shuffle(self, epoch: int) -> Shuffle:
         """The order of an epoch."""
@@ -44,6 +46,10 @@ class Place:
     records: int = 0
     """Records of the epoch that are done."""
     history: list[dict[str, float]] = field(default_factory=list)
+    stopped: bool = False
+    """The callbacks have ended the training before its last epoch."""
+    callbacks: list[dict[str, Any]] = field(default_factory=list)
+    """What each callback remembers."""
 
     def to_json(self) -> dict[str, Any]:
         """As a checkpoint's commit record keeps it."""
@@ -60,12 +66,12 @@ def needs(
 ) -> Iterator[Shard]:
     """Every shard that a session will hold, in that order, from a place on."""
     train, batch = shard_set.split("train"), schedule.batch_size
-    for epoch in range(start.epoch, schedule.epochs):
+    for epoch in range(start.epoch, start.epoch if start.stopped else schedule.epochs):
         first = start.step if epoch == start.epoch else 0
         if first < steps_of(train.layout.total, batch):
             shuffle = schedule.shuffle(epoch)
             yield from needed_shards(train, shuffle, replicas, batch=batch, start=first)
-        if "val" in shard_set.splits and epoch + 1 < schedule.epochs:
+        if "val" in shard_set.splits and (schedule.watched or epoch + 1 < schedule.epochs):
             yield from needed_shards(shard_set.split("val"), None, replicas, batch=batch)
     for name in sorted(shard_set.splits.keys() - {"train"}):
         yield from needed_shards(shard_set.split(name), None, replicas, batch=batch)

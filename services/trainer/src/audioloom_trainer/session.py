@@ -17,12 +17,13 @@ from audioloom_stage import Progress
 from numpy.typing import NDArray
 
 from audioloom_trainer.agreement import agree
+from audioloom_trainer.callbacks import Callbacks
 from audioloom_trainer.checkpoint import Saver
 from audioloom_trainer.errors import PeersDisagree, Stopped, ZeroLoss
 from audioloom_trainer.feed import steps_of
 from audioloom_trainer.loop import Outcome, make_train_block
 from audioloom_trainer.progress import ProgressFile
-from audioloom_trainer.schedule import Place, Schedule
+from audioloom_trainer.schedule import Place, Schedule, needs
 from audioloom_trainer.scoring import Evaluated, Scoring
 from audioloom_trainer.state import snapshot
 from audioloom_trainer.stopping import StopRequest
@@ -49,6 +50,7 @@ class Session:
         bar: what is shown to people.
         stop: whether the process was told to end.
         place: where it stands.
+        callbacks: the user's; begun, and restored to `place`.
         timeline: where its time goes.
     """
 
@@ -59,6 +61,7 @@ class Session:
     bar: Progress
     stop: StopRequest
     place: Place
+    callbacks: Callbacks
     timeline: Timeline = field(default_factory=Timeline)
 
     def __post_init__(self) -> None:
@@ -88,13 +91,16 @@ class Session:
             Stopped: told to end; a checkpoint of the last step was taken.
             NotFinite, ZeroLoss, WrongCount, PeerLost, PeersDisagree, and what staging raises.
         """
-        while self.place.epoch < self.schedule.epochs:
+        while self.place.epoch < self.schedule.epochs and not self.place.stopped:
+            if self.place.step == 0:
+                self.callbacks.epoch_begins(self.place.epoch)
             self._run_epoch()
             self._close_epoch(last=self.place.epoch + 1 == self.schedule.epochs)
         self._model.optimizer.finalize_variable_values(self._model.trainable_variables)
+        self.callbacks.end()
         others = sorted(self.scoring.shard_set.splits.keys() - {"train"})
         evaluated = {name: self._evaluate(name) for name in others}
-        if "val" in evaluated and self.place.history:
+        if "val" in evaluated and self.place.history and not self.callbacks:
             self.place.history[-1].update(_prefixed(evaluated["val"].scores))
         return evaluated
 
@@ -136,15 +142,32 @@ class Session:
         entry = {"loss": place.loss / place.records, **self.scoring.metrics()}
         self._model.reset_metrics()
         self._compare_weights(f"after epoch {place.epoch + 1}")
-        if "val" in self.scoring.shard_set.splits and not last:
+        if "val" in self.scoring.shard_set.splits and (self.callbacks or not last):
             entry.update(_prefixed(self._evaluate("val").scores))
+        if self.callbacks:
+            place.stopped = self._callbacks_stop(entry)
         place.history.append({"epoch": place.epoch + 1, **entry})
         shown = {key: round(value, 4) for key, value in place.history[-1].items()}
         log.info("epoch", **shown, input_wait=self._input_wait_of_epoch())
         self.progress.event("epoch", step=self._global_step, **place.history[-1])
         place.epoch, place.step, place.loss, place.records = place.epoch + 1, 0, 0.0, 0
-        if last:  # what follows may take long: never train again for it
+        if last or place.stopped:  # what follows may take long: never train again for it
             self._save()
+        if place.stopped and not last:
+            self.scoring.staging.turn_to(
+                needs(self.scoring.shard_set, self.schedule, self._replicas, place)
+            )
+
+    def _callbacks_stop(self, entry: dict[str, float]) -> bool:
+        """Whether the callbacks end the training; all workers' have to say the same."""
+        with self._strategy.scope():
+            stop = self.callbacks.epoch_ended(self.place.epoch, entry)
+        known = {"decisions of the callbacks": repr((stop, self.callbacks.state()))}
+        when = f"after epoch {self.place.epoch + 1}"
+        agree(self._strategy, self._cluster, self._replicas, known, when)
+        if stop:
+            log.info("the callbacks end the training", epoch=self.place.epoch + 1)
+        return stop
 
     def _next_block(self) -> int:
         """Steps until the next place where something else happens, at most those of a block."""
@@ -186,7 +209,8 @@ class Session:
     def _save(self) -> None:
         """Take a checkpoint: all workers read the state, for its sums are collective."""
         with self.scoring.watched(f"at the checkpoint of step {self._global_step}"):
-            state = snapshot(self._model)
+            state = snapshot(self._model) | self.callbacks.arrays()
+        self.place.callbacks = self.callbacks.state()
         self._saved_at = time.monotonic()
         if self._cluster.is_chief:
             self.saver.save(self._global_step, state, self.place.to_json())

@@ -46,6 +46,10 @@ ModelArguments = Annotated[
     dict[str, str | int | float | bool | None],
     Field(description="Arguments for the model function, as key=value; may be repeated."),
 ]
+CallbackArguments = Annotated[
+    dict[str, str | int | float | bool | None],
+    Field(description="Arguments for the callbacks' function, as key=value; may be repeated."),
+]
 Threads = Annotated[
     int, Field(ge=0, le=4096, description="Threads of TensorFlow; 0 takes the cores there are.")
 ]
@@ -81,6 +85,17 @@ class RunSettings(Settings):
         " path/to/file.py:function.",
     )
     model_arg: ModelArguments = Field(default_factory=dict)
+    callbacks: str | None = Field(
+        None,
+        description="Function that returns a list of Keras callbacks, named as --model is; such as"
+        " audioloom_trainer.early_stopping:early_stopping.",
+    )
+    callback_arg: CallbackArguments = Field(default_factory=dict)
+    stateless_callbacks: bool = Field(
+        default=False,
+        description="Take callbacks that have no get_state() and set_state(): after a restart they"
+        " begin anew.",
+    )
     epochs: int = Field(20, ge=1, le=1_000_000, description="Times that each record is seen.")
     batch_size: int = Field(
         64, ge=1, le=1_000_000, description="Records of a global batch, over all replicas together."
@@ -117,6 +132,14 @@ class RunSettings(Settings):
     def _is_size(cls, value: str) -> str:
         parse_bytes(value)
         return value
+
+    @model_validator(mode="after")
+    def _callbacks_have_a_function(self) -> RunSettings:
+        if self.callbacks is None and (self.callback_arg or self.stateless_callbacks):
+            raise ValueError(
+                "--callback-arg and --stateless-callbacks are for --callbacks: give it"
+            )
+        return self
 
 
 class _OfOneRun(Settings):

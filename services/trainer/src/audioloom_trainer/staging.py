@@ -69,6 +69,9 @@ class Staging:
         """Seconds in which shards were asked for that were not there yet."""
         self._failure: BaseException | None = None
         self._closing = False
+        self._idle = False
+        self._turns = 0
+        self._turn_of_fetch = 0
         self._early = early
         self._rot: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="staging", daemon=True)
@@ -120,6 +123,19 @@ class Staging:
             self._stalled_for = None  # there may be room now
             self._change.notify_all()
 
+    def turn_to(self, needs: Iterable[Shard]) -> None:
+        """From here on other shards are needed than was said: the training has ended early.
+
+        Nothing may be held.
+        """
+        with self._change:
+            self._needs = iter(needs)
+            self._ahead.clear()
+            self._promised.clear()
+            self._idle = False
+            self._turns += 1
+            self._change.notify_all()
+
     def _hold(self, shard: Shard) -> LocalShard:
         key = (shard.split, shard.number)
         give_up: float | None = None
@@ -136,7 +152,7 @@ class Staging:
                     give_up = time.monotonic() + _STALL_SECONDS
                 elif time.monotonic() >= give_up:
                     raise self._too_small(self._stalled_for)
-                if not self._thread.is_alive():
+                if self._idle:
                     raise RuntimeError(f"{key} was asked for, and no need named it")
                 self._change.wait(1.0)
             self.waited += time.monotonic() - asked
@@ -176,10 +192,15 @@ class Staging:
 
     def _next(self) -> Shard | None:
         with self._change:
-            if self._closing:
-                return None
-            self._ahead.extend(islice(self._needs, _LOOK_AHEAD - len(self._ahead)))
-            return self._ahead.popleft() if self._ahead else None
+            while not self._closing:
+                self._turn_of_fetch = self._turns
+                self._ahead.extend(islice(self._needs, _LOOK_AHEAD - len(self._ahead)))
+                if self._ahead:
+                    return self._ahead.popleft()
+                self._idle = True
+                self._change.notify_all()
+                self._change.wait()
+            return None
 
     def _fetch(self, shard: Shard) -> None:
         key = (shard.split, shard.number)
@@ -190,7 +211,8 @@ class Staging:
             with self._change:
                 self._paths[key] = paths
         with self._change:
-            self._promised[key] += 1
+            if self._turn_of_fetch == self._turns:
+                self._promised[key] += 1
             self._change.notify_all()
 
     def _bring(self, shard: Shard) -> tuple[Path, Path] | None:

@@ -52,8 +52,9 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
     """
     cluster, launch = read_cluster(os.environ), read_launch(os.environ)
     source = find_model(settings.model)
+    callbacks = settings.callbacks and find_model(settings.callbacks, "--callbacks")
     shards = read_manifest(settings.shards, expect="shards")
-    plan = _plan(settings, source, shards, launch)
+    plan = _plan(settings, source, callbacks or None, shards, launch)
     bind(run=plan.name, rank=cluster.rank)
     if (standing := find_committed(plan)) is not None:
         log.info("already committed", manifest=str(standing.location))
@@ -88,6 +89,9 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
         cluster=cluster,
         common={"attempt": launch.attempt, "generation": launch.generation},
         keep_checkpoints=settings.keep_checkpoints,
+        callbacks=callbacks or None,
+        callback_arguments=settings.callback_arg,
+        stateless_callbacks=settings.stateless_callbacks,
         cache=(settings.cache, parse_bytes(settings.cache_bytes)),
         patience=settings.patience_seconds,
     )
@@ -106,7 +110,11 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
 
 
 def _plan(
-    settings: RunSettings, source: ModelSource, shards: Opened[ShardsManifest], launch: Launch
+    settings: RunSettings,
+    source: ModelSource,
+    callbacks: ModelSource | None,
+    shards: Opened[ShardsManifest],
+    launch: Launch,
 ) -> Plan:
     wish = Wish(
         model=source,
@@ -116,6 +124,8 @@ def _plan(
         seed=settings.seed,
         shuffle_window=settings.shuffle_window,
         deterministic=settings.deterministic,
+        callbacks=callbacks,
+        callback_arguments=settings.callback_arg,
     )
     root = None if settings.root is None else locate(settings.root)
     if launch.folder is not None and settings.name not in (None, launch.folder.name):
@@ -137,6 +147,7 @@ def _schedule(settings: RunSettings) -> Schedule:
         checkpoint_minutes=settings.checkpoint_minutes,
         compare_steps=settings.compare_steps,
         allow_zero_loss=settings.allow_zero_loss,
+        watched=settings.callbacks is not None,
     )
 
 
