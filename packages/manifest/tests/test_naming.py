@@ -1,4 +1,5 @@
-from audioloom_manifest import Recipe, run_identity, run_name
+import pytest
+from audioloom_manifest import DERIVED, Kind, Recipe, run_identity, run_name
 from audioloom_storage import Location
 
 from .conftest import RECIPE, write
@@ -38,3 +39,21 @@ def test_identity_does_not_depend_on_file_order(root: Location) -> None:
     files = [write(root, name, name.encode()) for name in ("a", "b")]
     one = run_identity("features", RECIPE, [], files)
     assert one == run_identity("features", RECIPE, [], files[::-1])
+
+
+@pytest.mark.parametrize("role", sorted(DERIVED["training-run"]))
+def test_derived_files_are_not_in_the_identity(root: Location, role: str) -> None:
+    """A report holds times: a run made again has the same identity, whatever its report says."""
+    weights = write(root, "weights", b"w", role="weights")
+    derived = [write(root, f"{role}-{text}", text.encode(), role=role) for text in ("one", "two")]
+    alone = run_identity("training-run", RECIPE, [], [weights])
+    assert {alone} == {run_identity("training-run", RECIPE, [], [weights, d]) for d in derived}
+
+
+@pytest.mark.parametrize(
+    ("kind", "role"), [("shards", "report"), ("training-run", "weights"), ("training-run", "new")]
+)
+def test_any_other_role_is_in_the_identity(root: Location, kind: Kind, role: str) -> None:
+    """A role is derived for the kinds that say so, and an unknown one never is."""
+    file = write(root, "file", b"content", role=role)
+    assert run_identity(kind, RECIPE, [], []) != run_identity(kind, RECIPE, [], [file])

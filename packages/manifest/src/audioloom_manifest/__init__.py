@@ -9,6 +9,7 @@ from audioloom_manifest.committing import (
     find_committed,
 )
 from audioloom_manifest.envelope import (
+    DERIVED,
     FOLDERS,
     MANIFEST_NAME,
     VERSION,
@@ -74,6 +75,7 @@ from audioloom_manifest.reading import (
 from audioloom_manifest.receipts import Receipt, publish_receipt, read_receipts
 
 __all__ = [
+    "DERIVED",
     "FOLDERS",
     "MANIFEST_NAME",
     "SHARD_COMPRESSIONS",

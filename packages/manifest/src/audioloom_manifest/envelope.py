@@ -31,6 +31,11 @@ FOLDERS: dict[Kind, str] = {
 }
 """The folder of each kind below a root, in pipeline order."""
 
+DERIVED: dict[Kind, frozenset[str]] = {
+    "training-run": frozenset({"events", "keras", "report", "saved-model"}),
+}
+"""Roles of files that show the result again for people or other programs: not in the identity."""
+
 MAJOR, MINOR = 1, 0
 VERSION = f"{MAJOR}.{MINOR}"
 MANIFEST_NAME = "manifest.json"

@@ -13,7 +13,14 @@ from typing import Any
 from audioloom_storage import Location
 
 from audioloom_manifest.canonical import digest
-from audioloom_manifest.envelope import FOLDERS, MANIFEST_NAME, FileEntry, Kind, Recipe
+from audioloom_manifest.envelope import (
+    DERIVED,
+    FOLDERS,
+    MANIFEST_NAME,
+    FileEntry,
+    Kind,
+    Recipe,
+)
 
 NAME_DIGITS = 16
 
@@ -26,8 +33,14 @@ def run_name(kind: Kind, recipe: Recipe, inputs: Iterable[str]) -> str:
 def run_identity(
     kind: Kind, recipe: Recipe, inputs: Iterable[str], files: Iterable[FileEntry]
 ) -> str:
-    """The identity of a finished run: its basis and the content of its files, in any order."""
-    content = sorted([entry.role, entry.path, entry.sha256] for entry in files)
+    """The identity of a finished run: its basis and the content of its files, in any order.
+
+    Derived files may hold times and places, so they are passed over.
+    """
+    derived = DERIVED.get(kind, frozenset())
+    content = sorted(
+        [entry.role, entry.path, entry.sha256] for entry in files if entry.role not in derived
+    )
     return "sha256:" + digest({**_basis(kind, recipe, inputs), "content": content})
 
 
