@@ -105,7 +105,22 @@ def _close(
         assert scores == pytest.approx(other.manifest.stats.scores[split], abs=10 * tolerance)
     for mine, theirs in zip(_history(one), _history(other), strict=True):
         assert mine == pytest.approx(theirs, abs=10 * tolerance)
+    for split, mine in _evaluation(one).items():
+        _same_answers(mine, _evaluation(other)[split], tolerance)
     return other
+
+
+def _same_answers(one: dict[str, Any], other: dict[str, Any], tolerance: float) -> None:
+    """The same confusion and, but for rounding, the same confidence in the same bins."""
+    assert one["confusion"] == other["confusion"]
+    for mine, theirs in zip(one["calibration"]["bins"], other["calibration"]["bins"], strict=True):
+        assert mine == pytest.approx(theirs, abs=10 * tolerance)
+
+
+def _evaluation(run: Opened[TrainingRunManifest]) -> dict[str, Any]:
+    (entry,) = run.files("evaluation")
+    found: dict[str, Any] = json.loads(bytes_of(run, entry))["splits"]
+    return found
 
 
 def _history(run: Opened[TrainingRunManifest]) -> list[dict[str, float]]:

@@ -87,14 +87,14 @@ def train(
 
 
 def evaluate(model: Any) -> tuple[float, np.ndarray]:
-    """The mean loss of the records, and the confusion matrix."""
+    """The mean loss of the records, and what was said of each."""
     import tensorflow as tf
     from audioloom_trainer.loop import make_evaluation_block, stream
 
     run = make_evaluation_block(tf.distribute.get_strategy(), model, CPU, CLASSES)
     iterator = stream(batches, SHAPE, "float32", numbers=False)
-    outcome, matrix = run(iterator, len(SIZES))
-    return float(np.dot(outcome.losses, SIZES) / sum(SIZES)), matrix
+    outcome, answers = run(iterator, len(SIZES))
+    return float(np.dot(outcome.losses, SIZES) / sum(SIZES)), answers
 
 
 def arrays() -> tuple[np.ndarray, np.ndarray]:
@@ -158,21 +158,65 @@ def test_blocks_may_be_of_any_length() -> None:
 
 
 def test_scores_are_what_keras_says() -> None:
-    """Loss, metrics and a confusion matrix that agree, and nothing is trained by it."""
+    """Loss, metrics and answers that agree, and nothing is trained by it."""
     model = tiny(batchnorm=True, dropout=0.2)
     train(model, 4)
     before = model.get_weights()
     model.reset_metrics()
-    loss, matrix = evaluate(model)
+    loss, answers = evaluate(model)
     accuracy = float(model.get_metrics_result()["accuracy"])
     model.reset_metrics()
     x, y = arrays()
     expected = model.evaluate(x, y, batch_size=64, verbose=0, return_dict=True)
     assert expected["loss"] == pytest.approx(loss, abs=1e-5)
     assert expected["accuracy"] == pytest.approx(accuracy, abs=1e-6)
-    assert np.bincount(y, minlength=CLASSES).tolist() == matrix.sum(axis=1).tolist()
-    assert accuracy == pytest.approx(np.trace(matrix) / sum(SIZES), abs=1e-6)
+    assert y.tolist() == answers[:, 0].tolist()
+    assert accuracy == pytest.approx((y == answers[:, 1]).mean(), abs=1e-6)
+    assert loss == pytest.approx(answers[:, 2].mean(), abs=1e-5)
+    said = model.predict(x, batch_size=64, verbose=0)
+    assert said.argmax(axis=1).tolist() == answers[:, 1].tolist()
+    assert said.max(axis=1) == pytest.approx(answers[:, 3], abs=1e-5)
     assert all((a == b).all() for a, b in zip(before, model.get_weights(), strict=True))
+
+
+@pytest.mark.parametrize("logits", [False, True])
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_answers_are_the_same_however_two_classes_are_said(outputs: int, logits: bool) -> None:
+    """One output or two, probabilities or logits: loss and confidence are what the loss means."""
+    import keras
+    import tensorflow as tf
+    from audioloom_trainer.loop import make_evaluation_block, stream
+
+    def two_classes() -> Iterator[Batch]:
+        yield from (each._replace(targets=each.targets % 2) for each in batches())
+
+    keras.utils.set_random_seed(3)
+    activation = None if logits else {1: "sigmoid", 2: "softmax"}[outputs]
+    layers = [keras.layers.Flatten(), keras.layers.Dense(outputs, activation)]
+    model = keras.Sequential([keras.layers.Input(SHAPE), *layers])
+    losses = {1: keras.losses.BinaryCrossentropy, 2: keras.losses.SparseCategoricalCrossentropy}
+    model.compile("sgd", losses[outputs](from_logits=logits))
+    run = make_evaluation_block(tf.distribute.get_strategy(), model, CPU, 2)
+    outcome, answers = run(stream(two_classes, SHAPE, "float32", numbers=False), len(SIZES))
+    assert np.dot(outcome.losses, SIZES) / sum(SIZES) == pytest.approx(
+        answers[:, 2].mean(), abs=1e-5
+    )
+    wrong = answers[:, 0] != answers[:, 1]
+    chance_of_true = np.where(wrong, 1 - answers[:, 3], answers[:, 3])
+    assert np.exp(-answers[:, 2]) == pytest.approx(chance_of_true, abs=1e-5)
+    assert (answers[:, 3] >= 0.5).all()
+
+
+def test_outputs_that_are_no_probabilities_have_no_confidence() -> None:
+    """Scores below 0 where no loss says that they are logits."""
+    import keras
+
+    model = tiny()
+    model.layers[-1].activation = keras.activations.linear
+    model.compile("sgd", lambda y, said: keras.ops.mean(keras.ops.square(said), axis=-1))
+    _, answers = evaluate(model)
+    assert np.isnan(answers[:, 2:]).any()
+    assert set(answers[:, 1].tolist()) <= set(range(CLASSES))
 
 
 def test_an_error_of_the_reader_ends_the_block() -> None:

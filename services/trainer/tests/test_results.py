@@ -8,12 +8,16 @@ from audioloom_storage import locate
 from audioloom_trainer.order import Layout
 from audioloom_trainer.results import Finished, evaluation_report, split_scores, write_results
 from audioloom_trainer.shards import ShardSet, Split
+from audioloom_trainer.tally import Tally
 
 TRAIN = Split("train", Layout((6, 6), 2), (), {"a": 9, "b": 3})
 VAL = Split("val", Layout((4,), 1), (), {"a": 1, "b": 3})
 SET = ShardSet((2, 3), "float32", ("a", "b"), {"train": TRAIN, "val": VAL})
 NUMBERS = ShardSet((2, 3), "float32", (), {"train": TRAIN, "val": VAL})
 CONFUSION = np.array([[1, 0], [2, 1]])
+ANSWERS = np.array(
+    [[0, 0, 0.1, 0.9], [1, 0, 1.2, 0.7], [1, 0, 2.3, 0.9], [1, 1, 0.1, 0.9]], np.float32
+)
 FINISHED = Finished(
     weights={"weight-00000/kernel": np.arange(3.0)},
     config={"class_name": "Functional"},
@@ -47,8 +51,21 @@ def test_numbers_have_no_classes() -> None:
     """Neither guessing nor confusion means anything."""
     nothing = np.zeros((0, 0), np.int64)
     assert {"loss": 2.0} == split_scores(NUMBERS, "val", {"loss": 2.0}, nothing, train=TRAIN)
-    report = evaluation_report(NUMBERS, {"val": {"loss": 2.0}}, {"val": nothing})
-    assert {"labels": [], "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}}} == report
+    report = evaluation_report(NUMBERS, {"val": {"loss": 2.0}}, {"val": Tally(0)})
+    assert {"labels": [], "splits_by": "", "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}}} == report
+
+
+def test_how_sure_the_model_was_is_reported() -> None:
+    """And null where its outputs are no probabilities, of even one record."""
+    tally = Tally(2)
+    tally.add(np.arange(4), ANSWERS)
+    found = evaluation_report(SET, {"val": {"loss": 1.0}}, {"val": tally})["splits"]["val"]
+    assert CONFUSION.tolist() == found["confusion"]
+    bins = {each["records"]: each["accuracy"] for each in found["calibration"]["bins"]}
+    assert {0: None, 1: 0.0, 3: 2 / 3} == bins
+    tally.senseless = 1
+    found = evaluation_report(SET, {"val": {"loss": 1.0}}, {"val": tally})["splits"]["val"]
+    assert found["calibration"] is None
 
 
 def test_files_are_named_by_their_content(tmp_path: Path) -> None:

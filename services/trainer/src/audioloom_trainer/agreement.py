@@ -16,7 +16,7 @@ from audioloom_trainer.errors import PeersDisagree
 from audioloom_trainer.failures import peers_watched
 from audioloom_trainer.feed import Replicas
 
-__all__ = ["agree"]
+__all__ = ["add_up", "agree"]
 
 _PIECES = 16  # of 16 bits each: a float32 adds them without an error
 
@@ -43,7 +43,7 @@ def agree(
     table = np.zeros((cluster.size, *mine.shape), np.float32)
     table[cluster.rank] = mine
     with peers_watched(cluster, when):
-        everyone = _sum(strategy, table, replicas)
+        everyone = add_up(strategy, table, replicas)
     for position, (name, value) in enumerate(known.items()):
         others = [
             rank
@@ -65,8 +65,15 @@ def _pieces(value: str) -> NDArray[np.float32]:
     return np.frombuffer(digest, dtype="<u2").astype(np.float32)
 
 
-def _sum(strategy: Any, table: NDArray[np.float32], replicas: Replicas) -> NDArray[np.float32]:
-    result: NDArray[np.float32] = _adder(strategy, replicas)(tf.constant(table)).numpy()
+def add_up(strategy: Any, values: NDArray[Any], replicas: Replicas) -> NDArray[Any]:
+    """The sum over all workers of arrays of one shape and floating type; all of them have to come.
+
+    Args:
+        strategy: that of the workers.
+        values: this worker's; it counts once, whatever its replicas.
+        replicas: those of this process.
+    """
+    result: NDArray[Any] = _adder(strategy, replicas)(tf.constant(values)).numpy()
     return result
 
 

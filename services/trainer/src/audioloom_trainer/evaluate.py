@@ -57,11 +57,13 @@ def evaluate(settings: EvaluateSettings) -> Result:
         scoring = Scoring.alone(model, scored, staging, settings.batch_size)
         evaluated = {split.name: scoring.evaluate(split) for split in splits}
     scores = {
-        name: split_scores(scored, name, each.scores, each.confusion, train=own.splits["train"])
+        name: split_scores(
+            scored, name, each.scores, each.tally.confusion, train=own.splits["train"]
+        )
         for name, each in evaluated.items()
     }
-    confusions = {name: each.confusion for name, each in evaluated.items()}
-    report: dict[str, Any] = evaluation_report(scored, scores, confusions)
+    tallies = {name: each.tally for name, each in evaluated.items()}
+    report: dict[str, Any] = evaluation_report(scored, scores, tallies)
     return Result(
         text=score_table(scores),
         data={"run": run.opened.location.uri, "shards": opened.location.uri, **report},

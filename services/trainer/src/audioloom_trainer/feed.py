@@ -66,6 +66,16 @@ def steps_of(records: int, batch: int) -> int:
     return -(-records // batch)
 
 
+def shares(split: Split, replicas: Replicas, *, batch: int, step: int) -> list[NDArray[np.int64]]:
+    """The epoch positions of each replica of this process in the global batch of a step."""
+    return [
+        replica_positions(
+            step, batch=batch, total=split.layout.total, replica=replica, replicas=replicas.total
+        )
+        for replica in replicas.numbers
+    ]
+
+
 def needed_shards(
     split: Split, shuffle: Shuffle | None, replicas: Replicas, *, batch: int, start: int = 0
 ) -> Iterator[Shard]:
@@ -162,14 +172,7 @@ class Feed:
         )
 
     def _shares(self, step: int) -> list[NDArray[np.int64]]:
-        """The epoch positions of each replica of this process in a global batch."""
-        total, replicas = self._split.layout.total, self._replicas
-        return [
-            replica_positions(
-                step, batch=self._batch, total=total, replica=replica, replicas=replicas.total
-            )
-            for replica in replicas.numbers
-        ]
+        return shares(self._split, self._replicas, batch=self._batch, step=step)
 
     def _gather(self, positions: NDArray[np.int64]) -> tuple[Features, Targets]:
         """Features and targets of some positions; within a lane they ascend.

@@ -165,16 +165,16 @@ def conclude(task: Task, trained: Trained) -> Outcome:
     model, shard_set = trained.session.scoring.model, task.shard_set
     scores = {
         name: split_scores(
-            shard_set, name, each.scores, each.confusion, train=shard_set.split("train")
+            shard_set, name, each.scores, each.tally.confusion, train=shard_set.split("train")
         )
         for name, each in trained.evaluated.items()
     }
-    confusions = {name: each.confusion for name, each in trained.evaluated.items()}
+    tallies = {name: each.tally for name, each in trained.evaluated.items()}
     finished = Finished(
         weights=weights(model),
         config=configuration(model),
         history=trained.session.place.history,
-        evaluation=evaluation_report(shard_set, scores, confusions),
+        evaluation=evaluation_report(shard_set, scores, tallies),
     )
     train, epochs = shard_set.split("train").layout.total, trained.session.place.epoch
     stats = TrainingRunStats(

@@ -57,12 +57,14 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     manifest = opened.manifest
     recipe, stats = manifest.recipe, manifest.stats
     history: list[dict[str, Any]] = read_json(opened, "history")["epochs"]
+    splits_by = read_json(opened, "evaluation").get("splits_by", "")
     arguments = "".join(f" {key}={value}" for key, value in recipe.model.arguments.items())
     seconds = (manifest.execution.finished - manifest.execution.started).total_seconds()
     facts = [
         ("run", manifest.name),
         ("identity", manifest.identity),
         ("shards", f"{manifest.inputs[0].location} ({manifest.inputs[0].identity[:19]}…)"),
+        *((("splits", f"made by {splits_by}"),) if splits_by else ()),
         ("model", f"{recipe.model.function}{arguments}"),
         ("parameters", f"{stats.parameters:,}"),
         ("steps", f"{stats.steps:,} of {recipe.batch_size} records, {recipe.epochs} epochs"),

@@ -32,6 +32,8 @@ __all__ = [
 _PREFETCH = 8
 # Two streams of random numbers may not run into each other: far apart, and prime.
 _SEED_DISTANCE = 1_000_003
+# What Keras takes for the least probability.
+_EPSILON = 1e-7
 
 
 class Outcome(NamedTuple):
@@ -126,10 +128,10 @@ def make_evaluation_block(
     """Make the function that evaluates for k steps; metrics gather in the model.
 
     Returns:
-        (iterator, k) → `Outcome`, and the confusion matrix (true class, predicted class) of these
-        steps, float32 (classes, classes); (0, 0) where numbers are learned.
+        (iterator, k) → `Outcome`, and what the model said of each record of this process's
+        replicas, step by step and replica by replica: float32 (records, 4), columns as in
+        `tally.ANSWER`; none where numbers are learned.
     """
-    size = classes or 0
 
     def step(*batch: Any) -> Any:
         share = _share(batch, replicas)
@@ -137,25 +139,27 @@ def make_evaluation_block(
         loss = _weighted_loss(model, share, predictions, replicas, training=False)
         share.update_metrics(model, predictions)
         counted = predictions[: share.count]
-        return share.stats(loss), _confusion(model, share.y[: share.count], counted, size)
+        true = share.y[: share.count]
+        known = _answers(model, true, counted, classes) if classes else tf.zeros((0, 4))
+        return share.stats(loss), known
 
     as_is = tf.autograph.experimental.do_not_convert(step)
 
-    def block(iterator: Any, k: Any, signals: Any) -> Any:
+    def block(iterator: Any, k: Any) -> Any:
         results = tf.TensorArray(tf.float32, size=k, element_shape=(2,))
-        matrix = tf.zeros((size, size))
+        answers = tf.TensorArray(tf.float32, size=k, element_shape=(None, 4), infer_shape=False)
         for i in tf.range(k):
             stats, part = strategy.run(as_is, args=next(iterator))
             results = results.write(i, tf.add_n(strategy.experimental_local_results(stats)))
-            matrix += tf.add_n(strategy.experimental_local_results(part))
-        flat = tf.concat([signals, tf.reshape(matrix, [-1])], axis=0)
-        return _sum_over_workers(strategy, results.stack(), flat, replicas)
+            answers = answers.write(i, tf.concat(strategy.experimental_local_results(part), 0))
+        total = _sum_over_workers(strategy, results.stack(), tf.zeros((0,)), replicas)
+        return total, answers.concat()
 
-    run = _runner(tf.function(block))
+    traced = tf.function(block)
 
     def evaluate(iterator: Any, k: int) -> tuple[Outcome, np.ndarray]:
-        outcome = run(iterator, k, [])
-        return outcome, outcome.signals.reshape(size, size)
+        total, answers = traced(iterator, tf.constant(k))
+        return _outcome(total.numpy(), k), answers.numpy()
 
     return evaluate
 
@@ -265,15 +269,20 @@ def _average(variable: Any) -> None:
     variable.assign(base + context.all_reduce(tf.distribute.ReduceOp.MEAN, value - base))
 
 
-def _confusion(model: keras.Model, y: Any, predictions: Any, size: int) -> Any:
-    if not size:
-        return tf.zeros((0, 0))
-    if predictions.shape[-1] == 1:
-        logits = getattr(model.loss, "from_logits", False)
-        said = tf.cast(predictions[:, 0] > (0.0 if logits else 0.5), tf.int32)
-    else:
-        said = tf.argmax(predictions, axis=-1, output_type=tf.int32)
-    return tf.matmul(tf.one_hot(y, size), tf.one_hot(said, size), transpose_a=True)
+def _answers(model: keras.Model, y: Any, predictions: Any, classes: int) -> Any:
+    """One row a record, columns as in `tally.ANSWER`; a single output for two is of class 1."""
+    logits = getattr(model.loss, "from_logits", False)
+    outputs = tf.cast(predictions, tf.float32)
+    if outputs.shape[-1] < classes:
+        outputs = tf.concat([tf.zeros_like(outputs) if logits else 1.0 - outputs, outputs], axis=1)
+    said = tf.argmax(outputs, axis=1, output_type=tf.int32)
+    logs = tf.nn.log_softmax(outputs if logits else tf.math.log(tf.maximum(outputs, _EPSILON)))
+    if not logits:
+        sensible = tf.reduce_all((outputs >= 0.0) & (outputs <= 1.0 + 1e-3), axis=1, keepdims=True)
+        logs = tf.where(sensible, logs, float("nan"))
+    loss = -tf.gather(logs, y, batch_dims=1)
+    confidence = tf.exp(tf.gather(logs, said, batch_dims=1))
+    return tf.stack([tf.cast(y, tf.float32), tf.cast(said, tf.float32), loss, confidence], axis=1)
 
 
 def _sum_over_workers(strategy: Any, results: Any, signals: Any, replicas: Replicas) -> Any:
@@ -294,7 +303,11 @@ def _sum_over_workers(strategy: Any, results: Any, signals: Any, replicas: Repli
 def _runner(block: Any) -> Block:
     def run(iterator: Any, k: int, signals: list[float]) -> Outcome:
         flat = block(iterator, tf.constant(k), tf.constant(signals, tf.float32)).numpy()
-        results = flat[: 2 * k].reshape(k, 2)
-        return Outcome(results[:, 0], results[:, 1], flat[2 * k :])
+        return _outcome(flat, k)
 
     return run
+
+
+def _outcome(flat: np.ndarray, k: int) -> Outcome:
+    results = flat[: 2 * k].reshape(k, 2)
+    return Outcome(results[:, 0], results[:, 1], flat[2 * k :])

@@ -19,8 +19,10 @@ from audioloom_storage import AlreadyExists, Location, publish
 from numpy.typing import NDArray
 
 from audioloom_trainer.arrays import dump_arrays
+from audioloom_trainer.calibration import calibration
 from audioloom_trainer.scores import baselines, class_table, confusion_accuracy
 from audioloom_trainer.shards import ShardSet, Split
+from audioloom_trainer.tally import Tally
 
 __all__ = ["ROLES", "Finished", "evaluation_report", "split_scores", "write_results"]
 
@@ -83,16 +85,23 @@ def split_scores(
 def evaluation_report(
     shard_set: ShardSet,
     scores: Mapping[str, Mapping[str, float]],
-    confusions: Mapping[str, NDArray[np.int64]],
+    tallies: Mapping[str, Tally],
 ) -> dict[str, Any]:
-    """Scores, confusion matrix and per-class shares of each split."""
+    """Scores, confusion matrix, per-class shares and calibration of each split; and its making."""
     splits: dict[str, Any] = {}
     for name, found in scores.items():
         splits[name] = {"records": shard_set.splits[name].layout.total, "scores": dict(found)}
         if shard_set.classes is not None:
-            splits[name]["confusion"] = confusions[name].tolist()
-            splits[name]["classes"] = class_table(confusions[name], shard_set.labels)
-    return {"labels": list(shard_set.labels), "splits": splits}
+            tally = tallies[name]
+            splits[name]["confusion"] = tally.confusion.tolist()
+            splits[name]["classes"] = class_table(tally.confusion, shard_set.labels)
+            # Of outputs that are no probabilities nobody can say how sure they are.
+            splits[name]["calibration"] = None if tally.senseless else calibration(tally.bins)
+    return {
+        "labels": list(shard_set.labels),
+        "splits_by": shard_set.splits_by,
+        "splits": splits,
+    }
 
 
 def _write(folder: Location, role: str, suffix: str, data: bytes) -> FileEntry:

@@ -18,14 +18,16 @@ import structlog
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from audioloom_trainer.agreement import add_up
 from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.errors import NotFinite, WrongCount
 from audioloom_trainer.failures import peers_watched
-from audioloom_trainer.feed import Batch, Feed, Replicas, steps_of
+from audioloom_trainer.feed import Batch, Feed, Replicas, shares, steps_of
 from audioloom_trainer.loop import Outcome, make_evaluation_block, stream
 from audioloom_trainer.order import Shuffle
 from audioloom_trainer.shards import ShardSet, Split
 from audioloom_trainer.staging import Staging
+from audioloom_trainer.tally import Tally
 
 __all__ = ["Evaluated", "Scoring"]
 
@@ -38,8 +40,8 @@ class Evaluated:
 
     scores: dict[str, float]
     """Loss and the model's metrics."""
-    confusion: NDArray[np.int64]
-    """(true class, predicted class); (0, 0) where numbers are learned."""
+    tally: Tally
+    """What was said of its records; empty where numbers are learned."""
 
 
 class Scoring:
@@ -96,19 +98,34 @@ class Scoring:
         total = split.layout.total
         self.model.reset_metrics()
         iterator = self.stream(split, None, 0)
-        confusion = np.zeros((self.shard_set.classes or 0,) * 2, np.int64)
+        tally = Tally(self.shard_set.classes or 0)
         loss, done, steps = 0.0, 0, steps_of(total, self._batch)
         while done < steps:
             k = min(self.block, steps - done)
             with self.watched(f"while {split.name!r} was evaluated"):
-                outcome, matrix = self._evaluate(iterator, k)
+                outcome, answers = self._evaluate(iterator, k)
             sizes = self.check(outcome, split, done, f"the evaluation of {split.name!r}")
             loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
-            confusion += np.rint(matrix).astype(np.int64)
+            if tally.classes:
+                tally.add(self._positions(split, done, k), answers)
             done += k
         scores = {"loss": loss / total, **self.metrics()}
         self.model.reset_metrics()
-        return Evaluated(scores, confusion)
+        return Evaluated(scores, self._of_all(tally))
+
+    def _positions(self, split: Split, start: int, k: int) -> NDArray[np.int64]:
+        """Of the records of this process in k steps, in the order in which they are answered."""
+        steps = range(start, start + k)
+        parts = (shares(split, self.replicas, batch=self._batch, step=step) for step in steps)
+        return np.concatenate([positions for each in parts for positions in each])
+
+    def _of_all(self, tally: Tally) -> Tally:
+        if self.cluster.size == 1 or not tally.classes:
+            return tally
+        mine = tally.parts(self.cluster.rank, self.cluster.size)
+        with self.watched("while the answers were added up"):
+            total = add_up(self.strategy, mine, self.replicas)
+        return Tally.whole(tally.classes, total)
 
     def check(self, outcome: Outcome, split: Split, start: int, where: str) -> NDArray[np.float64]:
         """Hold a block against what the order says; answer the sizes of its batches."""

@@ -11,6 +11,7 @@ from audioloom_storage import Location
 
 from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat
 from audioloom_trainer.order import Layout
+from audioloom_trainer.splitting import splits_by
 
 __all__ = ["Shard", "ShardSet", "Split", "Stored", "open_shards"]
 
@@ -71,6 +72,7 @@ class ShardSet:
         dtype: "float32" or "float16", little-endian in the shards.
         labels: the vocabulary, a class number is the index here; empty when the target is a number.
         class_weights: what a record of each class counts in the loss; None where all count 1.
+        splits_by: what divided the records, as `splitting.splits_by` says it.
     """
 
     shape: tuple[int, ...]
@@ -78,6 +80,7 @@ class ShardSet:
     labels: tuple[str, ...]
     splits: dict[str, Split]
     class_weights: tuple[float, ...] | None = None
+    splits_by: str = ""
 
     @property
     def value_bytes(self) -> int:
@@ -157,6 +160,7 @@ def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
         tuple(labels),
         splits,
         _class_weights(opened, labels),
+        splits_by(opened.manifest),
     )
 
 

@@ -1,0 +1,61 @@
+"""How far a model may be believed: its confidence beside how often it was right.
+
+The confidence of a record is the probability that the model gave the class it said. Records are
+put into bins of equal width by their confidence; in a calibrated model the share that is right is
+the mean confidence of each bin (Guo et al. 2017, On Calibration of Modern Neural Networks).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["BINS", "binned", "calibration"]
+
+BINS = 15
+# Confidence is added up in whole units: then no order of adding, and no number of workers, matters.
+_UNITS = 1 << 24
+
+
+def binned(confidence: NDArray[np.float32], right: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Count records by confidence: what is counted apart may be added up.
+
+    Args:
+        confidence: of each record, 0 to 1.
+        right: whether the class said is the true one.
+
+    Returns:
+        int64 (BINS, 3): records, sum of their confidence in units of 2⁻²⁴, records that are right.
+        Bin b holds the confidence in (b / BINS, (b + 1) / BINS].
+    """
+    exact = confidence.astype(np.float64)
+    number = np.clip(np.ceil(exact * BINS).astype(np.int64) - 1, 0, BINS - 1)
+    found = np.zeros((BINS, 3), np.int64)
+    np.add.at(found[:, 0], number, 1)
+    np.add.at(found[:, 1], number, np.rint(exact * _UNITS).astype(np.int64))
+    np.add.at(found[:, 2], number, right.astype(np.int64))
+    return found
+
+
+def calibration(bins: NDArray[np.int64]) -> dict[str, Any]:
+    """The expected calibration error, and what each bin says; a mean of nothing is null.
+
+    Args:
+        bins: added up from `binned`; at least one record.
+
+    Returns:
+        "expected_calibration_error": the gap between confidence and accuracy, 0 to 1, each bin
+        weighed by its records; "bins": records, confidence and accuracy (means) of each.
+    """
+    rows = []
+    error, total = 0.0, int(bins[:, 0].sum())
+    for records, confidence, right in bins.tolist():
+        if not records:
+            rows.append({"records": 0, "confidence": None, "accuracy": None})
+            continue
+        mean, accuracy = confidence / _UNITS / records, right / records
+        error += records / total * abs(accuracy - mean)
+        rows.append({"records": records, "confidence": mean, "accuracy": accuracy})
+    return {"expected_calibration_error": error, "bins": rows}
