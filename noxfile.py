@@ -247,6 +247,14 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def kills(session: nox.Session) -> None:
+    """Kill workers of a training at every kind of moment: it ends like one that never was."""
+    python = sync(session, "trainer")
+    tests = ROOT / PROJECTS["trainer"] / "tests" / "test_kills.py"
+    session.run(python / "pytest", str(tests), "-v", *session.posargs, external=True)
+
+
+@nox.session(default=False)
 @nox.parametrize("project", [*PROJECTS], ids=[*PROJECTS])
 def minimums(session: nox.Session, project: str) -> None:
     """Run a project's tests with the lowest versions that it and its siblings allow."""

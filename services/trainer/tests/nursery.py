@@ -74,6 +74,8 @@ def prepare(order: dict[str, Any]) -> None:
         die_at(order["kill_all_at_step"], everybody=True)
     if order.get("told_at_step"):
         die_at(order["told_at_step"], signal.SIGTERM)
+    if order.get("kill_in_storage"):
+        die_in_storage(**order["kill_in_storage"])
     if order.get("drift_at_step"):
         drift_at(order["drift_at_step"])
     if order.get("trace"):
@@ -111,6 +113,32 @@ def die_at(step: int, number: int = signal.SIGKILL, *, everybody: bool = False) 
             os.kill(os.getpid(), number)
 
     ProgressFile.step = watched  # type: ignore[method-assign]
+
+
+def die_in_storage(what: str, where: str, whom: str, time: int = 4) -> None:
+    """Kill this process, the others or all when it is about to do something to such a file.
+
+    Args:
+        what: a step of `audioloom_storage.testing`, such as "create".
+        where: how the file's name begins, also while it still has a temporary one.
+        whom: "chief" (this process), "other" or "both".
+        time: at the how manyth of these files; where old files are removed, at the first.
+    """
+    from audioloom_storage._steps import Step, listen
+
+    seen: set[str] = set()
+
+    def hear(step: Any, location: Any) -> None:
+        if step is not Step[what.upper()] or not location.name.lstrip(".").startswith(where):
+            return
+        seen.add(location.parent.name)
+        if len(seen) >= (1 if step is Step.REMOVE else time):
+            for pid in others() if whom != "chief" else ():
+                os.kill(pid, signal.SIGKILL)
+            if whom != "other":
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    listen(hear)
 
 
 def drift_at(step: int) -> None:

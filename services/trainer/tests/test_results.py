@@ -52,7 +52,11 @@ def test_numbers_have_no_classes() -> None:
     nothing = np.zeros((0, 0), np.int64)
     assert {"loss": 2.0} == split_scores(NUMBERS, "val", {"loss": 2.0}, nothing, train=TRAIN)
     report = evaluation_report(NUMBERS, {"val": {"loss": 2.0}}, {"val": Tally(0)})
-    assert {"labels": [], "splits_by": "", "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}}} == report
+    assert {
+        "labels": [],
+        "splits_by": "",
+        "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}},
+    } == report
 
 
 def test_how_sure_the_model_was_is_reported() -> None:
