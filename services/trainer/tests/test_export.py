@@ -119,8 +119,14 @@ def test_a_saved_model_gives_the_same_answers(
     ran = trainer("export", trained.run.folder, *words)
     assert 0 == ran.code, ran.err
     loaded = tf.saved_model.load(ran.data["model"])
-    found = loaded.serve(WINDOWS).numpy()
-    np.testing.assert_allclose(found, answers(trained.run), rtol=0, atol=1e-6)
+    expected = answers(trained.run)
+    signature = loaded.signatures["serving_default"]
+    assert ["mfcc"] == list(signature.structured_input_signature[1])
+    for found in (loaded.serve(WINDOWS), signature(mfcc=WINDOWS)):
+        np.testing.assert_allclose(found["scores"].numpy(), expected, rtol=0, atol=1e-6)
+        assert expected.argmax(axis=1).tolist() == found["label_id"].numpy().tolist()
+        labels = [("calm", "glad", "sad")[number] for number in expected.argmax(axis=1)]
+        assert labels == [label.decode() for label in found["label"].numpy()]
     meaning = json.loads(Path(ran.data["labels"]).read_text())
     assert ["calm", "glad", "sad"] == meaning["labels"]
     assert {"name": "mfcc", "shape": list(SHAPE), "dtype": "float32"} == meaning["feature"]

@@ -40,7 +40,7 @@ def export(settings: ExportSettings) -> Result:
     folder.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".part", dir=folder))
     try:  # under their names only when they are whole
-        _write(model, made / target.name, settings.format, run)
+        _write(model, made / target.name, settings.format, run, shards)
         meaning = _meaning(run, shards) | {"versions": versions()}
         text = json.dumps(meaning, indent=2, ensure_ascii=False) + "\n"
         (made / beside.name).write_text(text, encoding="utf-8")
@@ -80,12 +80,19 @@ def _check_free(target: Path, beside: Path, run: FinishedRun) -> None:
         )
 
 
-def _write(model: Any, target: Path, form: str, run: FinishedRun) -> None:
+def _write(
+    model: Any, target: Path, form: str, run: FinishedRun, shards: Opened[ShardsManifest]
+) -> None:
+    from audioloom_trainer.serving import write_saved_model  # noqa: PLC0415
+
     try:
         if form == "keras":
             model.save(target)
         else:
-            model.export(target, verbose=False)
+            feature, labels = shards.manifest.stats.feature, _labels(shards)
+            write_saved_model(
+                model, target, feature=feature.name, shape=feature.shape, labels=labels
+            )
     except (NotImplementedError, TypeError, ValueError) as error:
         other = "saved-model" if form == "keras" else "keras"
         raise BadModel(
@@ -99,9 +106,14 @@ def _write(model: Any, target: Path, form: str, run: FinishedRun) -> None:
 def _meaning(run: FinishedRun, shards: Opened[ShardsManifest]) -> dict[str, Any]:
     stats = shards.manifest.stats
     feature = {"name": stats.feature.name, "shape": stats.feature.shape}
-    by_label = shards.manifest.recipe.target == "label"
     return {
         "run": run.opened.manifest.identity,
-        "labels": list(stats.labels) if by_label else [],
+        "labels": _labels(shards),
         "feature": feature | {"dtype": "float32"},  # the model's: shards may hold float16
     }
+
+
+def _labels(shards: Opened[ShardsManifest]) -> list[str]:
+    """In the order of the model's outputs; none where a number is learned."""
+    by_label = shards.manifest.recipe.target == "label"
+    return list(shards.manifest.stats.labels) if by_label else []

@@ -23,6 +23,7 @@ from audioloom_trainer.variables import other_state, seed_state
 
 __all__ = [
     "Outcome",
+    "class_scores",
     "make_evaluation_block",
     "make_train_block",
     "spread_seeds",
@@ -269,12 +270,18 @@ def _average(variable: Any) -> None:
     variable.assign(base + context.all_reduce(tf.distribute.ReduceOp.MEAN, value - base))
 
 
-def _answers(model: keras.Model, y: Any, predictions: Any, classes: int) -> Any:
-    """One row a record, columns as in `tally.ANSWER`; a single output for two is of class 1."""
+def class_scores(model: keras.Model, outputs: Any, classes: int) -> Any:
+    """One column a class; a single output for two classes is that of class 1."""
+    if outputs.shape[-1] == classes:
+        return outputs
     logits = getattr(model.loss, "from_logits", False)
-    outputs = tf.cast(predictions, tf.float32)
-    if outputs.shape[-1] < classes:
-        outputs = tf.concat([tf.zeros_like(outputs) if logits else 1.0 - outputs, outputs], axis=1)
+    return tf.concat([tf.zeros_like(outputs) if logits else 1.0 - outputs, outputs], axis=1)
+
+
+def _answers(model: keras.Model, y: Any, predictions: Any, classes: int) -> Any:
+    """One row a record, columns as in `tally.ANSWER`."""
+    logits = getattr(model.loss, "from_logits", False)
+    outputs = class_scores(model, tf.cast(predictions, tf.float32), classes)
     said = tf.argmax(outputs, axis=1, output_type=tf.int32)
     logs = tf.nn.log_softmax(outputs if logits else tf.math.log(tf.maximum(outputs, _EPSILON)))
     if not logits:
