@@ -111,8 +111,9 @@ def _close(
 
 
 def _same_answers(one: dict[str, Any], other: dict[str, Any], tolerance: float) -> None:
-    """The same confusion and, but for rounding, the same confidence in the same bins."""
+    """The same confusion and worst records; but for rounding, the same confidence of each bin."""
     assert one["confusion"] == other["confusion"]
+    assert [row["path"] for row in one["worst"]] == [row["path"] for row in other["worst"]]
     for mine, theirs in zip(one["calibration"]["bins"], other["calibration"]["bins"], strict=True):
         assert mine == pytest.approx(theirs, abs=10 * tolerance)
 

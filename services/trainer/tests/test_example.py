@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from audioloom_trainer.example import BadExample, bytes_value, float_value
+from audioloom_trainer.example import BadExample, bytes_value, float_value, int_value
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,6 +45,31 @@ def test_what_is_not_there_is_told(whole: memoryview) -> None:
     """Also two floats, none, or text."""
     with pytest.raises(BadExample, match="target"):
         float_value(whole, "target")
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        example(channel=HALF),
+        example(channel=field(3, b"")),
+        example(channel=field(3, field(1, b""))),
+        example(channel=field(3, field(1, b"\1\2"))),
+    ],
+)
+def test_what_is_no_integer_is_told(whole: memoryview) -> None:
+    """Another kind, none, or two."""
+    with pytest.raises(BadExample, match="one integer"):
+        int_value(whole, "channel")
+
+
+@given(st.integers(-(1 << 63), (1 << 63) - 1))
+def test_integers_are_as_tensorflow_writes_them(value: int) -> None:
+    """Any of 64 bits, negative ones too."""
+    import tensorflow as tf
+
+    feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[value]))
+    whole = tf.train.Example(features=tf.train.Features(feature={"channel": feature}))
+    assert value == int_value(memoryview(whole.SerializeToString()), "channel")
 
 
 @given(st.integers(0, 60), st.binary(max_size=40))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from audioloom_storage import locate
 from audioloom_trainer.order import Layout
+from audioloom_trainer.records import Origin
 from audioloom_trainer.results import Finished, evaluation_report, split_scores, write_results
 from audioloom_trainer.shards import ShardSet, Split
 from audioloom_trainer.tally import Tally
@@ -51,7 +52,7 @@ def test_numbers_have_no_classes() -> None:
     """Neither guessing nor confusion means anything."""
     nothing = np.zeros((0, 0), np.int64)
     assert {"loss": 2.0} == split_scores(NUMBERS, "val", {"loss": 2.0}, nothing, train=TRAIN)
-    report = evaluation_report(NUMBERS, {"val": {"loss": 2.0}}, {"val": Tally(0)})
+    report = evaluation_report(NUMBERS, {"val": {"loss": 2.0}}, {"val": Tally(0)}, {})
     assert {
         "labels": [],
         "splits_by": "",
@@ -59,16 +60,38 @@ def test_numbers_have_no_classes() -> None:
     } == report
 
 
+ORIGINS = [Origin(f"{name}.wav", 0, -1) for name in "abcd"]
+
+
+def test_the_worst_records_are_named() -> None:
+    """The highest loss first; by where they come from, with what was said of them."""
+    tally = Tally(2)
+    tally.add(np.arange(4), ANSWERS)
+    report = evaluation_report(SET, {"val": {"loss": 1.0}}, {"val": tally}, {"val": ORIGINS})
+    found = report["splits"]["val"]["worst"]
+    assert {
+        "path": "a.wav",
+        "window": 0,
+        "channel": -1,
+        "label": "b",
+        "said": "a",
+        "loss": 2.3,
+        "confidence": 0.9,
+    } == found[0]
+    assert [2.3, 1.2, 0.1, 0.1] == [each["loss"] for each in found]
+
+
 def test_how_sure_the_model_was_is_reported() -> None:
     """And null where its outputs are no probabilities, of even one record."""
     tally = Tally(2)
     tally.add(np.arange(4), ANSWERS)
-    found = evaluation_report(SET, {"val": {"loss": 1.0}}, {"val": tally})["splits"]["val"]
+    values = (SET, {"val": {"loss": 1.0}}, {"val": tally}, {"val": ORIGINS})
+    found = evaluation_report(*values)["splits"]["val"]
     assert CONFUSION.tolist() == found["confusion"]
     bins = {each["records"]: each["accuracy"] for each in found["calibration"]["bins"]}
     assert {0: None, 1: 0.0, 3: 2 / 3} == bins
     tally.senseless = 1
-    found = evaluation_report(SET, {"val": {"loss": 1.0}}, {"val": tally})["splits"]["val"]
+    found = evaluation_report(*values)["splits"]["val"]
     assert found["calibration"] is None
 
 

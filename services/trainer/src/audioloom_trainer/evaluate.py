@@ -12,6 +12,7 @@ from audioloom_stage import BadData, Result
 from audioloom_trainer.errors import MissingSplit
 from audioloom_trainer.finished import FinishedRun, open_run, read_trained_on
 from audioloom_trainer.presence import check_presence
+from audioloom_trainer.records import origins
 from audioloom_trainer.results import evaluation_report, split_scores
 from audioloom_trainer.scores import score_table
 from audioloom_trainer.settings import EvaluateSettings, parse_bytes
@@ -63,7 +64,11 @@ def evaluate(settings: EvaluateSettings) -> Result:
         for name, each in evaluated.items()
     }
     tallies = {name: each.tally for name, each in evaluated.items()}
-    report: dict[str, Any] = evaluation_report(scored, scores, tallies)
+    worst = {
+        name: origins(scored, scored.split(name), tally.worst[:, 0])
+        for name, tally in tallies.items()
+    }
+    report: dict[str, Any] = evaluation_report(scored, scores, tallies, worst)
     return Result(
         text=score_table(scores),
         data={"run": run.opened.location.uri, "shards": opened.location.uri, **report},

@@ -9,12 +9,12 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-__all__ = ["BadExample", "bytes_value", "float_value"]
+__all__ = ["BadExample", "bytes_value", "float_value", "int_value"]
 
 _LENGTH_DELIMITED = 2
 _CONTINUES, _LOW_BITS = 0x80, 0x7F
 _NAME, _FEATURE = 1, 2  # the fields of a map entry
-_BYTES_LIST, _FLOAT_LIST = 1, 2  # the fields of a Feature
+_BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 1, 2, 3  # the fields of a Feature
 
 
 class BadExample(ValueError):
@@ -41,6 +41,18 @@ def bytes_value(payload: memoryview, key: str) -> bytes:
     if kind != _BYTES_LIST or len(values) != 1:
         raise BadExample(f"{key!r} does not hold one byte string")
     return bytes(values[0])
+
+
+def int_value(payload: memoryview, key: str) -> int:
+    """The one integer stored under *key*; raises as `float_value`."""
+    kind, content = _feature(payload, key)
+    values = [value for field, value in _fields(content) if field == 1]
+    if kind != _INT64_LIST or len(values) != 1 or not len(values[0]):
+        raise BadExample(f"{key!r} does not hold one integer")
+    value, end = _varint(values[0], 0)
+    if end != len(values[0]):
+        raise BadExample(f"{key!r} does not hold one integer")
+    return value - (1 << 64) if value >> 63 else value
 
 
 def _feature(payload: memoryview, key: str) -> tuple[int, memoryview]:

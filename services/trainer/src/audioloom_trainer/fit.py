@@ -25,6 +25,7 @@ from audioloom_trainer.model_source import ModelSource
 from audioloom_trainer.plan import check_replicas
 from audioloom_trainer.presence import files_of
 from audioloom_trainer.progress import ProgressFile
+from audioloom_trainer.records import origins
 from audioloom_trainer.results import (
     Finished,
     evaluation_report,
@@ -170,11 +171,15 @@ def conclude(task: Task, trained: Trained) -> Outcome:
         for name, each in trained.evaluated.items()
     }
     tallies = {name: each.tally for name, each in trained.evaluated.items()}
+    worst = {
+        name: origins(shard_set, shard_set.split(name), tally.worst[:, 0])
+        for name, tally in tallies.items()
+    }
     finished = Finished(
         weights=weights(model),
         config=configuration(model),
         history=trained.session.place.history,
-        evaluation=evaluation_report(shard_set, scores, tallies),
+        evaluation=evaluation_report(shard_set, scores, tallies, worst),
     )
     train, epochs = shard_set.split("train").layout.total, trained.session.place.epoch
     stats = TrainingRunStats(

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.arrays import dump_arrays
 from audioloom_trainer.calibration import calibration
+from audioloom_trainer.records import Origin
 from audioloom_trainer.scores import baselines, class_table, confusion_accuracy
 from audioloom_trainer.shards import ShardSet, Split
 from audioloom_trainer.tally import Tally
@@ -86,8 +87,20 @@ def evaluation_report(
     shard_set: ShardSet,
     scores: Mapping[str, Mapping[str, float]],
     tallies: Mapping[str, Tally],
+    worst: Mapping[str, Sequence[Origin]],
 ) -> dict[str, Any]:
-    """Scores, confusion matrix, per-class shares and calibration of each split; and its making."""
+    """What is known of each split that was scored.
+
+    Args:
+        shard_set: what the splits belong to.
+        scores: as `split_scores` gives them, by split.
+        tallies: what was said of the records.
+        worst: where the worst records of each tally come from, in its order.
+
+    Returns:
+        For each split the scores; for classes also the confusion matrix, shares of each class,
+        calibration and the records of the highest loss. And what the splits were made by.
+    """
     splits: dict[str, Any] = {}
     for name, found in scores.items():
         splits[name] = {"records": shard_set.splits[name].layout.total, "scores": dict(found)}
@@ -97,11 +110,31 @@ def evaluation_report(
             splits[name]["classes"] = class_table(tally.confusion, shard_set.labels)
             # Of outputs that are no probabilities nobody can say how sure they are.
             splits[name]["calibration"] = None if tally.senseless else calibration(tally.bins)
+            splits[name]["worst"] = _worst(shard_set.labels, tally, worst[name])
     return {
         "labels": list(shard_set.labels),
         "splits_by": shard_set.splits_by,
         "splits": splits,
     }
+
+
+def _worst(
+    labels: Sequence[str], tally: Tally, found: Sequence[Origin]
+) -> list[dict[str, str | int | float]]:
+    return [
+        {
+            "path": origin.path,
+            "window": origin.window,
+            "channel": origin.channel,
+            "label": labels[int(label)],
+            "said": labels[int(said)],
+            "loss": loss,
+            "confidence": confidence,
+        }
+        for origin, (_, label, said, loss, confidence) in zip(
+            found, tally.worst.tolist(), strict=True
+        )
+    ]
 
 
 def _write(folder: Location, role: str, suffix: str, data: bytes) -> FileEntry:
