@@ -13,6 +13,7 @@ from program import Trained, Trainer
 DIGEST = "0123456789ab"
 OURS = (
     f"files-{DIGEST}.jsonl",
+    f"report-{DIGEST}.html",
     f"model/weights-{DIGEST}.npz",
     f"model/history-{DIGEST}.json",
     f"model/.weights-{DIGEST}.npz.0123456789abcdef.part",

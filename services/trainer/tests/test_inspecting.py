@@ -50,6 +50,7 @@ def test_a_committed_run_is_shown(trainer: Trainer, trained: Trained) -> None:
         "audioloom_trainer.networks:conv1d filters=4",
         "12 of 16 records, 2 epochs",
         "splits      made by recording, no two share a group",
+        "report-",
         "majority",
         "val_accuracy",
         "steps waited for input",

@@ -31,7 +31,7 @@ def test_every_position_is_found(tmp_path: Path, compression: str) -> None:
     made = make_shards(tmp_path, records={"val": 23}, lanes=2, compression=compression)
     shard_set = open_shards(made)
     split = shard_set.split("val")
-    positions = np.random.default_rng(0).permutation(23).tolist() + [5]
+    positions = [*np.random.default_rng(0).permutation(23).tolist(), 5]
     rows = EpochOrder(split.layout).locate(np.array(positions))
     expected = [Origin(f"val/{shard}/{row}", 0, 0) for shard, row in rows.tolist()]
     assert expected == origins(shard_set, split, positions)

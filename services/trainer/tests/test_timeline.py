@@ -9,6 +9,7 @@ from audioloom_trainer.timeline import (
     Timeline,
     bottleneck,
     summed,
+    thinned,
     waiting,
 )
 from hypothesis import given
@@ -71,6 +72,14 @@ def test_merging_loses_no_step_and_no_second(intervals: list[Interval]) -> None:
     assert (expected.seconds, expected.wait, expected.storage) == pytest.approx(
         (found.seconds, found.wait, found.storage)
     )
+
+
+@given(STEPS, st.integers(1, 20))
+def test_no_more_than_asked_for_and_no_step_is_lost(intervals: list[Interval], most: int) -> None:
+    """For a plot: few points, the same steps."""
+    found = thinned(intervals, most)
+    assert len(found) <= most
+    assert summed(intervals).steps == sum(each.steps for each in found)
 
 
 def test_shares_weigh_what_took_longer() -> None:

@@ -26,10 +26,12 @@ from audioloom_trainer.plan import check_replicas
 from audioloom_trainer.presence import files_of
 from audioloom_trainer.progress import ProgressFile
 from audioloom_trainer.records import origins
+from audioloom_trainer.report import report
 from audioloom_trainer.results import (
     Finished,
     evaluation_report,
     split_scores,
+    write_report,
     write_results,
 )
 from audioloom_trainer.schedule import Place, Schedule, needs
@@ -191,6 +193,10 @@ def conclude(task: Task, trained: Trained) -> Outcome:
     )
     files = write_results(task.plan.folder, finished)
     intervals = trained.session.timeline.intervals
+    shown = report(
+        task.plan.name, _facts(task, stats), finished.history, finished.evaluation, intervals
+    )
+    files.append(write_report(task.plan.folder, shown))
     settings: dict[str, str | int | float] = {
         "devices": describe_devices(),
         "workers": task.cluster.size,
@@ -198,6 +204,22 @@ def conclude(task: Task, trained: Trained) -> Outcome:
         "input_wait": round(summed(intervals).wait, 4) if intervals else 0.0,
     }
     return Outcome(files, stats, settings)
+
+
+def _facts(task: Task, stats: TrainingRunStats) -> list[tuple[str, str]]:
+    """What a page about the run begins with."""
+    arguments = "".join(f" {name}={value}" for name, value in task.arguments.items())
+    schedule, workers = task.schedule, task.cluster.size
+    weights_text = "" if task.shard_set.class_weights is None else _shown_weights(task.shard_set)
+    return [
+        ("model", f"{task.source.label}{arguments}"),
+        ("shards", task.plan.inputs[0].location),
+        ("steps", f"{stats.steps:,} of {schedule.batch_size} records, {schedule.epochs} epochs"),
+        ("replicas", f"{stats.replicas} in {workers} worker{'s' if workers > 1 else ''}"),
+        ("devices", describe_devices()),
+        ("parameters", f"{stats.parameters:,}"),
+        ("class weights", weights_text),
+    ]
 
 
 def meet(task: Task, trained: Trained, what: str) -> None:

@@ -31,6 +31,7 @@ __all__ = ["gc"]
 # What the trainer writes below a run, but for its progress, which tells the run's story.
 _OURS = re.compile(
     r"files-[0-9a-f]{12}\.jsonl"
+    r"|report-[0-9a-f]{12}\.html"
     r"|model/(weights|model|history|evaluation)-[0-9a-f]{12}\.(npz|json)"
     r"|checkpoints/step-[0-9]{8,}/(commit\.json|state-[0-9a-f]{12}\.npz)"
 )

@@ -69,6 +69,7 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         ("parameters", f"{stats.parameters:,}"),
         ("steps", f"{stats.steps:,} of {recipe.batch_size} records, {recipe.epochs} epochs"),
         ("replicas", f"{stats.replicas}"),
+        *(("report", str(opened.folder / entry.path)) for entry in opened.files("report")),
         ("took", f"{seconds:.0f} s on {manifest.execution.host}"),
         *_held_up(manifest.execution.settings),
     ]

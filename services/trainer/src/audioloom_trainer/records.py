@@ -35,7 +35,7 @@ class Origin:
     path: str
     window: int
     channel: int
-    """−1 for the mix of all channels."""
+    """-1 for the mix of all channels."""
 
 
 def origins(shard_set: ShardSet, split: Split, positions: Iterable[float]) -> list[Origin]:
@@ -90,7 +90,7 @@ def _unpack(shard: Shard, ranges: list[Range]) -> list[bytes]:
     def keep(piece: bytes) -> None:
         nonlocal at
         for (start, end), kept in zip(ranges, pieces, strict=True):
-            kept += piece[max(0, start - at) : max(0, end - at)]
+            kept.extend(piece[max(0, start - at) : max(0, end - at)])
         at += len(piece)
 
     unpacker = Unpacker(shard.data.compression, shard.data.content.bytes, keep)

@@ -1,7 +1,7 @@
 """The files of a finished run, each named by its content, and what the manifest says of them.
 
-Nothing in them depends on when or where the run was made, so a run that is deleted and made again
-has the same files and the same identity.
+But for the report, which is derived, nothing in them depends on when or where the run was made, so
+a run that is deleted and made again has the same files and the same identity.
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ from audioloom_trainer.scores import baselines, class_table, confusion_accuracy
 from audioloom_trainer.shards import ShardSet, Split
 from audioloom_trainer.tally import Tally
 
-__all__ = ["ROLES", "Finished", "evaluation_report", "split_scores", "write_results"]
+__all__ = [
+    "ROLES",
+    "Finished",
+    "evaluation_report",
+    "split_scores",
+    "write_report",
+    "write_results",
+]
 
 ROLES = ("weights", "model", "history", "evaluation")
 
@@ -55,7 +62,14 @@ def write_results(folder: Location, finished: Finished) -> list[FileEntry]:
         "history": ("json", _json({"epochs": finished.history})),
         "evaluation": ("json", _json(finished.evaluation)),
     }
-    return [_write(folder, role, suffix, data) for role, (suffix, data) in contents.items()]
+    return [
+        _write(folder, "model/", role, suffix, data) for role, (suffix, data) in contents.items()
+    ]
+
+
+def write_report(folder: Location, html: str) -> FileEntry:
+    """Write the page into the run folder."""
+    return _write(folder, "", "report", "html", html.encode())
 
 
 def split_scores(
@@ -137,9 +151,9 @@ def _worst(
     ]
 
 
-def _write(folder: Location, role: str, suffix: str, data: bytes) -> FileEntry:
+def _write(folder: Location, below: str, role: str, suffix: str, data: bytes) -> FileEntry:
     sha256 = hashlib.sha256(data).hexdigest()
-    path = f"model/{role}-{sha256[:12]}.{suffix}"
+    path = f"{below}{role}-{sha256[:12]}.{suffix}"
     with suppress(AlreadyExists):  # its name is its content
         publish(folder / path, data)
     return FileEntry(path=path, bytes=len(data), sha256=sha256, role=role)

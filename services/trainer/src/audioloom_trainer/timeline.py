@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Interval", "Timeline", "bottleneck", "summed", "waiting"]
+__all__ = ["Interval", "Timeline", "bottleneck", "summed", "thinned", "waiting"]
 
 MOST_INTERVALS = 1000
 """More are merged in pairs, so that a run of any length is told in so many."""
@@ -76,6 +76,12 @@ def summed(intervals: Sequence[Interval]) -> Interval:
         )
     ]
     return Interval(intervals[-1].step, steps, seconds / max(1, steps), shares[0], shares[1])
+
+
+def thinned(intervals: Sequence[Interval], most: int) -> list[Interval]:
+    """At most so many intervals that look the same: neighbours become one."""
+    size = max(1, -(-len(intervals) // most))
+    return [summed(intervals[at : at + size]) for at in range(0, len(intervals), size)]
 
 
 def waiting(start: float, end: float, produced: Sequence[float]) -> float:
