@@ -14,6 +14,7 @@ DIGEST = "0123456789ab"
 OURS = (
     f"files-{DIGEST}.jsonl",
     f"report-{DIGEST}.html",
+    "logs/tensorboard/train/events.out.tfevents.1700000000.000001.01234567",
     f"model/weights-{DIGEST}.npz",
     f"model/history-{DIGEST}.json",
     f"model/.weights-{DIGEST}.npz.0123456789abcdef.part",
@@ -27,6 +28,7 @@ FOREIGN = (
     "checkpoints/step-00000006/notes.txt",
     "attempts/1.json",
     "logs/0.1.log",
+    "logs/tensorboard/train/notes.txt",
     "progress/1.jsonl",
 )
 

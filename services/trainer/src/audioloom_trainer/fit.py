@@ -42,6 +42,7 @@ from audioloom_trainer.staging import Staging
 from audioloom_trainer.state import restore, weights
 from audioloom_trainer.stopping import StopRequest
 from audioloom_trainer.strategy import describe_devices, local_replicas, make_strategy, versions
+from audioloom_trainer.summaries import Summaries, events_of
 from audioloom_trainer.timeline import bottleneck, summed
 
 __all__ = ["Outcome", "Task", "Trained", "conclude", "fit", "meet"]
@@ -149,6 +150,7 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
             schedule=task.schedule,
             saver=saver,
             progress=events,
+            summaries=Summaries(task.plan.folder),
             bar=bar,
             stop=stop,
             place=place,
@@ -193,10 +195,14 @@ def conclude(task: Task, trained: Trained) -> Outcome:
     )
     files = write_results(task.plan.folder, finished)
     intervals = trained.session.timeline.intervals
+    if not trained.session.callbacks:  # for them the last epoch was validated as the others
+        last = {f"val_{name}": value for name, value in _scored(trained, "val").items()}
+        trained.session.summaries.write(stats.steps, last)
     shown = report(
         task.plan.name, _facts(task, stats), finished.history, finished.evaluation, intervals
     )
     files.append(write_report(task.plan.folder, shown))
+    files += events_of(task.plan.folder)
     settings: dict[str, str | int | float] = {
         "devices": describe_devices(),
         "workers": task.cluster.size,
@@ -204,6 +210,10 @@ def conclude(task: Task, trained: Trained) -> Outcome:
         "input_wait": round(summed(intervals).wait, 4) if intervals else 0.0,
     }
     return Outcome(files, stats, settings)
+
+
+def _scored(trained: Trained, split: str) -> Mapping[str, float]:
+    return trained.evaluated[split].scores if split in trained.evaluated else {}
 
 
 def _facts(task: Task, stats: TrainingRunStats) -> list[tuple[str, str]]:

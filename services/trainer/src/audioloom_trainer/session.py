@@ -27,6 +27,7 @@ from audioloom_trainer.schedule import Place, Schedule, needs
 from audioloom_trainer.scoring import Evaluated, Scoring
 from audioloom_trainer.state import snapshot
 from audioloom_trainer.stopping import StopRequest
+from audioloom_trainer.summaries import Summaries
 from audioloom_trainer.timeline import Interval, Timeline, summed, waiting
 from audioloom_trainer.weight_digest import make_digest
 
@@ -47,6 +48,7 @@ class Session:
         schedule: how it is trained.
         saver: takes checkpoints; only the chief's writes.
         progress: the worker's progress file.
+        summaries: of the run; only the chief's write.
         bar: what is shown to people.
         stop: whether the process was told to end.
         place: where it stands.
@@ -58,6 +60,7 @@ class Session:
     schedule: Schedule
     saver: Saver
     progress: ProgressFile
+    summaries: Summaries
     bar: Progress
     stop: StopRequest
     place: Place
@@ -150,6 +153,8 @@ class Session:
         shown = {key: round(value, 4) for key, value in place.history[-1].items()}
         log.info("epoch", **shown, input_wait=self._input_wait_of_epoch())
         self.progress.event("epoch", step=self._global_step, **place.history[-1])
+        if self._cluster.is_chief:
+            self.summaries.write(self._global_step, place.history[-1], self.timeline.intervals)
         place.epoch, place.step, place.loss, place.records = place.epoch + 1, 0, 0.0, 0
         if last or place.stopped:  # what follows may take long: never train again for it
             self._save()
