@@ -1,44 +1,108 @@
-"""Shards to measure on: a training split of random windows, as the sharder writes them."""
+"""Shards to measure on: a committed run of random windows in a training split, as the sharder's."""
 
 from __future__ import annotations
 
 import hashlib
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
+from audioloom_manifest import (
+    Attempt,
+    FileEntry,
+    InputRef,
+    Opened,
+    Plan,
+    Producer,
+    ShardFeature,
+    ShardsManifest,
+    ShardsRecipe,
+    ShardsStats,
+    SplitStats,
+    commit,
+    run_folder,
+)
 from audioloom_sharder.example import Record, encode
 from audioloom_sharder.index import dump
 from audioloom_sharder.tfrecord import HEADER_BYTES, frame
-from audioloom_storage import locate
-from audioloom_trainer.order import Layout
-from audioloom_trainer.shards import Shard, ShardSet, Split, Stored
+from audioloom_storage import Location, create, make_folder
 
 SHAPE, CLASSES, LANES = (40, 313), 8, 24
+LABELS = tuple(f"class{number}" for number in range(CLASSES))
 
 
-def made_shards(folder: Path, records: int) -> ShardSet:
-    """Write *records* windows of float32 into `LANES` shards, with their indexes."""
+def made_shards(
+    root: Location, records: int, *, lanes: int = LANES, shards: int = LANES
+) -> Opened[ShardsManifest]:
+    """Write *records* windows of float32 into *shards* files with their indexes, and commit them.
+
+    Args:
+        root: local or on HDFS; the run is `shards/made` below it.
+        records: at least one for each shard.
+        lanes: a divisor of *shards*.
+        shards: how many files.
+    """
+    folder = run_folder(root, "shards", "made")
+    make_folder(folder / "shards")
     random = np.random.default_rng(0)
-    shards = tuple(
-        _shard(folder, number, len(range(number, records, LANES)), random)
-        for number in range(LANES)
+    entries: list[FileEntry] = []
+    counts = np.zeros(CLASSES, dtype=np.int64)
+    for number in range(shards):
+        labels = random.integers(CLASSES, size=len(range(number, records, shards)))
+        counts += np.bincount(labels, minlength=CLASSES)
+        entries += _shard(folder, number, labels.tolist(), random)
+    stats = SplitStats(
+        records=records,
+        shards=shards,
+        lanes=lanes,
+        bytes=sum(entry.bytes for entry in entries if entry.role == "shard"),
+        recordings=records,
+        groups=records,
+        coefficients=None,
+        labels={label: int(n) for label, n in zip(LABELS, counts, strict=True) if n},
     )
-    layout = Layout(tuple(shard.records for shard in shards), LANES)
-    labels = tuple(f"class{number}" for number in range(CLASSES))
-    split = Split("train", layout, shards, dict.fromkeys(labels, records // CLASSES))
-    return ShardSet(SHAPE, "float32", labels, {"train": split})
+    # What is not said has its default, which types do not know of.
+    recipe = ShardsRecipe.model_validate(
+        {
+            "algorithm": 1,
+            "seed": 0,
+            "lanes": lanes,
+            "shards": None,
+            "shard_bytes": 1 << 20,
+            "splits": {"train": 1.0},
+            "ungrouped": "by-recording",
+            "labels": None,
+            "target": "label",
+            "compression": "none",
+        }
+    )
+    source = InputRef(
+        kind="features",
+        name="made",
+        location="features/made",
+        identity=f"sha256:{0:064}",
+        sha256=f"{0:064}",
+    )
+    whole = ShardsStats(
+        feature=ShardFeature(name="mfcc", dtype="float32", shape=SHAPE),
+        labels=LABELS,
+        splits={"train": stats},
+    )
+    attempt = Attempt(Producer(stage="sharder", version="0.1.0"), host="bench")
+    plan = Plan("shards", "made", folder, recipe, (source,))
+    return commit(plan, attempt, entries, whole).opened
 
 
-def _shard(folder: Path, number: int, records: int, random: np.random.Generator) -> Shard:
+def _shard(
+    folder: Location, number: int, labels: list[int], random: np.random.Generator
+) -> Iterator[FileEntry]:
     data, rows = bytearray(), []
-    for position in range(records):
-        label = int(random.integers(CLASSES))
+    for position, label in enumerate(labels):
         record = Record(
             channel=-1,
             group=f"{number}-{position}",
-            label=f"class{label}",
+            label=LABELS[label],
             label_id=label,
-            mfcc=random.standard_normal(SHAPE).astype("<f4").tobytes(),
+            mfcc=random.standard_normal(SHAPE, dtype=np.float32).astype("<f4").tobytes(),
             path=f"calls/{number}/{position}.wav",
             target=None,
             valid_frames=SHAPE[1],
@@ -48,16 +112,17 @@ def _shard(folder: Path, number: int, records: int, random: np.random.Generator)
         framed = frame(payload)
         rows.append((len(data), len(framed), len(data) + HEADER_BYTES + values, label))
         data += framed
-    index = dump(np.array(rows, dtype=np.int64))
-    return Shard(
-        "train",
-        number,
-        records,
-        _stored(folder / f"train-{number:05}.tfrecord", bytes(data)),
-        _stored(folder / f"train-{number:05}.idx.npy", index),
-    )
-
-
-def _stored(path: Path, data: bytes) -> Stored:
-    path.write_bytes(data)
-    return Stored(locate(path), len(data), hashlib.sha256(data).hexdigest())
+    contents = {"shard": (".tfrecord", bytes(data)), "index": (".idx.npy", dump(np.array(rows)))}
+    for role, (suffix, content) in contents.items():
+        path = f"shards/train-{number:05}{suffix}"
+        with create(folder / path) as sink:
+            sink.write(content)
+        yield FileEntry(
+            path=path,
+            bytes=len(content),
+            sha256=hashlib.sha256(content).hexdigest(),
+            role=role,
+            records=len(labels),
+            split="train",
+            shard=number,
+        )

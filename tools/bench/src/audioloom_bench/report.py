@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 from collections.abc import Sequence
@@ -38,16 +39,21 @@ def as_object(benchmark: str, lanes: Sequence[Lane]) -> dict[str, Any]:
     return {
         "benchmark": benchmark,
         "machine": machine(),
-        "lanes": [asdict(lane) for lane in lanes],
+        "lanes": [_finite(asdict(lane)) for lane in lanes],
     }
+
+
+def _finite(lane: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no word for a ratio that there is not."""
+    return {key: None if value != value else value for key, value in lane.items()}  # noqa: PLR0124
 
 
 def as_table(lanes: Sequence[Lane]) -> str:
     """The lanes as aligned text."""
     rows = [("input", "lane", "value", "", "× naive", "× floor")]
     rows += [
-        (each.input, each.lane, f"{each.value:,.0f}", each.unit,
-         f"{each.vs_naive:.2f}", f"{each.vs_floor:.2f}")
+        (each.input, each.lane, _shown(each.value), each.unit,
+         _times(each.vs_naive), _times(each.vs_floor))
         for each in lanes
     ]  # fmt: skip
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -60,15 +66,27 @@ def as_table(lanes: Sequence[Lane]) -> str:
     )
 
 
+def _shown(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"  # noqa: PLR2004 - three digits
+
+
+def _times(ratio: float) -> str:
+    return "" if math.isnan(ratio) else f"{ratio:.2f}"
+
+
 def write_json(benchmark: str, lanes: Sequence[Lane], target: Path) -> None:
     """Write the JSON object."""
     target.write_text(json.dumps(as_object(benchmark, lanes), indent=2) + "\n")
 
 
 def write_png(benchmark: str, lanes: Sequence[Lane], target: Path) -> None:
-    """Draw a panel an input and in it a bar a lane, in multiples of the naive lane."""
+    """Draw a panel an input and in it a bar a lane, in multiples of the naive lane.
+
+    What has no naive lane beside it is in the table alone.
+    """
     from matplotlib.figure import Figure  # noqa: PLC0415 - a second of import
 
+    lanes = [each for each in lanes if not math.isnan(each.vs_naive)]
     inputs = list(dict.fromkeys(each.input for each in lanes))
     figure = Figure(figsize=(9, 0.4 * len(lanes) + 0.7 * len(inputs) + 0.8), layout="constrained")
     panels = figure.subplots(len(inputs), squeeze=False)[:, 0]

@@ -1,0 +1,164 @@
+"""An epoch of training, by whichever loop: what the processes of a lane do."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from audioloom_bench.made_shards import CLASSES, SHAPE
+from audioloom_bench.same_network import NETWORKS
+from audioloom_bench.training.pipelines import (
+    BATCH,
+    WINDOW,
+    Epochs,
+    files_of,
+    good_batches,
+    in_memory,
+    naive_batches,
+)
+from audioloom_bench.training.team import Work
+
+BLOCK = 16
+"""Steps of the trainer's longest block."""
+WAITED = "waited"
+"""The note of a lane that takes the time of its input."""
+
+
+def fit(library: str, network: str, manifest: str, steps: int, *, naive: bool = False) -> Work:
+    """An epoch of `Model.fit`, of "tf_keras" or of "keras"; with TF_CONFIG as one of its workers.
+
+    Workers read files of their own, and their share of a batch each.
+    """
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+    import tensorflow as tf  # noqa: PLC0415
+    from audioloom_trainer.cluster import read_cluster  # noqa: PLC0415
+
+    cluster, files = read_cluster(os.environ), files_of(manifest)
+    strategy = tf.distribute.get_strategy()
+    if cluster.size > 1:
+        strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    with strategy.scope():
+        model = NETWORKS[network](import_module(library), SHAPE, CLASSES)
+    if cluster.size > 1:
+        own = files[cluster.rank :: cluster.size]
+
+        def share(_: Any) -> Any:
+            return good_batches(own, BATCH // cluster.size).repeat()
+
+        data = strategy.distribute_datasets_from_function(share)
+    else:
+        data = naive_batches(files) if naive else good_batches(files)
+        data = data.repeat()
+
+    def epoch() -> None:
+        model.fit(data, epochs=1, steps_per_epoch=steps, verbose=0)
+
+    return epoch
+
+
+def ours(
+    network: str,
+    manifest: str,
+    steps: int,
+    *,
+    source: str = "shards",
+    timed: bool = False,
+    cache: Path | None = None,
+    window: int = WINDOW,
+) -> Work:
+    """An epoch of the trainer's loop; with TF_CONFIG as one of its workers.
+
+    Args:
+        network: by its name.
+        manifest: of the shards.
+        steps: of an epoch.
+        source: "shards", or "memory" for one batch over and over.
+        timed: note the seconds that the loop waited for input.
+        cache: where copies of the shards go, if they cannot be read in place.
+        window: shards of a lane that are shuffled together.
+    """
+    # TensorFlow has no time of day while it is deterministic.
+    trainer = Trainer(network, deterministic=not timed)
+    epochs = Epochs(
+        manifest, replicas=trainer.replicas, cache=opened(cache) if cache else None, window=window
+    )
+
+    if timed:
+        clocked = Clocked(epochs.endless_stream())
+
+        def timed_epoch() -> dict[str, float]:
+            before = clocked.seconds
+            trainer.train(clocked, steps)
+            return {WAITED: clocked.seconds - before}
+
+        return timed_epoch
+
+    def epoch() -> None:
+        trainer.train(epochs.stream() if source == "shards" else in_memory(steps), steps)
+
+    return epoch
+
+
+def opened(folder: Path) -> Any:
+    """A cache for copies of shards."""
+    from audioloom_trainer.cache import Cache  # noqa: PLC0415
+
+    return Cache(folder, 1 << 40)
+
+
+class Trainer:
+    """A model and the function that trains it, under the strategy that TF_CONFIG asks for."""
+
+    def __init__(self, network: str, *, deterministic: bool = True, **arguments: Any) -> None:
+        from audioloom_trainer.cluster import read_cluster  # noqa: PLC0415
+        from audioloom_trainer.loop import make_train_block  # noqa: PLC0415
+        from audioloom_trainer.strategy import (  # noqa: PLC0415
+            local_replicas,
+            make_strategy,
+            set_up_tensorflow,
+        )
+
+        set_up_tensorflow(threads=0, deterministic=deterministic, seed=0)
+        cluster = read_cluster(os.environ)
+        strategy = make_strategy(cluster)
+        self.replicas = local_replicas(strategy, cluster)
+        with strategy.scope():
+            self.model = NETWORKS[network](import_module("keras"), SHAPE, CLASSES, **arguments)
+            self.model.optimizer.build(self.model.trainable_variables)
+        self._block = make_train_block(strategy, self.model, self.replicas, idle=False)
+
+    def train(self, batches: Any, steps: int) -> None:
+        """Train on so many batches, a block at a time, with as many signals as a session has."""
+        for start in range(0, steps, BLOCK):
+            self._block(batches, min(BLOCK, steps - start), [0.0, 0.0, 0.0])
+
+
+class Clocked:
+    """An iterator that a block takes batches from, and that knows how long it was waited for.
+
+    Each time is taken inside TensorFlow's graph, from when a step asks to when it has its batch.
+    """
+
+    def __init__(self, batches: Any) -> None:
+        import tensorflow as tf  # noqa: PLC0415
+
+        self._batches = batches
+        self._seconds = tf.Variable(0.0, dtype=tf.float64)
+
+    def __next__(self) -> Any:
+        """Called while the block is traced."""
+        import tensorflow as tf  # noqa: PLC0415
+
+        asked = tf.timestamp()
+        with tf.control_dependencies([asked]):
+            batch = self._batches.get_next()
+        with tf.control_dependencies([batch[-1]]):
+            self._seconds.assign_add(tf.timestamp() - asked)
+        return batch
+
+    @property
+    def seconds(self) -> float:
+        """Waited so far."""
+        return float(self._seconds.numpy())

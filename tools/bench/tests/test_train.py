@@ -1,0 +1,161 @@
+"""The parts of `train`: what their figures come from, what fails, and each lane on little."""
+
+from __future__ import annotations
+
+import math
+import sys
+from functools import partial
+
+import pytest
+from audioloom_bench import train
+from audioloom_bench.made_shards import made_shards
+from audioloom_bench.measure import FLOOR, NAIVE, Lane
+from audioloom_bench.training import feeding, resume, staging, startup, stepping, workers
+from audioloom_bench.training.figures import OURS, figures, single
+from audioloom_bench.training.loops import WAITED, fit, ours
+from audioloom_bench.training.stepping import KERAS, TF_KERAS
+from audioloom_bench.training.team import Work, interleaved, team
+from audioloom_storage import locate
+
+STEPS = 2
+
+
+@pytest.fixture(scope="module")
+def manifest(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Shards of two steps."""
+    return str(made_shards(locate(tmp_path_factory.mktemp("shards")), STEPS * 64).location)
+
+
+def speeds(**times: float) -> list[Lane]:
+    """Steps of the Conv1D network, in multiples of the naive lane."""
+    names = {"naive": NAIVE, "tf_keras": TF_KERAS, "keras": KERAS, "ours": OURS}
+    name = f"light Conv1D, {stepping.SPEED}"
+    return [Lane(names[key], name, 100.0, "steps / s", each, 0.5) for key, each in times.items()]
+
+
+def test_what_is_too_slow_is_named() -> None:
+    """Each `should` of the parts, in the words that the program ends with."""
+    lanes = [
+        *speeds(naive=1.0, tf_keras=2.0, keras=2.5, ours=2.4),
+        single(f"light Conv1D, {stepping.WAITING}", 2.04, "% of the step"),
+        Lane(OURS, feeding.INPUT, 24_999.4, "records / core-s", 2.0, 0.1),
+        Lane(OURS, "2 workers, processor", 50.0, "steps / core-s", 1.2, math.nan),
+        single(staging.SHARE, 89.4, "%"),
+        Lane(OURS, startup.COST, 13.0, "core-s", math.nan, 1 / 1.3),
+    ]
+
+    assert train.shortfall(lanes) == (
+        "feeding windows of 40 × 313: 24,999 records a processor's second,"
+        " expected at least 25,000\n"
+        "light Conv1D: 1.20 times tf_keras fit, expected at least 1.25\n"
+        "light Conv1D: 0.96 times Keras 3 fit, expected at least 1\n"
+        "light Conv1D, waiting for input: 2.0 % of the step, expected less than 2\n"
+        "2 workers, processor: 1.20 times tf_keras fit, expected at least 1.25\n"
+        "first epoch from HDFS, share of min(staging, steps): 89 %, expected at least 90\n"
+        "to the first step, processor: 1.30 times TensorFlow's own, expected at most 1.2"
+    )
+
+
+def test_what_is_fast_enough() -> None:
+    """Aims are shown, and are no failure; parts that were not measured neither."""
+    lanes = [
+        *speeds(naive=1.0, tf_keras=2.0, keras=2.5, ours=2.5),
+        single(f"light Conv1D, {stepping.WAITING}", 1.9, "% of the step"),
+        single("checkpoint of 5 M parameters, stall", 400.0, "ms"),
+        Lane(OURS, "2 workers, processor", 50.0, "steps / core-s", 1.3, math.nan),
+    ]
+    assert train.shortfall(lanes) is None
+    assert train.shortfall([]) is None
+
+
+def test_figures_are_medians_within_a_round() -> None:
+    """A lane that is not there has no ratios; memory is no rate."""
+    found = {NAIVE: [4.0, 8.0, 6.0], OURS: [2.0, 2.0, 2.0]}
+
+    (_, own) = figures(found, "steps", "steps / s", amount=10)
+    assert (5.0, 3.0) == (own.value, own.vs_naive)
+    assert math.isnan(own.vs_floor)
+    assert [6.0, 2.0] == [lane.value for lane in figures(found, "memory", "MB")]
+
+
+def test_an_epoch_is_no_faster_than_what_it_waits_for() -> None:
+    """The share is of the slower of both rates."""
+    assert 80.0 == staging.share(staging=4.0, first=5.0, warm=1.0)
+    assert 40.0 == staging.share(staging=1.0, first=5.0, warm=2.0)
+
+
+def adding(number: int) -> Work:
+    """A lane that notes how often it went."""
+    gone = [number]
+
+    def go() -> dict[str, float]:
+        gone[0] += 1
+        return {"gone": gone[0]}
+
+    return go
+
+
+def ending() -> Work:
+    """A lane that ends in the middle."""
+    return lambda: sys.exit(3)
+
+
+def test_lanes_go_in_turn_in_processes_of_their_own() -> None:
+    """One go more than rounds, the first one unmeasured."""
+    with team(adding, 10) as one, team(adding, 20) as other:
+        found = interleaved({"one": one, "other": other}, 2)
+        assert one.megabytes > 1
+    assert [12.0, 13.0] == [each.notes["gone"] for each in found["one"]]
+    assert [22.0, 23.0] == [each.notes["gone"] for each in found["other"]]
+
+
+def test_a_lane_that_ends_is_an_error() -> None:
+    """Not a wait without end."""
+    with team(ending) as lane, pytest.raises(RuntimeError, match="ended early"):
+        lane.go()
+
+
+def test_every_feeding_lane_takes_every_record(manifest: str) -> None:
+    """Each lane checks the number of its batches."""
+    found = feeding.lanes(manifest, STEPS, 1)
+    assert {NAIVE, feeding.GOOD, OURS, FLOOR} == {lane.lane for lane in found}
+    assert all(lane.value > 0 for lane in found)
+
+
+def test_the_loop_knows_how_long_it_waited(manifest: str) -> None:
+    """No longer than the epoch took."""
+    with team(partial(ours, timed=True), "tiny Dense", manifest, STEPS) as lane:
+        taken = lane.go()
+    assert 0 < taken.notes[WAITED] < taken.seconds
+
+
+def test_going_on_is_measured(manifest: str) -> None:
+    """The first batch by both ways, and what state costs."""
+    found = {lane.input: lane.value for lane in resume.lanes(manifest, STEPS, 1)}
+    assert 4 == len(found)
+    assert all(value > 0 for value in found.values())
+
+
+def test_the_first_step_is_told_by_the_command_itself(manifest: str) -> None:
+    """Of the trainer's `run`: it ends when its first step is done."""
+    taken = startup.first_step(OURS, manifest)
+    assert 0 < taken.cpu
+    assert 0 < taken.seconds
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loop", [partial(fit, "tf_keras"), ours], ids=["tf_keras", "ours"])
+def test_two_workers_find_each_other(loop: partial[Work], manifest: str) -> None:
+    """Both ways train on batches that two processes share."""
+    with team(loop, workers.NETWORK, manifest, STEPS, size=2) as lane:
+        assert lane.go().cpu > 0
+
+
+@pytest.mark.slow
+def test_the_first_epoch_comes_from_hdfs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a real cluster: nothing of what staging reads is lost, or it would say so."""
+    monkeypatch.setattr(staging, "SHARDS", 8)
+    monkeypatch.setenv("HADOOP_CONF_DIR", "")
+    found = staging.lanes("", STEPS, 1)
+    assert staging.SHARE == found[-1].input
+    assert all(lane.value > 0 for lane in found)
