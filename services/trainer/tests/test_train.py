@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from audioloom_manifest import DERIVED, FileEntry, Opened, read_manifest
+from audioloom_trainer.results import ROLES
 from forging import edit_file, edit_list, edit_manifest
 from program import SMALL, Trained, Trainer
 from shard_maker import make_shards
@@ -283,7 +284,7 @@ def test_what_a_manifest_says_of_a_run(trained: Trained) -> None:
     for found in stats.scores.values():
         assert {"loss", "accuracy", "chance", "majority"} == found.keys()
         assert 1 / 3 == found["chance"]
-    assert {"weights", "model", "history", "evaluation"} == {e.role for e in trained.run.files()}
+    assert {*ROLES, "report", "events"} == {entry.role for entry in trained.run.files()}
     assert {
         "tensorflow",
         "keras",

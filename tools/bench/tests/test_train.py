@@ -113,6 +113,7 @@ def test_the_loop_knows_how_long_it_waited(manifest: str) -> None:
     assert 0 < taken.notes[WAITED] < taken.seconds
 
 
+@pytest.mark.slow  # five million parameters
 def test_going_on_is_measured(manifest: str) -> None:
     """The first batch by both ways, and what state costs."""
     found = {lane.input: lane.value for lane in resume.lanes(manifest, STEPS, 1)}
@@ -120,6 +121,7 @@ def test_going_on_is_measured(manifest: str) -> None:
     assert all(value > 0 for value in found.values())
 
 
+@pytest.mark.slow  # TensorFlow is imported anew, twice
 def test_the_first_step_is_told_by_the_command_itself(manifest: str) -> None:
     """Of the trainer's `run`: it ends when its first step is done."""
     taken = startup.first_step(OURS, manifest)
