@@ -79,7 +79,7 @@ def train(
 
     strategy = tf.distribute.get_strategy()
     run = make_train_block(strategy, model, CPU, idle=False, class_weights=class_weights)
-    iterator = stream(batches, SHAPE, "float32", numbers=False)
+    iterator = stream(batches(), len(SIZES), SHAPE, "float32", numbers=False)
     outcomes = [run(iterator, k, [1.0, k]) for k in blocks]
     assert [[1.0, k] for k in blocks] == [list(each.signals) for each in outcomes]
     losses, counts = (np.concatenate([each[i] for each in outcomes]).tolist() for i in (0, 1))
@@ -92,7 +92,7 @@ def evaluate(model: Any) -> tuple[float, np.ndarray]:
     from audioloom_trainer.loop import make_evaluation_block, stream
 
     run = make_evaluation_block(tf.distribute.get_strategy(), model, CPU, CLASSES)
-    iterator = stream(batches, SHAPE, "float32", numbers=False)
+    iterator = stream(batches(), len(SIZES), SHAPE, "float32", numbers=False)
     outcome, answers = run(iterator, len(SIZES))
     return float(np.dot(outcome.losses, SIZES) / sum(SIZES)), answers
 
@@ -197,7 +197,9 @@ def test_answers_are_the_same_however_two_classes_are_said(outputs: int, logits:
     losses = {1: keras.losses.BinaryCrossentropy, 2: keras.losses.SparseCategoricalCrossentropy}
     model.compile("sgd", losses[outputs](from_logits=logits))
     run = make_evaluation_block(tf.distribute.get_strategy(), model, CPU, 2)
-    outcome, answers = run(stream(two_classes, SHAPE, "float32", numbers=False), len(SIZES))
+    outcome, answers = run(
+        stream(two_classes(), len(SIZES), SHAPE, "float32", numbers=False), len(SIZES)
+    )
     assert np.dot(outcome.losses, SIZES) / sum(SIZES) == pytest.approx(
         answers[:, 2].mean(), abs=1e-5
     )
@@ -229,6 +231,33 @@ def test_an_error_of_the_reader_ends_the_block() -> None:
         raise OSError("the disk is gone")
 
     run = make_train_block(tf.distribute.get_strategy(), tiny(), CPU, idle=False)
-    iterator = stream(broken, SHAPE, "float32", numbers=False)
+    iterator = stream(broken(), 4, SHAPE, "float32", numbers=False)
     with pytest.raises(tf.errors.OpError, match="the disk is gone"):
         run(iterator, 4, [])
+
+
+def test_a_reader_that_ends_early_ends_the_block() -> None:
+    """Steps that are missing are an error, not the end."""
+    import tensorflow as tf
+    from audioloom_trainer.loop import make_train_block, stream
+
+    run = make_train_block(tf.distribute.get_strategy(), tiny(), CPU, idle=False)
+    iterator = stream(batches(), len(SIZES) + 1, SHAPE, "float32", numbers=False)
+    with pytest.raises(tf.errors.OpError):
+        run(iterator, len(SIZES) + 1, [])
+
+
+def test_a_reader_is_read_to_its_end() -> None:
+    """With the last batch, whoever holds something for it may let go."""
+    import tensorflow as tf
+    from audioloom_trainer.loop import make_train_block, stream
+
+    ended = []
+
+    def holding() -> Iterator[Batch]:
+        yield from batches()
+        ended.append(True)
+
+    run = make_train_block(tf.distribute.get_strategy(), tiny(), CPU, idle=False)
+    run(stream(holding(), len(SIZES), SHAPE, "float32", numbers=False), len(SIZES), [])
+    assert [True] == ended

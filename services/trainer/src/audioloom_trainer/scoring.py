@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -180,30 +180,27 @@ class Scoring:
             staging=self.staging,
         )
         return stream(
-            self._remembering(lambda: feed.batches(start), produced),
+            self._remembering(feed.batches(start), produced),
+            steps_of(split.layout.total, self._batch) - start,
             self.shard_set.shape,
             self.shard_set.dtype,
             numbers=self.shard_set.classes is None,
         )
 
     def _remembering(
-        self, batches: Callable[[], Iterator[Batch]], produced: deque[float] | None
-    ) -> Callable[[], Iterator[Batch]]:
+        self, batches: Iterator[Batch], produced: deque[float] | None
+    ) -> Iterator[Batch]:
         """TensorFlow passes on the text of an error alone: keep the error itself."""
-
-        def remembered() -> Iterator[Batch]:
-            try:
-                for batch in batches():
-                    if produced is not None:
-                        produced.append(time.monotonic())
-                    yield batch
-            except GeneratorExit:  # nobody reads on, which is not a failure
-                raise
-            except BaseException as error:
-                self._failure = error
-                raise
-
-        return remembered
+        try:
+            for batch in batches:
+                if produced is not None:
+                    produced.append(time.monotonic())
+                yield batch
+        except GeneratorExit:  # nobody reads on, which is not a failure
+            raise
+        except BaseException as error:
+            self._failure = error
+            raise
 
     @contextmanager
     def watched(self, when: str) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from itertools import count, islice
 from pathlib import Path
@@ -121,9 +122,11 @@ class Epochs:
 
     def stream(self) -> Any:
         """The next epoch's, as the trainer's loop gets them."""
+        from audioloom_trainer.feed import steps_of  # noqa: PLC0415
         from audioloom_trainer.loop import stream  # noqa: PLC0415
 
-        return stream(self.batches(), SHAPE, "float32", numbers=False)
+        steps = steps_of(self.split.layout.total, BATCH)
+        return stream(self.batches()(), steps, SHAPE, "float32", numbers=False)
 
     def endless_stream(self) -> Any:
         """Those of all epochs, one after the other."""
@@ -133,7 +136,7 @@ class Epochs:
             while True:
                 yield from self.batches()()
 
-        return stream(batches, SHAPE, "float32", numbers=False)
+        return stream(batches(), sys.maxsize, SHAPE, "float32", numbers=False)
 
     def close(self) -> None:
         """Stop reading ahead."""
