@@ -27,7 +27,10 @@ __all__ = ["Staging"]
 
 Key = tuple[str, int]
 
+# How far is looked for the next use of a copy that may have to go.
 _LOOK_AHEAD = 100_000
+# To be further ahead than this makes nobody wait less, and finding out costs time of the processor.
+_MOST_PROMISED = 4096
 # The reader before, in a thread of its own, may be about to let go of its last shards.
 _STALL_SECONDS = 10.0
 
@@ -157,6 +160,9 @@ class Staging:
                 self._change.wait(1.0)
             self.waited += time.monotonic() - asked
             self._promised[key] -= 1
+            if not self._promised[key]:
+                del self._promised[key]
+            self._change.notify_all()
             self._holders[key] += 1
             if key not in self._held:
                 self._held[key] = self._open(shard, *self._paths[key])
@@ -194,9 +200,12 @@ class Staging:
         with self._change:
             while not self._closing:
                 self._turn_of_fetch = self._turns
-                self._ahead.extend(islice(self._needs, _LOOK_AHEAD - len(self._ahead)))
-                if self._ahead:
-                    return self._ahead.popleft()
+                if self._promised.total() >= _MOST_PROMISED:
+                    self._change.wait()
+                    continue
+                shard = self._ahead.popleft() if self._ahead else next(self._needs, None)
+                if shard is not None:
+                    return shard
                 self._idle = True
                 self._change.notify_all()
                 self._change.wait()
@@ -257,6 +266,7 @@ class Staging:
             for key in self._sizes
             if key in self._paths and not self._promised[key] and key not in self._holders
         }
+        self._ahead.extend(islice(self._needs, _LOOK_AHEAD - len(self._ahead)))
         for shard in self._ahead:
             if len(free) <= 1:
                 break
