@@ -24,6 +24,7 @@ Targets = NDArray[Any]
 """int32 class numbers, or float32 numbers."""
 
 _HEADER_BYTES, _FOOTER_BYTES = 12, 4
+_ALIGNMENT = 64  # EIGEN_MAX_ALIGN_BYTES with AVX-512, the most there is
 
 
 @dataclass(frozen=True)
@@ -86,8 +87,8 @@ def gather(
         ShardMismatch: a file is shorter than it was when it was verified.
     """
     size = prod(shape) * np.dtype(dtype).itemsize
-    out = np.empty((len(rows), size), dtype=np.uint8)
-    view = out.reshape(-1).data  # a cast would refuse a batch of no records
+    out = _aligned(len(rows) * size)
+    view = out.data
     targets: list[np.int32 | np.float32] = []
     for slot, (number, row) in enumerate(rows.tolist()):
         shard = shards[number]
@@ -104,6 +105,13 @@ def gather(
     values = out.view(np.dtype(dtype).newbyteorder("<")).astype(dtype, copy=False)
     kind = next(iter(shards.values())).targets.dtype if shards else np.dtype(np.int32)
     return values.reshape(len(rows), *shape), np.array(targets, dtype=kind)
+
+
+def _aligned(size: int) -> NDArray[np.uint8]:
+    """Memory that TensorFlow takes as it is; it would copy what begins elsewhere."""
+    memory = np.empty(size + _ALIGNMENT, dtype=np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start : start + size]
 
 
 def _numbers(descriptor: int, index: Index, path: Path) -> NDArray[np.float32]:

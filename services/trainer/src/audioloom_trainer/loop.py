@@ -86,7 +86,11 @@ def stream(
             tensor.set_shape(spec.shape)
         return tuple(tensors)
 
-    return iter(tf.data.Dataset.range(steps).map(taken).prefetch(_PREFETCH))
+    options = tf.data.Options()
+    options.autotune.enabled = False  # there is nothing to tune, and to end its thread can take 1 s
+    options.threading.private_threadpool_size = 1  # else it waits for the step's threads
+    dataset = tf.data.Dataset.range(steps).map(taken).prefetch(_PREFETCH)
+    return iter(dataset.with_options(options))
 
 
 def make_train_block(

@@ -102,7 +102,12 @@ class EpochOrder:
         self._shuffle = shuffle
         self._windows: dict[int, tuple[Window, ...]] = {}
         self._starts: dict[int, NDArray[np.int64]] = {}
-        self._rows: dict[int, tuple[Window, NDArray[np.int64]]] = {}
+        # The rows of one window of each lane, one after the other, and which indexes those are.
+        self._kept: dict[int, NDArray[np.int64]] = {}
+        self._rows = np.empty((0, 2), dtype=np.int64)
+        self._first = np.zeros(layout.lanes, dtype=np.int64)
+        self._counts = np.zeros(layout.lanes, dtype=np.int64)
+        self._places = np.zeros(layout.lanes, dtype=np.int64)
 
     def windows(self, lane: int) -> tuple[Window, ...]:
         """The windows of *lane*, in the order in which they are read."""
@@ -129,28 +134,32 @@ class EpochOrder:
         of each lane are kept.
         """
         found = np.empty((len(positions), 2), dtype=np.int64)
-        lanes = positions % self.layout.lanes
-        for lane in np.unique(lanes).tolist():
-            here = np.flatnonzero(lanes == lane)
-            inside = positions[here] // self.layout.lanes
-            while len(inside):
-                window, rows = self._rows_at(lane, int(inside[0]))
-                taken = (inside >= window.start) & (inside < window.start + window.count)
-                found[here[taken]] = rows[inside[taken] - window.start]
-                here, inside = here[~taken], inside[~taken]
-        return found
+        lanes, indexes = positions % self.layout.lanes, positions // self.layout.lanes
+        missing = np.ones(len(positions), dtype=bool)
+        while True:
+            inside = indexes - self._first[lanes]
+            here = missing & (inside >= 0) & (inside < self._counts[lanes])
+            found[here] = self._rows[self._places[lanes[here]] + inside[here]]
+            missing &= ~here
+            if not missing.any():
+                return found
+            self._keep(lanes[missing], indexes[missing])
 
     def window_at(self, lane: int, index: int) -> Window:
         """The window that holds record *index* of *lane*."""
         windows = self.windows(lane)
         return windows[int(np.searchsorted(self._starts[lane], index, side="right")) - 1]
 
-    def _rows_at(self, lane: int, index: int) -> tuple[Window, NDArray[np.int64]]:
-        kept = self._rows.get(lane)
-        if kept is None or not kept[0].start <= index < kept[0].start + kept[0].count:
+    def _keep(self, lanes: NDArray[np.int64], indexes: NDArray[np.int64]) -> None:
+        """Keep the window of each lane that holds the first of its indexes here."""
+        different, first = np.unique(lanes, return_index=True)
+        for lane, index in zip(different.tolist(), indexes[first].tolist(), strict=True):
             window = self.window_at(lane, index)
-            kept = self._rows[lane] = (window, self.rows(window))
-        return kept
+            self._kept[lane] = self.rows(window)
+            self._first[lane], self._counts[lane] = window.start, window.count
+        lengths = [len(rows) for rows in self._kept.values()]
+        self._places[list(self._kept)] = np.cumsum([0, *lengths[:-1]])
+        self._rows = np.concatenate(list(self._kept.values()))
 
     def _cut(self, lane: int) -> Iterator[Window]:
         shards = np.arange(lane, len(self.layout.records), self.layout.lanes, dtype=np.int64)
