@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
 
 from audioloom_manifest import Opened, ShardFeature, ShardsManifest, read_manifest
 from audioloom_stage import BadData, Result
@@ -12,8 +11,6 @@ from audioloom_stage import BadData, Result
 from audioloom_trainer.errors import MissingSplit
 from audioloom_trainer.finished import FinishedRun, open_run, read_trained_on
 from audioloom_trainer.presence import check_presence
-from audioloom_trainer.records import origins
-from audioloom_trainer.results import evaluation_report, split_scores
 from audioloom_trainer.scores import score_table
 from audioloom_trainer.settings import EvaluateSettings, parse_bytes
 from audioloom_trainer.shards import Shard, ShardSet, Split, open_shards
@@ -42,7 +39,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
     from audioloom_trainer.cache_place import opened_cache  # noqa: PLC0415
     from audioloom_trainer.feed import Replicas, needed_shards  # noqa: PLC0415
     from audioloom_trainer.rebuild import rebuild  # noqa: PLC0415
-    from audioloom_trainer.scoring import Scoring  # noqa: PLC0415
+    from audioloom_trainer.scoring import Scoring, evaluated_report  # noqa: PLC0415
     from audioloom_trainer.staging import Staging  # noqa: PLC0415
 
     model = rebuild(run, own)
@@ -57,18 +54,8 @@ def evaluate(settings: EvaluateSettings) -> Result:
         staging = stack.enter_context(Staging(scored, needed(), cache=cache, patience=0.0))
         scoring = Scoring.alone(model, scored, staging, settings.batch_size)
         evaluated = {split.name: scoring.evaluate(split) for split in splits}
-    scores = {
-        name: split_scores(
-            scored, name, each.scores, each.tally.confusion, train=own.splits["train"]
-        )
-        for name, each in evaluated.items()
-    }
-    tallies = {name: each.tally for name, each in evaluated.items()}
-    worst = {
-        name: origins(scored, scored.split(name), tally.worst[:, 0])
-        for name, tally in tallies.items()
-    }
-    report: dict[str, Any] = evaluation_report(scored, scores, tallies, worst)
+    report = evaluated_report(scored, evaluated, train=own.splits["train"])
+    scores = {name: each["scores"] for name, each in report["splits"].items()}
     return Result(
         text=score_table(scores),
         data={"run": run.opened.location.uri, "shards": opened.location.uri, **report},

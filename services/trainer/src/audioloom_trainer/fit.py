@@ -25,17 +25,10 @@ from audioloom_trainer.model_source import ModelSource
 from audioloom_trainer.plan import check_replicas
 from audioloom_trainer.presence import files_of
 from audioloom_trainer.progress import ProgressFile
-from audioloom_trainer.records import origins
 from audioloom_trainer.report import report
-from audioloom_trainer.results import (
-    Finished,
-    evaluation_report,
-    split_scores,
-    write_report,
-    write_results,
-)
+from audioloom_trainer.results import Finished, write_report, write_results
 from audioloom_trainer.schedule import Place, Schedule, needs
-from audioloom_trainer.scoring import Evaluated, Scoring
+from audioloom_trainer.scoring import Evaluated, Scoring, evaluated_report
 from audioloom_trainer.session import Session
 from audioloom_trainer.shards import ShardSet
 from audioloom_trainer.staging import Staging
@@ -168,22 +161,13 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
 def conclude(task: Task, trained: Trained) -> Outcome:
     """Write the results of a training; the chief alone does this."""
     model, shard_set = trained.session.scoring.model, task.shard_set
-    scores = {
-        name: split_scores(
-            shard_set, name, each.scores, each.tally.confusion, train=shard_set.split("train")
-        )
-        for name, each in trained.evaluated.items()
-    }
-    tallies = {name: each.tally for name, each in trained.evaluated.items()}
-    worst = {
-        name: origins(shard_set, shard_set.split(name), tally.worst[:, 0])
-        for name, tally in tallies.items()
-    }
+    evaluation = evaluated_report(shard_set, trained.evaluated, train=shard_set.split("train"))
+    scores = {name: each["scores"] for name, each in evaluation["splits"].items()}
     finished = Finished(
         weights=weights(model),
         config=configuration(model),
         history=trained.session.place.history,
-        evaluation=evaluation_report(shard_set, scores, tallies, worst),
+        evaluation=evaluation,
     )
     train, epochs = shard_set.split("train").layout.total, trained.session.place.epoch
     stats = TrainingRunStats(
@@ -195,9 +179,6 @@ def conclude(task: Task, trained: Trained) -> Outcome:
     )
     files = write_results(task.plan.folder, finished)
     intervals = trained.session.timeline.intervals
-    if not trained.session.callbacks:  # for them the last epoch was validated as the others
-        last = {f"val_{name}": value for name, value in _scored(trained, "val").items()}
-        trained.session.summaries.write(stats.steps, last)
     shown = report(
         task.plan.name, _facts(task, stats), finished.history, finished.evaluation, intervals
     )
@@ -210,10 +191,6 @@ def conclude(task: Task, trained: Trained) -> Outcome:
         "input_wait": round(summed(intervals).wait, 4) if intervals else 0.0,
     }
     return Outcome(files, stats, settings)
-
-
-def _scored(trained: Trained, split: str) -> Mapping[str, float]:
-    return trained.evaluated[split].scores if split in trained.evaluated else {}
 
 
 def _facts(task: Task, stats: TrainingRunStats) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Self
@@ -25,11 +25,13 @@ from audioloom_trainer.failures import peers_watched
 from audioloom_trainer.feed import Batch, Feed, Replicas, shares, steps_of
 from audioloom_trainer.loop import Outcome, make_evaluation_block, stream
 from audioloom_trainer.order import Shuffle
+from audioloom_trainer.records import origins
+from audioloom_trainer.results import evaluation_report, split_scores
 from audioloom_trainer.shards import ShardSet, Split
 from audioloom_trainer.staging import Staging
 from audioloom_trainer.tally import Tally
 
-__all__ = ["Evaluated", "Scoring"]
+__all__ = ["Evaluated", "Scoring", "evaluated_report"]
 
 log = structlog.get_logger()
 
@@ -42,6 +44,28 @@ class Evaluated:
     """Loss and the model's metrics."""
     tally: Tally
     """What was said of its records; empty where numbers are learned."""
+
+
+def evaluated_report(
+    shard_set: ShardSet, evaluated: Mapping[str, Evaluated], *, train: Split
+) -> dict[str, Any]:
+    """What is reported of splits that were scored.
+
+    Args:
+        shard_set: what they belong to.
+        evaluated: by name of the split.
+        train: what the model was trained on, whose favourite label is the best blind guess.
+    """
+    scores = {
+        name: split_scores(shard_set, name, each.scores, each.tally.confusion, train=train)
+        for name, each in evaluated.items()
+    }
+    tallies = {name: each.tally for name, each in evaluated.items()}
+    worst = {
+        name: origins(shard_set, shard_set.split(name), tally.worst[:, 0])
+        for name, tally in tallies.items()
+    }
+    return evaluation_report(shard_set, scores, tallies, worst)
 
 
 class Scoring:

@@ -104,7 +104,10 @@ class Session:
         others = sorted(self.scoring.shard_set.splits.keys() - {"train"})
         evaluated = {name: self._evaluate(name) for name in others}
         if "val" in evaluated and self.place.history and not self.callbacks:
-            self.place.history[-1].update(_prefixed(evaluated["val"].scores))
+            last = _prefixed(evaluated["val"].scores)
+            self.place.history[-1].update(last)
+            if self._cluster.is_chief:
+                self.summaries.write(self._global_step, last)
         return evaluated
 
     def _evaluate(self, split: str) -> Evaluated:

@@ -52,9 +52,9 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
     """
     cluster, launch = read_cluster(os.environ), read_launch(os.environ)
     source = find_model(settings.model)
-    callbacks = settings.callbacks and find_model(settings.callbacks, "--callbacks")
+    callbacks = find_model(settings.callbacks, "--callbacks") if settings.callbacks else None
     shards = read_manifest(settings.shards, expect="shards")
-    plan = _plan(settings, source, callbacks or None, shards, launch)
+    plan = _plan(settings, source, callbacks, shards, launch)
     bind(run=plan.name, rank=cluster.rank)
     if (standing := find_committed(plan)) is not None:
         log.info("already committed", manifest=str(standing.location))
@@ -89,7 +89,7 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
         cluster=cluster,
         common={"attempt": launch.attempt, "generation": launch.generation},
         keep_checkpoints=settings.keep_checkpoints,
-        callbacks=callbacks or None,
+        callbacks=callbacks,
         callback_arguments=settings.callback_arg,
         stateless_callbacks=settings.stateless_callbacks,
         cache=(settings.cache, parse_bytes(settings.cache_bytes)),

@@ -122,12 +122,12 @@ class Trainer:
 
         set_up_tensorflow(threads=0, deterministic=deterministic, seed=0)
         cluster = read_cluster(os.environ)
-        strategy = make_strategy(cluster)
-        self.replicas = local_replicas(strategy, cluster)
-        with strategy.scope():
+        self.strategy = make_strategy(cluster)
+        self.replicas = local_replicas(self.strategy, cluster)
+        with self.strategy.scope():
             self.model = NETWORKS[network](import_module("keras"), SHAPE, CLASSES, **arguments)
             self.model.optimizer.build(self.model.trainable_variables)
-        self._block = make_train_block(strategy, self.model, self.replicas, idle=False)
+        self._block = make_train_block(self.strategy, self.model, self.replicas, idle=False)
 
     def train(self, batches: Any, steps: int) -> None:
         """Train on so many batches, a block at a time, with as many signals as a session has."""
