@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from audioloom_manifest import (
     Attempt,
+    CoefficientStats,
     FileEntry,
     InputRef,
     Opened,
@@ -96,6 +97,10 @@ def make_shards(
             recordings=count,
             groups=count,
             labels={} if numbers else {k: v for k, v in counts.items() if v},
+            coefficients=CoefficientStats(
+                mean=tuple(features.mean((0, 2), np.float64).tolist()),
+                variance=tuple(features.var((0, 2), np.float64).tolist()),
+            ),
         )
     recipe = ShardsRecipe(
         algorithm=1,

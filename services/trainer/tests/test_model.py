@@ -3,11 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import keras
+import numpy as np
 import pytest
+from audioloom_manifest import CoefficientStats
 from audioloom_trainer.errors import BadModel
 from audioloom_trainer.model import build_model, configuration
 from audioloom_trainer.model_source import find_model
-from audioloom_trainer.networks import conv2d_gru
+from audioloom_trainer.networks import conv1d, conv2d_gru
 
 ZOO = Path(__file__).with_name("model_zoo.py")
 SHAPE = (6, 20)
@@ -105,6 +107,30 @@ def test_the_configuration_is_what_keras_writes() -> None:
     """A model of a class that it cannot write has none, and can be trained all the same."""
     assert "Functional" == configuration(build("small"))["class_name"]
     assert {} == configuration(build("own_class"))
+
+
+def test_what_is_to_be_normalised_has_to_be_known() -> None:
+    """Shards of an earlier draft say nothing of their coefficients."""
+    source = find_model("audioloom_trainer.networks:conv1d")
+    with pytest.raises(BadModel, match="shard the features again"):
+        build_model(source, shape=SHAPE, classes=3, arguments={"normalise": True}, replicas=1)
+
+
+def test_a_function_gets_the_moments_that_it_asks_for() -> None:
+    """Then normalisation is in the model: it says of windows what it would of normalised ones."""
+    stats = CoefficientStats(mean=tuple(range(6)), variance=(1, 4, 9, 16, 25, 36))
+    source = find_model("audioloom_trainer.networks:conv1d")
+    arguments = {"normalise": True, "filters": 4}
+    inside = build_model(
+        source, shape=SHAPE, classes=3, arguments=arguments, replicas=1, coefficients=stats
+    )
+    plain = conv1d(SHAPE, 3, filters=4)
+    plain.set_weights(inside.get_weights())
+    windows = np.random.default_rng(0).normal(2, 5, size=(4, *SHAPE)).astype(np.float32)
+    column = np.arange(6, dtype=np.float32)[:, None]
+    expected, found = plain((windows - column) / (column + 1)), inside(windows)
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=0, atol=1e-6)
+    assert list(range(6)) == configuration(inside)["config"]["layers"][1]["config"]["mean"]
 
 
 @pytest.mark.parametrize("classes", [8, None])

@@ -236,6 +236,7 @@ def _model(task: Task, strategy: Any, replicas: Replicas, resume: Saved | None) 
             classes=task.shard_set.classes,
             arguments=task.arguments,
             replicas=replicas.total,
+            coefficients=task.shard_set.coefficients,
         )
     if resume is not None:
         own = {k: v for k, v in resume.state.items() if not k.startswith(ARRAYS)}

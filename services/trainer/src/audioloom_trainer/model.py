@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import json
 import sys
 from collections.abc import Mapping
 from typing import Any
 
 import keras
+import numpy as np
 import structlog
+from audioloom_manifest import CoefficientStats
 
 from audioloom_trainer.checking import check_model
 from audioloom_trainer.errors import BadModel, told
@@ -29,8 +32,12 @@ def build_model(
     classes: int | None,
     arguments: Mapping[str, Any],
     replicas: int,
+    coefficients: CoefficientStats | None = None,
 ) -> keras.Model:
     """Call the user's function and check what it returns; call it under the strategy's scope.
+
+    A function that has parameters `mean` and `variance` gets those of the coefficients in train,
+    float32 (coefficients,) each, as `keras.layers.Normalization(axis=1)` takes them.
 
     Args:
         source: where the function is.
@@ -38,6 +45,7 @@ def build_model(
         classes: how many there are; None when a number is to be learned.
         arguments: the user's own.
         replicas: how many train together.
+        coefficients: of train, where they are known.
 
     Returns:
         The compiled model, with all its variables, the optimizer's and the metrics' too, and
@@ -49,7 +57,7 @@ def build_model(
     function = load_function(source)
     given = {"shape": shape, "classes": classes, **arguments}
     try:
-        model = function(**given)
+        model = function(**_moments(function, coefficients) | given)
     except Exception as error:
         raise BadModel(
             where=source.place,
@@ -62,6 +70,15 @@ def build_model(
         log.info("batch normalisation is synchronised", layers=normalising)
     model.optimizer.build(model.trainable_variables)
     return model
+
+
+def _moments(function: Any, coefficients: CoefficientStats | None) -> dict[str, Any]:
+    """Those that the function asks for; where they are not known it has to do without."""
+    if coefficients is None:
+        return {}
+    known = {"mean": coefficients.mean, "variance": coefficients.variance}
+    asked = inspect.signature(function).parameters.keys() & known.keys()
+    return {name: np.array(known[name], dtype=np.float32) for name in asked}
 
 
 def configuration(model: keras.Model) -> dict[str, Any]:

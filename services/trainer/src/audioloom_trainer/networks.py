@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import keras
+import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ["conv1d", "conv2d_gru"]
+
+Moments = NDArray[np.float32]
 
 
 def conv1d(
@@ -14,6 +18,9 @@ def conv1d(
     filters: int = 64,
     dropout: float = 0.3,
     learning_rate: float = 1e-3,
+    normalise: bool = False,
+    mean: Moments | None = None,
+    variance: Moments | None = None,
 ) -> keras.Model:
     """A light network: convolutions along time, and the mean and maximum over it.
 
@@ -28,10 +35,18 @@ def conv1d(
         filters: channels of the convolutions.
         dropout: share of values that are dropped before the output.
         learning_rate: of Adam.
+        normalise: make each coefficient as large as the others in train: for features that were
+            not normalised over their window.
+        mean: of each coefficient in train; the trainer gives it.
+        variance: likewise.
+
+    Raises:
+        ValueError: it is to normalise, and they are not known.
     """
     layers = keras.layers
     inputs = layers.Input(shape)
-    x = layers.Permute((2, 1))(inputs)  # time first: (frames, coefficients)
+    x = _normalised(inputs, mean, variance) if normalise else inputs
+    x = layers.Permute((2, 1))(x)  # time first: (frames, coefficients)
     for width, stride in ((5, 2), (5, 2), (3, 1)):
         x = layers.Conv1D(filters, width, strides=stride, padding="same", activation="relu")(x)
     x = layers.Concatenate()([layers.GlobalAveragePooling1D()(x), layers.GlobalMaxPooling1D()(x)])
@@ -58,6 +73,17 @@ def conv2d_gru(
     x = layers.GRU(64)(x)
     x = layers.Dense(32, activation="relu")(x)
     return _compiled(inputs, x, classes, learning_rate)
+
+
+def _normalised(
+    inputs: keras.KerasTensor, mean: Moments | None, variance: Moments | None
+) -> keras.KerasTensor:
+    if mean is None or variance is None:
+        raise ValueError(
+            "normalise needs mean and variance of the coefficients, and the manifest of these"
+            " shards has none: shard the features again"
+        )
+    return keras.layers.Normalization(axis=1, mean=mean, variance=variance)(inputs)
 
 
 def _compiled(

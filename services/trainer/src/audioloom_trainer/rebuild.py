@@ -21,7 +21,7 @@ def rebuild(run: FinishedRun, shard_set: ShardSet) -> keras.Model:
 
     Args:
         run: the run.
-        shard_set: that it was trained on, for the shape and the classes.
+        shard_set: that it was trained on, for the shape, the classes and the coefficients.
 
     Raises:
         DamagedRun: the weights do not fit the model.
@@ -33,6 +33,7 @@ def rebuild(run: FinishedRun, shard_set: ShardSet) -> keras.Model:
         classes=shard_set.classes,
         arguments=arguments,
         replicas=1,
+        coefficients=shard_set.coefficients,
     )
     try:
         restore_weights(model, load_arrays(read_role(run.opened, "weights")))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from audioloom_manifest import FileEntry, Opened, ShardsManifest, Unpacked
+from audioloom_manifest import CoefficientStats, FileEntry, Opened, ShardsManifest, Unpacked
 from audioloom_storage import Location
 
 from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat
@@ -73,6 +73,8 @@ class ShardSet:
         labels: the vocabulary, a class number is the index here; empty when the target is a number.
         class_weights: what a record of each class counts in the loss; None where all count 1.
         splits_by: what divided the records, as `splitting.splits_by` says it.
+        coefficients: mean and variance of each in train, for models that normalise; None where the
+            manifest does not say.
     """
 
     shape: tuple[int, ...]
@@ -81,6 +83,7 @@ class ShardSet:
     splits: dict[str, Split]
     class_weights: tuple[float, ...] | None = None
     splits_by: str = ""
+    coefficients: CoefficientStats | None = None
 
     @property
     def value_bytes(self) -> int:
@@ -161,6 +164,7 @@ def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
         splits,
         _class_weights(opened, labels),
         splits_by(opened.manifest),
+        stats.splits["train"].coefficients if "train" in stats.splits else None,
     )
 
 
