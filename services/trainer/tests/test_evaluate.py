@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_manifest import read_manifest
+from audioloom_manifest import Opened, read_manifest
 from forging import edit_file, edit_manifest
 from program import Trained, Trainer
 from shard_maker import make_shards
@@ -47,6 +47,38 @@ def test_scores_that_would_mean_nothing_are_refused(
     ran = trainer("evaluate", trained.run.folder, "--shards", other[name])
     assert (65, "") == (ran.code, ran.out)
     assert text in ran.err
+
+
+@pytest.fixture
+def own(trainer: Trainer, trained: Trained, tmp_path: Path) -> Opened[Any]:
+    """A run of a model function in a file of the user's."""
+    file = tmp_path / "my model.py"
+    file.write_text(ZOO.read_text())
+    words = ("--epochs", 1, "--model", f"{file}:small", "--root", tmp_path, "--name", "own")
+    ran = trainer("run", trained.root / "shards" / "demo", *words)
+    assert 0 == ran.code, ran.err
+    return read_manifest(ran.out.strip(), "training-run")
+
+
+def test_the_file_of_the_model_has_to_be_given(
+    trainer: Trainer, own: Opened[Any], tmp_path: Path
+) -> None:
+    """And to be the one that was trained, and the function too; a path elsewhere is not told."""
+    words, file = ("evaluate", own.folder), tmp_path / "my model.py"
+    without = trainer(*words)
+    assert 78 == without.code
+    assert "my model.py:small" in without.err
+    other = trainer(*words, "--model", f"{__file__}:small")
+    assert 78 == other.code
+    assert own.manifest.recipe.model.sha256 in other.err
+    function = trainer(*words, "--model", f"{file}:binary")
+    assert 78 == function.code
+    assert "the function that was trained" in function.err
+    here = trainer("inspect", own.folder)
+    assert (0, True) == (here.code, f"--model '{file}:small'" in here.err), here.err
+    file.rename(tmp_path / "moved.py")  # as a run in a container had its model there
+    there = trainer("inspect", own.folder)
+    assert (0, True) == (there.code, "--model 'my model.py:small'" in there.err), there.err
 
 
 def test_a_missing_split_is_told(trainer: Trainer, trained: Trained) -> None:

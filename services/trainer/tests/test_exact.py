@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from audioloom_manifest import Opened, TrainingRunManifest
+from numpy.typing import NDArray
 from program import call
-from shard_maker import make_shards
+from shard_maker import SHAPE, make_shards
 from workers import NETWORK, Nursery, bytes_of, cluster, difference, run_of, weights_of
 
 RECORDS = {"train": 61, "val": 23, "test": 17}
@@ -140,6 +142,32 @@ def test_weights_are_those_of_one_replica(trainings: Trainings, gang: Gang) -> N
 def test_batch_normalisation_sees_the_global_batch(trainings: Trainings, gang: Gang) -> None:
     """Moments are those of the records of a batch: unevenly shared, or too few for the replicas."""
     _close(trainings, gang, NORMALISED, "--model-arg", "batchnorm=true")
+
+
+@pytest.mark.usefixtures("tensorflow")
+@pytest.mark.parametrize("gang", GANGS, ids=str)
+def test_models_that_a_gang_leaves_are_those_of_one(trainings: Trainings, gang: Gang) -> None:
+    """As Keras and as TensorFlow load them, in a process without the others."""
+    words = ("--model-arg", "batchnorm=true")
+    windows = np.random.default_rng(3).normal(size=(9, *SHAPE)).astype(np.float32)
+    expected = _answers(trainings.train(ONE, *words), windows)
+    for found in (*expected, *_answers(trainings.train(gang, *words), windows)):
+        np.testing.assert_allclose(found, expected[0], rtol=0, atol=10 * NORMALISED)
+
+
+def _answers(
+    run: Opened[TrainingRunManifest], windows: NDArray[np.float32]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """By the `.keras` file, and by the SavedModel."""
+    import keras
+    import tensorflow as tf
+
+    keras_file = Path(run.folder.path, run.files("keras")[0].path)
+    graph = next(e.path for e in run.files("saved-model") if e.path.endswith("/saved_model.pb"))
+    served = tf.saved_model.load(str(Path(run.folder.path, graph).parent))
+    model = keras.saving.load_model(keras_file)
+    known = keras.ops.convert_to_numpy(model(windows, training=False))
+    return known, served.serve(windows)["scores"].numpy()
 
 
 def test_gradients_are_clipped_as_one_replica_would(trainings: Trainings) -> None:

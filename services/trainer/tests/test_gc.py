@@ -17,6 +17,8 @@ OURS = (
     "logs/tensorboard/train/events.out.tfevents.1700000000.000001.01234567",
     f"model/weights-{DIGEST}.npz",
     f"model/history-{DIGEST}.json",
+    f"model/keras-{DIGEST}.keras",
+    f"model/saved-model-{DIGEST}/variables/variables.index",
     f"model/.weights-{DIGEST}.npz.0123456789abcdef.part",
     f"checkpoints/step-00000006/state-{DIGEST}.npz",
 )
@@ -24,6 +26,7 @@ FOREIGN = (
     "notes.txt",
     "model/weights.npz",
     "model/best.keras",
+    "model/saved-model/saved_model.pb",
     "checkpoints/notes.txt",
     "checkpoints/step-00000006/notes.txt",
     "attempts/1.json",

@@ -284,7 +284,7 @@ def test_what_a_manifest_says_of_a_run(trained: Trained) -> None:
     for found in stats.scores.values():
         assert {"loss", "accuracy", "chance", "majority"} == found.keys()
         assert 1 / 3 == found["chance"]
-    assert {*ROLES, "report", "events"} == {entry.role for entry in trained.run.files()}
+    assert {*ROLES, *DERIVED["training-run"]} == {entry.role for entry in trained.run.files()}
     assert {
         "tensorflow",
         "keras",

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from audioloom_manifest import (
+    FileEntry,
     MissingFile,
     Opened,
     ShardsManifest,
@@ -26,12 +27,13 @@ from audioloom_trainer.model_source import ModelSource, find_model
 
 __all__ = [
     "FinishedRun",
+    "evaluate_command",
     "open_run",
+    "read_entry",
     "read_json",
     "read_role",
     "read_trained_on",
     "source_of",
-    "use_command",
 ]
 
 
@@ -92,31 +94,38 @@ def read_role(opened: Opened[TrainingRunManifest], role: str) -> bytes:
 
     Raises:
         DamagedRun: the run has no such file, or several.
-        MissingFile: it is gone.
-        WrongChecksum: it is not what the manifest says.
+        MissingFile, WrongChecksum: as `read_entry`.
     """
     entries = opened.files(role)
     if len(entries) != 1:
         raise DamagedRun(
             where=opened.location, expected=f"one {role} file", found=f"{len(entries)}"
         )
-    where = opened.folder / entries[0].path
+    return read_entry(opened, entries[0])
+
+
+def read_entry(opened: Opened[TrainingRunManifest], entry: FileEntry) -> bytes:
+    """The content of one file of the run, checked.
+
+    Raises:
+        MissingFile: it is gone.
+        WrongChecksum: it is not what the manifest says.
+    """
+    where = opened.folder / entry.path
     hint = "It was changed after the commit: copy it again, or delete the run and train it again."
     try:
-        data = read_bytes(where, limit=entries[0].bytes)
+        data = read_bytes(where, limit=entry.bytes)
     except NotFound as error:
         raise MissingFile(
-            where=where, expected=f"the {role} of the run", found="nothing", hint=hint
+            where=where, expected=f"the {entry.role} of the run", found="nothing", hint=hint
         ) from error
     except TooLarge as error:
         raise WrongChecksum(
-            where=where, expected=f"{entries[0].bytes} bytes", found="more", hint=hint
+            where=where, expected=f"{entry.bytes} bytes", found="more", hint=hint
         ) from error
     found = hashlib.sha256(data).hexdigest()
-    if found != entries[0].sha256:
-        raise WrongChecksum(
-            where=where, expected=f"SHA-256 {entries[0].sha256}", found=found, hint=hint
-        )
+    if found != entry.sha256:
+        raise WrongChecksum(where=where, expected=f"SHA-256 {entry.sha256}", found=found, hint=hint)
     return data
 
 
@@ -143,10 +152,10 @@ def read_trained_on(opened: Opened[TrainingRunManifest]) -> Opened[ShardsManifes
     return found
 
 
-def use_command(verb: str, opened: Opened[TrainingRunManifest], *words: str) -> str:
-    """A command that uses a run, ready to be pasted; with its model, where that is a file."""
+def evaluate_command(opened: Opened[TrainingRunManifest]) -> str:
+    """A command that scores a run, ready to be pasted; with its model, where that is a file."""
     function = opened.manifest.recipe.model.function
     given = str(opened.manifest.execution.settings.get("model", function))
     here = given if Path(given.rpartition(":")[0]).exists() else function  # that was on a node
     model = ["--model", here] if function.rpartition(":")[0].endswith(".py") else []
-    return shlex.join(["audioloom-trainer", verb, str(opened.folder), *words, *model])
+    return shlex.join(["audioloom-trainer", "evaluate", str(opened.folder), *model])

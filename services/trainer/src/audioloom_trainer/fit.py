@@ -29,6 +29,7 @@ from audioloom_trainer.report import report
 from audioloom_trainer.results import Finished, write_report, write_results
 from audioloom_trainer.schedule import Place, Schedule, needs
 from audioloom_trainer.scoring import Evaluated, Scoring, evaluated_report
+from audioloom_trainer.serving import write_models
 from audioloom_trainer.session import Session
 from audioloom_trainer.shards import ShardSet
 from audioloom_trainer.staging import Staging
@@ -52,6 +53,7 @@ class Task:
         recipe: its digest, which checkpoints carry.
         source, arguments: the model function.
         shard_set: what is trained on.
+        feature: what the features are called.
         schedule: how.
         cluster: who trains.
         common: what has to be equal on all workers, and goes into every line of progress.
@@ -68,6 +70,7 @@ class Task:
     source: ModelSource
     arguments: Mapping[str, Any]
     shard_set: ShardSet
+    feature: str
     schedule: Schedule
     cluster: Cluster
     common: Mapping[str, str | int]
@@ -184,6 +187,7 @@ def conclude(task: Task, trained: Trained) -> Outcome:
     )
     files.append(write_report(task.plan.folder, shown))
     files += events_of(task.plan.folder)
+    files += write_models(model, task.plan.folder, task.feature, shard_set)
     settings: dict[str, str | int | float] = {
         "devices": describe_devices(),
         "workers": task.cluster.size,

@@ -33,7 +33,8 @@ _OURS = re.compile(
     r"files-[0-9a-f]{12}\.jsonl"
     r"|report-[0-9a-f]{12}\.html"
     r"|logs/tensorboard/(train|val)/events\.out\.tfevents\.[0-9]{10}\.[0-9]{6}\.[0-9a-f]{8}"
-    r"|model/(weights|model|history|evaluation)-[0-9a-f]{12}\.(npz|json)"
+    r"|model/(weights|model|history|evaluation|keras)-[0-9a-f]{12}\.(npz|json|keras)"
+    r"|model/saved-model-[0-9a-f]{12}/.+"
     r"|checkpoints/step-[0-9]{8,}/(commit\.json|state-[0-9a-f]{12}\.npz)"
 )
 

@@ -18,7 +18,7 @@ from audioloom_stage import InputMissing, Result
 from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
 
 from audioloom_trainer.checkpoint import list_checkpoints
-from audioloom_trainer.finished import read_json, use_command
+from audioloom_trainer.finished import evaluate_command, read_json
 from audioloom_trainer.progress import read_progress
 from audioloom_trainer.scores import score_table
 from audioloom_trainer.settings import InspectSettings
@@ -80,7 +80,10 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     return Result(
         text=text,
         data={"state": "committed", "manifest": manifest.to_json(), "history": history},
-        next=(use_command("evaluate", opened), use_command("export", opened, "--to", ".")),
+        next=(
+            evaluate_command(opened),
+            shlex.join(["audioloom-trainer", "export", str(opened.folder), "--to", "."]),
+        ),
     )
 
 

@@ -1,7 +1,8 @@
 """The files of a finished run, each named by its content, and what the manifest says of them.
 
-But for the report, which is derived, nothing in them depends on when or where the run was made, so
-a run that is deleted and made again has the same files and the same identity.
+But for what is derived (the report, the model as other programs load it), nothing in them depends
+on when or where the run was made, so a run that is deleted and made again has the same files and
+the same identity.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ __all__ = [
     "Finished",
     "evaluation_report",
     "split_scores",
+    "write_file",
     "write_report",
     "write_results",
 ]
@@ -151,12 +153,16 @@ def _worst(
     ]
 
 
-def _write(folder: Location, below: str, role: str, suffix: str, data: bytes) -> FileEntry:
-    sha256 = hashlib.sha256(data).hexdigest()
-    path = f"{below}{role}-{sha256[:12]}.{suffix}"
-    with suppress(AlreadyExists):  # its name is its content
+def write_file(folder: Location, path: str, role: str, data: bytes) -> FileEntry:
+    """Write a file whose name is its content; one that is there already is taken as it is."""
+    with suppress(AlreadyExists):
         publish(folder / path, data)
-    return FileEntry(path=path, bytes=len(data), sha256=sha256, role=role)
+    return FileEntry(path=path, bytes=len(data), sha256=hashlib.sha256(data).hexdigest(), role=role)
+
+
+def _write(folder: Location, below: str, role: str, suffix: str, data: bytes) -> FileEntry:
+    name = f"{role}-{hashlib.sha256(data).hexdigest()[:12]}.{suffix}"
+    return write_file(folder, below + name, role, data)
 
 
 def _json(value: Any) -> bytes:

@@ -1,20 +1,84 @@
-"""A trained model as a SavedModel: windows as the features lie in, labels and scores out.
+"""A trained model as other programs load it: a `.keras` file and a SavedModel.
 
-Whoever serves it needs neither audioloom nor a list of labels beside it.
+A SavedModel takes windows as the features have them and answers labels and scores: whoever serves
+it needs neither audioloom nor a list of labels beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import keras
+import structlog
 import tensorflow as tf
+from audioloom_manifest import FileEntry
+from audioloom_storage import Location
 
+from audioloom_trainer.errors import told
 from audioloom_trainer.loop import class_scores
+from audioloom_trainer.results import write_file
+from audioloom_trainer.shards import ShardSet
 
-__all__ = ["write_saved_model"]
+__all__ = ["write_models", "write_saved_model"]
+
+log = structlog.get_logger()
+
+
+def write_models(
+    model: keras.Model, run: Location, feature: str, trained_on: ShardSet
+) -> list[FileEntry]:
+    """Write both into the run folder; what Keras cannot write is missing, with a warning.
+
+    A training that took days does not fail for it: the weights are in the run anyway.
+
+    Args:
+        model: trained.
+        run: the run's folder.
+        feature: the name that the features have.
+        trained_on: gives the windows' shape and the labels.
+    """
+
+    def save(target: Path) -> None:
+        shape, labels = trained_on.shape, trained_on.labels
+        write_saved_model(model, target, feature=feature, shape=shape, labels=labels)
+
+    with tempfile.TemporaryDirectory(prefix="audioloom-model-") as scratch:
+        keras_file, folder = Path(scratch, "model.keras"), Path(scratch, "saved-model")
+        entries = []
+        if _written(".keras", lambda: model.save(keras_file)):
+            data = keras_file.read_bytes()
+            name = f"model/keras-{hashlib.sha256(data).hexdigest()[:12]}.keras"
+            entries.append(write_file(run, name, "keras", data))
+        if _written("SavedModel", lambda: save(folder)):
+            entries += _publish_folder(run, folder)
+    return entries
+
+
+def _written(form: str, write: Callable[[], None]) -> bool:
+    try:
+        write()
+    except Exception as error:  # noqa: BLE001  the user's own get_config may raise anything
+        hint = "Give its classes a get_config()." if form == ".keras" else ""
+        log.warning("the model could not be written", form=form, found=told(error, 200), hint=hint)
+        return False
+    return True
+
+
+def _publish_folder(run: Location, folder: Path) -> list[FileEntry]:
+    files = {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+    whole = hashlib.sha256()
+    for name, data in files.items():
+        whole.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
+    below = f"model/saved-model-{whole.hexdigest()[:12]}"
+    return [write_file(run, f"{below}/{name}", "saved-model", data) for name, data in files.items()]
 
 
 def write_saved_model(

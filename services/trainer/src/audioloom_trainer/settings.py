@@ -148,17 +148,14 @@ class _OfOneRun(Settings):
     )
 
 
-class _WithModel(_OfOneRun):
+class EvaluateSettings(_OfOneRun):
+    """`evaluate`: score a run on shards."""
+
     model: str | None = Field(
         None,
         description="The model function, when it lies in a file of its own:"
         " path/to/file.py:function. It has to be the file that was trained.",
     )
-
-
-class EvaluateSettings(_WithModel):
-    """`evaluate`: score a run on shards."""
-
     shards: str | None = Field(
         None, description="Another shards run to score on. Default: the one it was trained on."
     )
@@ -177,7 +174,7 @@ class EvaluateSettings(_WithModel):
         return value
 
 
-class ExportSettings(_WithModel):
+class ExportSettings(_OfOneRun):
     """`export`: the model, for use elsewhere."""
 
     to: str = Field(description="Folder to write into; made when it is missing.")

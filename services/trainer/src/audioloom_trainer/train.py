@@ -28,7 +28,6 @@ from audioloom_storage import locate
 
 from audioloom_trainer.checkpoint import newest
 from audioloom_trainer.cluster import Cluster, read_cluster
-from audioloom_trainer.finished import use_command
 from audioloom_trainer.model_source import ModelSource, find_model
 from audioloom_trainer.plan import Wish, check_replicas, make_plan, recipe_digest
 from audioloom_trainer.presence import check_presence
@@ -85,6 +84,7 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
         source=source,
         arguments=settings.model_arg,
         shard_set=shard_set,
+        feature=shards.manifest.stats.feature.name,
         schedule=_schedule(settings),
         cluster=cluster,
         common={"attempt": launch.attempt, "generation": launch.generation},
@@ -186,6 +186,6 @@ def _result(opened: Opened[TrainingRunManifest], cluster: Cluster, *, ours: bool
         },
         next=(
             shlex.join(["audioloom-trainer", "inspect", str(opened.folder)]),
-            use_command("export", opened, "--to", "."),
+            shlex.join(["audioloom-trainer", "export", str(opened.folder), "--to", "."]),
         ),
     )
