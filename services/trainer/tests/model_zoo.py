@@ -191,14 +191,10 @@ def own_metrics(shape: tuple[int, ...], classes: int) -> keras.Model:
     return _as(OwnMetrics, shape, classes)
 
 
-def scaled_loss(shape: tuple[int, ...], classes: int) -> keras.Model:
-    inner = keras.optimizers.Adam()
-    return compiled(network(shape, classes), optimizer=keras.optimizers.LossScaleOptimizer(inner))
-
-
-def accumulates(shape: tuple[int, ...], classes: int) -> keras.Model:
-    optimizer = keras.optimizers.Adam(gradient_accumulation_steps=2)
-    return compiled(network(shape, classes), optimizer=optimizer)
+def float8(shape: tuple[int, ...], classes: int) -> keras.Model:
+    model = network(shape, classes)
+    model.layers[-1].quantize("float8")
+    return compiled(model)
 
 
 class Counts(keras.layers.Layer):

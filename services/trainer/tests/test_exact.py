@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 from audioloom_manifest import Opened, TrainingRunManifest
+from audioloom_trainer.arrays import load_arrays
 from numpy.typing import NDArray
 from program import call
 from shard_maker import SHAPE, make_shards
-from workers import NETWORK, Nursery, bytes_of, cluster, difference, run_of, weights_of
+from workers import NETWORK, Nursery, Weights, bytes_of, cluster, difference, run_of, weights_of
 
 RECORDS = {"train": 61, "val": 23, "test": 17}
 # 26 steps of Adam. Neither 2 nor 3 replicas share a batch of 5 evenly, and the last batch of an
@@ -24,6 +25,8 @@ WORDS = ("--batch-size", 5, "--epochs", 2)
 STEPS = 26
 
 PLAIN, NORMALISED = 1e-6, 5e-5
+ACCUMULATING = ("--model-arg", "optimizer=accumulating")
+TRY_AGAIN = 75
 
 
 @dataclass(frozen=True)
@@ -132,6 +135,20 @@ def _history(run: Opened[TrainingRunManifest]) -> list[dict[str, float]]:
     return found
 
 
+def _state(run: Opened[TrainingRunManifest]) -> Weights:
+    """What a run's last checkpoint holds."""
+    return _arrays(max(Path(run.folder.path).glob("checkpoints/step-*")))
+
+
+def _arrays(checkpoint: Path) -> Weights:
+    (file,) = checkpoint.glob("state-*.npz")
+    return load_arrays(file.read_bytes())
+
+
+def _accumulated(state: Weights) -> bool:
+    return any(value.any() for name, value in state.items() if "gradient_accumulator" in name)
+
+
 @pytest.mark.parametrize("gang", GANGS, ids=str)
 def test_weights_are_those_of_one_replica(trainings: Trainings, gang: Gang) -> None:
     """After 26 steps of Adam the weights differ by a millionth at most, scores by little more."""
@@ -175,6 +192,36 @@ def test_gradients_are_clipped_as_one_replica_would(trainings: Trainings) -> Non
     other = _close(trainings, Gang(1, devices=2), PLAIN, "--model-arg", "clipnorm=0.05")
     free = weights_of(trainings.train(ONE))
     assert difference(free, weights_of(other)) > 1e-3  # it did clip
+
+
+def test_an_update_of_several_steps_is_that_of_one_replica(trainings: Trainings) -> None:
+    """Gradients of three steps: clipped, under a schedule, with decay and averages of weights."""
+    other = _close(trainings, Gang(2), PLAIN, *ACCUMULATING)
+    free, one = trainings.train(ONE), trainings.train(ONE, *ACCUMULATING)
+    assert difference(weights_of(free), weights_of(other)) > 1e-3  # it did accumulate
+    assert _accumulated(_state(other))  # 26 steps are eight updates and two more
+    assert difference(_state(one), _state(other)) <= PLAIN
+
+
+def test_an_update_goes_on_after_a_restart(trainings: Trainings, nursery: Nursery) -> None:
+    """Told to end between two updates: the bits of a training that was not."""
+    calm = trainings.train(ONE, *ACCUMULATING)
+    words = (*trainings.words, *ACCUMULATING, "--name", "told", "--checkpoint-steps", 1)
+    assert TRY_AGAIN == nursery.run(*words, told_at_step=4).code
+    saved = trainings.root / "runs" / "told" / "checkpoints" / "step-00000005"
+    assert _accumulated(_arrays(saved))
+    assert 0 == nursery.run(*words).code
+    assert 0.0 == difference(weights_of(calm), weights_of(run_of(trainings.root, "told")))
+
+
+def test_a_step_is_skipped_by_all_replicas_or_none(trainings: Trainings) -> None:
+    """A gradient of one replica is not finite: the scales of the loss stay equal too."""
+    words = ("--model-arg", "optimizer=scaling", "--model-arg", "overflows=true")
+    other = _close(trainings, Gang(2), PLAIN, *words)
+    states = [_state(trainings.train(ONE, *words)), _state(other)]
+    (taken,) = (int(v) for name, v in states[0].items() if name.endswith("adam/iteration"))
+    assert STEPS // 2 < taken < STEPS
+    assert difference(*states) <= PLAIN
 
 
 @pytest.mark.parametrize("gang", [Gang(3), Gang(1, devices=2)], ids=str)

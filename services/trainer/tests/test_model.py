@@ -55,8 +55,7 @@ def test_what_cannot_be_trained_is_refused(name: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("scaled_loss", "loss scaling"),
-        ("accumulates", "gradient_accumulation_steps"),
+        ("float8", "_scale', a scale of float8"),
         ("counts_batches", "'counts.*/seen' of type int32"),
     ],
 )

@@ -81,17 +81,13 @@ def _check_exact(model: keras.Model, source: ModelSource, replicas: int) -> None
         )
     if replicas == 1:
         return
-    optimizer = model.optimizer
-    if isinstance(optimizer, keras.optimizers.LossScaleOptimizer):
-        raise refuse(
-            f"loss scaling (mixed_float16) with {replicas} replicas",
-            "Use mixed_bfloat16, or one replica.",
-        )
-    if optimizer.gradient_accumulation_steps:
-        raise refuse(
-            f"gradient_accumulation_steps with {replicas} replicas",
-            "Use a larger --batch-size, or one replica.",
-        )
+    for variable in model.trainable_variables:
+        if getattr(variable, "overwrite_with_gradient", False):
+            raise refuse(
+                f"{variable.path!r}, a scale of float8, with {replicas} replicas",
+                "Keras hands scales over as gradients, which are added up over the replicas: use"
+                " mixed_bfloat16, or one replica.",
+            )
     for variable in other_state(model):
         if not keras.backend.is_float_dtype(variable.dtype):
             raise refuse(

@@ -3,8 +3,8 @@
 `Model.fit` of Keras 3 does not work with several workers. Here a block of k steps is one
 `tf.function` that loops over `strategy.run`; the model's own loss, metrics and optimizer do the
 work, each replica's share weighted by the records it saw, so that any number of replicas computes
-what one would. Every worker takes part in every block, and one sum over all of them at its end
-carries losses, counts and signals.
+what one would: the optimizer gets the sum of their gradients. Every worker takes part in every
+block, and one sum over all of them at its end carries losses, counts and signals.
 """
 
 from __future__ import annotations
@@ -112,32 +112,41 @@ def make_train_block(
             model was compiled with as weighted ones: `class_weight` of Keras's `fit`.
 
     Returns:
-        (iterator, k, signals of this worker) → `Outcome`; traced once.
+        (iterator, k, signals of this worker) → `Outcome`; traced once. Call it outside the
+        strategy's scope.
     """
     variables = model.trainable_variables
     others = other_state(model) if replicas.total > 1 else []
     optimizer = model.optimizer
 
-    def step(*batch: Any) -> Any:
+    def part(*batch: Any) -> Any:
         share = _share(batch, replicas, class_weights)
         with tf.GradientTape() as tape:
             with counted_rows(share.count) if idle else nullcontext():
                 predictions = model(share.x, training=True)
             loss = _weighted_loss(model, share, predictions, replicas, training=True)
             scaled = optimizer.scale_loss(loss)
-        _apply(optimizer, tape.gradient(scaled, variables), variables, replicas.total)
+        gradients = _summed(tape.gradient(scaled, variables), replicas)
         share.update_metrics(model, predictions)
         for variable in others:
             _average(variable)
-        return share.stats(loss)
+        return share.stats(loss), gradients
+
+    def step(*batch: Any) -> Any:
+        stats, gradients = strategy.run(part, args=batch)
+        # Out here Keras clips, accumulates and skips as for one replica, and changes the variables
+        # of all. In there it would clip each one's part, and to accumulate or to skip it would need
+        # a condition in which the replicas meet, which TensorFlow does not have.
+        sums = [strategy.experimental_local_results(gradient)[0] for gradient in gradients]
+        optimizer.apply(sums, variables)
+        return tf.add_n(strategy.experimental_local_results(stats))
 
     as_is = tf.autograph.experimental.do_not_convert(step)  # rewriting it takes half a second
 
     def block(iterator: Any, k: Any, signals: Any) -> Any:
         results = tf.TensorArray(tf.float32, size=k, element_shape=(2,))
         for i in tf.range(k):
-            each = strategy.experimental_local_results(strategy.run(as_is, args=next(iterator)))
-            results = results.write(i, tf.add_n(each))
+            results = results.write(i, as_is(*next(iterator)))
         return _sum_over_workers(strategy, results.stack(), signals, replicas)
 
     return _runner(tf.function(block))
@@ -257,28 +266,14 @@ def _weighted_loss(
     return loss if added is None else loss + added
 
 
-def _apply(optimizer: Any, gradients: list[Any], variables: list[Any], replicas: int) -> None:
-    """Apply the sum over the replicas of their gradients.
-
-    Keras sums by itself, but clips each replica's part before. So with clipping the parts are
-    summed here, and divided by the number of replicas as the limits are; Keras's own sum then
-    restores the scale of what was clipped.
-    """
-    names = ("clipnorm", "clipvalue", "global_clipnorm")
-    limits = {name: getattr(optimizer, name) for name in names if getattr(optimizer, name)}
-    if replicas == 1 or not limits:
-        optimizer.apply(gradients, variables)
-        return
-    used = [(g, v) for g, v in zip(gradients, variables, strict=True) if g is not None]
-    parts = [tf.convert_to_tensor(gradient) for gradient, _ in used]
-    sums = tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, parts)
-    for name, limit in limits.items():
-        setattr(optimizer, name, limit / replicas)
-    try:
-        optimizer.apply([each / replicas for each in sums], [variable for _, variable in used])
-    finally:
-        for name, limit in limits.items():
-            setattr(optimizer, name, limit)
+def _summed(gradients: list[Any], replicas: Replicas) -> list[Any]:
+    """The gradients of the global batch, on each replica; None for a variable without one."""
+    if replicas.total == 1:
+        return gradients
+    parts = [each for each in gradients if each is not None]
+    context = tf.distribute.get_replica_context()
+    sums = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, parts))
+    return [None if each is None else next(sums) for each in gradients]
 
 
 def _average(variable: Any) -> None:
