@@ -24,7 +24,7 @@ RECORDS = {"train": 61, "val": 23, "test": 17}
 WORDS = ("--batch-size", 5, "--epochs", 2)
 STEPS = 26
 
-PLAIN, NORMALISED = 1e-6, 5e-5
+PLAIN, NORMALISED, HALF = 1e-6, 5e-5, 5e-3
 ACCUMULATING = ("--model-arg", "optimizer=accumulating")
 TRY_AGAIN = 75
 
@@ -222,6 +222,30 @@ def test_a_step_is_skipped_by_all_replicas_or_none(trainings: Trainings) -> None
     (taken,) = (int(v) for name, v in states[0].items() if name.endswith("adam/iteration"))
     assert STEPS // 2 < taken < STEPS
     assert difference(*states) <= PLAIN
+
+
+@pytest.mark.parametrize(
+    ("policy", "optimizer"), [("mixed_float16", "scaling"), ("mixed_bfloat16", "adam")]
+)
+def test_half_precision_trains_together(weighted: Trainings, policy: str, optimizer: str) -> None:
+    """Weights stay whole, and agree as far as half precision does."""
+    settings = (f"policy={policy}", f"optimizer={optimizer}", "batchnorm=true")
+    words = [word for each in settings for word in ("--model-arg", each)]
+    runs = [weighted.train(gang, *words) for gang in (ONE, Gang(1, devices=2))]
+    one, other = map(weights_of, runs)
+    assert {"float32"} == {weight.dtype.name for weight in other.values()}
+    found = difference(one, other)
+    print(f"{policy}: weights differ by {found:.1e}")  # noqa: T201  (shown with -rP)
+    assert found <= HALF
+
+
+def test_half_precision_can_be_evaluated(weighted: Trainings, nursery: Nursery) -> None:
+    """With the scale that Keras puts around the optimizer itself, which is in the checkpoints."""
+    run = weighted.train(ONE, "--model-arg", "policy=mixed_float16")
+    assert any("dynamic_scale" in name for name in _state(run))
+    ran = nursery.run("evaluate", run.location, "--model", NETWORK, "--split", "val", "--json")
+    found = json.loads(ran.out)["splits"]["val"]["scores"]
+    assert found == pytest.approx(run.manifest.stats.scores["val"], abs=1e-6)
 
 
 @pytest.mark.parametrize("gang", [Gang(3), Gang(1, devices=2)], ids=str)
