@@ -301,6 +301,9 @@ class TrainingRunRecipe(Recipe):
     callbacks: ModelRef | None = Field(
         default=None, description="the function that makes the callbacks"
     )
+    keras: Literal["3", "legacy"] = Field(
+        default="3", description="what the model is made with: Keras 3, or the older tf_keras"
+    )
 
 
 class TrainingRunStats(Part):
