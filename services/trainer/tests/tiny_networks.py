@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import keras
+import numpy as np
 
 
 def dense(
@@ -18,24 +19,35 @@ def dense(
     optimizer: str = "adam",
     policy: str = "float32",
     overflows: bool = False,
+    drawn: bool = False,
+    library: Any = keras,
 ) -> keras.Model:
-    """Two dense layers, with what is to be tried between them."""
-    keras.config.set_dtype_policy(policy)
-    layers = keras.layers
+    """Two dense layers, with what is to be tried between them.
+
+    Both Kerases make the same of it, but for the first weights: *drawn* sets them here.
+    """
+    if library is keras:
+        keras.config.set_dtype_policy(policy)
+    layers = library.layers
     inputs = layers.Input(shape)
     x = Overflowing()(inputs) if overflows else inputs
     # A bias before batch normalisation has no gradient but noise, which Adam would blow up.
-    decay = keras.regularizers.L2(l2) if l2 else None
+    decay = library.regularizers.L2(l2) if l2 else None
     x = layers.Dense(4, use_bias=not batchnorm, kernel_regularizer=decay)(x)
     if batchnorm:
         x = layers.BatchNormalization(momentum=0.9)(x)
     x = layers.Flatten()(layers.ReLU()(x))
     if dropout:
         x = layers.Dropout(dropout)(x)
-    model = keras.Model(inputs, layers.Dense(classes or 1, "softmax" if classes else None)(x))
+    model = library.Model(inputs, layers.Dense(classes or 1, "softmax" if classes else None)(x))
+    if drawn:
+        numbers = np.random.default_rng(7)
+        model.set_weights([numbers.normal(0, 0.3, each.shape) for each in model.get_weights()])
     optimizers = {"adam": adam, "accumulating": accumulating, "scaling": scaling}
     model.compile(
-        optimizer=optimizers[optimizer](clipnorm),
+        optimizer=optimizers[optimizer](clipnorm)
+        if library is keras
+        else library.optimizers.Adam(1e-2, clipnorm=clipnorm),
         loss="sparse_categorical_crossentropy" if classes else "mean_squared_error",
         metrics=["accuracy"] if classes else [],
     )

@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
+import tensorflow as tf
 
+from audioloom_trainer.dialect import (
+    compute_loss,
+    in_replica,
+    is_legacy,
+    library,
+    metric_shapes,
+    path_of,
+    unsuited,
+    update_metrics,
+)
 from audioloom_trainer.errors import BadModel, told
 from audioloom_trainer.model_source import ModelSource
 from audioloom_trainer.variables import other_state
@@ -18,7 +29,13 @@ _OVERRIDDEN = ("train_step", "test_step", "compute_loss", "compute_metrics")
 
 
 def check_model(
-    model: Any, source: ModelSource, *, shape: tuple[int, ...], classes: int | None, replicas: int
+    model: Any,
+    source: ModelSource,
+    *,
+    shape: tuple[int, ...],
+    classes: int | None,
+    replicas: int,
+    legacy: bool = False,
 ) -> None:
     """Try the model on one window of zeros, which makes the variables of its metrics.
 
@@ -28,80 +45,90 @@ def check_model(
         shape: of one window, without the batch.
         classes: how many there are; None when a number is to be learned.
         replicas: how many train together.
+        legacy: it has to be one of `tf_keras`.
 
     Raises:
         BadModel: what is wrong, by name.
     """
-    _check_compiled(model, source)
+    _check_compiled(model, source, legacy=legacy)
     _check_exact(model, source, replicas)
     _check_shapes(model, source, shape, classes)
     _check_loss(model, source, shape, classes)
 
 
-def _check_compiled(model: Any, source: ModelSource) -> None:
-    if not isinstance(model, keras.Model):
-        hint = "A model of the older tf_keras is not taken: import keras instead."
-        found = f"{type(model).__module__}.{type(model).__qualname__}"
-        raise BadModel(where=source.place, expected="a Keras 3 model", found=found, hint=hint)
+def _check_compiled(model: Any, source: ModelSource, *, legacy: bool) -> None:
+    if not isinstance(model, library(legacy=legacy).Model):
+        raise BadModel(
+            where=source.place,
+            expected="a model of tf_keras, for --keras legacy" if legacy else "a Keras 3 model",
+            found=f"{type(model).__module__}.{type(model).__qualname__}",
+            hint="Import tf_keras in its file (tf.keras is Keras 3 here), or leave --keras out."
+            if legacy
+            else "For a model of the older tf_keras give --keras legacy.",
+        )
     optimizer = getattr(model, "optimizer", None)
-    if optimizer is None or not model.compiled:
+    if optimizer is None or not getattr(model, "compiled", True):
         raise BadModel(
             where=source.place,
             expected="a compiled model with an optimizer",
             found="one without",
             hint="Call model.compile(optimizer=…, loss=…, metrics=[…]) before you return it.",
         )
-    if model.loss is None or isinstance(model.loss, (dict, list, tuple)):
-        found = "no loss" if model.loss is None else "several"
+    if not model.loss or isinstance(model.loss, (dict, list, tuple)):
+        found = "several" if model.loss else "no loss"
         raise BadModel(where=source.place, expected="compile() with one loss", found=found)
 
 
-def _check_exact(model: keras.Model, source: ModelSource, replicas: int) -> None:
+def _check_exact(model: Any, source: ModelSource, replicas: int) -> None:
     """Refuse by name what would be ignored, or would make several replicas differ from one."""
-
-    def refuse(found: str, hint: str) -> BadModel:
-        return BadModel(
-            where=source.place,
-            expected="a model that can be trained exactly",
-            found=found,
-            hint=hint,
-        )
-
+    plain = library(legacy=is_legacy(model)).Model
     for name in _OVERRIDDEN:
-        if getattr(type(model), name) is not getattr(keras.Model, name):
-            raise refuse(
+        if getattr(type(model), name) is not getattr(plain, name):
+            raise _inexact(
+                source,
                 f"{type(model).__name__} overrides {name}()",
                 "The loop is the trainer's own; put what it does into the loss, a layer (add_loss)"
                 " or a metric.",
             )
     reduction = getattr(model.loss, "reduction", "sum_over_batch_size")
-    if reduction not in _REDUCTIONS:
-        raise refuse(
-            f"a loss with reduction={reduction!r}", f"Use one of {', '.join(_REDUCTIONS)}."
+    if reduction not in (*_REDUCTIONS, "auto"):  # what tf_keras calls the first of them
+        raise _inexact(
+            source, f"a loss with reduction={reduction!r}", f"Use one of {', '.join(_REDUCTIONS)}."
         )
+    for found, hint in unsuited(model, replicas):
+        raise _inexact(source, found, hint)
     if replicas == 1:
         return
     for variable in model.trainable_variables:
         if getattr(variable, "overwrite_with_gradient", False):
-            raise refuse(
-                f"{variable.path!r}, a scale of float8, with {replicas} replicas",
+            raise _inexact(
+                source,
+                f"{path_of(variable)!r}, a scale of float8, with {replicas} replicas",
                 "Keras hands scales over as gradients, which are added up over the replicas: use"
                 " mixed_bfloat16, or one replica.",
             )
     for variable in other_state(model):
-        if not keras.backend.is_float_dtype(variable.dtype):
-            raise refuse(
-                f"the state {variable.path!r} of type {variable.dtype} with {replicas} replicas",
+        kind = keras.backend.standardize_dtype(variable.dtype)
+        if is_legacy(model) or not keras.backend.is_float_dtype(kind):
+            raise _inexact(
+                source,
+                f"the state {path_of(variable)!r} of type {kind} with {replicas} replicas",
                 "State that is not trained is averaged over the replicas, and only floating point"
-                " numbers can be.",
+                " numbers of Keras 3 can be.",
             )
+
+
+def _inexact(source: ModelSource, found: str, hint: str) -> BadModel:
+    return BadModel(
+        where=source.place, expected="a model that can be trained exactly", found=found, hint=hint
+    )
 
 
 def _check_shapes(
     model: keras.Model, source: ModelSource, shape: tuple[int, ...], classes: int | None
 ) -> None:
     try:
-        output = model(keras.ops.zeros((1, *shape)), training=False)
+        output = in_replica(model, lambda: model(tf.zeros((1, *shape)), training=False))
     except Exception as error:
         raise BadModel(
             where=source.place,
@@ -109,7 +136,7 @@ def _check_shapes(
             found=_input_shapes(model) or told(error),
             hint="Its first layer is keras.layers.Input(shape); reshape after that.",
         ) from error
-    if not keras.ops.is_tensor(output):
+    if not tf.is_tensor(output):
         found = f"{type(output).__name__} of several"
         raise BadModel(where=source.place, expected="a model with one output", found=found)
     wanted = (1, 1) if classes is None else (1, classes)
@@ -128,13 +155,17 @@ def _check_loss(
     model: keras.Model, source: ModelSource, shape: tuple[int, ...], classes: int | None
 ) -> None:
     """Try loss and metrics on one record, which makes the metrics' variables, and take it back."""
-    x = keras.ops.zeros((1, *shape))
-    y = keras.ops.zeros((1,), "float32" if classes is None else "int32")
+    x = tf.zeros((1, *shape))
+    y = tf.zeros((1,), "float32" if classes is None else "int32")
     what = "float32 numbers" if classes is None else "class numbers (int32)"
-    try:
+
+    def score() -> None:
         predictions = model(x, training=False)
-        model.compute_loss(x, y, predictions)
-        model.compute_metrics(x, y, predictions)
+        compute_loss(model, x, y, predictions)
+        update_metrics(model, x, y, predictions)
+
+    try:
+        in_replica(model, score)
     except Exception as error:
         raise BadModel(
             where=source.place,
@@ -146,30 +177,19 @@ def _check_loss(
         ) from error
     finally:
         model.reset_metrics()
-    for name, value in _metrics_of_nothing(model).items():
-        if keras.ops.shape(value):
+    for name, found in metric_shapes(model).items():
+        if found:
             raise BadModel(
                 where=source.place,
                 expected="metrics that are one number each",
-                found=f"{name!r} of shape {tuple(keras.ops.shape(value))}",
+                found=f"{name!r} of shape {found}",
                 hint="Let it average over the classes: the run keeps a table of them anyway.",
             )
 
 
 def metric_names(model: keras.Model) -> list[str]:
     """What the model's metrics are called in the history, beside the loss."""
-    return [name for name in _metrics_of_nothing(model) if name != "loss"]
-
-
-def _metrics_of_nothing(model: keras.Model) -> dict[str, Any]:
-    """What the metrics would answer, without reading their variables: workers add those up."""
-    found: dict[str, Any] = {}
-    for metric in model.metrics:
-        value = metric.stateless_result(
-            [keras.ops.zeros(v.shape, v.dtype) for v in metric.variables]
-        )
-        found |= value if isinstance(value, dict) else {metric.name: value}
-    return found
+    return [name for name in metric_shapes(model) if name != "loss"]
 
 
 def _input_shapes(model: keras.Model) -> str:

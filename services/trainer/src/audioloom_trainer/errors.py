@@ -16,6 +16,7 @@
   - BadCallbacks       the callbacks cannot be called, or not carried through a restart
   - CacheTooSmall      the cache cannot hold what has to be read together
   - TensorFlowMissing  TensorFlow is not installed in this environment
+  - KerasMissing       tf_keras is not, and --keras legacy asks for it
 * TryAgain (75)
   - PeerLost           another worker is gone, frozen or out of reach
   - PeersDisagree      the workers were not started for the same run, or their weights differ
@@ -35,6 +36,7 @@ __all__ = [
     "BadReplicas",
     "CacheTooSmall",
     "DamagedRun",
+    "KerasMissing",
     "MissingSplit",
     "NotFinite",
     "PeerLost",
@@ -105,6 +107,10 @@ class CacheTooSmall(BadConfiguration):
 
 class TensorFlowMissing(BadConfiguration):
     """TensorFlow is not installed in this environment."""
+
+
+class KerasMissing(BadConfiguration):
+    """The older Keras, tf_keras, is not installed in this environment."""
 
 
 class PeerLost(TryAgain):

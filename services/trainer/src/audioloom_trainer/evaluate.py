@@ -34,7 +34,10 @@ def evaluate(settings: EvaluateSettings) -> Result:
 
     recipe = run.opened.manifest.recipe
     set_up_tensorflow(
-        threads=settings.threads, deterministic=recipe.deterministic, seed=recipe.seed
+        threads=settings.threads,
+        deterministic=recipe.deterministic,
+        seed=recipe.seed,
+        legacy=recipe.keras == "legacy",
     )
     from audioloom_trainer.cache_place import opened_cache  # noqa: PLC0415
     from audioloom_trainer.feed import Replicas, needed_shards  # noqa: PLC0415

@@ -63,6 +63,7 @@ class Task:
         callbacks: their function, if one was asked for.
         callback_arguments: its arguments.
         stateless_callbacks: they may begin anew after a restart.
+        legacy: the model is one of `tf_keras`.
     """
 
     plan: Plan
@@ -80,6 +81,7 @@ class Task:
     callbacks: ModelSource | None = None
     callback_arguments: Mapping[str, Any] = field(default_factory=dict)
     stateless_callbacks: bool = False
+    legacy: bool = False
 
 
 @dataclass(frozen=True)
@@ -241,6 +243,7 @@ def _model(task: Task, strategy: Any, replicas: Replicas, resume: Saved | None) 
             arguments=task.arguments,
             replicas=replicas.total,
             coefficients=task.shard_set.coefficients,
+            legacy=task.legacy,
         )
     if resume is not None:
         own = {k: v for k, v in resume.state.items() if not k.startswith(ARRAYS)}

@@ -66,6 +66,7 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         ("shards", f"{manifest.inputs[0].location} ({manifest.inputs[0].identity[:19]}…)"),
         *((("splits", f"made by {splits_by}"),) if splits_by else ()),
         ("model", f"{recipe.model.function}{arguments}"),
+        *((("keras", "legacy: tf_keras"),) if recipe.keras == "legacy" else ()),
         ("parameters", f"{stats.parameters:,}"),
         ("steps", f"{stats.steps:,} of {recipe.batch_size} records, {recipe.epochs} epochs"),
         ("replicas", f"{stats.replicas}"),

@@ -17,6 +17,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from audioloom_trainer.dialect import (
+    apply_inside,
+    compute_loss,
+    from_logits,
+    is_legacy,
+    scaled,
+    step_seeds,
+    update_metrics,
+)
 from audioloom_trainer.feed import Batch, Replicas
 from audioloom_trainer.normalising import counted_rows
 from audioloom_trainer.variables import other_state, seed_state
@@ -117,16 +126,22 @@ def make_train_block(
     """
     variables = model.trainable_variables
     others = other_state(model) if replicas.total > 1 else []
-    optimizer = model.optimizer
+    reseed, inside = step_seeds(model), is_legacy(model)
 
     def part(*batch: Any) -> Any:
+        reseed()
         share = _share(batch, replicas, class_weights)
         with tf.GradientTape() as tape:
             with counted_rows(share.count) if idle else nullcontext():
                 predictions = model(share.x, training=True)
             loss = _weighted_loss(model, share, predictions, replicas, training=True)
-            scaled = optimizer.scale_loss(loss)
-        gradients = _summed(tape.gradient(scaled, variables), replicas)
+            wanted = scaled(model, loss)
+        gradients = tape.gradient(wanted, variables)
+        if inside:
+            apply_inside(model, gradients, variables)
+            gradients = []
+        else:
+            gradients = _summed(gradients, replicas)
         share.update_metrics(model, predictions)
         for variable in others:
             _average(variable)
@@ -137,8 +152,9 @@ def make_train_block(
         # Out here Keras clips, accumulates and skips as for one replica, and changes the variables
         # of all. In there it would clip each one's part, and to accumulate or to skip it would need
         # a condition in which the replicas meet, which TensorFlow does not have.
-        sums = [strategy.experimental_local_results(gradient)[0] for gradient in gradients]
-        optimizer.apply(sums, variables)
+        if not inside:
+            sums = [strategy.experimental_local_results(gradient)[0] for gradient in gradients]
+            model.optimizer.apply(sums, variables)
         return tf.add_n(strategy.experimental_local_results(stats))
 
     as_is = tf.autograph.experimental.do_not_convert(step)  # rewriting it takes half a second
@@ -223,7 +239,7 @@ class _Share(NamedTuple):
         """Show the model's metrics the records that count."""
         n = self.count
         weights = None if self.weights is None else self.weights[:n]
-        model.compute_metrics(self.x[:n], self.y[:n], predictions[:n], weights)
+        update_metrics(model, self.x[:n], self.y[:n], predictions[:n], weights)
 
     def stats(self, loss: Any) -> Any:
         """What the step answers for this replica: its part of the loss, its records."""
@@ -254,7 +270,7 @@ def _weighted_loss(
     Keras divides a mean, and each loss that a layer adds, by the number of replicas. The layers'
     stay so; the mean over a replica's records gets the weight of its records in the batch.
     """
-    loss = model.compute_loss(share.x, share.y, predictions, share.weights, training=training)
+    loss = compute_loss(model, share.x, share.y, predictions, share.weights, training=training)
     added = tf.add_n(model.losses) / replicas.total if model.losses else None
     if added is not None:
         loss -= added
@@ -289,13 +305,13 @@ def class_scores(model: keras.Model, outputs: Any, classes: int) -> Any:
     """One column a class; a single output for two classes is that of class 1."""
     if outputs.shape[-1] == classes:
         return outputs
-    logits = getattr(model.loss, "from_logits", False)
+    logits = from_logits(model)
     return tf.concat([tf.zeros_like(outputs) if logits else 1.0 - outputs, outputs], axis=1)
 
 
 def _answers(model: keras.Model, y: Any, predictions: Any, classes: int) -> Any:
     """One row a record, columns as in `tally.ANSWER`."""
-    logits = getattr(model.loss, "from_logits", False)
+    logits = from_logits(model)
     outputs = class_scores(model, tf.cast(predictions, tf.float32), classes)
     said = tf.argmax(outputs, axis=1, output_type=tf.int32)
     logs = tf.nn.log_softmax(outputs if logits else tf.math.log(tf.maximum(outputs, _EPSILON)))

@@ -33,6 +33,7 @@ def build_model(
     arguments: Mapping[str, Any],
     replicas: int,
     coefficients: CoefficientStats | None = None,
+    legacy: bool = False,
 ) -> keras.Model:
     """Call the user's function and check what it returns; call it under the strategy's scope.
 
@@ -46,6 +47,7 @@ def build_model(
         arguments: the user's own.
         replicas: how many train together.
         coefficients: of train, where they are known.
+        legacy: it has to be a model of `tf_keras`.
 
     Returns:
         The compiled model, with all its variables, the optimizer's and the metrics' too, and
@@ -65,7 +67,7 @@ def build_model(
             found=told(error),
             hint="The function takes shape and classes by name, and each --model-arg.",
         ) from error
-    check_model(model, source, shape=shape, classes=classes, replicas=replicas)
+    check_model(model, source, shape=shape, classes=classes, replicas=replicas, legacy=legacy)
     if normalising := synchronise(model, source, shape, replicas=replicas):
         log.info("batch normalisation is synchronised", layers=normalising)
     model.optimizer.build(model.trainable_variables)

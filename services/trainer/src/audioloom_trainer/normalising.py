@@ -15,9 +15,14 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from audioloom_trainer.dialect import (
+    in_replica,
+    is_legacy,
+    normalisations,
+    synchronise_moments,
+)
 from audioloom_trainer.errors import BadModel
 from audioloom_trainer.model_source import ModelSource
-from audioloom_trainer.variables import all_layers
 
 __all__ = ["counted_rows", "synchronise"]
 
@@ -52,16 +57,14 @@ def synchronise(
     Raises:
         BadModel: one of several replicas would normalise with a mask, which Keras does not add up.
     """
-    layers = [
-        layer for layer in all_layers(model) if isinstance(layer, keras.layers.BatchNormalization)
-    ]
+    layers = normalisations(model)
     masked: list[str] = []
     for layer in layers:
-        layer.synchronized = True
+        synchronise_moments(layer, legacy=is_legacy(model))
         if replicas > 1:
             layer.call = _counting(layer.call, layer.name, masked)
     if layers and replicas > 1:
-        model(keras.ops.zeros((1, *shape)), training=False)
+        in_replica(model, lambda: model(tf.zeros((1, *shape)), training=False))
     if masked:
         raise BadModel(
             where=source.place,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from audioloom_manifest import (
     ModelRef,
@@ -40,6 +41,7 @@ class Wish:
     seed: int
     shuffle_window: int
     deterministic: bool
+    keras: Literal["3", "legacy"] = "3"
     callbacks: ModelSource | None = None
     callback_arguments: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
 
@@ -69,6 +71,7 @@ def make_plan(
         seed=wish.seed,
         shuffle_window=wish.shuffle_window,
         deterministic=wish.deterministic,
+        keras=wish.keras,
         callbacks=None
         if wish.callbacks is None
         else _reference(wish.callbacks, wish.callback_arguments),

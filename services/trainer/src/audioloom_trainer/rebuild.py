@@ -26,7 +26,8 @@ def rebuild(run: FinishedRun, shard_set: ShardSet) -> keras.Model:
     Raises:
         DamagedRun: the weights do not fit the model.
     """
-    arguments: dict[str, Any] = dict(run.opened.manifest.recipe.model.arguments)
+    recipe = run.opened.manifest.recipe
+    arguments: dict[str, Any] = dict(recipe.model.arguments)
     model = build_model(
         run.source,
         shape=shard_set.shape,
@@ -34,6 +35,7 @@ def rebuild(run: FinishedRun, shard_set: ShardSet) -> keras.Model:
         arguments=arguments,
         replicas=1,
         coefficients=shard_set.coefficients,
+        legacy=recipe.keras == "legacy",
     )
     try:
         restore_weights(model, load_arrays(read_role(run.opened, "weights")))

@@ -18,6 +18,7 @@ import tensorflow as tf
 from audioloom_manifest import FileEntry
 from audioloom_storage import Location
 
+from audioloom_trainer.dialect import is_legacy, library
 from audioloom_trainer.errors import told
 from audioloom_trainer.loop import class_scores
 from audioloom_trainer.results import write_file
@@ -106,8 +107,9 @@ def write_saved_model(
         said = tf.argmax(scores, axis=1, output_type=tf.int32)
         return {"label": tf.gather(list(labels), said), "label_id": said, "scores": scores}
 
-    archive = keras.export.ExportArchive()
+    legacy = is_legacy(model)
+    archive = library(legacy=legacy).export.ExportArchive()
     archive.track(model)
     signature = [tf.TensorSpec((None, *shape), tf.float32, name=feature)]
     archive.add_endpoint(name="serve", fn=serve, input_signature=signature)
-    archive.write_out(str(target), verbose=False)
+    archive.write_out(str(target), **({} if legacy else {"verbose": False}))

@@ -85,6 +85,9 @@ class RunSettings(Settings):
         " path/to/file.py:function.",
     )
     model_arg: ModelArguments = Field(default_factory=dict)
+    keras: Annotated[Literal["3", "legacy"], BeforeValidator(_as_text)] = Field(
+        "3", description="What the model is made with: Keras 3, or the older one of tf_keras."
+    )
     callbacks: str | None = Field(
         None,
         description="Function that returns a list of Keras callbacks, named as --model is; such as"
@@ -134,10 +137,14 @@ class RunSettings(Settings):
         return value
 
     @model_validator(mode="after")
-    def _callbacks_have_a_function(self) -> RunSettings:
+    def _callbacks_can_be_called(self) -> RunSettings:
         if self.callbacks is None and (self.callback_arg or self.stateless_callbacks):
             raise ValueError(
                 "--callback-arg and --stateless-callbacks are for --callbacks: give it"
+            )
+        if self.callbacks is not None and self.keras == "legacy":
+            raise ValueError(
+                "--callbacks are those of Keras 3, which --keras legacy cannot call: leave one out"
             )
         return self
 

@@ -14,6 +14,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from audioloom_trainer.dialect import path_of, read
 from audioloom_trainer.errors import DamagedRun
 from audioloom_trainer.variables import metric_state
 
@@ -24,7 +25,7 @@ Arrays = dict[str, NDArray[np.generic]]
 
 def snapshot(model: keras.Model) -> Arrays:
     """The state of a training: every worker has to ask, for metrics are summed over all of them."""
-    return {name: _read(variable) for name, variable in _named(model).items()}
+    return {name: read(variable) for name, variable in _named(model).items()}
 
 
 def restore(strategy: Any, model: keras.Model, arrays: Mapping[str, NDArray[np.generic]]) -> None:
@@ -53,7 +54,7 @@ def restore(strategy: Any, model: keras.Model, arrays: Mapping[str, NDArray[np.g
 
 def weights(model: keras.Model) -> Arrays:
     """The weights alone, as a finished run keeps them."""
-    return {_name("weight", i, v): _read(v) for i, v in enumerate(model.weights)}
+    return {_name("weight", i, v): read(v) for i, v in enumerate(model.weights)}
 
 
 def restore_weights(model: keras.Model, arrays: Mapping[str, NDArray[np.generic]]) -> None:
@@ -76,11 +77,7 @@ def _named(model: keras.Model) -> dict[str, Any]:
 
 
 def _name(kind: str, number: int, variable: Any) -> str:
-    return f"{kind}-{number:05}/{variable.path}"
-
-
-def _read(variable: Any) -> NDArray[np.generic]:
-    return np.asarray(variable.numpy())
+    return f"{kind}-{number:05}/{path_of(variable)}"
 
 
 def _as(variable: Any, array: NDArray[np.generic]) -> NDArray[np.generic]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import nullcontext
 from typing import Any
 
@@ -10,29 +11,40 @@ import structlog
 
 from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.cores import available_cores
-from audioloom_trainer.errors import TensorFlowMissing
+from audioloom_trainer.errors import KerasMissing, TensorFlowMissing
 from audioloom_trainer.failures import peers_watched
 from audioloom_trainer.feed import Replicas
 from audioloom_trainer.quiet import without_chatter
 
-__all__ = ["describe_devices", "local_replicas", "make_strategy", "set_up_tensorflow", "versions"]
+__all__ = [
+    "describe_devices",
+    "local_replicas",
+    "make_strategy",
+    "set_up_legacy",
+    "set_up_tensorflow",
+    "versions",
+]
 
 log = structlog.get_logger()
 
 
-def set_up_tensorflow(*, threads: int, deterministic: bool, seed: int) -> None:
+def set_up_tensorflow(
+    *, threads: int, deterministic: bool, seed: int, legacy: bool = False
+) -> None:
     """Import TensorFlow with Keras 3 on it, before anything else does.
 
     Args:
         threads: for TensorFlow's pools; 0 takes the cores that this process may use.
         deterministic: the same inputs give the same bits, at some cost on GPUs.
         seed: of everything that Keras and NumPy draw.
+        legacy: with the older Keras, `tf_keras`, beside it.
 
     Raises:
         TensorFlowMissing: it is not installed here.
+        KerasMissing: the older Keras is not.
     """
     os.environ["KERAS_BACKEND"] = "tensorflow"
-    # With this set, tf.keras would be the older Keras, and a model made by it is not ours to train.
+    # With this set, tf.keras would be the older Keras, of which nobody here would know.
     os.environ.pop("TF_USE_LEGACY_KERAS", None)
     quiet = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2") not in ("", "0")
     try:
@@ -56,7 +68,32 @@ def set_up_tensorflow(*, threads: int, deterministic: bool, seed: int) -> None:
         tf.config.experimental.enable_op_determinism()
     keras.utils.clear_session()  # layers are numbered from the first, and their names are kept
     keras.utils.set_random_seed(seed % 2**32)
+    if legacy:
+        set_up_legacy(seed % 2**32)
     log.info("tensorflow is ready", threads=cores, **versions())
+
+
+def set_up_legacy(seed: int) -> None:
+    """Import the older Keras, after TensorFlow was set up.
+
+    Args:
+        seed: of everything that it draws.
+
+    Raises:
+        KerasMissing: it is not installed here.
+    """
+    try:
+        import tf_keras  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise KerasMissing(
+            expected="tf_keras in this environment, for --keras legacy",
+            found=f"no module {error.name!r}",
+            hint="Install audioloom-trainer[legacy], or tf-keras of TensorFlow's version.",
+        ) from None
+    tf_keras.backend.clear_session()
+    tf_keras.utils.set_random_seed(seed)
+    # Else Dropout would draw from ops whose state nobody can read, and no restart could go on.
+    tf_keras.backend.experimental.enable_tf_random_generator()
 
 
 def make_strategy(cluster: Cluster) -> Any:
@@ -99,4 +136,6 @@ def versions() -> dict[str, str]:
     import numpy as np  # noqa: PLC0415
     import tensorflow as tf  # noqa: PLC0415
 
-    return {"tensorflow": tf.__version__, "keras": keras.__version__, "numpy": np.__version__}
+    found = {"tensorflow": tf.__version__, "keras": keras.__version__, "numpy": np.__version__}
+    legacy = sys.modules.get("tf_keras")
+    return found if legacy is None else found | {"tf_keras": legacy.__version__}

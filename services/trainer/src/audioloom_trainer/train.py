@@ -68,7 +68,10 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
 
     attempt_versions = {"audioloom-trainer": version("audioloom-trainer")}
     set_up_tensorflow(
-        threads=settings.threads, deterministic=settings.deterministic, seed=settings.seed
+        threads=settings.threads,
+        deterministic=settings.deterministic,
+        seed=settings.seed,
+        legacy=settings.keras == "legacy",
     )
     from audioloom_trainer.fit import Task, conclude, fit, meet  # noqa: PLC0415
 
@@ -92,6 +95,7 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
         callbacks=callbacks,
         callback_arguments=settings.callback_arg,
         stateless_callbacks=settings.stateless_callbacks,
+        legacy=settings.keras == "legacy",
         cache=(settings.cache, parse_bytes(settings.cache_bytes)),
         patience=settings.patience_seconds,
     )
@@ -124,6 +128,7 @@ def _plan(
         seed=settings.seed,
         shuffle_window=settings.shuffle_window,
         deterministic=settings.deterministic,
+        keras=settings.keras,
         callbacks=callbacks,
         callback_arguments=settings.callback_arg,
     )

@@ -30,7 +30,7 @@ def make_digest(strategy: Any, model: keras.Model) -> Callable[[], list[tuple[in
     def digest() -> Any:
         total = tf.zeros((2,), tf.int32)
         for variable in variables:
-            total = total * _STEP + _numbers(tf.convert_to_tensor(variable.value))
+            total = total * _STEP + _numbers(tf.convert_to_tensor(variable))
         return total
 
     def everywhere() -> Any:
