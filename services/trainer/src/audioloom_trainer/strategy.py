@@ -11,7 +11,7 @@ import structlog
 
 from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.cores import available_cores
-from audioloom_trainer.errors import KerasMissing, TensorFlowMissing
+from audioloom_trainer.errors import KerasMissing, TensorFlowMissing, told
 from audioloom_trainer.failures import peers_watched
 from audioloom_trainer.feed import Replicas
 from audioloom_trainer.quiet import without_chatter
@@ -84,10 +84,10 @@ def set_up_legacy(seed: int) -> None:
     """
     try:
         import tf_keras  # noqa: PLC0415
-    except ModuleNotFoundError as error:
+    except ImportError as error:
         raise KerasMissing(
             expected="tf_keras in this environment, for --keras legacy",
-            found=f"no module {error.name!r}",
+            found=told(error),
             hint="Install audioloom-trainer[legacy], or tf-keras of TensorFlow's version.",
         ) from None
     tf_keras.backend.clear_session()
