@@ -11,22 +11,19 @@ import fcntl
 import hashlib
 import os
 import re
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-import structlog
 from audioloom_manifest import Unpacked
-from audioloom_storage import Unavailable, open_read, stat
+from audioloom_storage import open_read, stat
 
 from audioloom_trainer.errors import ShardMismatch
+from audioloom_trainer.patience import patiently
 from audioloom_trainer.shards import Stored
 from audioloom_trainer.unpacking import BadStream, Unpacker
 
 __all__ = ["Cache", "local_path", "readable_in_place", "verified_copy", "verify_in_place"]
-
-log = structlog.get_logger()
 
 _BLOCK = 1 << 20
 _OURS = re.compile(r"[0-9a-f]{64}\.(tfrecord|npy)(\.part)?")
@@ -108,6 +105,7 @@ def verified_copy(file: Stored, target: Path, *, patience: float) -> None:
     Raises:
         ShardMismatch: the file's size or checksum is not what the manifest says.
         StorageError: storage failed for longer than that.
+        OSError: the local disk failed; nothing of the copy stays.
     """
     if target.exists():
         with target.open("rb") as source:
@@ -116,7 +114,7 @@ def verified_copy(file: Stored, target: Path, *, patience: float) -> None:
         target.unlink()
     part = target.with_name(target.name + ".part")
     try:
-        _patiently(lambda: _copy(file, part), patience)
+        patiently(lambda: _copy(file, part), patience)
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
@@ -130,7 +128,7 @@ def verify_in_place(file: Stored, *, patience: float) -> None:
         with open_read(file.location) as source:
             _check(file, *_sha256(source, None))
 
-    _patiently(read, patience)
+    patiently(read, patience)
 
 
 def _copy(file: Stored, part: Path) -> None:
@@ -182,19 +180,6 @@ def _sha256(source: BinaryIO, sink: Callable[[bytes], object] | None) -> tuple[i
         if sink is not None:
             sink(block)
     return size, found.hexdigest()
-
-
-def _patiently(action: Callable[[], None], patience: float) -> None:
-    give_up, wait = time.monotonic() + patience, 0.5
-    while True:
-        try:
-            return action()
-        except Unavailable as error:
-            if time.monotonic() + wait > give_up:
-                raise
-            log.warning("storage does not answer, trying again", error=str(error), wait_s=wait)
-            time.sleep(wait)
-            wait = min(wait * 2, 15.0)
 
 
 def _mismatch(file: Stored, expected: str, found: str) -> ShardMismatch:

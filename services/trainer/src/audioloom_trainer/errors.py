@@ -19,6 +19,7 @@
   - KerasMissing       tf_keras is not, and --keras legacy asks for it
 * TryAgain (75)
   - PeerLost           another worker is gone, frozen or out of reach
+  - DiskFull           the disk of the cache had no room for a shard, for as long as was waited
   - PeersDisagree      the workers were not started for the same run, or their weights differ
   - Stopped            the process was told to end; a checkpoint was saved if there was time
 * NameTaken (73)
@@ -36,6 +37,7 @@ __all__ = [
     "BadReplicas",
     "CacheTooSmall",
     "DamagedRun",
+    "DiskFull",
     "KerasMissing",
     "MissingSplit",
     "NotFinite",
@@ -115,6 +117,10 @@ class KerasMissing(BadConfiguration):
 
 class PeerLost(TryAgain):
     """Another worker is gone, frozen or out of reach."""
+
+
+class DiskFull(TryAgain):
+    """The disk of the cache had no room for a shard, for as long as was waited."""
 
 
 class PeersDisagree(TryAgain):

@@ -54,7 +54,8 @@ def evaluate(settings: EvaluateSettings) -> Result:
     with ExitStack() as stack:
         limit = parse_bytes(settings.cache_bytes)
         cache = stack.enter_context(opened_cache(scored, settings.cache, limit))
-        staging = stack.enter_context(Staging(scored, needed(), cache=cache, patience=0.0))
+        patience = settings.patience_seconds
+        staging = stack.enter_context(Staging(scored, needed(), cache=cache, patience=patience))
         scoring = Scoring.alone(model, scored, staging, settings.batch_size)
         evaluated = {split.name: scoring.evaluate(split) for split in splits}
     report = evaluated_report(scored, evaluated, train=own.splits["train"])

@@ -65,6 +65,13 @@ CacheBytes = Annotated[
     BeforeValidator(_as_text),
     Field(description="Most that the copies of this worker may take, such as 20GiB."),
 ]
+Patience = Annotated[
+    float,
+    Field(
+        ge=0,
+        description="How long storage that does not answer, or a full disk, is tried again.",
+    ),
+]
 
 
 class RunSettings(Settings):
@@ -125,9 +132,7 @@ class RunSettings(Settings):
     keep_checkpoints: int = Field(2, ge=1, le=1000, description="How many checkpoints stay.")
     cache: Cache = None
     cache_bytes: CacheBytes = "20GiB"
-    patience_seconds: float = Field(
-        300.0, ge=0, description="How long storage that does not answer is asked again."
-    )
+    patience_seconds: Patience = 300.0
     threads: Threads = 0
 
     @field_validator("cache_bytes")
@@ -172,6 +177,7 @@ class EvaluateSettings(_OfOneRun):
     batch_size: int = Field(64, ge=1, le=1_000_000, description="Records of a batch.")
     cache: Cache = None
     cache_bytes: CacheBytes = "20GiB"
+    patience_seconds: Patience = 300.0
     threads: Threads = 0
 
     @field_validator("cache_bytes")

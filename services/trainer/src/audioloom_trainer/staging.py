@@ -12,6 +12,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -21,6 +22,7 @@ from audioloom_trainer.cache import Cache, local_path, verified_copy, verify_in_
 from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.gather import LocalShard, open_local
 from audioloom_trainer.index import Expected, parse_index
+from audioloom_trainer.room import Room
 from audioloom_trainer.shards import Shard, ShardSet, Stored
 
 __all__ = ["Staging"]
@@ -234,8 +236,11 @@ class Staging:
         self._cache.claim(data, index)
         if not self._make_room(shard, self._cache):
             return None
-        verified_copy(shard.data, data, patience=self._patience)
-        verified_copy(shard.index, index, patience=self._patience)
+        room = Room(self._evict, self._wait, self._patience)
+        for file, path in ((shard.data, data), (shard.index, index)):
+            copy = partial(verified_copy, file, path, patience=self._patience)
+            if not room.filled(copy, path, file.content.bytes):
+                return None
         return data, index
 
     def _make_room(self, shard: Shard, cache: Cache) -> bool:
@@ -244,20 +249,33 @@ class Staging:
             while cache.left + sum(self._sizes.values()) + shard.bytes > cache.limit:
                 if self._closing:
                     return False
-                if cache.give_way():
-                    continue
-                victim = self._furthest()
-                if victim is None:
+                if not self._evict():
                     self._stalled_for = shard
                     self._change.notify_all()
                     self._change.wait()
                     self._stalled_for = None
-                    continue
-                for path in self._paths.pop(victim):
-                    path.unlink(missing_ok=True)
-                del self._sizes[victim]
             self._sizes[(shard.split, shard.number)] = shard.bytes
             return True
+
+    def _evict(self) -> bool:
+        """Remove the copy that is missed least; False where every one is needed."""
+        with self._change:
+            if self._cache is not None and self._cache.give_way():
+                return True
+            victim = self._furthest()
+            if victim is None:
+                return False
+            for path in self._paths.pop(victim):
+                path.unlink(missing_ok=True)
+            del self._sizes[victim]
+            return True
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait for a release, so long at most; False when the end has come."""
+        with self._change:
+            if not self._closing:
+                self._change.wait(seconds)
+            return not self._closing
 
     def _furthest(self) -> Key | None:
         """The copy that nobody holds or was promised, and whose next use lies furthest ahead."""
