@@ -24,6 +24,8 @@ class Cluster:
 
     workers: tuple[str, ...] = ("alone",)
     rank: int = 0
+    has_chief: bool = False
+    """Whether the first of them is of a job of its own, so that TensorFlow counts from the next."""
 
     @property
     def size(self) -> int:
@@ -58,7 +60,7 @@ def read_cluster(environment: Mapping[str, str]) -> Cluster:
     if not jobs:
         return Cluster()
     workers = _workers(jobs)
-    return Cluster(workers, _rank(jobs, task, len(workers)))
+    return Cluster(workers, _rank(jobs, task, len(workers)), has_chief=bool(jobs.get("chief")))
 
 
 def _workers(jobs: Any) -> tuple[str, ...]:

@@ -28,6 +28,8 @@
 The numbers are the exit codes, from the one table in audioloom_stage.
 """
 
+from collections.abc import Mapping
+
 from audioloom_stage import BadConfiguration, BadData, NameTaken, TryAgain
 
 __all__ = [
@@ -116,7 +118,17 @@ class KerasMissing(BadConfiguration):
 
 
 class PeerLost(TryAgain):
-    """Another worker is gone, frozen or out of reach."""
+    """Another worker is gone, frozen or out of reach.
+
+    Args:
+        lost: who, by rank and address; empty where it cannot be known.
+    """
+
+    def __init__(
+        self, summary: str, *, lost: Mapping[int, str], found: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(summary, found=found, hint=hint)
+        self.lost = dict(lost)
 
 
 class DiskFull(TryAgain):

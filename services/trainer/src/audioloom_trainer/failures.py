@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.errors import PeerLost
+from audioloom_trainer.peers import lost_peers
 
 __all__ = ["peers_watched"]
 
@@ -19,6 +20,8 @@ _PEER_ERRORS = (
     "UnavailableError",
 )
 _VAGUE_ERRORS = ("InternalError", "RuntimeError", "UnknownError")
+# What stands before the reason: the operations, by name and by the line that made them.
+_NOT_SAYING = ("Graph execution error", "Detected at node", "File ", "<stack traces unavailable>")
 _PEER_WORDS = ("collective", "heartbeat", "peer", "connection", "coordination", "socket", "worker")
 
 
@@ -34,12 +37,20 @@ def peers_watched(cluster: Cluster, when: str) -> Iterator[None]:
         yield
     except Exception as error:
         if cluster.size > 1 and _is_peers(error):
+            lost = lost_peers(cluster, str(error))
             raise PeerLost(
                 f"a peer was lost {when}",
-                found=_first_line(error),
+                lost=lost,
+                found=f"{_shown(lost)}: {_gist(error)}",
                 hint="Start all workers again: the run goes on from its newest checkpoint.",
             ) from error
         raise
+
+
+def _shown(lost: Mapping[int, str]) -> str:
+    if not lost:
+        return "no peer that does not answer"
+    return ", ".join(f"worker {rank} ({address}) gone" for rank, address in lost.items())
 
 
 def _is_peers(error: Exception) -> bool:
@@ -49,6 +60,8 @@ def _is_peers(error: Exception) -> bool:
     return name in _PEER_ERRORS or (name in _VAGUE_ERRORS and said)
 
 
-def _first_line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return f"{type(error).__name__}: {lines[0][:300] if lines else ''}"
+def _gist(error: Exception) -> str:
+    """The first line that says something; of a graph's error that is not the first of all."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    said = [line for line in lines if line and not line.startswith(_NOT_SAYING)]
+    return f"{type(error).__name__}: {said[0][:300].rstrip(':') if said else ''}"
