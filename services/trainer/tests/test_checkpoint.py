@@ -1,13 +1,22 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from audioloom_storage import Location, is_temporary, locate
+from audioloom_storage import (
+    Location,
+    StorageError,
+    Unavailable,
+    UnknownOutcome,
+    is_temporary,
+    locate,
+)
 from audioloom_storage.testing import Crashed, CrashPlan, steps
+from audioloom_trainer import checkpoint, patience
 from audioloom_trainer.checkpoint import Saver, list_checkpoints, newest
 from audioloom_trainer.errors import RunTaken
 
@@ -29,7 +38,7 @@ def state(step: int) -> dict[str, np.ndarray]:
 
 
 def save(run: Location, *numbers: int, recipe: str = RECIPE, keep: int = 2) -> None:
-    saver = Saver(run, recipe, replicas=2, keep=keep)
+    saver = Saver(run, recipe, replicas=2, keep=keep, patience=0.0)
     for step in numbers:
         saver.save(step, state(step), {"epoch": step // 8, "step": step % 8})
     saver.wait()
@@ -160,11 +169,53 @@ def test_a_failure_to_write_is_told_by_the_next_save(run: Location) -> None:
     """Once; the training that goes on would have nothing to go back to."""
     Path(run.path).mkdir()
     Path(run.path, "checkpoints").write_text("in the way")
-    saver = Saver(run, RECIPE, replicas=1, keep=2)
+    saver = Saver(run, RECIPE, replicas=1, keep=2, patience=0.0)
     saver.save(4, state(4), {})
     with pytest.raises(OSError, match="checkpoints"):
         saver.save(8, state(8), {})
     saver.close()
+
+
+@pytest.mark.parametrize("error", [Unavailable, UnknownOutcome])
+@pytest.mark.parametrize("landed", [False, True])
+def test_storage_that_goes_away_is_waited_for(
+    run: Location, monkeypatch: pytest.MonkeyPatch, error: type[StorageError], landed: bool
+) -> None:
+    """Whether what was asked for was done before it went or not, the checkpoint is there once."""
+    real, failures = checkpoint.publish, [error("gone"), error("gone")]
+
+    def failing(where: Location, data: bytes) -> None:
+        if landed:
+            real(where, data)
+        if failures:
+            raise failures.pop()
+        real(where, data)
+
+    monkeypatch.setattr(checkpoint, "publish", failing)
+    monkeypatch.setattr(patience, "_FIRST_PAUSE_SECONDS", 0.001)
+    saver = Saver(run, RECIPE, replicas=1, keep=2, patience=60.0)
+    saver.save(4, state(4), {})
+    saver.wait()
+    saver.close()
+    assert 4 == found(run)
+
+
+def test_who_ends_waits_for_storage_no_longer(
+    run: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A peer may have been lost meanwhile, and all wait for this process."""
+    asked = threading.Event()
+
+    def away(_: Location, __: bytes) -> None:
+        asked.set()
+        raise Unavailable("gone")
+
+    monkeypatch.setattr(checkpoint, "publish", away)
+    saver = Saver(run, RECIPE, replicas=1, keep=2, patience=10_000.0)
+    saver.save(4, state(4), {})
+    assert asked.wait(60.0)
+    saver.close()
+    assert None is found(run)
 
 
 def test_the_commit_record_comes_last(run: Location, tmp_path: Path) -> None:

@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
+import pytest
 from audioloom_storage import locate
+from audioloom_trainer import progress
+from audioloom_trainer.errors import PeerLost
 from audioloom_trainer.progress import ProgressFile, read_progress
 
 COMMON = {"rank": 0, "attempt": 1}
@@ -30,6 +34,45 @@ def test_a_folder_that_takes_no_file_ends_nothing(tmp_path: Path) -> None:
     file.event("start")
     file.step(step=1)
     assert "in the way" == (tmp_path / "progress").read_text()
+
+
+def test_storage_that_does_not_answer_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was not written meanwhile is written when it is there again."""
+    back, real, asked = threading.Event(), progress.publish, []
+
+    def away(where: object, data: bytes) -> None:
+        asked.append(data)
+        back.wait(60.0)
+        real(where, data)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(progress, "publish", away)
+    monkeypatch.setattr(progress, "_MOST_SECONDS", 0.01)
+    clock = Clock()
+    file = ProgressFile(locate(tmp_path), 0, COMMON, clock)
+    file.event("start", step=0)
+    file.event("epoch", step=1)
+    clock.now += 5.0
+    file.step(step=2)
+    assert 1 == len(asked)
+    back.set()
+    monkeypatch.setattr(progress, "_MOST_SECONDS", 60.0)
+    file.event("done", step=3)
+    assert [0, 1, 2, 3] == [line["step"] for line in lines(tmp_path)]
+
+
+def test_a_failure_is_noted_with_the_peers_that_were_lost(tmp_path: Path) -> None:
+    """By address and rank; any other failure by its name."""
+    file = ProgressFile(locate(tmp_path), 0, COMMON)
+    with pytest.raises(PeerLost), file.failure_noted():
+        raise PeerLost("a peer was lost", lost={1: "b:1", 2: "c:1"})
+    with pytest.raises(ValueError, match="no"), file.failure_noted():
+        raise ValueError("no")
+    peers, other = lines(tmp_path)
+    assert (["b:1", "c:1"], [1, 2]) == (peers["peers"], peers["peer_ranks"])
+    assert ("failed", "ValueError", "no") == (other["event"], other["error"], other["text"])
+    assert "peers" not in other
 
 
 def test_damaged_lines_are_left_out(tmp_path: Path) -> None:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
+from audioloom_trainer.progress import read_progress
+from audioloom_storage import locate
 from shard_maker import make_shards
-from workers import NETWORK, Nursery
+from workers import NETWORK, Nursery, cluster
 
 TRY_AGAIN = 75
 
@@ -25,3 +32,43 @@ def test_a_weight_that_drifts_on_one_worker_is_found(
     for each in ended:
         assert "do not agree on the weights at step 5" in each.err
     assert not (tmp_path / "runs" / f"drift-{rank}" / "checkpoints").exists()
+
+
+@pytest.mark.parametrize(
+    "fate", [pytest.param(signal.SIGKILL, id="killed"), pytest.param(signal.SIGSTOP, id="frozen")]
+)
+@pytest.mark.parametrize("rank", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_lost_peer_is_named(nursery: Nursery, tmp_path: Path, rank: int, fate: int) -> None:
+    """In the error and in the record; a network that is gone looks like a frozen peer from here."""
+    made = make_shards(tmp_path, records={"train": 61}, lanes=6)
+    words = ("run", made.folder, "--model", NETWORK, "--batch-size", 8, "--epochs", 100_000)
+    files = [tmp_path / "runs" / "lost" / "progress" / f"{each}.jsonl" for each in (0, 1)]
+    configurations = cluster(2)
+    workers = [
+        nursery.start(*words, "--name", "lost", environment={"TF_CONFIG": each})
+        for each in configurations
+    ]
+    lost, other = workers[rank], workers[1 - rank]
+    while not all(_trains(file) for file in files):
+        time.sleep(0.1)
+    os.kill(lost.pid, fate)
+    began = time.monotonic()
+    ended = other.wait()
+    print(f"ended after {time.monotonic() - began:.1f} s")  # noqa: T201  (shown with -rP)
+    os.kill(lost.pid, signal.SIGKILL)
+    lost.wait()
+    address = json.loads(configurations[0])["cluster"]["worker"][rank]
+    assert TRY_AGAIN == ended.code, ended.err
+    assert f"worker {rank} ({address})" in ended.err
+    (failed,) = (line for line in _lines(files[1 - rank]) if line["event"] == "failed")
+    assert ("PeerLost", [address], [rank]) == tuple(
+        failed[name] for name in ("error", "peers", "peer_ranks")
+    )
+
+
+def _trains(file: Path) -> bool:
+    return any(line["event"] in ("step", "epoch") for line in _lines(file))
+
+
+def _lines(file: Path) -> list[dict[str, Any]]:
+    return read_progress(locate(file))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -36,6 +37,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from audioloom_trainer.arrays import BadArrays, dump_arrays, load_arrays
 from audioloom_trainer.errors import RunTaken
+from audioloom_trainer.patience import patiently
 from audioloom_trainer.run_folder import checkpoints_folder
 
 __all__ = ["Commit", "Saved", "Saver", "list_checkpoints", "newest"]
@@ -142,12 +144,15 @@ class Saver:
         recipe: the digest that every checkpoint carries.
         replicas: how many trained it, for people who look.
         keep: how many checkpoints stay.
+        patience: seconds during which storage that does not answer is asked again.
     """
 
     run: Location
     recipe: str
     replicas: int
     keep: int
+    patience: float
+    _closing: threading.Event = field(default_factory=threading.Event)
     _worker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "checkpoint"))
     _pending: Future[None] | None = None
 
@@ -167,7 +172,8 @@ class Saver:
             pending.result()
 
     def close(self) -> None:
-        """Wait, whatever comes of it."""
+        """Wait, whatever comes of it; but no more for storage that does not answer."""
+        self._closing.set()
         self._worker.shutdown(wait=True)
 
     def _write(self, step: int, state: State, position: dict[str, Any]) -> None:
@@ -184,11 +190,16 @@ class Saver:
             state=ref,
             position=position,
         )
-        if not _is_whole(folder):
-            with suppress(AlreadyExists), create(folder / ref.name) as sink:
-                sink.write(data)
-            publish(folder / COMMIT_NAME, canonical_bytes(commit.model_dump(mode="json"), indent=2))
-        self._forget_old()
+        record = canonical_bytes(commit.model_dump(mode="json"), indent=2)
+
+        def store() -> None:
+            if not _is_whole(folder):
+                with suppress(AlreadyExists), create(folder / ref.name) as sink:
+                    sink.write(data)
+                publish(folder / COMMIT_NAME, record)
+            self._forget_old()
+
+        patiently(store, self.patience, given_up=self._closing)
 
     def _forget_old(self) -> None:
         whole = [folder for folder, commit in list_checkpoints(self.run) if commit is not None]

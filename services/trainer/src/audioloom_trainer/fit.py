@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -22,6 +23,7 @@ from audioloom_trainer.feed import Replicas, steps_of
 from audioloom_trainer.loop import spread_seeds
 from audioloom_trainer.model import build_model, configuration
 from audioloom_trainer.model_source import ModelSource
+from audioloom_trainer.patience import patiently
 from audioloom_trainer.plan import check_replicas
 from audioloom_trainer.presence import files_of
 from audioloom_trainer.progress import ProgressFile
@@ -106,20 +108,23 @@ class Outcome:
 def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
     """Train from the start, or from a checkpoint, to the end; TensorFlow has been set up."""
     cluster, shard_set = task.cluster, task.shard_set
-    strategy = make_strategy(cluster)
-    replicas = local_replicas(strategy, cluster)
-    check_replicas(shard_set.split("train"), replicas.total)
-    known = {name: str(value) for name, value in task.common.items()}
-    known |= {"recipe and shards": task.recipe, "checkpoint": resume.fingerprint if resume else "-"}
-    agree(strategy, cluster, replicas, known | versions(), "at the start")
+    events = ProgressFile(task.plan.folder, cluster.rank, {"rank": cluster.rank, **task.common})
+    with events.failure_noted():
+        strategy = make_strategy(cluster)
+        replicas = local_replicas(strategy, cluster)
+        check_replicas(shard_set.split("train"), replicas.total)
+        known = {name: str(value) for name, value in task.common.items()}
+        known["recipe and shards"] = task.recipe
+        known["checkpoint"] = resume.fingerprint if resume else "-"
+        agree(strategy, cluster, replicas, known | versions(), "at the start")
     place = Place.from_json(resume.commit.position) if resume else Place()
     with ExitStack() as stack:
         staging = stack.enter_context(_staging(task, replicas, place, stack))
         model = _model(task, strategy, replicas, resume)
         callbacks = _callbacks(task, strategy, model, place, resume)
-        saver = Saver(task.plan.folder, task.recipe, replicas.total, task.keep_checkpoints)
+        keep, patience = task.keep_checkpoints, task.patience
+        saver = Saver(task.plan.folder, task.recipe, replicas.total, keep, patience)
         stack.callback(saver.close)
-        events = ProgressFile(task.plan.folder, cluster.rank, {"rank": cluster.rank, **task.common})
         done, every = _steps_done(task, place)
         if shard_set.class_weights is not None:
             log.info("the loss is weighted by class", weights=_shown_weights(shard_set))
@@ -154,19 +159,20 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
             place=place,
             callbacks=callbacks,
         )
-        try:
+        with events.failure_noted():
             evaluated = session.run()
             saver.wait()
-        except Exception as error:
-            events.event("failed", error=type(error).__name__, text=str(error)[:500])
-            raise
         return Trained(strategy, replicas, session, evaluated)
 
 
 def conclude(task: Task, trained: Trained) -> Outcome:
     """Write the results of a training; the chief alone does this."""
     model, shard_set = trained.session.scoring.model, task.shard_set
-    evaluation = evaluated_report(shard_set, trained.evaluated, train=shard_set.split("train"))
+    patient = partial(patiently, patience=task.patience)
+    train_split = shard_set.split("train")
+    evaluation = patient(
+        partial(evaluated_report, shard_set, trained.evaluated, train=train_split)
+    )
     scores = {name: each["scores"] for name, each in evaluation["splits"].items()}
     finished = Finished(
         weights=weights(model),
@@ -174,7 +180,7 @@ def conclude(task: Task, trained: Trained) -> Outcome:
         history=trained.session.place.history,
         evaluation=evaluation,
     )
-    train, epochs = shard_set.split("train").layout.total, trained.session.place.epoch
+    train, epochs = train_split.layout.total, trained.session.place.epoch
     stats = TrainingRunStats(
         steps=epochs * steps_of(train, task.schedule.batch_size),
         records=epochs * train,
@@ -182,14 +188,14 @@ def conclude(task: Task, trained: Trained) -> Outcome:
         parameters=model.count_params(),
         scores=scores,
     )
-    files = write_results(task.plan.folder, finished)
+    files = patient(partial(write_results, task.plan.folder, finished))
     intervals = trained.session.timeline.intervals
     shown = report(
         task.plan.name, _facts(task, stats), finished.history, finished.evaluation, intervals
     )
-    files.append(write_report(task.plan.folder, shown))
-    files += events_of(task.plan.folder)
-    files += write_models(model, task.plan.folder, task.feature, shard_set)
+    files.append(patient(partial(write_report, task.plan.folder, shown)))
+    files += patient(partial(events_of, task.plan.folder))
+    files += patient(partial(write_models, model, task.plan.folder, task.feature, shard_set))
     settings: dict[str, str | int | float] = {
         "devices": describe_devices(),
         "workers": task.cluster.size,

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import TypeVar
@@ -30,23 +31,26 @@ def pauses(patience: float) -> Iterator[float]:
         pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
-def patiently(action: Callable[[], T], patience: float) -> T:
+def patiently(
+    action: Callable[[], T], patience: float, *, given_up: threading.Event | None = None
+) -> T:
     """The result of *action*, repeated while storage does not answer.
 
     Args:
         action: may be done twice, also when nobody can tell whether it was done once.
         patience: seconds.
+        given_up: once it is set, what fails is not tried again.
 
     Raises:
         Unavailable, UnknownOutcome: storage failed for longer than that.
     """
-    left = pauses(patience)
+    left, given_up = pauses(patience), given_up or threading.Event()
     while True:
         try:
             return action()
         except (Unavailable, UnknownOutcome) as error:
             pause = next(left, None)
-            if pause is None:
+            if pause is None or given_up.is_set():
                 raise
             log.warning("storage does not answer, trying again", error=str(error), wait_s=pause)
-            time.sleep(pause)
+            given_up.wait(pause)

@@ -29,6 +29,7 @@ from audioloom_storage import locate
 from audioloom_trainer.checkpoint import newest
 from audioloom_trainer.cluster import Cluster, read_cluster
 from audioloom_trainer.model_source import ModelSource, find_model
+from audioloom_trainer.patience import patiently
 from audioloom_trainer.plan import Wish, check_replicas, make_plan, recipe_digest
 from audioloom_trainer.presence import check_presence
 from audioloom_trainer.run_folder import Launch, read_launch
@@ -101,11 +102,14 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
     )
     trained = fit(task, resume, stop)
     committed = None
-    if cluster.is_chief:
-        outcome = conclude(task, trained)
-        attempt.settings.update(outcome.settings)
-        committed = commit(plan, attempt, outcome.files, outcome.stats)
-    meet(task, trained, plan.name)
+    with trained.session.progress.failure_noted():
+        if cluster.is_chief:
+            outcome = conclude(task, trained)
+            attempt.settings.update(outcome.settings)
+            committed = patiently(
+                lambda: commit(plan, attempt, outcome.files, outcome.stats), task.patience
+            )
+        meet(task, trained, plan.name)
     stop.finished()
     if committed is None:
         return _silence(cluster)
