@@ -30,9 +30,11 @@ app = stage_app(
 @command(app)
 def run(settings: RunSettings) -> Result:
     """Train to the end and commit the run; print where its manifest is."""
+    from audioloom_trainer.cores import limit_arithmetic
     from audioloom_trainer.stopping import listen
 
-    stop = listen()  # before the next line, which imports NumPy
+    stop = listen()  # before the last of these lines, which imports NumPy
+    limit_arithmetic(settings.threads)
     from audioloom_trainer.train import train
 
     return train(settings, stop)
@@ -41,6 +43,9 @@ def run(settings: RunSettings) -> Result:
 @command(app)
 def evaluate(settings: EvaluateSettings) -> Result:
     """Score a committed run on splits of its own shards, or of others."""
+    from audioloom_trainer.cores import limit_arithmetic
+
+    limit_arithmetic(settings.threads)  # before the next line, which imports NumPy
     from audioloom_trainer.evaluate import evaluate
 
     return evaluate(settings)

@@ -51,7 +51,12 @@ CallbackArguments = Annotated[
     Field(description="Arguments for the callbacks' function, as key=value; may be repeated."),
 ]
 Threads = Annotated[
-    int, Field(ge=0, le=4096, description="Threads of TensorFlow; 0 takes the cores there are.")
+    int,
+    Field(
+        ge=0,
+        le=4096,
+        description="Threads of TensorFlow and of NumPy's arithmetic; 0 takes the cores there are.",
+    ),
 ]
 Cache = Annotated[
     str | None,
