@@ -58,7 +58,7 @@ def refusal(shard_set: ShardSet) -> Exception | None:
         with Staging(shard_set, train, cache=None, patience=0.0, early=early) as staging:
             for shard in train:
                 staging.hold([shard])
-                staging._guard.join(timeout=60)
+                staging._early._thread.join(timeout=60)
                 staging.release([shard])
     except (ManifestError, BadData, StorageError) as error:
         return error

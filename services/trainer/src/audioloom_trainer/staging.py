@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import Self
 
 from audioloom_trainer.cache import Cache, local_path, verified_copy, verify_in_place
+from audioloom_trainer.early_check import EarlyCheck
 from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.gather import LocalShard, open_local
 from audioloom_trainer.index import Expected, parse_index
@@ -77,14 +78,12 @@ class Staging:
         self._idle = False
         self._turns = 0
         self._turn_of_fetch = 0
-        self._early = early
-        self._rot: BaseException | None = None
+        self._early = EarlyCheck(early, patience)
         self._thread = threading.Thread(target=self._run, name="staging", daemon=True)
-        self._guard = threading.Thread(target=self._check_early, name="early check", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._guard.start()
+        self._early.start()
         return self
 
     def __exit__(
@@ -100,7 +99,7 @@ class Staging:
                 shard.close()
             self._held.clear()
         self._thread.join(timeout=5.0)
-        self._guard.join(timeout=5.0)
+        self._early.close()
 
     def hold(self, shards: Sequence[Shard]) -> dict[int, LocalShard]:
         """Wait until the shards are there, and keep them until they are released.
@@ -145,8 +144,8 @@ class Staging:
         key = (shard.split, shard.number)
         give_up: float | None = None
         with self._change:
-            if self._rot is not None:
-                raise self._rot
+            if self._early.failure is not None:
+                raise self._early.failure
             asked = time.monotonic()
             while not self._promised[key]:
                 if self._failure is not None:
@@ -185,18 +184,6 @@ class Staging:
             with self._change:
                 self._failure = error
                 self._change.notify_all()
-
-    def _check_early(self) -> None:
-        for file in self._early:
-            if self._closing:
-                return
-            try:
-                verify_in_place(file, patience=self._patience)
-            except Exception as error:  # noqa: BLE001  (whoever holds the next shard gets it)
-                with self._change:
-                    self._rot = error
-                    self._change.notify_all()
-                return
 
     def _next(self) -> Shard | None:
         with self._change:
