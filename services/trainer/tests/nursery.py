@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,8 @@ def prepare(order: dict[str, Any]) -> None:
         die_at(order["told_at_step"], signal.SIGTERM)
     if order.get("kill_in_storage"):
         die_in_storage(**order["kill_in_storage"])
+    if order.get("storage_gone_at_step"):
+        lose_storage_at(order["storage_gone_at_step"], order.get("storage_back_after"))
     if order.get("drift_at_step"):
         drift_at(order["drift_at_step"])
     if order.get("trace"):
@@ -138,6 +142,33 @@ def die_in_storage(what: str, where: str, whom: str, time: int = 4) -> None:
             if whom != "other":
                 os.kill(os.getpid(), signal.SIGKILL)
 
+    listen(hear)
+
+
+def lose_storage_at(step: int, seconds: float | None) -> None:
+    """Let all that changes storage fail for want of an answer after so many steps.
+
+    Args:
+        step: from which on.
+        seconds: after which it answers again; None: never.
+    """
+    from audioloom_storage import Unavailable
+    from audioloom_storage._steps import listen
+    from audioloom_trainer.session import ProgressFile
+
+    real, gone_at = ProgressFile.step, math.inf
+
+    def watched(self: Any, **values: Any) -> None:
+        nonlocal gone_at
+        if values["step"] >= step:
+            gone_at = min(gone_at, time.monotonic())
+        real(self, **values)
+
+    def hear(_: Any, location: Any) -> None:
+        if gone_at <= time.monotonic() < gone_at + (seconds or math.inf):
+            raise Unavailable("no answer", where=location)
+
+    ProgressFile.step = watched  # type: ignore[method-assign]
     listen(hear)
 
 

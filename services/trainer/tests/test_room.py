@@ -49,7 +49,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     except (OSError, subprocess.CalledProcessError):
         pytest.skip("no file system can be mounted here")
     yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    unmount = ["umount", str(folder)]
+    subprocess.run(unmount, check=True)
 
 
 def fill(cache: Cache, shard: Shard) -> None:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_trainer.progress import read_progress
 from audioloom_storage import locate
+from audioloom_trainer.progress import read_progress
 from shard_maker import make_shards
 from workers import NETWORK, Nursery, cluster
 

@@ -110,8 +110,8 @@ class Nursery:
         Args:
             words: the command line.
             environment: variables besides those that the tests have.
-            faults: `kill_at_step`, `told_at_step`, `kill_in_storage`, `drift_at_step`,
-                `devices`, `trace`; see `nursery.py`.
+            faults: `kill_at_step`, `told_at_step`, `kill_in_storage`, `storage_gone_at_step`,
+                `storage_back_after`, `drift_at_step`, `devices`, `trace`; see `nursery.py`.
         """
         folder = self.folder / f"worker-{len(self._started)}"
         folder.mkdir()

@@ -1,7 +1,7 @@
 """How many cores this process may use, and that NumPy's arithmetic uses no more.
 
-By affinity, by the quota of the container and, where YARN sets none, by the virtual cores that were
-asked for: Skein, by which `audioloom-yarn-launcher` asks for containers, tells each how many it has.
+By affinity, by the quota of the container and, where YARN sets none, by the virtual cores that it
+was asked for: Skein, which `audioloom-yarn-launcher` starts containers by, tells each how many.
 """
 
 from __future__ import annotations

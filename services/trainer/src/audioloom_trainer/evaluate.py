@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 
 from audioloom_manifest import Opened, ShardFeature, ShardsManifest, read_manifest
 from audioloom_stage import BadData, Result
 
 from audioloom_trainer.errors import MissingSplit
 from audioloom_trainer.finished import FinishedRun, open_run, read_trained_on
+from audioloom_trainer.patience import patiently
 from audioloom_trainer.presence import check_presence
 from audioloom_trainer.scores import score_table
 from audioloom_trainer.settings import EvaluateSettings, parse_bytes
@@ -46,6 +48,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
     from audioloom_trainer.staging import Staging  # noqa: PLC0415
 
     model = rebuild(run, own)
+    patience = settings.patience_seconds
 
     def needed() -> Iterator[Shard]:
         for split in splits:
@@ -54,11 +57,11 @@ def evaluate(settings: EvaluateSettings) -> Result:
     with ExitStack() as stack:
         limit = parse_bytes(settings.cache_bytes)
         cache = stack.enter_context(opened_cache(scored, settings.cache, limit))
-        patience = settings.patience_seconds
         staging = stack.enter_context(Staging(scored, needed(), cache=cache, patience=patience))
         scoring = Scoring.alone(model, scored, staging, settings.batch_size)
         evaluated = {split.name: scoring.evaluate(split) for split in splits}
-    report = evaluated_report(scored, evaluated, train=own.splits["train"])
+    told = partial(evaluated_report, scored, evaluated, train=own.splits["train"])
+    report = patiently(told, patience)
     scores = {name: each["scores"] for name, each in report["splits"].items()}
     return Result(
         text=score_table(scores),
