@@ -7,10 +7,13 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pytest
-from audioloom_storage import NotFound
+from audioloom_storage import Location, NotFound, Unavailable
+from audioloom_trainer import cache as cache_module
+from audioloom_trainer import patience
 from audioloom_trainer import staging as staging_module
 from audioloom_trainer.cache import Cache
 from audioloom_trainer.errors import CacheTooSmall, ShardMismatch, UnknownLabel
@@ -155,6 +158,35 @@ def test_a_missing_shard_is_refused_by_name(shard_set: ShardSet, train: tuple[Sh
     Path(train[0].index.location.path).unlink()
     with staged(shard_set, train) as staging, pytest.raises(NotFound, match=r"idx\.npy"):
         staging.hold(train[:1])
+
+
+@pytest.mark.parametrize("cached", [False, True])
+def test_storage_that_goes_away_is_waited_for(
+    shard_set: ShardSet,
+    train: tuple[Shard, ...],
+    cache_of: Callable[[float], Cache],
+    monkeypatch: pytest.MonkeyPatch,
+    cached: bool,
+) -> None:
+    """A shard that was read in part is read anew; an index too, and what is looked at early."""
+    real, failed = cache_module.open_read, set()
+
+    def failing(where: Location) -> BinaryIO:
+        if where in failed:
+            return real(where)
+        failed.add(where)
+        raise Unavailable("gone", where=where)
+
+    monkeypatch.setattr(cache_module, "open_read", failing)
+    monkeypatch.setattr(patience, "_FIRST_PAUSE_SECONDS", 0.001)
+    cache = cache_of(1 << 20) if cached else None
+    with Staging(
+        shard_set, train[:2], cache=cache, patience=60.0, early=[train[2].data]
+    ) as staging:
+        staging.hold(train[:2])
+        staging._early._thread.join(timeout=60)
+        assert staging._early.failure is None
+    assert 5 == len(failed)
 
 
 def test_a_label_outside_the_vocabulary_is_refused(tmp_path: Path) -> None:
