@@ -19,6 +19,7 @@ from audioloom_trainer.callbacks import ARRAYS, Callbacks, load_callbacks
 from audioloom_trainer.checking import metric_names
 from audioloom_trainer.checkpoint import Saved, Saver
 from audioloom_trainer.cluster import Cluster
+from audioloom_trainer.failures import peers_watched
 from audioloom_trainer.feed import Replicas, steps_of
 from audioloom_trainer.loop import spread_seeds
 from audioloom_trainer.model import build_model, configuration
@@ -120,11 +121,14 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
     place = Place.from_json(resume.commit.position) if resume else Place()
     with ExitStack() as stack:
         staging = stack.enter_context(_staging(task, replicas, place, stack))
-        model = _model(task, strategy, replicas, resume)
-        callbacks = _callbacks(task, strategy, model, place, resume)
         keep, patience = task.keep_checkpoints, task.patience
         saver = Saver(task.plan.folder, task.recipe, replicas.total, keep, patience)
         stack.callback(saver.close)
+        stack.enter_context(events.failure_noted())
+        # Any operation may be the one that hears of a lost peer, such as resetting the metrics.
+        stack.enter_context(peers_watched(cluster, "in training"))
+        model = _model(task, strategy, replicas, resume)
+        callbacks = _callbacks(task, strategy, model, place, resume)
         done, every = _steps_done(task, place)
         if shard_set.class_weights is not None:
             log.info("the loss is weighted by class", weights=_shown_weights(shard_set))
@@ -159,9 +163,8 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
             place=place,
             callbacks=callbacks,
         )
-        with events.failure_noted():
-            evaluated = session.run()
-            saver.wait()
+        evaluated = session.run()
+        saver.wait()
         return Trained(strategy, replicas, session, evaluated)
 
 
