@@ -19,6 +19,7 @@ from audioloom_trainer.callbacks import ARRAYS, Callbacks, load_callbacks
 from audioloom_trainer.checking import metric_names
 from audioloom_trainer.checkpoint import Saved, Saver
 from audioloom_trainer.cluster import Cluster
+from audioloom_trainer.dialect import library
 from audioloom_trainer.failures import peers_watched
 from audioloom_trainer.feed import Replicas, steps_of
 from audioloom_trainer.loop import spread_seeds
@@ -36,7 +37,7 @@ from audioloom_trainer.serving import write_models
 from audioloom_trainer.session import Session
 from audioloom_trainer.shards import ShardSet
 from audioloom_trainer.staging import Staging
-from audioloom_trainer.state import restore, weights
+from audioloom_trainer.state import Arrays, restore, restore_weights, weights
 from audioloom_trainer.stopping import StopRequest
 from audioloom_trainer.strategy import describe_devices, local_replicas, make_strategy, versions
 from audioloom_trainer.summaries import Summaries, events_of
@@ -173,9 +174,7 @@ def conclude(task: Task, trained: Trained) -> Outcome:
     model, shard_set = trained.session.scoring.model, task.shard_set
     patient = partial(patiently, patience=task.patience)
     train_split = shard_set.split("train")
-    evaluation = patient(
-        partial(evaluated_report, shard_set, trained.evaluated, train=train_split)
-    )
+    evaluation = patient(partial(evaluated_report, shard_set, trained.evaluated, train=train_split))
     scores = {name: each["scores"] for name, each in evaluation["splits"].items()}
     finished = Finished(
         weights=weights(model),
@@ -198,7 +197,8 @@ def conclude(task: Task, trained: Trained) -> Outcome:
     )
     files.append(patient(partial(write_report, task.plan.folder, shown)))
     files += patient(partial(events_of, task.plan.folder))
-    files += patient(partial(write_models, model, task.plan.folder, task.feature, shard_set))
+    alone = _alone(task, model, finished.weights)
+    files += patient(partial(write_models, alone, task.plan.folder, task.feature, shard_set))
     settings: dict[str, str | int | float] = {
         "devices": describe_devices(),
         "workers": task.cluster.size,
@@ -245,21 +245,35 @@ def _staging(task: Task, replicas: Replicas, place: Place, stack: ExitStack) -> 
 
 def _model(task: Task, strategy: Any, replicas: Replicas, resume: Saved | None) -> Any:
     with strategy.scope():
-        model = build_model(
-            task.source,
-            shape=task.shard_set.shape,
-            classes=task.shard_set.classes,
-            arguments=task.arguments,
-            replicas=replicas.total,
-            coefficients=task.shard_set.coefficients,
-            legacy=task.legacy,
-        )
+        model = _built(task, replicas.total)
     if resume is not None:
         own = {k: v for k, v in resume.state.items() if not k.startswith(ARRAYS)}
         restore(strategy, model, own)
         log.info("resumed", step=resume.commit.step)
     spread_seeds(strategy, model, replicas)
     return model
+
+
+def _built(task: Task, replicas: int) -> Any:
+    return build_model(
+        task.source,
+        shape=task.shard_set.shape,
+        classes=task.shard_set.classes,
+        arguments=task.arguments,
+        replicas=replicas,
+        coefficients=task.shard_set.coefficients,
+        legacy=task.legacy,
+    )
+
+
+def _alone(task: Task, model: Any, values: Arrays) -> Any:
+    """The model for this process alone: to write one of `tf_keras` would ask all workers."""
+    if not task.legacy:
+        return model
+    library(legacy=True).backend.reset_uids()  # the layers of both are called the same
+    copy = _built(task, replicas=1)
+    restore_weights(copy, values)
+    return copy
 
 
 def _callbacks(
