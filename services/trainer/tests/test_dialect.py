@@ -199,10 +199,10 @@ def test_an_export_is_loaded_by_the_older_keras(
     import tensorflow as tf
     import tf_keras
 
-    run, ran = trainings.run("one"), {}
+    run, ran = trainings.run("two"), {}
     for form in ("keras", "saved-model"):
         words = ("--to", tmp_path / form, "--format", form, "--json")
-        ran[form] = trainer("export", run.folder, *MODEL, *words)
+        ran[form] = trainer("export", run.folder, *words)
         assert 0 == ran[form].code, ran[form].err
     (entry,) = run.files("weights")
     windows = np.random.default_rng(0).normal(size=(5, *SHAPE)).astype(np.float32)

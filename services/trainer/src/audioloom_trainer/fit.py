@@ -9,9 +9,11 @@ from functools import partial
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import structlog
 from audioloom_manifest import FileEntry, Plan, TrainingRunStats
 from audioloom_stage import progress
+from numpy.typing import NDArray
 
 from audioloom_trainer.agreement import agree
 from audioloom_trainer.cache_place import opened_cache
@@ -37,7 +39,7 @@ from audioloom_trainer.serving import write_models
 from audioloom_trainer.session import Session
 from audioloom_trainer.shards import ShardSet
 from audioloom_trainer.staging import Staging
-from audioloom_trainer.state import Arrays, restore, restore_weights, weights
+from audioloom_trainer.state import restore, restore_weights, weights
 from audioloom_trainer.stopping import StopRequest
 from audioloom_trainer.strategy import describe_devices, local_replicas, make_strategy, versions
 from audioloom_trainer.summaries import Summaries, events_of
@@ -266,7 +268,7 @@ def _built(task: Task, replicas: int) -> Any:
     )
 
 
-def _alone(task: Task, model: Any, values: Arrays) -> Any:
+def _alone(task: Task, model: Any, values: Mapping[str, NDArray[np.generic]]) -> Any:
     """The model for this process alone: to write one of `tf_keras` would ask all workers."""
     if not task.legacy:
         return model

@@ -18,7 +18,7 @@ from audioloom_trainer.dialect import path_of, read
 from audioloom_trainer.errors import DamagedRun
 from audioloom_trainer.variables import metric_state
 
-__all__ = ["Arrays", "restore", "restore_weights", "snapshot", "weights"]
+__all__ = ["restore", "restore_weights", "snapshot", "weights"]
 
 Arrays = dict[str, NDArray[np.generic]]
 

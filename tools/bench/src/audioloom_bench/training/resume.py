@@ -101,7 +101,7 @@ def keeping() -> Work:
         trainer.train(in_memory(_STEPS), _STEPS)
         steps = timed(lambda: trainer.train(in_memory(_STEPS), _STEPS))
         with tempfile.TemporaryDirectory(prefix="audioloom-bench-") as folder:
-            saver = Saver(locate(Path(folder)), f"{0:064}", 1, 1)
+            saver = Saver(locate(Path(folder)), f"{0:064}", 1, 1, 0.0)
             stall = timed(lambda: saver.save(1, snapshot(trainer.model), {}))
             saver.wait()
             saver.close()
