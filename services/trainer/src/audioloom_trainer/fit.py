@@ -32,10 +32,10 @@ from audioloom_trainer.plan import check_replicas
 from audioloom_trainer.presence import files_of
 from audioloom_trainer.progress import ProgressFile
 from audioloom_trainer.report import report
-from audioloom_trainer.results import Finished, write_report, write_results
+from audioloom_trainer.results import Finished, write_file, write_report, write_results
 from audioloom_trainer.schedule import Place, Schedule, needs
 from audioloom_trainer.scoring import Evaluated, Scoring, evaluated_report
-from audioloom_trainer.serving import write_models
+from audioloom_trainer.serving import model_files
 from audioloom_trainer.session import Session
 from audioloom_trainer.shards import ShardSet
 from audioloom_trainer.staging import Staging
@@ -199,8 +199,8 @@ def conclude(task: Task, trained: Trained) -> Outcome:
     )
     files.append(patient(partial(write_report, task.plan.folder, shown)))
     files += patient(partial(events_of, task.plan.folder))
-    alone = _alone(task, model, finished.weights)
-    files += patient(partial(write_models, alone, task.plan.folder, task.feature, shard_set))
+    made = model_files(_alone(task, model, finished.weights), task.feature, shard_set)
+    files += [patient(partial(write_file, task.plan.folder, *each)) for each in made]
     settings: dict[str, str | int | float] = {
         "devices": describe_devices(),
         "workers": task.cluster.size,

@@ -10,35 +10,37 @@ import hashlib
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import structlog
 import tensorflow as tf
-from audioloom_manifest import FileEntry
-from audioloom_storage import Location
 
 from audioloom_trainer.dialect import is_legacy, library
 from audioloom_trainer.errors import told
 from audioloom_trainer.loop import class_scores
-from audioloom_trainer.results import write_file
 from audioloom_trainer.shards import ShardSet
 
-__all__ = ["write_models", "write_saved_model"]
+__all__ = ["ModelFile", "model_files", "write_saved_model"]
 
 log = structlog.get_logger()
 
 
-def write_models(
-    model: keras.Model, run: Location, feature: str, trained_on: ShardSet
-) -> list[FileEntry]:
-    """Write both into the run folder; what Keras cannot write is missing, with a warning.
+class ModelFile(NamedTuple):
+    """A file that is to be written into the run folder."""
+
+    path: str
+    role: str
+    data: bytes
+
+
+def model_files(model: keras.Model, feature: str, trained_on: ShardSet) -> list[ModelFile]:
+    """The model in both forms; what Keras cannot write is missing, with a warning.
 
     A training that took days does not fail for it: the weights are in the run anyway.
 
     Args:
         model: trained.
-        run: the run's folder.
         feature: the name that the features have.
         trained_on: gives the windows' shape and the labels.
     """
@@ -49,14 +51,14 @@ def write_models(
 
     with tempfile.TemporaryDirectory(prefix="audioloom-model-") as scratch:
         keras_file, folder = Path(scratch, "model.keras"), Path(scratch, "saved-model")
-        entries = []
+        files = []
         if _written(".keras", lambda: model.save(keras_file)):
             data = keras_file.read_bytes()
             name = f"model/keras-{hashlib.sha256(data).hexdigest()[:12]}.keras"
-            entries.append(write_file(run, name, "keras", data))
+            files.append(ModelFile(name, "keras", data))
         if _written("SavedModel", lambda: save(folder)):
-            entries += _publish_folder(run, folder)
-    return entries
+            files += _files_of(folder)
+    return files
 
 
 def _written(form: str, write: Callable[[], None]) -> bool:
@@ -69,7 +71,8 @@ def _written(form: str, write: Callable[[], None]) -> bool:
     return True
 
 
-def _publish_folder(run: Location, folder: Path) -> list[FileEntry]:
+def _files_of(folder: Path) -> list[ModelFile]:
+    """The files of a SavedModel, in a folder that is named by their content."""
     files = {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
@@ -79,7 +82,7 @@ def _publish_folder(run: Location, folder: Path) -> list[FileEntry]:
     for name, data in files.items():
         whole.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
     below = f"model/saved-model-{whole.hexdigest()[:12]}"
-    return [write_file(run, f"{below}/{name}", "saved-model", data) for name, data in files.items()]
+    return [ModelFile(f"{below}/{name}", "saved-model", data) for name, data in files.items()]
 
 
 def write_saved_model(
