@@ -90,6 +90,7 @@ def test_storage_that_goes_away_at_the_end_is_waited_for(
 ) -> None:
     """For each file, for the shards that are looked into again, and for the manifest itself."""
     monkeypatch.setattr(patience, "_FIRST_PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(patience, "_LONGEST_PAUSE_SECONDS", 0.001)
     failed = set()
 
     def fail_once(module: Any, name: str, error: StorageError, *, landed: bool = False) -> None:
