@@ -11,8 +11,7 @@ import fcntl
 import hashlib
 import os
 import re
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -26,10 +25,9 @@ from audioloom_trainer.unpacking import BadStream, Unpacker
 
 __all__ = ["Cache", "local_path", "readable_in_place", "verified_copy", "verify_in_place"]
 
-_BLOCK = 4 << 20
+_BLOCK = 1 << 20
 _OURS = re.compile(r"[0-9a-f]{64}\.(tfrecord|npy)(\.part)?")
 _MOST_WORKERS = 1024
-_kept = threading.local()
 
 
 class Cache:
@@ -174,25 +172,14 @@ def _check(file: Stored, size: int, sha256: str) -> None:
         raise _mismatch(file, expected, f"{size} bytes with {sha256}")
 
 
-def _sha256(source: BinaryIO, sink: Callable[[memoryview], object] | None) -> tuple[int, str]:
+def _sha256(source: BinaryIO, sink: Callable[[bytes], object] | None) -> tuple[int, str]:
     found, size = hashlib.sha256(), 0
-    for block in _blocks(source):
+    while block := source.read(_BLOCK):
         found.update(block)
         size += len(block)
         if sink is not None:
             sink(block)
     return size, found.hexdigest()
-
-
-def _blocks(source: BinaryIO) -> Iterator[memoryview]:
-    """What is read, in memory that the thread keeps: to zero new memory costs as much as hashing.
-
-    Each block holds until the next one is asked for.
-    """
-    if not hasattr(_kept, "block"):
-        _kept.block = memoryview(bytearray(_BLOCK))
-    while count := source.readinto(_kept.block):  # type: ignore[attr-defined] # it is buffered
-        yield _kept.block[:count]
 
 
 def _mismatch(file: Stored, expected: str, found: str) -> ShardMismatch:

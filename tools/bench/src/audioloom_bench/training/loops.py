@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -67,6 +68,7 @@ def ours(
     timed: bool = False,
     cache: Path | None = None,
     window: int = WINDOW,
+    threads: int = 0,
 ) -> Work:
     """An epoch of the trainer's loop; with TF_CONFIG as one of its workers.
 
@@ -78,15 +80,17 @@ def ours(
         timed: note the seconds that the loop waited for input.
         cache: where copies of the shards go, if they cannot be read in place.
         window: shards of a lane that are shuffled together.
+        threads: of TensorFlow; 0 takes the cores there are.
     """
     # TensorFlow has no time of day while it is deterministic.
-    trainer = Trainer(network, deterministic=not timed)
+    trainer = Trainer(network, deterministic=not timed, threads=threads)
     epochs = Epochs(
         manifest, replicas=trainer.replicas, cache=opened(cache) if cache else None, window=window
     )
 
     if timed:
-        clocked = Clocked(epochs.endless_stream())
+        batches = epochs.endless_stream() if source == "shards" else in_memory(sys.maxsize)
+        clocked = Clocked(batches)
 
         def timed_epoch() -> dict[str, float]:
             before = clocked.seconds
@@ -111,7 +115,9 @@ def opened(folder: Path) -> Any:
 class Trainer:
     """A model and the function that trains it, under the strategy that TF_CONFIG asks for."""
 
-    def __init__(self, network: str, *, deterministic: bool = True, **arguments: Any) -> None:
+    def __init__(
+        self, network: str, *, deterministic: bool = True, threads: int = 0, **arguments: Any
+    ) -> None:
         from audioloom_trainer.cluster import read_cluster  # noqa: PLC0415
         from audioloom_trainer.loop import make_train_block  # noqa: PLC0415
         from audioloom_trainer.strategy import (  # noqa: PLC0415
@@ -120,7 +126,7 @@ class Trainer:
             set_up_tensorflow,
         )
 
-        set_up_tensorflow(threads=0, deterministic=deterministic, seed=0)
+        set_up_tensorflow(threads=threads, deterministic=deterministic, seed=0)
         cluster = read_cluster(os.environ)
         self.strategy = make_strategy(cluster)
         self.replicas = local_replicas(self.strategy, cluster)

@@ -29,6 +29,8 @@ from audioloom_bench.training.team import Taken, Work, interleaved, team
 NETWORK = "light Conv1D"
 LANES, SHARDS, WINDOW = 4, 128, 1
 """A feed begins when it has a window of each lane: here 4 shards of 128, about 3 % of the epoch."""
+THREADS = 1
+"""For the steps: of two cores the other is for staging, and for HDFS, which runs here too."""
 FIRST_EPOCH, WARM = "first epoch", "warm epoch"
 SHARE = "first epoch from HDFS, share of min(staging, steps)"
 LEAST = 90.0
@@ -45,7 +47,7 @@ def lanes(manifest: str, steps: int, rounds: int) -> list[Lane]:
         root = locate(f"{cluster.hdfs}/bench-train")
         made = made_shards(root, steps * BATCH, lanes=LANES, shards=SHARDS)
         where = str(made.location)
-        warm = partial(ours, cache=scratch / "warm", window=WINDOW)
+        warm = partial(ours, cache=scratch / "warm", window=WINDOW, threads=THREADS)
         found = interleaved(
             {
                 FLOOR: stack.enter_context(team(raw, where)),
@@ -137,7 +139,7 @@ def staged(manifest: str, scratch: Path) -> Work:
 
 def first_epoch(manifest: str, steps: int, scratch: Path) -> Work:
     """An epoch of training that begins with an empty cache; the step was compiled before."""
-    trainer = Trainer(NETWORK)
+    trainer = Trainer(NETWORK, threads=THREADS)
 
     def epoch() -> None:
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
