@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import model_zoo
 import tf_keras as keras
 import tiny_networks
 
@@ -26,14 +27,7 @@ def dense(
 
 
 def compiled(model: keras.Model, **changes: Any) -> keras.Model:
-    classes = model.output_shape[-1] > 1
-    usual = {
-        "optimizer": keras.optimizers.Adam(1e-2),
-        "loss": "sparse_categorical_crossentropy" if classes else "mean_squared_error",
-        "metrics": ["accuracy"] if classes else [],
-    }
-    model.compile(**(usual | changes))
-    return model
+    return model_zoo.compiled(model, library=keras, **changes)
 
 
 def network(shape: tuple[int, ...], classes: int) -> keras.Model:

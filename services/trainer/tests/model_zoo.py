@@ -20,10 +20,10 @@ def network(shape: tuple[int, ...], classes: int | None, units: int = 3) -> kera
     return keras.Model(inputs, layers.Dense(classes or 1, "softmax" if classes else None)(x))
 
 
-def compiled(model: keras.Model, **changes: Any) -> keras.Model:
+def compiled(model: keras.Model, library: Any = keras, **changes: Any) -> keras.Model:
     classes = model.output_shape[-1] > 1
     usual = {
-        "optimizer": keras.optimizers.Adam(1e-2),
+        "optimizer": library.optimizers.Adam(1e-2),
         "loss": "sparse_categorical_crossentropy" if classes else "mean_squared_error",
         "metrics": ["accuracy"] if classes else [],
     }

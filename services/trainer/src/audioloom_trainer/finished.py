@@ -28,6 +28,7 @@ from audioloom_trainer.model_source import ModelSource, find_model
 __all__ = [
     "FinishedRun",
     "evaluate_command",
+    "export_command",
     "open_run",
     "read_entry",
     "read_json",
@@ -150,6 +151,11 @@ def read_trained_on(opened: Opened[TrainingRunManifest]) -> Opened[ShardsManifes
             hint="Run the sharder as it was run then: the same command makes the same shards.",
         )
     return found
+
+
+def export_command(opened: Opened[TrainingRunManifest]) -> str:
+    """A command that copies the model of a run, ready to be pasted."""
+    return shlex.join(["audioloom-trainer", "export", str(opened.folder), "--to", "."])
 
 
 def evaluate_command(opened: Opened[TrainingRunManifest]) -> str:

@@ -18,7 +18,7 @@ from audioloom_stage import InputMissing, Result
 from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
 
 from audioloom_trainer.checkpoint import list_checkpoints
-from audioloom_trainer.finished import evaluate_command, read_json
+from audioloom_trainer.finished import evaluate_command, export_command, read_json
 from audioloom_trainer.progress import read_progress
 from audioloom_trainer.scores import score_table
 from audioloom_trainer.settings import InspectSettings
@@ -81,10 +81,7 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     return Result(
         text=text,
         data={"state": "committed", "manifest": manifest.to_json(), "history": history},
-        next=(
-            evaluate_command(opened),
-            shlex.join(["audioloom-trainer", "export", str(opened.folder), "--to", "."]),
-        ),
+        next=(evaluate_command(opened), export_command(opened)),
     )
 
 

@@ -29,6 +29,7 @@ from audioloom_trainer.tally import Tally
 __all__ = [
     "ROLES",
     "Finished",
+    "entry_of",
     "evaluation_report",
     "split_scores",
     "write_file",
@@ -65,13 +66,15 @@ def write_results(folder: Location, finished: Finished) -> list[FileEntry]:
         "evaluation": ("json", _json(finished.evaluation)),
     }
     return [
-        _write(folder, "model/", role, suffix, data) for role, (suffix, data) in contents.items()
+        write_file(folder, entry_of("model/", role, suffix, data), data)
+        for role, (suffix, data) in contents.items()
     ]
 
 
 def write_report(folder: Location, html: str) -> FileEntry:
     """Write the page into the run folder."""
-    return _write(folder, "", "report", "html", html.encode())
+    data = html.encode()
+    return write_file(folder, entry_of("", "report", "html", data), data)
 
 
 def split_scores(
@@ -153,16 +156,18 @@ def _worst(
     ]
 
 
-def write_file(folder: Location, path: str, role: str, data: bytes) -> FileEntry:
+def entry_of(below: str, role: str, suffix: str, data: bytes) -> FileEntry:
+    """What the manifest says of a file of a role, which is named by its content."""
+    sha256 = hashlib.sha256(data).hexdigest()
+    path = f"{below}{role}-{sha256[:12]}.{suffix}"
+    return FileEntry(path=path, bytes=len(data), sha256=sha256, role=role)
+
+
+def write_file(folder: Location, entry: FileEntry, data: bytes) -> FileEntry:
     """Write a file whose name is its content; one that is there already is taken as it is."""
     with suppress(AlreadyExists):
-        publish(folder / path, data)
-    return FileEntry(path=path, bytes=len(data), sha256=hashlib.sha256(data).hexdigest(), role=role)
-
-
-def _write(folder: Location, below: str, role: str, suffix: str, data: bytes) -> FileEntry:
-    name = f"{role}-{hashlib.sha256(data).hexdigest()[:12]}.{suffix}"
-    return write_file(folder, below + name, role, data)
+        publish(folder / entry.path, data)
+    return entry
 
 
 def _json(value: Any) -> bytes:

@@ -10,32 +10,28 @@ import hashlib
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import keras
 import structlog
 import tensorflow as tf
+from audioloom_manifest import FileEntry
 
 from audioloom_trainer.dialect import is_legacy, library
 from audioloom_trainer.errors import told
 from audioloom_trainer.loop import class_scores
+from audioloom_trainer.results import entry_of
 from audioloom_trainer.shards import ShardSet
 
-__all__ = ["ModelFile", "model_files", "write_saved_model"]
+__all__ = ["model_files", "write_saved_model"]
 
 log = structlog.get_logger()
 
 
-class ModelFile(NamedTuple):
-    """A file that is to be written into the run folder."""
-
-    path: str
-    role: str
-    data: bytes
-
-
-def model_files(model: keras.Model, feature: str, trained_on: ShardSet) -> list[ModelFile]:
-    """The model in both forms; what Keras cannot write is missing, with a warning.
+def model_files(
+    model: keras.Model, feature: str, trained_on: ShardSet
+) -> list[tuple[FileEntry, bytes]]:
+    """The files of the model in both forms; what Keras cannot write is missing, with a warning.
 
     A training that took days does not fail for it: the weights are in the run anyway.
 
@@ -54,8 +50,7 @@ def model_files(model: keras.Model, feature: str, trained_on: ShardSet) -> list[
         files = []
         if _written(".keras", lambda: model.save(keras_file)):
             data = keras_file.read_bytes()
-            name = f"model/keras-{hashlib.sha256(data).hexdigest()[:12]}.keras"
-            files.append(ModelFile(name, "keras", data))
+            files.append((entry_of("model/", "keras", "keras", data), data))
         if _written("SavedModel", lambda: save(folder)):
             files += _files_of(folder)
     return files
@@ -71,18 +66,24 @@ def _written(form: str, write: Callable[[], None]) -> bool:
     return True
 
 
-def _files_of(folder: Path) -> list[ModelFile]:
+def _files_of(folder: Path) -> list[tuple[FileEntry, bytes]]:
     """The files of a SavedModel, in a folder that is named by their content."""
-    files = {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    files = [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths]
+    digests = [hashlib.sha256(data) for _, data in files]
     whole = hashlib.sha256()
-    for name, data in files.items():
-        whole.update(name.encode() + b"\0" + hashlib.sha256(data).digest())
-    below = f"model/saved-model-{whole.hexdigest()[:12]}"
-    return [ModelFile(f"{below}/{name}", "saved-model", data) for name, data in files.items()]
+    for (name, _), digest in zip(files, digests, strict=True):
+        whole.update(name.encode() + b"\0" + digest.digest())
+    below, role = f"model/saved-model-{whole.hexdigest()[:12]}", "saved-model"
+    return [
+        (
+            FileEntry(
+                path=f"{below}/{name}", bytes=len(data), sha256=digest.hexdigest(), role=role
+            ),
+            data,
+        )
+        for (name, data), digest in zip(files, digests, strict=True)
+    ]
 
 
 def write_saved_model(

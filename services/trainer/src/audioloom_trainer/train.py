@@ -28,6 +28,7 @@ from audioloom_storage import locate
 
 from audioloom_trainer.checkpoint import newest
 from audioloom_trainer.cluster import Cluster, read_cluster
+from audioloom_trainer.finished import export_command
 from audioloom_trainer.model_source import ModelSource, find_model
 from audioloom_trainer.patience import patiently
 from audioloom_trainer.plan import Wish, check_replicas, make_plan, recipe_digest
@@ -195,6 +196,6 @@ def _result(opened: Opened[TrainingRunManifest], cluster: Cluster, *, ours: bool
         },
         next=(
             shlex.join(["audioloom-trainer", "inspect", str(opened.folder)]),
-            shlex.join(["audioloom-trainer", "export", str(opened.folder), "--to", "."]),
+            export_command(opened),
         ),
     )
