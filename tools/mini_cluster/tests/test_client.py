@@ -19,6 +19,7 @@ READY = {
     "pages": {"yarn": "http://y"},
     "nodes": ["n"],
     "folder": "/f",
+    "daemons": {"datanode-1": 1},
     "something": "a later version says more",
 }
 
@@ -37,7 +38,7 @@ ANSWERS = """
 for line in sys.stdin:
     line = line.strip()
     bad = line.endswith("sky")
-    answer = dict(failed=line, error="no such daemon") if bad else dict(done=line)
+    answer = dict(failed=line, error="no such daemon") if bad else dict(done=line, pid=7)
     print(json.dumps(answer), flush=True)
 """
 
@@ -71,15 +72,26 @@ def test_words_are_answered(tmp_path: Path) -> None:
             pass
 
 
+def test_the_process_of_a_daemon_is_the_one_of_now(tmp_path: Path) -> None:
+    """One that is started anew has another."""
+    with running(python=stand_in(tmp_path, ANSWERS)) as cluster:
+        assert {"datanode-1": 1} == cluster.daemons
+        cluster.tell("start datanode-1")
+        assert {"datanode-1": 7} == cluster.daemons
+
+
 def test_a_daemon_that_was_killed_is_started_whatever_happens(tmp_path: Path) -> None:
     """Those that come after find a whole cluster."""
     said = tmp_path / "said"
     body = f"{{ready}}\nfor line in sys.stdin:\n    open({str(said)!r}, 'a').write(line)\n"
-    body += "    print(json.dumps(dict(done=line.strip())), flush=True)"
+    body += "    print(json.dumps(dict(done=line.strip(), pid=7)), flush=True)"
     with running(python=stand_in(tmp_path, body)) as cluster:
         with pytest.raises(KeyError), cluster.without("namenode"):
             raise KeyError
-        assert ["kill namenode", "start namenode"] == said.read_text().splitlines()
+        with pytest.raises(KeyError), cluster.frozen("namenode"):
+            raise KeyError
+    words = [f"{word} namenode" for word in ("kill", "start", "stop", "cont")]
+    assert words == said.read_text().splitlines()
 
 
 def test_a_cluster_that_has_ended_says_so(tmp_path: Path) -> None:

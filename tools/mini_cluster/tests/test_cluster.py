@@ -86,17 +86,29 @@ def test_what_it_does_not_understand_it_says(answer: Callable[[str], dict[str, A
     assert "kill NAME" in answer("destroy everything now")["error"]
     assert "datanode-2" in answer("kill datanode-9")["error"]
     assert "is running" in answer("start datanode-1")["error"]
+    assert "datanode-2" in answer("stop datanode-9")["error"]
 
 
 def test_a_killed_daemon_can_be_started_again(
     cluster: dict[str, Any], answer: Callable[[str], dict[str, Any]]
 ) -> None:
     """With the data it had."""
-    assert {"done": "kill datanode-1"} == answer("kill datanode-1")
-    assert {"done": "start datanode-1"} == answer("start datanode-1")
-    assert {"done": "kill namenode"} == answer("kill namenode")
-    assert {"done": "start namenode"} == answer("start namenode")
+    assert "kill datanode-1" == answer("kill datanode-1")["done"]
+    assert "start datanode-1" == answer("start datanode-1")["done"]
+    assert "kill namenode" == answer("kill namenode")["done"]
+    assert "start namenode" == answer("start namenode")["done"]
     assert "hello" == run(cluster, "hdfs", "dfs", "-cat", "/file")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_frozen_daemon_goes_on(answer: Callable[[str], dict[str, Any]]) -> None:
+    """The same process; while it is frozen nobody waits for it."""
+    frozen = answer("stop nodemanager-1")["pid"]
+    assert "T" == Path(f"/proc/{frozen}/stat").read_text().rpartition(")")[2].split()[0]
+    assert "kill nodemanager-2" == answer("kill nodemanager-2")["done"]
+    assert "does not run" in answer("stop nodemanager-2")["error"]
+    assert "cont nodemanager-1" == answer("cont nodemanager-1")["done"]
+    assert frozen != answer("start nodemanager-2")["pid"]
 
 
 def test_nothing_is_left(process: subprocess.Popen[str], cluster: dict[str, Any]) -> None:

@@ -55,6 +55,20 @@ def test_blocks_are_as_large_as_was_asked_for(tmp_path: Path) -> None:
     assert {134217728} == found
 
 
+def test_a_small_queue_never_grows(tmp_path: Path) -> None:
+    """And there is none unless it is asked for."""
+    root = "yarn.scheduler.capacity.root"
+    found = [
+        daemon.conf["capacity-scheduler.xml"]
+        for percent in (0, 20)
+        for daemon in lay_out(tmp_path, tmp_path, Size(small_queue=percent)).daemons
+        if daemon.name == "resourcemanager"
+    ]
+    assert ["default", "default,small"] == [each[f"{root}.queues"] for each in found]
+    assert [100, 80] == [each[f"{root}.default.capacity"] for each in found]
+    assert 20 == found[1][f"{root}.small.capacity"] == found[1][f"{root}.small.maximum-capacity"]
+
+
 def test_the_files_say_what_was_planned(tmp_path: Path) -> None:
     """Also what XML would take for its own."""
     write_conf(tmp_path / "conf", {"core-site.xml": {"a": "<&>", "b": 1}})

@@ -26,6 +26,8 @@ on a loopback address of its own.
 Prints one line of JSON when all work together. Then reads lines and answers each with one:
   kill NAME      end a daemon by SIGKILL
   start NAME     start it again, and wait until it works
+  stop NAME      freeze a daemon by SIGSTOP
+  cont NAME      let it go on by SIGCONT, and wait until it works
 It ends, with every process it started, when its input ends (Ctrl-D) or at Ctrl-C.
 """
 
@@ -43,6 +45,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--vcores", type=int, default=size.vcores, help="of a node (default: %(default)s)")
     add("--gpus", type=int, default=size.gpus, help="offered by a node (default: %(default)s)")
     add("--block-mb", type=int, default=size.block_mb, help="of HDFS (default: %(default)s)")
+    add(
+        "--small-queue",
+        type=int,
+        default=size.small_queue,
+        metavar="PERCENT",
+        help="a queue `small` beside `default`, of that much and never more (default: none)",
+    )
     add("--tokens", action="store_true", help="the NameNode hands out delegation tokens")
     add(
         "--folder",
@@ -67,6 +76,7 @@ def _run(options: argparse.Namespace) -> int:
         gpus=options.gpus,
         block_mb=options.block_mb,
         tokens=options.tokens,
+        small_queue=options.small_queue,
     )
     try:
         java = find_java()
@@ -123,14 +133,19 @@ In another terminal:
   export JAVA_HOME={environment["JAVA_HOME"]}
   export PATH={environment["PATH"]}:$PATH
 
-Here: kill NAME, start NAME; Ctrl-D ends it all.
+Here: kill, start, stop or cont NAME; Ctrl-D ends it all.
 """,
         file=sys.stderr,
     )
 
 
 def _serve(cluster: Cluster, lines: Iterable[str]) -> None:
-    actions = {"kill": cluster.kill, "start": cluster.start}
+    actions = {
+        "kill": cluster.kill,
+        "start": cluster.start,
+        "stop": cluster.stop,
+        "cont": cluster.cont,
+    }
     for line in lines:
         words = line.split()
         if not words:
@@ -138,9 +153,9 @@ def _serve(cluster: Cluster, lines: Iterable[str]) -> None:
         try:
             verb, name = words
             actions[verb](name)
-            _say({"done": line.strip()})
+            _say({"done": line.strip(), "pid": cluster.processes[name].pid})
         except (ValueError, KeyError):
-            _say({"failed": line.strip(), "error": "expected kill NAME or start NAME"})
+            _say({"failed": line.strip(), "error": f"expected {' NAME, '.join(actions)} NAME"})
         except MiniClusterError as error:
             _say({"failed": line.strip(), "error": str(error)})
 

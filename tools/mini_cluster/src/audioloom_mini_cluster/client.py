@@ -35,8 +35,9 @@ class Running:
         pages: addresses of its web pages, "hdfs" and "yarn".
         nodes: the addresses of its worker nodes.
         folder: where its daemons and containers write.
-        tell: do a word, `kill datanode-1` or `start datanode-1`, and wait until it is done;
-            MiniClusterError if it is not.
+        daemons: the process of each daemon, by its name; those of now.
+        tell: do a word, `kill`, `start`, `stop` or `cont` and `datanode-1`, and wait until it is
+            done; MiniClusterError if it is not.
     """
 
     hdfs: str
@@ -46,6 +47,7 @@ class Running:
     pages: Mapping[str, str]
     nodes: Sequence[str]
     folder: str
+    daemons: Mapping[str, int]
     tell: Callable[[str], None] = field(repr=False)
 
     @property
@@ -79,13 +81,24 @@ class Running:
     @contextmanager
     def without(self, *daemons: str) -> Iterator[None]:
         """Until the block ends, these daemons are dead."""
+        with self._told(daemons, "kill", "start"):
+            yield
+
+    @contextmanager
+    def frozen(self, *daemons: str) -> Iterator[None]:
+        """Until the block ends, these daemons are stopped: they hold what they have."""
+        with self._told(daemons, "stop", "cont"):
+            yield
+
+    @contextmanager
+    def _told(self, daemons: Sequence[str], before: str, after: str) -> Iterator[None]:
         for daemon in daemons:
-            self.tell(f"kill {daemon}")
+            self.tell(f"{before} {daemon}")
         try:
             yield
         finally:
             for daemon in daemons:
-                self.tell(f"start {daemon}")
+                self.tell(f"{after} {daemon}")
 
 
 @contextmanager
@@ -117,15 +130,17 @@ def running(*options: str, python: str = sys.executable) -> Iterator[Running]:
         if not line:
             code = process.wait()
             raise NotReady(f"the mini-cluster ended with exit code {code}; why is above")
+        said = json.loads(line)
 
         def tell(word: str) -> None:
             print(word, file=process.stdin, flush=True)
             answer = json.loads(answers.readline() or "{}")
-            if answer != {"done": word}:
+            if answer.get("done") != word:
                 raise MiniClusterError(answer.get("error", "the mini-cluster has ended"))
+            said["daemons"][word.split()[1]] = answer["pid"]  # another one, once it is started anew
 
         try:
-            yield _described(json.loads(line), tell)
+            yield _described(said, tell)
         finally:
             process.stdin.close()
             code = process.wait(_END_SECONDS)
@@ -134,7 +149,7 @@ def running(*options: str, python: str = sys.executable) -> Iterator[Running]:
 
 
 def _described(said: Mapping[str, Any], tell: Callable[[str], None]) -> Running:
-    names = ("hdfs", "webhdfs", "conf", "environment", "pages", "nodes", "folder")
+    names = ("hdfs", "webhdfs", "conf", "environment", "pages", "nodes", "folder", "daemons")
     return Running(**{name: said[name] for name in names}, tell=tell)
 
 

@@ -1,10 +1,11 @@
-"""Start the daemons, wait until all work together, kill and restart single ones."""
+"""Start the daemons, wait until all work together; kill, freeze and restart single ones."""
 
 from __future__ import annotations
 
 import getpass
 import json
 import os
+import signal
 import subprocess
 import time
 import urllib.request
@@ -40,6 +41,7 @@ class Cluster:
     java: Path
     layout: Layout
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    stopped: set[str] = field(default_factory=set)
 
     @property
     def conf(self) -> Path:
@@ -111,14 +113,35 @@ class Cluster:
         process = self.processes[name]
         process.kill()
         process.wait()
+        self.stopped.discard(name)
+
+    def stop(self, name: str) -> None:
+        """Freeze a daemon by SIGSTOP: its connections stay open, and it answers nobody.
+
+        Raises:
+            NotReady: it does not run.
+        """
+        self._signal(name, signal.SIGSTOP)
+        self.stopped.add(name)
+
+    def cont(self, name: str) -> None:
+        """Let a daemon that was frozen go on, and wait until all that run work together.
+
+        Raises:
+            NotReady: it does not run, or does not come back.
+        """
+        self._signal(name, signal.SIGCONT)
+        self.stopped.discard(name)
+        self.wait()
 
     def wait(self) -> None:
-        """Wait until every daemon that was not killed is at work.
+        """Wait until every daemon that was neither killed nor frozen is at work.
 
         Raises:
             NotReady: one ended, or the time is up.
         """
         living = {name for name, process in self.processes.items() if process.poll() is None}
+        living -= self.stopped
         wanted = {
             kind: sum(name.startswith(kind) for name in living)
             for kind in ("datanode", "nodemanager")
@@ -158,6 +181,13 @@ class Cluster:
                 return daemon
         names = ", ".join(daemon.name for daemon in self.layout.daemons)
         raise NotReady(f"expected one of {names}, found {name!r}")
+
+    def _signal(self, name: str, number: signal.Signals) -> None:
+        self._daemon(name)
+        process = self.processes[name]
+        if process.poll() is not None:
+            raise NotReady(f"{name} does not run")
+        process.send_signal(number)
 
     def _datanodes(self) -> int | None:
         """How many the NameNode knows; None until it answers and takes writes."""

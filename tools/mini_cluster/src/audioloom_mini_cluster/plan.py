@@ -22,7 +22,10 @@ Properties = Mapping[str, str | int]
 
 @dataclass(frozen=True)
 class Size:
-    """What the worker nodes offer, how large blocks are, whether there are delegation tokens."""
+    """What the worker nodes offer, how large blocks are, whether there are delegation tokens.
+
+    *small_queue*: percent of the cluster for a queue `small`; with 0 there is none.
+    """
 
     nodes: int = 2
     memory_mb: int = 6144
@@ -30,6 +33,7 @@ class Size:
     gpus: int = 2
     block_mb: int = 16
     tokens: bool = False
+    small_queue: int = 0
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ def lay_out(folder: Path, jars: Path, size: Size) -> Layout:
             "resourcemanager",
             f"{server}.resourcemanager.ResourceManager",
             384,
-            {**client, "capacity-scheduler.xml": _SCHEDULER},
+            {**client, "capacity-scheduler.xml": _scheduler(size.small_queue)},
         ),
     ]
     for number, address in enumerate(nodes, start=1):
@@ -225,13 +229,24 @@ def _nodemanager(here: Path, address: str) -> Properties:
     }
 
 
-_SCHEDULER: Properties = {
-    "yarn.scheduler.capacity.root.queues": "default",
-    "yarn.scheduler.capacity.root.default.capacity": 100,
-    "yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",
-    "yarn.scheduler.capacity.resource-calculator": "org.apache.hadoop.yarn.util.resource"
-    ".DominantResourceCalculator",  # the other one knows of memory alone
-}
+def _scheduler(small: int) -> Properties:
+    root = "yarn.scheduler.capacity.root"
+    queues: Properties = {f"{root}.queues": "default", f"{root}.default.capacity": 100}
+    if small:
+        queues = {
+            f"{root}.queues": "default,small",
+            f"{root}.default.capacity": 100 - small,
+            f"{root}.default.user-limit-factor": 100,  # else one user gets no more than its share
+            f"{root}.small.capacity": small,
+            f"{root}.small.maximum-capacity": small,
+        }
+    return {
+        **queues,
+        "yarn.scheduler.capacity.maximum-am-resource-percent": "0.5",
+        "yarn.scheduler.capacity.resource-calculator": "org.apache.hadoop.yarn.util.resource"
+        ".DominantResourceCalculator",  # the other one knows of memory alone
+    }
+
 
 _LOGGING = """\
 log4j.rootLogger=INFO,console
