@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from audioloom_yarn_launcher.gang import (
     End,
     Exit,
@@ -17,6 +19,7 @@ from audioloom_yarn_launcher.gang import (
     ready_key,
     roster_key,
 )
+from audioloom_yarn_launcher.roles import of_workers
 
 ONE = Member("one", "a:1", "a", 1)
 ROSTER = Roster(3, 1, (ONE,))
@@ -26,6 +29,8 @@ def test_messages_come_back_as_they_were() -> None:
     """Also with what a command line may hold."""
     plan = Plan(2, ("train", "--label=\u00e9\n'\"", "\udcff"), "hdfs://nn:8020/a", "m")
     assert plan == decode_plan(encode(plan))
+    named = replace(plan, roles=of_workers(2, chief=True))
+    assert named == decode_plan(encode(named))
     assert ROSTER == decode_roster(encode(ROSTER))
 
 

@@ -15,6 +15,12 @@ def test_a_held_port_is_kept_from_others() -> None:
                     other.bind((host, number))
 
 
+def test_a_free_port_can_be_bound_by_who_asks_for_nothing() -> None:
+    """It is not held: what is told of it may be late."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", port.free()))
+
+
 def test_a_server_that_asks_for_reuse_gets_all_connections() -> None:
     """The holder never listens, so none is lost to it."""
     with port.hold() as held, socket.socket() as server:

@@ -24,6 +24,7 @@ from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.errors import Busy, OwnerUnknown
 from audioloom_yarn_launcher.owner import is_alive, this_process
 from audioloom_yarn_launcher.request import Request, check_same
+from audioloom_yarn_launcher.roles import Group, of_workers
 
 LOOK_AGAIN_S = 0.5
 
@@ -38,6 +39,7 @@ class Launch:
     size: int
     on: str
     id: str
+    roles: tuple[Group, ...] = ()
 
     def attempt(self, number: int) -> Started:
         """The record that begins an attempt. The generation rises with it, across launchers too."""
@@ -54,9 +56,9 @@ class Launch:
         )
 
 
-def new_launch(request: Request, *, size: int, on: str) -> Launch:
-    """This launcher's life."""
-    return Launch(request, size, on, uuid.uuid4().hex)
+def new_launch(request: Request, *, size: int, on: str, chief: bool) -> Launch:
+    """This launcher's life; see `RunSettings` for what is asked."""
+    return Launch(request, size, on, uuid.uuid4().hex, of_workers(size, chief=chief))
 
 
 def claim(launch: Launch, *, wait: bool, take_over: int | None) -> Started | None:

@@ -57,7 +57,7 @@ def _run(job: Job, application: Any) -> Cause | None:
         log.info("already committed", manifest=str(life.request.manifest))
         return None
     store = SkeinStore(application)
-    plan = Plan(job.workers, job.command, job.folder, marker=job.launch)
+    plan = Plan(job.workers, job.command, job.folder, marker=job.launch, roles=job.roles)
     with gang_at_work(
         store,
         plan,

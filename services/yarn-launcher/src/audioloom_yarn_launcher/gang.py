@@ -25,6 +25,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from audioloom_yarn_launcher.roles import WORKER as A_WORKER
+from audioloom_yarn_launcher.roles import Group
+
 ORDER = "gang/order/"
 WORKER = "gang/worker/"
 PLAN = f"{ORDER}plan"
@@ -72,12 +75,19 @@ class Plan:
         command: the program and its arguments.
         folder: URI of the run folder.
         marker: put into the environment of all that the command starts, so that it can be found.
+        roles: who is called what, in the order of ranks; all are workers if it says nothing.
     """
 
     size: int
     command: tuple[str, ...]
     folder: str
     marker: str
+    roles: tuple[Group, ...] = ()
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """Who is called what."""
+        return self.roles or (Group(A_WORKER, self.size),)
 
 
 @dataclass(frozen=True)
@@ -162,7 +172,8 @@ def encode(message: Plan | Member | Roster | End | Exit) -> str:
 def decode_plan(text: str) -> Plan:
     """The plan in a JSON text."""
     value = json.loads(text)
-    return Plan(**{**value, "command": tuple(value["command"])})
+    roles = tuple(Group(**each) for each in value["roles"])
+    return Plan(**{**value, "command": tuple(value["command"]), "roles": roles})
 
 
 def decode_roster(text: str) -> Roster:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.claim import Launch
 from audioloom_yarn_launcher.request import Request
+from audioloom_yarn_launcher.roles import Group
 
 STOP_KEY = "gang/client/stop"
 CLIENT = "gang/client/"
@@ -27,6 +28,7 @@ class Job(BaseModel):
     command: tuple[str, ...]
     working_folder: str
     workers: int
+    roles: tuple[Group, ...]
     registration_s: float
     max_restarts: int
     wait: bool
@@ -52,6 +54,7 @@ class Job(BaseModel):
             command=request.command,
             working_folder=request.working_folder,
             workers=life.size,
+            roles=life.roles,
             registration_s=registration_s,
             max_restarts=max_restarts,
             wait=wait,
@@ -64,7 +67,7 @@ class Job(BaseModel):
         request = Request(
             self.name, self.named_by_hand, locate(self.folder), self.command, self.working_folder
         )
-        return Launch(request, size=self.workers, on="yarn", id=self.launch)
+        return Launch(request, size=self.workers, on="yarn", id=self.launch, roles=self.roles)
 
     @classmethod
     def read(cls, path: Path) -> Self:

@@ -41,7 +41,9 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
         )
     request = read_request(settings)
     bind(run=request.name)
-    life = new_launch(request, size=settings.workers, on=settings.on)
+    life = new_launch(
+        request, size=settings.workers, on=settings.on, chief=settings.chief
+    )
     started = claim(life, wait=settings.wait, take_over=settings.take_over)
     if started is None:
         log.info("already committed", manifest=str(request.manifest))
@@ -58,7 +60,9 @@ def local_gang(life: Launch, registration_s: float, agents: AgentCommand) -> Ite
     """A gang of processes of this machine; all of them have ended when the block has."""
     store = MemoryStore()
     server = StoreServer(store)
-    plan = Plan(life.size, life.request.command, life.request.folder.uri, marker=life.id)
+    plan = Plan(
+        life.size, life.request.command, life.request.folder.uri, marker=life.id, roles=life.roles
+    )
     try:
         with gang_at_work(
             store,

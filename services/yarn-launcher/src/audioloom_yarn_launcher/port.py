@@ -20,6 +20,12 @@ def hold() -> socket.socket:
         return _bound(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
 
 
+def free() -> int:
+    """A port that is free now, for a server that could not bind one which is held."""
+    with hold() as held:
+        return int(held.getsockname()[1])
+
+
 def _bound(unbound: socket.socket) -> socket.socket:
     try:
         unbound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)

@@ -26,6 +26,10 @@ class RunSettings(Settings):
     root: str = Field(description="Where runs lie: the run folder is <root>/runs/<name>.")
     on: Literal["local", "yarn"] = Field("local", description="Where the workers run.")
     workers: int = Field(1, ge=1, le=10_000, description="How many workers.")
+    chief: bool = Field(
+        default=False,
+        description="Call the first worker `chief` in TF_CONFIG, and number the others from 0.",
+    )
     name: Name | None = Field(
         None, description="Name of the run; otherwise a digest of the command."
     )

@@ -1,4 +1,8 @@
-"""The environment that tells a program who it is in its gang."""
+"""The environment that tells a program who it is in its gang.
+
+TF_CONFIG is all that TensorFlow needs. Scripts that were written for TonY also look at variables
+of its own, so these are set too: JOB_NAME, TASK_INDEX, TASK_NUM, CLUSTER_SPEC, IS_CHIEF, TB_PORT.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,30 @@ from collections.abc import Mapping
 
 from audioloom_yarn_launcher.gang import Plan, Roster
 from audioloom_yarn_launcher.processes import MARKER
+from audioloom_yarn_launcher.roles import by_role, leader, task
+
+PAGE_PORT = "TB_PORT"
 
 
-def tf_config(roster: Roster, rank: int) -> str:
+def cluster(plan: Plan, roster: Roster) -> dict[str, list[str]]:
+    """The addresses of each role."""
+    return by_role(plan.groups, [member.address for member in roster.members])
+
+
+def tf_config(plan: Plan, roster: Roster, rank: int) -> str:
     """TF_CONFIG for the worker of this rank."""
+    mine = task(plan.groups, rank)
     return json.dumps(
         {
-            "cluster": {"worker": [member.address for member in roster.members]},
-            "task": {"type": "worker", "index": rank},
+            "cluster": cluster(plan, roster),
+            "task": {"type": mine.role, "index": mine.index},
         }
     )
+
+
+def leads(plan: Plan, rank: int) -> bool:
+    """Whether the worker of this rank is the one that writes for all."""
+    return task(plan.groups, rank) == leader(plan.groups)
 
 
 def marker(plan: Plan, roster: Roster, rank: int) -> str:
@@ -24,15 +42,32 @@ def marker(plan: Plan, roster: Roster, rank: int) -> str:
     return f"{plan.marker}/{roster.members[rank].id}/{roster.generation}/"
 
 
-def environment(base: Mapping[str, str], plan: Plan, roster: Roster, rank: int) -> dict[str, str]:
-    """The environment of the command: what the worker has, and who it is."""
-    return {
+def environment(
+    base: Mapping[str, str], plan: Plan, roster: Roster, rank: int, page_port: int | None = None
+) -> dict[str, str]:
+    """The environment of the command: what the worker has, and who it is.
+
+    Args:
+        base: what the worker has.
+        plan: of the gang.
+        roster: who runs.
+        rank: of the worker.
+        page_port: a port for a page of its own (TensorBoard), for the one who leads.
+    """
+    mine = task(plan.groups, rank)
+    found = {
         "PYTHONUNBUFFERED": "1",  # so that its log is there before it ends; may be set otherwise
-        **base,
-        "TF_CONFIG": tf_config(roster, rank),
+        **{name: value for name, value in base.items() if name != PAGE_PORT},
+        "TF_CONFIG": tf_config(plan, roster, rank),
         "TF_GRPC_REUSE_PORT": "true",
+        "JOB_NAME": mine.role,
+        "TASK_INDEX": str(mine.index),
+        "TASK_NUM": str(len(roster.members)),
+        "CLUSTER_SPEC": json.dumps(cluster(plan, roster)),
+        "IS_CHIEF": str(leads(plan, rank)).lower(),
         "AUDIOLOOM_RUN_FOLDER": plan.folder,
         "AUDIOLOOM_RUN_ATTEMPT": str(roster.attempt),
         "AUDIOLOOM_RUN_GENERATION": str(roster.generation),
         MARKER: marker(plan, roster, rank),
     }
+    return found if page_port is None else {**found, PAGE_PORT: str(page_port)}

@@ -41,7 +41,7 @@ from audioloom_yarn_launcher.gang import (
 )
 from audioloom_yarn_launcher.kv import Equals, KeyValueStore, Missing, Put
 from audioloom_yarn_launcher.steps import Standing, Step, next_step
-from audioloom_yarn_launcher.tf_config import environment, marker
+from audioloom_yarn_launcher.tf_config import environment, leads, marker
 from audioloom_yarn_launcher.worker_log import WorkerLog, open_log, tail
 
 TAIL_BYTES = 2048
@@ -199,7 +199,10 @@ class Worker:
         self._marker = marker(plan, roster, rank)
         self._process = processes.start(
             plan.command,
-            environment=environment(self._place.environment, plan, roster, rank),
+            environment=environment(
+                *(self._place.environment, plan, roster, rank),
+                page_port=port.free() if leads(plan, rank) else None,
+            ),
             output=self._log.output,
         )
         self._exit = Exit(
