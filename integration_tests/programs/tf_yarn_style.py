@@ -1,4 +1,4 @@
-# ruff: noqa: T201 - its output is what its logs are about
+# ruff: noqa: D103, PTH103, PTH118, T201 - as its users write it
 """A training as users of tf-yarn write it: TF_CONFIG alone, with a chief that saves for all.
 
     tf_yarn_style.py MODEL_DIR

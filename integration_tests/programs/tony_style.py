@@ -1,4 +1,4 @@
-# ruff: noqa: T201 - its output is what its logs are about
+# ruff: noqa: D102, D103, T201 - as its users write it
 """A training as users of TonY write it: who it is, its variables say; the chief has a page.
 
     tony_style.py --working_dir DIR [--steps N]

@@ -41,9 +41,7 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
         )
     request = read_request(settings)
     bind(run=request.name)
-    life = new_launch(
-        request, size=settings.workers, on=settings.on, chief=settings.chief
-    )
+    life = new_launch(request, size=settings.workers, on=settings.on, chief=settings.chief)
     started = claim(life, wait=settings.wait, take_over=settings.take_over)
     if started is None:
         log.info("already committed", manifest=str(request.manifest))

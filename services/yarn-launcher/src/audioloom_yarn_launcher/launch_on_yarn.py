@@ -55,9 +55,7 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     check_programs()
     check_reachable(hadoop)
     check_default_system(hadoop)
-    life = new_launch(
-        request, size=settings.workers, on=settings.on, chief=settings.chief
-    )
+    life = new_launch(request, size=settings.workers, on=settings.on, chief=settings.chief)
     shape = _shape(settings, life)
     if _wait_for_turn(life, settings) is None:
         log.info("already committed", manifest=str(request.manifest))
