@@ -4,6 +4,7 @@ import queue
 import threading
 from collections.abc import Collection
 
+from audioloom_yarn_launcher.causes import Cause
 from audioloom_yarn_launcher.coordinator import Gang, Generation, Interruption, run_generation
 from audioloom_yarn_launcher.gang import (
     ORDER,
@@ -19,6 +20,7 @@ from audioloom_yarn_launcher.gang import (
     ready_key,
 )
 from audioloom_yarn_launcher.kv import Put
+from audioloom_yarn_launcher.limits import Limits
 from audioloom_yarn_launcher.memory_kv import MemoryStore
 
 
@@ -53,6 +55,9 @@ class Hands:
     def why_gone(self, worker: str) -> str:
         return f"the node of {worker} was lost"
 
+    def unplaced(self) -> int:
+        return 0
+
     def absent(self, present: Collection[str]) -> list[str]:
         return []
 
@@ -63,11 +68,46 @@ class Hands:
         return None
 
 
+class Absentees(Hands):
+    """Two workers of which none comes, and so many have no container."""
+
+    def __init__(self, store: MemoryStore, unplaced: int) -> None:
+        super().__init__(store, Exit("worker_0", code=0, stopped=False))
+        self._unplaced = unplaced
+
+    def fill(self) -> None:
+        return None
+
+    def unplaced(self) -> int:
+        return self._unplaced
+
+
+def form(unplaced: int, limits: Limits) -> Cause:
+    store = MemoryStore()
+    wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    plan = Plan(2, ("train",), "/run", "m")
+    gang = Gang(store, Absentees(store, unplaced), plan, wakes, Interruption(wakes), limits)
+    went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
+    assert went.roster is None
+    assert went.cause is not None
+    return went.cause
+
+
+def test_who_has_no_container_is_told_from_who_does_not_come() -> None:
+    """Each has a limit of its own, and the other one does not count meanwhile."""
+    full = form(1, Limits(registration_s=0.001, allocation_s=0.01))
+    assert ("allocation", 75) == (full.kind, full.exit_code)
+    assert full.text.startswith("not all of 2 workers were given a place within 0.01 s")
+    silent = form(0, Limits(registration_s=0.01, allocation_s=0.001))
+    assert ("registration", 75) == (silent.kind, silent.exit_code)
+    assert silent.text.startswith("0 of 2 workers came within 0.01 s")
+
+
 def run(says: Exit) -> Generation:
     store = MemoryStore()
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     plan = Plan(2, ("train",), "/run", "m")
-    gang = Gang(store, Hands(store, says), plan, wakes, Interruption(wakes), 60.0)
+    gang = Gang(store, Hands(store, says), plan, wakes, Interruption(wakes), Limits(60))
     rosters: list[Roster] = []
     went = run_generation(gang, attempt=1, generation=0, formed=rosters.append)
     assert 1 == len(rosters)

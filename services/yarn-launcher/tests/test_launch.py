@@ -3,6 +3,7 @@ import os
 import signal
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from audioloom_yarn_launcher import coordinator
 from audioloom_yarn_launcher.attempts import read_attempts
 from audioloom_yarn_launcher.launch import launch
+from audioloom_yarn_launcher.limits import Limits
 from audioloom_yarn_launcher.local_workers import AgentCommand, worker_command
 from audioloom_yarn_launcher.request import read_request
 from audioloom_yarn_launcher.settings import RunSettings
@@ -88,6 +90,27 @@ def test_a_frozen_worker_is_replaced_when_its_gang_ends(
     record = only_record(launches)
     assert ("signal", 1) == (record["cause"]["kind"], record["cause"]["rank"])
     assert ["stopped", "failed"] == [worker["end"] for worker in record["workers"]]
+
+
+def test_a_gang_that_works_for_too_long_is_ended(launches: Any, helpers: Any) -> None:
+    """And not started anew: there is no time left, whoever starts it again gives it more."""
+    asked = settings(launches, helpers, workers=2, max_restarts=5, timeout_execution=0.2)
+    result = launch(asked)
+    assert 75 == result.exit_code
+    record = only_record(launches)
+    assert ("execution", "failed") == (record["cause"]["kind"], record["outcome"])
+    assert ["stopped"] * 2 == [worker["end"] for worker in record["workers"]]
+    assert not [pid for pid in launches.pids() if helpers.alive(pid)]
+
+
+def test_without_time_left_to_work_nothing_is_started_anew(
+    launches: Any, helpers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cause is that of the last attempt."""
+    monkeypatch.setattr(Limits, "after", lambda limits, _: replace(limits, execution_s=0.0))
+    asked = settings(launches, helpers, "*.*:exit=3", max_restarts=5, timeout_execution=600)
+    result = launch(asked)
+    assert (3, 1) == (result.exit_code, result.data["attempts"])
 
 
 def test_a_run_that_was_taken_over_ends(launches: Any, helpers: Any) -> None:

@@ -6,6 +6,7 @@ import queue
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import structlog
 from audioloom_storage import Location
@@ -23,6 +24,7 @@ from audioloom_yarn_launcher.coordinator import (
 )
 from audioloom_yarn_launcher.gang import Plan, Roster
 from audioloom_yarn_launcher.kv import KeyValueStore
+from audioloom_yarn_launcher.limits import Limits
 from audioloom_yarn_launcher.recording import ended, formed
 from audioloom_yarn_launcher.workers import Workers
 
@@ -49,7 +51,8 @@ def run_attempts(
             formed=lambda roster: _note_formed(folder, roster),
         )
         cause = None if life.request.committed else went.cause
-        again = cause is not None and restarts < max_restarts and _may_help(cause)
+        gang = replace(gang, limits=gang.limits.after(went.executed_s))
+        again = cause is not None and restarts < max_restarts and _may_help(cause, gang.limits)
         record_end(folder, ended(started, went, cause, restarts=again))
         if not again:
             return cause, started
@@ -65,7 +68,7 @@ def run_attempts(
 def gang_at_work(
     store: KeyValueStore,
     plan: Plan,
-    registration_s: float,
+    limits: Limits,
     workers: Callable[[Callable[[], None]], Workers],
 ) -> Iterator[Gang]:
     """A gang that heeds this process's signals; its workers have ended when the block has.
@@ -73,12 +76,12 @@ def gang_at_work(
     Args:
         store: where it meets.
         plan: what it runs.
-        registration_s: within how many seconds all must have come.
+        limits: how long each part of its life may take.
         workers: makes its workers, from what is to be called when one has ended.
     """
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     interruption = Interruption(wakes)
-    gang = Gang(store, workers(lambda: wakes.put(None)), plan, wakes, interruption, registration_s)
+    gang = Gang(store, workers(lambda: wakes.put(None)), plan, wakes, interruption, limits)
     before = {number: signal.signal(number, interruption) for number in SIGNALS}
     try:
         open_gang(gang)
@@ -94,5 +97,7 @@ def _note_formed(folder: Location, roster: Roster) -> None:
     log.info("the gang is complete", attempt=roster.attempt, workers=len(roster.members))
 
 
-def _may_help(cause: Cause) -> bool:
+def _may_help(cause: Cause, left: Limits) -> bool:
+    if left.execution_s == 0:
+        return False
     return not cause.repeats and cause.kind in ("exit", "signal", "lost")

@@ -24,7 +24,9 @@ Kind = Literal[
     "exit",  # a process ended with a code of its own
     "signal",  # a process was killed
     "lost",  # a worker vanished with its process
+    "allocation",  # not all workers were given a place in time
     "registration",  # not all workers came in time
+    "execution",  # the gang had worked for as long as it may
     "interrupted",  # the launcher was told to stop
     "launcher-lost",  # the launcher itself was killed; found out by the next one
 ]

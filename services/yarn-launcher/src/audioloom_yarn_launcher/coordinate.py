@@ -61,7 +61,7 @@ def _run(job: Job, application: Any) -> Cause | None:
     with gang_at_work(
         store,
         plan,
-        job.registration_s,
+        job.limits,
         lambda changed: SkeinWorkers(application, plan.size, changed),
     ) as gang:
         _heed_clients(gang)

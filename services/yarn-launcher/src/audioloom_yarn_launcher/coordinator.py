@@ -33,6 +33,7 @@ from audioloom_yarn_launcher.gang import (
     roster_key,
 )
 from audioloom_yarn_launcher.kv import Delete, Equals, KeyValueStore, Missing, Put
+from audioloom_yarn_launcher.limits import Forming, Limits, Part
 from audioloom_yarn_launcher.verdict import (
     Failed,
     Form,
@@ -74,7 +75,7 @@ class Gang:
     plan: Plan
     wakes: queue.SimpleQueue[None]
     interruption: Interruption
-    registration_s: float
+    limits: Limits
 
 
 @dataclass(frozen=True)
@@ -86,12 +87,14 @@ class Generation:
         cause: why it ended; None if every process finished well.
         exits: how the processes ended, by rank.
         lost: what happened to the workers that vanished, by rank.
+        executed_s: for how long the gang was complete.
     """
 
     roster: Roster | None
     cause: Cause | None
     exits: Mapping[int, Exit] = field(default_factory=dict)
     lost: Mapping[int, str] = field(default_factory=dict)
+    executed_s: float = 0.0
 
 
 def open_gang(gang: Gang) -> None:
@@ -122,12 +125,14 @@ def run_generation(
     roster = _form(gang, attempt, generation)
     if isinstance(roster, Cause):
         return Generation(None, roster)
+    since = time.monotonic()
     formed(roster)
-    cause, gone = _watch(gang, roster)
+    cause, gone = _watch(gang, roster, since)
     reports, lost = _gather(gang, roster, gone, grace_s=INTERRUPTED_GRACE_S if cause else 0)
     if cause is None and (lost or any(end.failed for end in reports.exits.values())):
         cause = first_cause(reports, lost)
-    return Generation(roster, cause, reports.exits, lost)
+    executed_s = time.monotonic() - since
+    return Generation(roster, cause, reports.exits, lost, executed_s)
 
 
 def pause(gang: Gang, seconds: float) -> None:
@@ -154,7 +159,7 @@ def _raise_generation(gang: Gang, generation: int) -> None:
 
 
 def _form(gang: Gang, attempt: int, generation: int) -> Roster | Cause:
-    deadline = time.monotonic() + gang.registration_s
+    phase = Forming(asked=time.monotonic())
     while True:
         if cause := interrupted(gang):
             return cause
@@ -170,10 +175,12 @@ def _form(gang: Gang, attempt: int, generation: int) -> Roster | Cause:
                 if _freeze(gang, roster):
                     return roster
             case Wait():
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return _nobody_else_came(gang, reports)
-                _wait(gang, min(left, LOOK_AGAIN_S))
+                unplaced = 0 if phase.placed is not None else gang.workers.unplaced()
+                phase = phase.seen(time.monotonic(), unplaced=unplaced)
+                left = phase.left(gang.limits, time.monotonic())
+                if left is not None and left <= 0:
+                    return _nobody_else_came(gang, reports, phase.part)
+                _wait(gang, LOOK_AGAIN_S if left is None else min(left, LOOK_AGAIN_S))
 
 
 def _freeze(gang: Gang, roster: Roster) -> bool:
@@ -186,32 +193,48 @@ def _freeze(gang: Gang, roster: Roster) -> bool:
     return gang.store.transaction([Missing(key), *still], [Put(key, encode(roster))])
 
 
-def _nobody_else_came(gang: Gang, reports: Reports) -> Cause:
+def _nobody_else_came(gang: Gang, reports: Reports, part: Part) -> Cause:
     came = {member.id for member in reports.ready.values()}
     waiting = "; ".join(gang.workers.absent(came)) or "nothing is known of the others"
-    text = (
-        f"{len(came)} of {gang.plan.size} workers came within {gang.registration_s:g} s"
-        f" (came: {', '.join(sorted(came)) or 'none'}; {waiting})"
+    size, limits = gang.plan.size, gang.limits
+    if part == "allocation":
+        missed = f"not all of {size} workers were given a place within {limits.allocation_s:g} s"
+    else:
+        missed = f"{len(came)} of {size} workers came within {limits.registration_s:g} s"
+    return Cause(
+        part, f"{missed} (came: {', '.join(sorted(came)) or 'none'}; {waiting})", TRY_AGAIN
     )
-    return Cause("registration", text, TRY_AGAIN)
 
 
-def _watch(gang: Gang, roster: Roster) -> tuple[Cause | None, dict[int, str]]:
+def _watch(gang: Gang, roster: Roster, since: float) -> tuple[Cause | None, dict[int, str]]:
     """Wait until the generation is over; the cause if it was told to stop, and who vanished."""
     while True:
         if cause := interrupted(gang):
             return cause, {}
+        left = _left_to_work(gang, since)
         reports = _reports(gang, roster.generation)
         for rank in vanished(roster, reports):
             key = first_key(roster.generation)
             gang.store.transaction([Missing(key)], [Put(key, str(rank))])
         match running(roster, reports):
             case Wait():
-                _wait(gang, LOOK_AGAIN_S)
+                if left <= 0:
+                    return _worked_too_long(), {}
+                _wait(gang, min(left, LOOK_AGAIN_S))
             case Failed(lost):
                 return None, dict(lost)
             case _:
                 return None, {}
+
+
+def _left_to_work(gang: Gang, since: float) -> float:
+    limit = gang.limits.execution_s
+    return LOOK_AGAIN_S if limit is None else since + limit - time.monotonic()
+
+
+def _worked_too_long() -> Cause:
+    text = "the gang had worked for as long as it may (--timeout-execution)"
+    return Cause("execution", text, TRY_AGAIN)  # the same command goes on with the work
 
 
 def _gather(

@@ -16,6 +16,7 @@
   - NotAllowed    (stage: NoPermission)    the cluster does not let this user
   - ResourceManagerDown (stage: ServiceDown)   no ResourceManager answers
   - FileSystemDown      (stage: ServiceDown)   the file system that YARN works with does not
+  - NotStarted          (stage: TryAgain)  the application was not started in time
   - ApplicationLost     (stage: TryAgain)  the application ended, or is out of reach, unexplained
 """
 
@@ -91,6 +92,10 @@ class FileSystemDown(ServiceDown):
 
 class ApplicationLost(TryAgain):
     """The application ended before it could say why, or it is out of reach."""
+
+
+class NotStarted(TryAgain):
+    """YARN did not start the application master in time."""
 
 
 class CannotBuild(BadConfiguration):

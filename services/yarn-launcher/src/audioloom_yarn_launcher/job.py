@@ -9,6 +9,7 @@ from audioloom_storage import locate
 from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.claim import Launch
+from audioloom_yarn_launcher.limits import Limits
 from audioloom_yarn_launcher.request import Request
 from audioloom_yarn_launcher.roles import Group
 
@@ -29,7 +30,7 @@ class Job(BaseModel):
     working_folder: str
     workers: int
     roles: tuple[Group, ...]
-    registration_s: float
+    limits: Limits
     max_restarts: int
     wait: bool
     take_over: int | None
@@ -39,7 +40,7 @@ class Job(BaseModel):
         cls,
         life: Launch,
         *,
-        registration_s: float,
+        limits: Limits,
         max_restarts: int,
         wait: bool,
         take_over: int | None,
@@ -55,7 +56,7 @@ class Job(BaseModel):
             working_folder=request.working_folder,
             workers=life.size,
             roles=life.roles,
-            registration_s=registration_s,
+            limits=limits,
             max_restarts=max_restarts,
             wait=wait,
             take_over=take_over,

@@ -13,6 +13,7 @@ from audioloom_yarn_launcher.claim import Launch, claim, new_launch
 from audioloom_yarn_launcher.coordinator import Gang
 from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.gang import Plan
+from audioloom_yarn_launcher.limits import Limits
 from audioloom_yarn_launcher.local_kv import StoreServer
 from audioloom_yarn_launcher.local_workers import AgentCommand, LocalWorkers, worker_command
 from audioloom_yarn_launcher.memory_kv import MemoryStore
@@ -47,14 +48,18 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
         log.info("already committed", manifest=str(request.manifest))
         return result_of(request, None, attempts=0, last=0)
     agents = agents or worker_command(settings.advertise or ADDRESS)
-    with local_gang(life, settings.timeout_registration or REGISTRATION_S, agents) as gang:
+    limits = Limits(
+        registration_s=settings.timeout_registration or REGISTRATION_S,
+        execution_s=settings.timeout_execution,
+    )
+    with local_gang(life, limits, agents) as gang:
         cause, last = run_attempts(gang, life, started, settings.max_restarts)
     attempts = last.attempt - started.attempt + 1
     return result_of(request, cause, attempts=attempts, last=last.attempt)
 
 
 @contextmanager
-def local_gang(life: Launch, registration_s: float, agents: AgentCommand) -> Iterator[Gang]:
+def local_gang(life: Launch, limits: Limits, agents: AgentCommand) -> Iterator[Gang]:
     """A gang of processes of this machine; all of them have ended when the block has."""
     store = MemoryStore()
     server = StoreServer(store)
@@ -65,7 +70,7 @@ def local_gang(life: Launch, registration_s: float, agents: AgentCommand) -> Ite
         with gang_at_work(
             store,
             plan,
-            registration_s,
+            limits,
             lambda changed: LocalWorkers(
                 plan.size, server=server, marker=plan.marker, command=agents, changed=changed
             ),

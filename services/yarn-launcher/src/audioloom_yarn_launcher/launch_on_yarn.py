@@ -29,6 +29,7 @@ from audioloom_yarn_launcher.errors import Busy, NoCommand
 from audioloom_yarn_launcher.hadoop import check_programs, check_reachable, find_hadoop
 from audioloom_yarn_launcher.job import Job
 from audioloom_yarn_launcher.layout import JOB
+from audioloom_yarn_launcher.limits import Limits
 from audioloom_yarn_launcher.owner import this_process
 from audioloom_yarn_launcher.pending import find_pending, tell_pending
 from audioloom_yarn_launcher.request import read_request
@@ -41,6 +42,7 @@ from audioloom_yarn_launcher.telling import PROGRAM, result_of
 from audioloom_yarn_launcher.watching import Watch, hearing
 
 ADDRESS = "{node}"
+ALLOCATION_S = 600.0
 REGISTRATION_S = 600.0
 LOOK_AGAIN_S = 1.0
 
@@ -68,7 +70,14 @@ def launch_on_yarn(settings: RunSettings) -> Result:
             application = _submit(cluster, shape, launcher, _job(life, settings))
             log.info("submitted", application=application)
             _put_on_record(life, application)
-            watch = Watch(cluster, request.folder, life.id, application, heard)
+            watch = Watch(
+                cluster,
+                request.folder,
+                life.id,
+                application,
+                heard,
+                start_s=settings.timeout_start,
+            )
             ending = watch.until_begun() if settings.detach else watch.to_the_end()
     if ending is None:
         return _detached(life, application)
@@ -158,7 +167,11 @@ def _systems(*uris: str | None) -> tuple[str, ...]:
 def _job(life: Launch, settings: RunSettings) -> Job:
     return Job.of(
         life,
-        registration_s=settings.timeout_registration or REGISTRATION_S,
+        limits=Limits(
+            registration_s=settings.timeout_registration or REGISTRATION_S,
+            allocation_s=settings.timeout_allocation or ALLOCATION_S,
+            execution_s=settings.timeout_execution,
+        ),
         max_restarts=settings.max_restarts,
         wait=settings.wait,
         take_over=settings.take_over,

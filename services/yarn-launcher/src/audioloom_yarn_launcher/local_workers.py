@@ -87,6 +87,10 @@ class LocalWorkers:
                     return f"process {agent.process.pid} closed its connection and still runs"
         return self.lost().get(worker, "nothing is known of its process")
 
+    def unplaced(self) -> int:
+        """None: a process that was started has its place."""
+        return 0
+
     def absent(self, present: Collection[str]) -> list[str]:
         """What is known of the processes of the workers that are not there."""
         sentences = [f"{worker}: {text}" for worker, text in self.lost().items()]

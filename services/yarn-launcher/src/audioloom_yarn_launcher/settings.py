@@ -36,7 +36,14 @@ class RunSettings(Settings):
     timeout_registration: float | None = Field(
         None,
         gt=0,
-        description="Seconds within which all workers must have come. Default: 60, on yarn 600.",
+        description="Seconds within which all workers must have come, from when all of them have a"
+        " container; here, from their start. Default: 60, on yarn 600.",
+    )
+    timeout_execution: float | None = Field(
+        None,
+        gt=0,
+        description="Seconds for which the gang may work, over all its attempts; waiting does not"
+        " count. Then it is ended, with 75: the same command goes on. Default: no limit.",
     )
     max_restarts: int = Field(
         1, ge=0, description="How often the gang is started anew after a failure."
@@ -61,6 +68,18 @@ class RunSettings(Settings):
     detach: bool = Field(
         default=False,
         description="(yarn) Return when the run has begun, or has waited a minute; it goes on.",
+    )
+    timeout_start: float | None = Field(
+        None,
+        gt=0,
+        description="(yarn) Seconds within which YARN must have started the application master."
+        " Default: no limit.",
+    )
+    timeout_allocation: float | None = Field(
+        None,
+        gt=0,
+        description="(yarn) Seconds within which YARN must have given all containers; otherwise"
+        " those that it has given are given back. Default: 600.",
     )
     queue: str = Field("default", description="(yarn) Queue to run in.")
     memory: Memory = Field("2 GiB", description="(yarn) Memory of a worker: 4096 MiB, 4 GiB.")

@@ -17,7 +17,8 @@ LEAVE_WITHIN_S = 15.0
 KNOWN_WITHIN_S = 10.0
 LOOK_EVERY_S = 1.0
 
-ALIVE = ("WAITING", "REQUESTED", "RUNNING")
+ASKED = ("WAITING", "REQUESTED")
+ALIVE = (*ASKED, "RUNNING")
 ENDED = ("SUCCEEDED", "FAILED", "KILLED")
 
 
@@ -64,6 +65,11 @@ class SkeinWorkers:
             if time.monotonic() > deadline:
                 return "its keys vanished, and nothing is known of its container"
             time.sleep(0.2)
+
+    def unplaced(self) -> int:
+        """How many containers YARN has not given yet."""
+        asked = self._containers(ASKED)
+        return sum(each.id not in self._killed for each in asked)
 
     def absent(self, present: Collection[str]) -> list[str]:
         """Where the containers that did not come hang."""

@@ -14,7 +14,7 @@ from audioloom_storage import Location
 from audioloom_yarn_launcher.attempts import Attempt, read_attempts
 from audioloom_yarn_launcher.diagnosis import why_it_waits
 from audioloom_yarn_launcher.ending import Ending, end_application
-from audioloom_yarn_launcher.errors import ResourceManagerDown
+from audioloom_yarn_launcher.errors import NotStarted, ResourceManagerDown
 from audioloom_yarn_launcher.job import Stop
 from audioloom_yarn_launcher.skein_cluster import Cluster, Report
 
@@ -67,6 +67,7 @@ class Watch:
         launch: id of the launch.
         application: its id.
         heard: the signals that came.
+        start_s: within how many seconds YARN must have started it; None for ever.
     """
 
     cluster: Cluster
@@ -74,6 +75,7 @@ class Watch:
     launch: str
     application: str
     heard: Heard
+    start_s: float | None = None
     _told: dict[int, str] = field(default_factory=dict)
     _state: str = ""
     _because: str = ""
@@ -81,7 +83,11 @@ class Watch:
     _silent: bool = False
 
     def to_the_end(self) -> Ending:
-        """Wait until nothing of the application runs any more; end it when a signal comes."""
+        """Wait until nothing of the application runs any more; end it when a signal comes.
+
+        Raises:
+            NotStarted: YARN did not start it in time, and it was ended.
+        """
         read, wait = time.monotonic(), FIRST_READ_S
         while True:
             report = self._report()
@@ -97,9 +103,13 @@ class Watch:
             time.sleep(LOOK_EVERY_S)
 
     def until_begun(self) -> Ending | None:
-        """Wait until the run has begun; how it ended, if it did, or None."""
+        """Wait until the run has begun; how it ended, if it did, or None.
+
+        Raises:
+            NotStarted: as `to_the_end`, which is waited for if there is a limit.
+        """
         deadline = time.monotonic() + BEGIN_WITHIN_S
-        while time.monotonic() < deadline:
+        while time.monotonic() < deadline or (self.start_s and self._state in _WAITING):
             report = self._report()
             if self.heard.times or (report is not None and report.ended):
                 return self.to_the_end()
@@ -129,7 +139,23 @@ class Watch:
             if because != self._because:
                 log.info("the application waits", state=report.state, because=because)
             self._because = because
+        self._check_started(report)
         return report
+
+    def _check_started(self, report: Report) -> None:
+        if self.start_s is None or report.state not in _WAITING or self.heard.times:
+            return
+        if time.monotonic() < self._since + self.start_s:
+            return
+        log.warning("ending the application: it was not started in time")
+        end_application(self.cluster, self.application, lambda: Stop(signal=signal.SIGTERM))
+        raise NotStarted(
+            "YARN did not start the application master in time",
+            where=self.application,
+            expected=f"within {self.start_s:g} s (--timeout-start)",
+            found=f"{report.state}: {why_it_waits(report.state, report.diagnostics)}",
+            hint="Run the same command again later, or give another --queue.",
+        )
 
     def _attempts(self) -> tuple[Attempt, ...]:
         """The attempts of this launch; what is new of them is told."""

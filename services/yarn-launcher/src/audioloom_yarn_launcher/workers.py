@@ -18,6 +18,9 @@ class Workers(Protocol):
     def why_gone(self, worker: str) -> str:
         """What happened to a worker whose keys have vanished; may wait a moment to find out."""
 
+    def unplaced(self) -> int:
+        """How many workers that were asked for have no place to run in yet."""
+
     def absent(self, present: Collection[str]) -> list[str]:
         """A sentence on each worker that was asked for and is not *present*: where it hangs."""
 

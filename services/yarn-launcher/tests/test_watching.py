@@ -1,0 +1,52 @@
+"""Waiting for an application, with a cluster of this process that never starts any."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_stage import exit_code
+from audioloom_storage import locate
+from audioloom_yarn_launcher.errors import ApplicationLost, NotStarted
+from audioloom_yarn_launcher.skein_cluster import Report
+from audioloom_yarn_launcher.watching import Heard, Watch
+
+
+@dataclass
+class Full:
+    """A cluster whose queue is full."""
+
+    killed: list[str] = field(default_factory=list)
+
+    def report(self, application: str) -> Report:
+        state = "KILLED" if application in self.killed else "ACCEPTED"
+        return Report(state, "[Sat] Queue's AM resource limit exceeded. Details : …", "")
+
+    def stop(self, application: str, stop: object) -> None:
+        raise ApplicationLost("it has no master")
+
+    def kill(self, application: str) -> None:
+        self.killed.append(application)
+
+
+@pytest.mark.parametrize("wait", [Watch.to_the_end, Watch.until_begun])
+def test_an_application_that_is_not_started_in_time_is_ended(tmp_path: Path, wait: Any) -> None:
+    """Whether somebody waits for its end or only for its beginning: try again, and why."""
+    full: Any = Full()
+    watch = Watch(full, locate(tmp_path), "l", "application_1_1", Heard(), start_s=0.001)
+    with pytest.raises(NotStarted) as raised:
+        wait(watch)
+    assert ["application_1_1"] == full.killed
+    assert 75 == exit_code(raised.value)
+    assert "within 0.001 s (--timeout-start)" == raised.value.expected
+    assert "ACCEPTED: Queue's AM resource limit exceeded" == raised.value.found
+
+
+def test_without_a_limit_one_leaves_an_application_that_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--detach` has no reason to end it."""
+    monkeypatch.setattr("audioloom_yarn_launcher.watching.BEGIN_WITHIN_S", 0.01)
+    full: Any = Full()
+    assert Watch(full, locate(tmp_path), "l", "application_1_1", Heard()).until_begun() is None
+    assert [] == full.killed
