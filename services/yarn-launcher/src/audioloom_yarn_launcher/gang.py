@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from functools import lru_cache
 
 from audioloom_yarn_launcher.roles import WORKER as A_WORKER
 from audioloom_yarn_launcher.roles import Group
@@ -34,6 +34,9 @@ PLAN = f"{ORDER}plan"
 GENERATION = f"{ORDER}generation"
 OUTCOME = f"{ORDER}outcome"
 RANKS = f"{WORKER}rank/"
+
+_REMEMBERED = 1 << 15
+"""Whoever looks reads all messages again, most of them as before; of the largest gangs, too."""
 
 
 def roster_key(generation: int) -> str:
@@ -176,10 +179,23 @@ def decode_plan(text: str) -> Plan:
     return Plan(**{**value, "command": tuple(value["command"]), "roles": roles})
 
 
+@lru_cache(4)
 def decode_roster(text: str) -> Roster:
     """The roster in a JSON text."""
     value = json.loads(text)
     return Roster(**{**value, "members": tuple(Member(**member) for member in value["members"])})
+
+
+@lru_cache(_REMEMBERED)
+def decode_member(text: str) -> Member:
+    """The member in a JSON text."""
+    return Member(**json.loads(text))
+
+
+@lru_cache(_REMEMBERED)
+def decode_exit(text: str) -> Exit:
+    """The end of a process in a JSON text."""
+    return Exit(**json.loads(text))
 
 
 def read_orders(keys: Mapping[str, str]) -> Orders:
@@ -207,10 +223,9 @@ def read_reports(keys: Mapping[str, str], generation: int) -> Reports:
             case ["rank", rank]:
                 ranks[int(rank)] = text
             case ["ready", of, rank] if int(of) == generation:
-                ready[int(rank)] = Member(**json.loads(text))
+                ready[int(rank)] = decode_member(text)
             case ["exit", of, rank] if int(of) == generation:
-                value: dict[str, Any] = json.loads(text)
-                exits[int(rank)] = Exit(**value)
+                exits[int(rank)] = decode_exit(text)
             case ["first", of] if int(of) == generation:
                 first = int(text)
     return Reports(ranks, ready, exits, first)

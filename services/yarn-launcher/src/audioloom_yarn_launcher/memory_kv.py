@@ -15,7 +15,7 @@ class MemoryStore:
         self._lock = threading.Lock()
         self._values: dict[str, str] = {}
         self._owners: dict[str, str] = {}
-        self._hints: dict[int, tuple[str, Callable[[], None]]] = {}
+        self._hints: dict[str, dict[int, Callable[[], None]]] = {}
         self._subscriptions = 0
 
     def get_prefix(self, prefix: str) -> dict[str, str]:
@@ -54,11 +54,11 @@ class MemoryStore:
         with self._lock:
             self._subscriptions += 1
             number = self._subscriptions
-            self._hints[number] = (prefix, hint)
+            self._hints.setdefault(prefix, {})[number] = hint
 
         def end() -> None:
             with self._lock:
-                self._hints.pop(number, None)
+                self._hints[prefix].pop(number, None)
 
         return end
 
@@ -81,6 +81,7 @@ class MemoryStore:
     def _hints_for(self, keys: Sequence[str]) -> list[Callable[[], None]]:
         return [
             hint
-            for prefix, hint in self._hints.values()
+            for prefix, hints in self._hints.items()  # few, however many have subscribed
             if any(key.startswith(prefix) for key in keys)
+            for hint in hints.values()
         ]

@@ -1,0 +1,470 @@
+"""What can happen to a gang, and what must become of it. The table is the test.
+
+`uv run noxfile.py -s faults -- --count 3` plays it, three times over, on a real HDFS and YARN: no
+file here is named like a test, since that takes most of an hour.
+"""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import chain
+import pytest
+from ground import Gang, Ground, Times, YarnGround, alive, kill, parent
+
+FINISHED = ("finished", "")
+LOST_CLIENT = "the gang goes on without it"
+
+Play = Callable[[Any, str], Times]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A row.
+
+    Args:
+        name: of the case.
+        must: what must happen, a sentence.
+        play: does it, and sees whether it is so; from where gangs run and a name for a run.
+        on: where.
+        broken: why it does not hold, if it does not.
+    """
+
+    name: str
+    must: str
+    play: Play
+    on: str = "yarn"
+    broken: str = ""
+
+
+def restarted(
+    hit: Callable[[Gang], tuple[int, ...]],
+    because: str,
+    *,
+    keeps: tuple[int, ...] = (),
+    options: tuple[str, ...] = (),
+) -> Play:
+    """A gang is hit, and goes on in its second attempt.
+
+    Args:
+        hit: does it; the processes of the gang that it ends by itself.
+        because: what the record says of the first attempt.
+        keeps: ranks whose worker is the same in both attempts.
+        options: of `run`.
+    """
+
+    def play(ground: Any, name: str) -> Times:
+        gang = ground.gang(name, options=options)
+        gang.until_it_holds()
+        since = time.monotonic()
+        gang.watch(since, victims=hit(gang))
+        gang.well()
+        first, second = gang.attempts()
+        assert "failed" == first[0]
+        assert because in first[1]
+        assert FINISHED == second
+        for rank in range(2):
+            same = gang.member(rank, 1)["agent"] == gang.member(rank, 2)["agent"]
+            assert (rank in keeps) == same
+        links = [line["step"] for line in gang.lines(0, 2) if "step" in line]
+        assert chain.HOLD < links[0] <= chain.HOLD + chain.KEEP_EVERY  # from its checkpoint
+        return gang.times
+
+    return play
+
+
+def process(rank: int, number: signal.Signals) -> Callable[[Gang], tuple[int, ...]]:
+    """A signal for what a worker runs."""
+
+    def hit(gang: Gang) -> tuple[int, ...]:
+        return _signal(gang, gang.member(rank)["pid"], number, gang.member(rank)["pid"])
+
+    return hit
+
+
+def agent(rank: int, number: signal.Signals) -> Callable[[Gang], tuple[int, ...]]:
+    """A signal for a worker itself."""
+
+    def hit(gang: Gang) -> tuple[int, ...]:
+        return _signal(gang, gang.member(rank)["agent"], number, gang.member(rank)["pid"])
+
+    return hit
+
+
+def container(rank: int, number: signal.Signals) -> Callable[[Gang], tuple[int, ...]]:
+    """A signal for what YARN has started."""
+
+    def hit(gang: Gang) -> tuple[int, ...]:
+        guard = parent(gang.member(rank)["agent"])
+        return _signal(gang, guard, number, gang.member(rank)["pid"])
+
+    return hit
+
+
+def _signal(
+    gang: Gang, pid: int, number: signal.Signals, victim: int
+) -> tuple[int, ...]:
+    if number == signal.SIGSTOP:
+        gang.freeze(pid)
+    else:
+        kill(pid)
+    return (victim,)
+
+
+def at_the_node(
+    daemons: Callable[[YarnGround, str], AbstractContextManager[None]], because: str
+) -> Play:
+    """Something happens to the NodeManager of a worker that is not on the master's node."""
+
+    def play(ground: YarnGround, name: str) -> Times:
+        gang = ground.gang(name)
+        gang.until_it_holds()
+        nodes = [gang.member(rank)["node"] for rank in range(2)]
+        rank = next(rank for rank in range(2) if nodes[rank] != ground.host_of_master())
+        with daemons(ground, ground.manager_of(nodes[rank])):
+            gang.watch(time.monotonic(), victims=(gang.member(rank)["pid"],))
+            gang.well()
+        first, second = gang.attempts()
+        assert because.format(node=nodes[rank]) in first[1]
+        assert FINISHED == second
+        return gang.times
+
+    return play
+
+
+def undisturbed(ground: Any, name: str) -> Times:
+    """Nothing happens."""
+    gang = ground.gang(name)
+    gang.until_it_holds()
+    gang.go()
+    gang.well()
+    assert [FINISHED] == gang.attempts()
+    return gang.times
+
+
+def without_its_client(ground: YarnGround, name: str) -> Times:
+    """The client is killed, and the same command is given again."""
+    gang = ground.gang(name)
+    gang.until_it_holds()
+    gang.process.kill()
+    gang.process.communicate()
+    gang.again()
+    gang.go()
+    gang.well()
+    assert [FINISHED] == gang.attempts()[:1]
+    return gang.times
+
+
+def with_a_frozen_client(ground: YarnGround, name: str) -> Times:
+    """The client is stopped until the run is over."""
+    gang = ground.gang(name)
+    gang.until_it_holds()
+    gang.process.send_signal(signal.SIGSTOP)
+    gang.go()
+    gang.until(lambda: ground.status(name).get("state") == "finished", "the run is over")
+    gang.process.send_signal(signal.SIGCONT)
+    gang.well()
+    assert [FINISHED] == gang.attempts()
+    return gang.times
+
+
+def without_its_driver(number: signal.Signals) -> Play:
+    """The JVM by which the client reaches the cluster."""
+
+    def play(ground: YarnGround, name: str) -> Times:
+        gang = ground.gang(name)
+        gang.until_it_holds()
+        (driver,) = [
+            pid for pid in ground.java("skein.Driver") if gang.process.pid in ancestors(pid)
+        ]
+        gang.freeze(driver) if number == signal.SIGSTOP else kill(driver)
+        gang.go()
+        gang.well()
+        assert [FINISHED] == gang.attempts()
+        return gang.times
+
+    return play
+
+
+def ancestors(pid: int) -> list[int]:
+    """The processes that a process comes from."""
+    found = [pid]
+    while found[-1] > 1:
+        found.append(parent(found[-1]))
+    return found
+
+
+def without_its_launcher(ground: Ground, name: str) -> Times:
+    """The local launcher is killed, and with it all that it started; the next one goes on."""
+    gang = ground.gang(name)
+    gang.until_it_holds()
+    pids = [gang.member(rank)[which] for rank in range(2) for which in ("pid", "agent")]
+    since = time.monotonic()
+    gang.process.kill()
+    gang.process.communicate()
+    while any(map(alive, pids)):
+        time.sleep(0.01)
+    gang.times.noticed = time.monotonic() - since
+    gang.again()
+    gang.watch(since)
+    gang.well()
+    (lost, first), second = gang.attempts()
+    assert ("failed", FINISHED) == (lost, second)
+    return gang.times
+
+
+def over_its_memory(ground: YarnGround, name: str) -> Times:
+    """A worker takes more than its container has."""
+    gang = ground.gang(name, "1.1:eat=600")
+    gang.until(lambda: gang.member(0) and gang.member(1), "it eats")
+    gang.watch(gang.member(1)["at"], victims=(gang.member(1)["pid"],))
+    gang.well()
+    (outcome, why), second = gang.attempts()
+    assert ("failed", FINISHED) == (outcome, second)
+    assert "was killed for memory" in why
+    assert "--memory" in why
+    return gang.times
+
+
+def stolen(ground: Any, name: str) -> Times:
+    """A stranger listens at the chief's address before it does."""
+    gang = ground.gang(name, "0.1:steal")
+    gang.until(lambda: gang.member(0) and gang.member(1), "it is stolen")
+    gang.watch(gang.member(0)["at"], victims=(gang.member(0)["pid"],))
+    gang.well()
+    assert ["failed", "finished"] == [each[0] for each in gang.attempts()]
+    before, after = (set(gang.member(0, attempt)["addresses"]) for attempt in (1, 2))
+    assert set() == before & after
+    return gang.times
+
+
+def never_comes(ground: YarnGround, name: str) -> Times:
+    """A container runs, and its worker never says that it is there."""
+    gang = ground.gang(name, options=("--timeout-registration=25",))
+    straggler = gang.until(lambda: _last_worker(ground), "both workers have containers")
+    since = time.monotonic()
+    gang.freeze(straggler)
+    code, _, err = gang.finish()
+    gang.times.noticed = time.monotonic() - since
+    assert 75 == code, err
+    assert "1 of 2 workers came" in err
+    assert "worker_1" in err
+    return gang.times
+
+
+def _last_worker(ground: YarnGround) -> int | None:
+    """The second container's worker, as soon as it is there."""
+    for path in os.scandir("/proc"):
+        if path.name.isdecimal():
+            try:
+                with open(f"/proc/{path.name}/environ", "rb") as file:
+                    variables = file.read()
+                with open(f"/proc/{path.name}/cmdline", "rb") as file:
+                    command = file.read()
+            except OSError:
+                continue
+            ours = ground.yarn.cluster.folder.encode() in variables
+            if ours and b"SKEIN_CONTAINER_ID=worker_1" in variables and b"--guarded" in command:
+                return int(path.name)
+    return None
+
+
+def queue_too_small(ground: YarnGround, name: str) -> Times:
+    """A queue that has room for the coordinator and one worker, and will never have more."""
+    options = ("--queue=small", "--memory=1024 MiB", "--timeout-registration=30")
+    gang = ground.gang(name, options=options)
+    since = time.monotonic()
+    code, _, err = gang.finish()
+    gang.times.noticed = time.monotonic() - since
+    assert 75 == code, err
+    assert "1 of 2 workers came" in err
+    assert "no container yet" in err
+    return gang.times
+
+
+def two_that_over_fill(ground: YarnGround, name: str) -> Times:
+    """Each of two runs gets half of what it needs, and neither could ever begin."""
+    options = ("--memory=5 GiB", "--timeout-registration=40")
+    both = [ground.gang(f"{name}-{which}", options=options) for which in "ab"]
+    for gang in both:
+        gang.go()
+    since = time.monotonic()
+    codes = [gang.finish()[0] for gang in both]
+    both[0].times.noticed = time.monotonic() - since
+    assert {0, 75} >= set(codes)
+    for gang, code in zip(both, codes, strict=True):
+        if code == 75:
+            gang.again()
+            gang.well()
+        gang.same_result()
+    return both[0].times
+
+
+def damaged(ground: YarnGround, name: str) -> Times:
+    """An archive of which the second half is missing."""
+    archive = ground.folder / f"{name}.tar.gz"
+    archive.write_bytes(b"\x1f\x8b\x08\x00" + b"no archive at all" * 4096)
+    since = time.monotonic()
+    gang = ground.gang(name, options=(f"--environment={archive}",))
+    code, _, err = gang.finish()
+    gang.times.noticed = time.monotonic() - since
+    assert code in (65, 78), err
+    assert str(archive) in err or "archive" in err
+    assert len(gang.attempts()) <= 1
+    return gang.times
+
+
+def no_room(ground: YarnGround, name: str) -> Times:
+    """The run folder's quota is used up while the gang works, until somebody makes room."""
+    gang = ground.gang(name, options=("--max-restarts=5",))
+    gang.until_it_holds()
+    since = time.monotonic()
+    with ground.quota(f"{ground.where(name)}/chain", 1):
+        gang.go()
+        gang.until(lambda: not alive(gang.member(0)["pid"]), "it finds no room")
+        gang.times.noticed = time.monotonic() - since
+    gang.watch(since)
+    gang.well()
+    assert FINISHED == gang.attempts()[-1]
+    return gang.times
+
+
+KILL, STOP = signal.SIGKILL, signal.SIGSTOP
+KILLED = "the process of worker {} was killed by SIGKILL"
+SILENT = "ended with exit code 75"
+
+BOTH = [
+    (
+        "nothing",
+        "a run that is left alone finishes in one attempt, with the result of the program",
+        undisturbed,
+    ),
+    (
+        "process-killed",
+        "survivors and the worker keep their places, the process is started anew and goes on",
+        restarted(process(1, KILL), KILLED.format(1), keeps=(0, 1)),
+    ),
+    (
+        "chief-killed",
+        "as any other process: the chief is none of the launcher's business",
+        restarted(process(0, KILL), KILLED.format(0), keeps=(0, 1)),
+    ),
+    (
+        "agent-killed",
+        "its process goes with it, another worker takes the rank, the survivor stays",
+        restarted(agent(1, KILL), "worker 1 was lost", keeps=(0,)),
+    ),
+    (
+        "process-frozen",
+        "its peer gives it up, both are ended, the workers stay and the gang goes on",
+        restarted(process(1, STOP), SILENT, keeps=(0, 1)),
+    ),
+    (
+        "chief-frozen",
+        "as any other process",
+        restarted(process(0, STOP), SILENT, keeps=(0, 1)),
+    ),
+    (
+        "port-stolen",
+        "a stranger at the address costs an attempt; the next one has another address",
+        stolen,
+    ),
+]
+FAULTS = [
+    *(Fault(f"local-{name}", must, play, "local") for name, must, play in BOTH),
+    Fault(
+        "local-launcher-killed",
+        "nothing outlives it, and the next one says what happened and goes on",
+        without_its_launcher,
+        "local",
+    ),
+    *(Fault(*row) for row in BOTH),
+    Fault(
+        "container-killed",
+        "another container is asked for, the survivor stays",
+        restarted(container(1, KILL), "was lost: its container on", keeps=(0,)),
+    ),
+    Fault(
+        "memory",
+        "the container is ended by its node, the record says why and what to ask for",
+        over_its_memory,
+    ),
+    Fault(
+        "node-killed",
+        "the worker is made good on another node, what it still does there does not count",
+        at_the_node(lambda ground, each: ground.yarn.cluster.without(each), "its node {node} was"),
+    ),
+    Fault(
+        "node-frozen",
+        "as if it were dead, and when it wakes up nothing of the run is left there",
+        at_the_node(lambda ground, each: ground.yarn.cluster.frozen(each), "its node {node} was"),
+    ),
+    Fault("client-killed", "the run goes on, the same command answers for it", without_its_client),
+    Fault("client-frozen", "the run goes on, and is told when it wakes", with_a_frozen_client),
+    Fault(
+        "straggler",
+        "after the time limit the run ends with 75 and names the worker that has said nothing",
+        never_comes,
+    ),
+    Fault(
+        "queue-too-small",
+        "after the time limit the run ends with 75 and says that there was no container",
+        queue_too_small,
+    ),
+    Fault(
+        "over-filled",
+        "two runs that hold what the other needs do not wait for ever; later both have finished",
+        two_that_over_fill,
+    ),
+    Fault(
+        "disk-full",
+        "the program fails and is started anew until there is room; nothing is lost",
+        no_room,
+    ),
+    Fault(
+        "driver-killed",
+        "the client comes back to its application and answers for it",
+        without_its_driver(KILL),
+    ),
+    Fault(
+        "driver-frozen",
+        "the client comes back to its application and answers for it",
+        without_its_driver(STOP),
+    ),
+    Fault(
+        "archive-damaged",
+        "it is told as what it is, and not tried again",
+        damaged,
+    ),
+]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    count = metafunc.config.getoption("--count")
+    rows = [
+        pytest.param(
+            fault,
+            turn,
+            id=fault.name if count == 1 else f"{fault.name}-{turn}",
+            marks=pytest.mark.xfail(reason=fault.broken, strict=True) if fault.broken else (),
+        )
+        for turn in range(1, count + 1)
+        for fault in FAULTS
+    ]
+    metafunc.parametrize(("fault", "turn"), rows)
+
+
+def test_it_goes_on_as_it_must(
+    fault: Fault, turn: int, request: pytest.FixtureRequest, figures: Any
+) -> None:
+    """Each row, and after it nothing is left."""
+    ground = request.getfixturevalue(f"on_{fault.on}")
+    since = time.monotonic()
+    with ExitStack() as stack:
+        stack.callback(ground.clear)
+        times = fault.play(ground, f"{fault.name}-{turn}")
+    figures.append((fault.name, time.monotonic() - since, (times.noticed, times.goes_on)))
