@@ -255,6 +255,20 @@ def kills(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def faults(session: nox.Session) -> None:
+    """Do to gangs, on this machine and on a real cluster, what can be done: `-- --count 3`."""
+    python = sync(session, "yarn-launcher")
+    tests = ROOT / PROJECTS["yarn-launcher"] / "tests"
+    suite = tests / "faults"
+    session.run(
+        *(python / "pytest", "-p", "ground", "-p", "suite", str(suite / "every_fault.py"), "-v"),
+        *session.posargs,
+        env={"PYTHONPATH": os.pathsep.join(map(str, (suite, tests)))},
+        external=True,
+    )
+
+
+@nox.session(default=False)
 @nox.parametrize("project", [*PROJECTS], ids=[*PROJECTS])
 def minimums(session: nox.Session, project: str) -> None:
     """Run a project's tests with the lowest versions that it and its siblings allow."""

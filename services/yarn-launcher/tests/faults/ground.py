@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -196,9 +195,7 @@ class Ground:
         """The environment of a launcher."""
         return dict(os.environ)
 
-    def gang(
-        self, name: str, *parts: str, options: tuple[str, ...] = ()
-    ) -> Gang:
+    def gang(self, name: str, *parts: str, options: tuple[str, ...] = ()) -> Gang:
         """Begin a run."""
         gang = Gang(self, name, options, parts)
         self.gangs.append(gang)
@@ -332,10 +329,3 @@ def kill(pid: int) -> None:
     """SIGKILL, if there is anybody."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-
-
-def answers(url: str) -> bool:
-    """Whether a page answers within a second."""
-    with contextlib.suppress(OSError), urllib.request.urlopen(url, timeout=1):
-        return True
-    return False

@@ -1,15 +1,11 @@
 """The suite's cluster, how often it runs, and what it prints at its end: a plugin of pytest's."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
-
-import pytest
-
-pytest.register_assert_rewrite("ground")
 
 import cluster as helpers
 import ground
+import pytest
 from audioloom_mini_cluster.client import Running, running
 
 COUNT, FIGURES = pytest.StashKey[int](), pytest.StashKey[list[tuple[str, float, Any]]]()
@@ -30,9 +26,7 @@ def hadoop() -> Iterator[Running]:
 
 
 @pytest.fixture(scope="session")
-def on_yarn(
-    hadoop: Running, tmp_path_factory: pytest.TempPathFactory
-) -> ground.YarnGround:
+def on_yarn(hadoop: Running, tmp_path_factory: pytest.TempPathFactory) -> ground.YarnGround:
     folder = tmp_path_factory.mktemp("yarn")
     return ground.YarnGround(folder, yarn=helpers.OnCluster(hadoop, folder))
 

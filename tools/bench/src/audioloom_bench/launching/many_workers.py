@@ -2,7 +2,7 @@
 
     python many_workers.py SIZE…
 
-The coordinator, the store in memory and the workers are the launcher's own, all in this one process;
+The coordinator, the store in memory and the workers are the launcher's own, all in one process;
 but a worker's command has ended, well, as soon as it is started. Prints an object of JSON a size.
 """
 
@@ -17,10 +17,11 @@ import time
 from audioloom_yarn_launcher.attempting import gang_at_work  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.coordinator import run_generation  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.gang import Exit, Plan  # type: ignore[import-not-found]
+from audioloom_yarn_launcher.limits import Limits  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.memory_kv import MemoryStore  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.worker import Place, Worker  # type: ignore[import-not-found]
 
-WITHIN_S = 600.0
+LIMITS = Limits(registration_s=600.0)
 STACK_BYTES = 256 << 10
 
 
@@ -55,6 +56,10 @@ class Threads:
         """None is ever lost."""
         return {}
 
+    def unplaced(self) -> int:
+        """None waits for a place."""
+        return 0
+
     def close(self) -> None:
         """Wait until they have left."""
         for thread in self._threads:
@@ -83,7 +88,7 @@ def measure(size: int) -> dict[str, float]:
     plan = Plan(size, ("true",), "file:///nowhere", "bench")
     processor = time.process_time()
     begin = time.perf_counter()
-    with gang_at_work(store, plan, WITHIN_S, lambda _: threads) as gang:
+    with gang_at_work(store, plan, LIMITS, lambda _: threads) as gang:
         went = run_generation(
             gang, attempt=1, generation=0, formed=lambda _: formed.append(time.perf_counter())
         )
