@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 import math
 import os
+import pty
 import subprocess
 import sys
+import termios
 
 import pytest
 from audioloom_stage import Result
@@ -108,3 +110,24 @@ def test_without_a_stdout_nothing_breaks() -> None:
         check=True,
     )
     assert [b"by descriptor", b"printed"] == sorted(done.stderr.splitlines())
+
+
+@pytest.mark.parametrize(("on_terminal", "columns"), [(True, "72"), (False, "None")])
+def test_the_width_is_that_of_where_the_result_is_read(*, on_terminal: bool, columns: str) -> None:
+    """Not that of stderr, to which stdout is turned while a command works."""
+    program = """
+from audioloom_stage.result import reserved_stdout, result_columns
+with reserved_stdout() as write:
+    write(f"{result_columns()}\\n")
+assert result_columns() is None
+"""
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(theirs, (24, 72))
+    where = theirs if on_terminal else subprocess.PIPE
+    done = subprocess.run(
+        [sys.executable, "-c", program], stdout=where, stderr=theirs, text=True, check=True
+    )
+    said = os.read(ours, 100).decode().strip() if on_terminal else done.stdout.strip()
+    os.close(theirs)
+    os.close(ours)
+    assert columns == said

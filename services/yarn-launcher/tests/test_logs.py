@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.logs import LogFile, _lines, show_logs
+from audioloom_yarn_launcher.log_files import LogFile, lines_of
+from audioloom_yarn_launcher.logs import show_logs
 from audioloom_yarn_launcher.settings import LogsSettings
 
 
@@ -60,6 +61,6 @@ def test_lines_without_end_and_bytes_without_meaning(tmp_path: Path) -> None:
     path = tmp_path / "0.1.log"
     path.write_bytes(b"one\n\xff\r\ntwo")
     file = LogFile(0, 1, 0, locate(path))
-    assert [("one", 4), ("\udcff\r", 7)] == list(_lines(file, 0, whole=True))
-    assert [("two", 10)] == list(_lines(file, 7, whole=False))
-    assert [] == list(_lines(file, 7, whole=True))
+    assert [("one", 4), ("\udcff\r", 7)] == list(lines_of(file, 0, whole=True))
+    assert [("two", 10)] == list(lines_of(file, 7, whole=False))
+    assert [] == list(lines_of(file, 7, whole=True))

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from audioloom_storage import locate, make_folder
 from audioloom_yarn_launcher import worker_log
-from audioloom_yarn_launcher.logs import log_files
+from audioloom_yarn_launcher.log_files import log_files
 from audioloom_yarn_launcher.worker_log import DirectLog, PublishedLog, log_name, open_log, tail
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from audioloom_stage.app import StageApp, command, stage_app
     from audioloom_stage.bar import Progress, progress
     from audioloom_stage.logs import LogSettings, bind, bound, configure_logs, current_logs
-    from audioloom_stage.result import JSON, Result
+    from audioloom_stage.result import JSON, Result, result_columns
     from audioloom_stage.running import run_app
     from audioloom_stage.settings import Flag, Positional, Secret, Settings
 
@@ -57,6 +57,7 @@ __all__ = [
     "current_logs",
     "exit_code",
     "progress",
+    "result_columns",
     "run_app",
     "stage_app",
 ]
@@ -65,7 +66,7 @@ _LATE = {
     "app": ("StageApp", "command", "stage_app"),
     "bar": ("Progress", "progress"),
     "logs": ("LogSettings", "bind", "bound", "configure_logs", "current_logs"),
-    "result": ("JSON", "Result"),
+    "result": ("JSON", "Result", "result_columns"),
     "running": ("run_app",),
     "settings": ("Flag", "Positional", "Secret", "Settings"),
 }

@@ -15,6 +15,8 @@ JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON
 
 Write: TypeAlias = Callable[[str], None]
 
+_columns: int | None = None  # of the terminal that results go to, while stdout is kept for them
+
 
 @dataclass(frozen=True)
 class Result:
@@ -66,6 +68,11 @@ def as_object(data: Mapping[str, JSON], *, kind: str, version: int = 1) -> str:
     return text
 
 
+def result_columns() -> int | None:
+    """How wide the terminal is that the result is read on; None if nobody reads it there."""
+    return _columns
+
+
 @contextlib.contextmanager
 def reserved_stdout() -> Iterator[Write]:
     """Keep stdout for the result: inside, whatever else writes to it lands on stderr.
@@ -80,7 +87,9 @@ def reserved_stdout() -> Iterator[Write]:
         with contextlib.redirect_stdout(sys.stderr):
             yield lambda text: _write_captured(real, text)
         return
+    global _columns  # noqa: PLW0603 - there is one stdout
     sys.stdout.flush()
+    _columns = _width(1)
     # Not a number below 3: where stderr is closed, that would make the result's channel stderr.
     kept = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
     _point_at_stderr()
@@ -91,6 +100,14 @@ def reserved_stdout() -> Iterator[Write]:
             sys.stdout.flush()
         os.dup2(kept, 1)
         os.close(kept)
+        _columns = None
+
+
+def _width(descriptor: int) -> int | None:
+    try:
+        return os.get_terminal_size(descriptor).columns if os.isatty(descriptor) else None
+    except OSError:
+        return None
 
 
 def _descriptor() -> int | None:

@@ -9,6 +9,7 @@ from audioloom_stage import Result, command, run_app, stage_app
 if TYPE_CHECKING:
     from audioloom_yarn_launcher.settings import (
         EnvSettings,
+        ExplainSettings,
         KillSettings,
         LogsSettings,
         RunSettings,
@@ -43,6 +44,14 @@ def status(settings: StatusSettings) -> Result:
     from audioloom_yarn_launcher.status import show_status
 
     return show_status(settings)
+
+
+@command(app)
+def explain(settings: ExplainSettings) -> Result:
+    """Say why a run ended as it did: the first cause of all its attempts, and what to do."""
+    from audioloom_yarn_launcher.explain import show_explanation
+
+    return show_explanation(settings)
 
 
 @command(app)

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from audioloom_stage import JSON, Result
-from audioloom_storage import Location, NotFound, list_folder, open_read
+from audioloom_storage import Location
 
 from audioloom_yarn_launcher.errors import NoRun
+from audioloom_yarn_launcher.log_files import LogFile, lines_of, log_files
 from audioloom_yarn_launcher.pending import tell_pending
 from audioloom_yarn_launcher.run_view import RunView, locate_run, view_run
 from audioloom_yarn_launcher.settings import LogsSettings
 
 LOOK_AGAIN_S = 0.3
-MOST_LINE_BYTES = 1 << 16
-_LOG = re.compile(r"([0-9]+)\.([0-9]+)(?:\.([0-9]+))?\.log")
-
-
-@dataclass(frozen=True, order=True)
-class LogFile:
-    """A log, or a piece of one (then with a number)."""
-
-    rank: int
-    attempt: int
-    piece: int
-    location: Location
 
 
 def show_logs(settings: LogsSettings) -> Result:
@@ -52,22 +39,6 @@ def show_logs(settings: LogsSettings) -> Result:
     if settings.follow:
         return Result(follow(folder, settings), data)
     return Result(_print(files), data)
-
-
-def log_files(folder: Location, attempt: int, rank: int | None) -> list[LogFile]:
-    """The logs of an attempt, by rank and piece."""
-    try:
-        names = [
-            (_LOG.fullmatch(e.location.name), e.location) for e in list_folder(folder / "logs")
-        ]
-    except NotFound:
-        return []
-    files = [
-        LogFile(int(match[1]), int(match[2]), int(match[3] or 0), location)
-        for match, location in names
-        if match
-    ]
-    return sorted(f for f in files if f.attempt == attempt and rank in (None, f.rank))
 
 
 def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
@@ -103,7 +74,7 @@ def _follow_attempt(folder: Location, attempt: int, rank: int | None) -> Iterato
         )  # before the last look, so nothing is missed
         files = log_files(folder, attempt, rank)
         for file in files:
-            for line, position in _lines(file, positions.get(file, 0), whole=not over):
+            for line, position in lines_of(file, positions.get(file, 0), whole=not over):
                 positions[file] = position
                 yield _prefixed(line, file, alone=rank is not None)
         if over:
@@ -121,26 +92,8 @@ def _attempt_over(view: RunView, number: int) -> bool:
 def _print(files: list[LogFile]) -> Iterator[str]:
     alone = len({file.rank for file in files}) == 1
     for file in files:
-        for line, _ in _lines(file, 0, whole=False):
+        for line, _ in lines_of(file, 0, whole=False):
             yield _prefixed(line, file, alone=alone)
-
-
-def _lines(file: LogFile, position: int, *, whole: bool) -> Iterator[tuple[str, int]]:
-    """The lines from a position on, each with the position after it.
-
-    Args:
-        file: a log.
-        position: in bytes.
-        whole: leave out a line that has no end yet.
-    """
-    with open_read(file.location) as opened:
-        opened.seek(position)
-        while line := opened.readline(MOST_LINE_BYTES):
-            ended = line.endswith(b"\n")
-            if whole and not ended and len(line) < MOST_LINE_BYTES:
-                return
-            position += len(line)
-            yield line.decode("utf-8", "surrogateescape").removesuffix("\n"), position
 
 
 def _prefixed(line: str, file: LogFile, *, alone: bool) -> str:

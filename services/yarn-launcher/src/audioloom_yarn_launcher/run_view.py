@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import signal
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from audioloom_manifest import MANIFEST_NAME
-from audioloom_storage import Location, NotFound, exists, locate, open_read
+from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.attempts import Attempt, Seat, WorkerEnd, read_attempts
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.owner import is_alive
 from audioloom_yarn_launcher.pending import Pending, find_pending
+from audioloom_yarn_launcher.progress_file import newest, progress_lines
 from audioloom_yarn_launcher.worker_log import log_name
 
 State = Literal[
@@ -30,8 +30,6 @@ State = Literal[
 ]
 
 AT_WORK = ("committed", "forming", "running", "restarting")
-LAST_BYTES = 1 << 16
-PROGRESS = ("step", "epoch", "loss", "event", "time", "attempt")
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ def _view_worker(view: RunView, attempt: Attempt, seat: Seat) -> WorkerView:
             if one.formed is not None
         ),
         exit=_exit(end) if end else "",
-        progress=_newest(view.folder / f"progress/{seat.rank}.jsonl"),
+        progress=newest(progress_lines(view.folder, seat.rank)),
         log=log,
     )
 
@@ -168,23 +166,3 @@ def _exit(end: WorkerEnd) -> str:
     if end.signal is not None:
         return signal.Signals(end.signal).name
     return "" if end.exit_code is None else str(end.exit_code)
-
-
-def _newest(where: Location) -> dict[str, Any]:
-    """The newest step and loss in a file of JSON lines, and the newest line's event and time."""
-    try:
-        with open_read(where) as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - LAST_BYTES))
-            lines = file.read().split(b"\n")
-    except NotFound:
-        return {}
-    found: dict[str, Any] = {}
-    for line in reversed(lines):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            continue  # the first may be cut off by us, the last by who writes it
-        if isinstance(record, dict):
-            found = {key: record[key] for key in PROGRESS if key in record} | found
-    return found

@@ -136,6 +136,12 @@ class StatusSettings(Settings):
     run: Run
 
 
+class ExplainSettings(Settings):
+    """What `explain` is asked to explain."""
+
+    run: Run
+
+
 class KillSettings(Settings):
     """What `kill` is asked to end."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from audioloom_manifest import MANIFEST_NAME
-from audioloom_stage import JSON, Result
+from audioloom_stage import JSON, Result, result_columns
 
+from audioloom_yarn_launcher import page
 from audioloom_yarn_launcher.pending import Pending
 from audioloom_yarn_launcher.run_view import (
     RunView,
@@ -16,7 +17,7 @@ from audioloom_yarn_launcher.run_view import (
     view_workers,
 )
 from audioloom_yarn_launcher.settings import StatusSettings
-from audioloom_yarn_launcher.telling import PROGRAM, printable
+from audioloom_yarn_launcher.telling import PROGRAM
 
 _COLUMNS = ("rank", "state", "host", "pid", "attempts", "exit", "step", "loss", "log")
 
@@ -49,8 +50,7 @@ def _head(view: RunView) -> list[str]:
         if attempt.ended is not None and attempt.ended.cause is not None:
             number = attempt.started.attempt
             facts[f"cause of {number}"] = attempt.ended.cause.text
-    width = max(map(len, facts))
-    return [f"{name:<{width}}  {printable(text)}" for name, text in facts.items()]
+    return page.facts(facts, result_columns())
 
 
 def _waiting(pending: Pending) -> dict[str, str]:
@@ -69,11 +69,7 @@ def worker_table(workers: Sequence[WorkerView]) -> list[str]:
     if not workers:
         return []
     rows = [_COLUMNS, *(_row(worker) for worker in workers)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    return [
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
+    return page.table(rows)
 
 
 def _row(worker: WorkerView) -> tuple[str, ...]:
@@ -88,7 +84,7 @@ def _row(worker: WorkerView) -> tuple[str, ...]:
         worker.progress.get("loss"),
         worker.log,
     )
-    return tuple("-" if cell in (None, "") else printable(_number(cell)) for cell in cells)
+    return tuple("-" if cell in (None, "") else page.printable(_number(cell)) for cell in cells)
 
 
 def _number(cell: object) -> str:

@@ -9,6 +9,7 @@ from audioloom_stage import JSON, Result, current_logs
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.causes import Cause
+from audioloom_yarn_launcher.page import printable
 from audioloom_yarn_launcher.request import Request
 from audioloom_yarn_launcher.worker_log import log_name
 
@@ -61,10 +62,3 @@ def result_of(request: Request, cause: Cause | None, *, attempts: int, last: int
         return Result(str(request.manifest if committed else request.folder), data, next=look)
     tell_failure(request.folder, cause, last)
     return Result((), data, exit_code=cause.exit_code)
-
-
-def printable(text: str) -> str:
-    """What a terminal would obey is escaped: logs and records are data from outside."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)

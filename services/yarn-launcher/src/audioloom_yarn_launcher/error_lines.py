@@ -1,0 +1,59 @@
+"""The line in a program's output that says what went wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+
+MOST_TOLD = 300
+_PYTHON = re.compile(
+    r"(?:[A-Za-z_][\w]*\.)*[A-Z]\w*(?:Error|Exception|Interrupt|Exit|Lost)\b(?::|$)"
+)
+_BEGINS = "Traceback (most recent call last)"
+_OTHERS = re.compile(
+    r"\berror: |No space left on device|Cannot allocate memory|[Oo]ut of memory|OUT_OF_MEMORY"
+    r"|std::bad_alloc|Segmentation fault|Fatal Python error|Check failed|command not found"
+    r"|cannot open shared object file|No such file or directory|Permission denied"
+)
+
+
+def error_line(lines: Iterable[str]) -> str:
+    """The first line that tells of an error that ends a program, on one line; "" if none does.
+
+    What a program says in the end, as every stage of ours does, counts more than what it met on
+    the way; and of a Python traceback its last line, which follows the indented ones.
+    """
+    first, said, in_trace = "", "", False
+    for line in lines:
+        if told := _of_ours(line):
+            said = told
+        if line.startswith(_BEGINS):
+            in_trace = True
+        elif in_trace and line[:1].strip():
+            in_trace = False
+            first = first or line.strip()
+        elif not first and line[:1] != "{" and (_PYTHON.match(line) or _OTHERS.search(line)):
+            first = line.strip()
+    return shortened(said or first)
+
+
+def shortened(text: str) -> str:
+    """A text on one line, and no longer than a person reads."""
+    text = " ".join(text.split())
+    return text if len(text) <= MOST_TOLD else f"{text[: MOST_TOLD - 1]}…"
+
+
+def _of_ours(line: str) -> str:
+    """The headline of a stage's error, in either of its forms."""
+    if line.startswith("error: "):
+        return line.removeprefix("error: ")
+    if not line.startswith("{"):
+        return ""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return ""
+    if not isinstance(value, dict) or value.get("level") not in ("error", "critical"):
+        return ""
+    return ": ".join(str(value[key]) for key in ("event", "found") if value.get(key))
