@@ -17,10 +17,11 @@ def lines_of(folder: Path) -> list[str]:
     return [text] if isinstance(text, str) else list(text)
 
 
-def table(folder: Path) -> list[list[str]]:
-    """The rows of the workers, cell by cell."""
+def table(folder: Path, *names: str) -> list[list[str]]:
+    """These cells of the rows of the workers."""
     lines = lines_of(folder)
-    return [re.split(r"  +", line) for line in lines[lines.index("") + 2 :]]
+    heading, *rows = [re.split(r"  +", line) for line in lines[lines.index("") + 1 :]]
+    return [[row[heading.index(name)] for name in names] for row in rows]
 
 
 def test_a_place_without_a_run_is_said_to_be_one(tmp_path: Path) -> None:
@@ -35,11 +36,11 @@ def test_the_workers_of_a_run_that_failed(launches: Any, helpers: Any) -> None:
     process = launches.start("1.*:exit=3", options=("--workers=2",))
     assert 3 == helpers.finish(process)[0]
     folder = launches.the_run()
-    rows = table(folder)
-    assert [["0", "stopped", "2", "SIGKILL"], ["1", "failed", "2", "3"]] == [
-        [row[0], row[1], row[4], row[5]] for row in rows
-    ]
-    assert [str(folder / f"logs/{rank}.2.log") for rank in range(2)] == [row[8] for row in rows]
+    rows = table(folder, "rank", "state", "attempts", "exit", "log")
+    assert [
+        ["0", "stopped", "2", "SIGKILL", "logs/0.2.log"],
+        ["1", "failed", "2", "3", "logs/1.2.log"],
+    ] == rows
     text = "\n".join(lines_of(folder))
     for attempt in (1, 2):
         assert f"cause of {attempt}  the process of worker 1 ended with exit code 3" in text
@@ -55,11 +56,11 @@ def test_a_run_that_goes_on_and_is_then_lost(launches: Any, helpers: Any) -> Non
     folder = launches.the_run()
     helpers.until((folder / "attempts/1.roster.json").exists, "the roster")
     assert "running" == view_run(locate(folder)).state
-    assert ["running", "running"] == [row[1] for row in table(folder)]
+    assert [["running"]] * 2 == table(folder, "state")
     process.kill()
     helpers.finish(process)
     assert "lost" == view_run(locate(folder)).state
-    assert ["lost", "lost"] == [row[1] for row in table(folder)]
+    assert [["lost"]] * 2 == table(folder, "state")
 
 
 def test_the_newest_step_and_loss_are_shown(launches: Any, helpers: Any) -> None:
@@ -73,7 +74,7 @@ def test_the_newest_step_and_loss_are_shown(launches: Any, helpers: Any) -> None
         '{"event": "step", "step": 2, "loss": 0.123456789}\n'
         '{"event": "end", "step": 3}\n[1]\nnonsense\n{"step": 4, "lo'
     )
-    assert [["3", "0.123457"]] == [row[6:8] for row in table(folder)]
+    assert [["3", "0.123457"]] == table(folder, "step", "loss")
 
 
 def test_what_a_terminal_would_obey_is_escaped(launches: Any, helpers: Any) -> None:

@@ -72,15 +72,32 @@ class Progress:
 
     def _line(self, seconds: float) -> str:
         rate = self.done / seconds if seconds > 0 else 0.0
-        count = f"{self.done:,}" if self.total is None else f"{self.done:,}/{self.total:,}"
-        text = f"{self._what} {count} {self._unit}  {rate:,.1f}/s"
-        if self.total:
-            share = min(self.done / self.total, 1.0)
-            full = round(share * 20)
-            text = f"{'█' * full}{'░' * (20 - full)} {share:4.0%}  {text}"
-            if rate > 0:
-                text += f"  {_clock((self.total - self.done) / rate)} left"
-        return text[: max(shutil.get_terminal_size().columns - 1, 1)]
+        return bar_line(self._what, self._unit, self.done, self.total, rate)[: _columns()]
+
+
+def bar_line(what: str, unit: str, done: int, total: int | None, rate: float | None) -> str:
+    """A bar with what is done, how fast, and how long the rest will take at that.
+
+    Args:
+        what: the work, as a verb.
+        unit: what is counted, in the plural.
+        done: units finished so far.
+        total: units there will be, None while nobody knows.
+        rate: units a second, None while nobody knows.
+    """
+    count = f"{done:,}" if total is None else f"{done:,}/{total:,}"
+    text = f"{what} {count} {unit}" + ("" if rate is None else f"  {rate:,.1f}/s")
+    if total:
+        share = min(done / total, 1.0)
+        full = round(share * 20)
+        text = f"{'█' * full}{'░' * (20 - full)} {share:4.0%}  {text}"
+        if rate:
+            text += f"  {_clock((total - done) / rate)} left"
+    return text
+
+
+def _columns() -> int:
+    return max(shutil.get_terminal_size().columns - 1, 1)
 
 
 @contextmanager

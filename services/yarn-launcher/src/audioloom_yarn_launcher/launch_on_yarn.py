@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 import time
@@ -36,10 +37,10 @@ from audioloom_yarn_launcher.request import read_request
 from audioloom_yarn_launcher.run_view import view_run, view_workers
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.skein_cluster import Cluster, connect
-from audioloom_yarn_launcher.status import worker_table
 from audioloom_yarn_launcher.submissions import Submission, record_submission
 from audioloom_yarn_launcher.telling import PROGRAM, result_of
 from audioloom_yarn_launcher.watching import Watch, hearing
+from audioloom_yarn_launcher.worker_table import worker_table
 
 ADDRESS = "{node}"
 ALLOCATION_S = 600.0
@@ -200,8 +201,9 @@ def _ended(life: Launch, ending: Ending) -> Result:
             raise refusal(*told, application=ending.application)
         return result_of(request, None, attempts=0, last=0)
     cause = close_record(request.folder, ending)
+    columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
     if ending.attempts:
-        for line in worker_table(view_workers(view_run(request.folder))):
+        for line in worker_table(view_workers(view_run(request.folder)), columns, over=True):
             sys.stderr.write(f"{line}\n")
     return result_of(
         request,

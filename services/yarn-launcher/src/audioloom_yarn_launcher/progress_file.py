@@ -16,6 +16,7 @@ PROGRESS = (
     *("event", "time", "attempt"),
 )
 
+_OF_AN_ATTEMPT = ("steps_per_second", "input_wait")
 _TOLD_TO_END = "Stopped"
 
 
@@ -35,9 +36,12 @@ def progress_lines(folder: Location, rank: int) -> list[dict[str, Any]]:
 
 
 def newest(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The newest that there is of each of `PROGRESS`."""
+    """The newest that there is of each of `PROGRESS`; how fast it is, of the newest attempt."""
     found: dict[str, Any] = {}
     for line in lines:
+        if line.get("attempt", found.get("attempt")) != found.get("attempt"):
+            for name in _OF_AN_ATTEMPT:
+                found.pop(name, None)
         found |= {key: line[key] for key in PROGRESS if key in line}
     return found
 

@@ -14,6 +14,7 @@ from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.owner import is_alive
 from audioloom_yarn_launcher.pending import Pending, find_pending
 from audioloom_yarn_launcher.progress_file import newest, progress_lines
+from audioloom_yarn_launcher.usage import read_usage
 from audioloom_yarn_launcher.worker_log import log_name
 
 State = Literal[
@@ -40,6 +41,7 @@ class WorkerView:
         attempts: how many attempts a worker of this rank took part in.
         exit: exit code, or the name of the signal that ended its process; "" while unknown.
         progress: the newest that its program wrote of each of `PROGRESS`.
+        usage: what its processes take, or took; see `usage`.
     """
 
     rank: int
@@ -49,6 +51,7 @@ class WorkerView:
     attempts: int
     exit: str
     progress: dict[str, Any]
+    usage: dict[str, Any]
     log: Location | None
 
 
@@ -158,6 +161,7 @@ def _view_worker(view: RunView, attempt: Attempt, seat: Seat) -> WorkerView:
         ),
         exit=_exit(end) if end else "",
         progress=newest(progress_lines(view.folder, seat.rank)),
+        usage=read_usage(view.folder, seat.rank, attempt.started.attempt),
         log=log,
     )
 

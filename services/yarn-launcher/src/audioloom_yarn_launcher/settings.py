@@ -134,6 +134,10 @@ class StatusSettings(Settings):
     """What `status` is asked to show."""
 
     run: Run
+    follow: Annotated[bool, Flag("-f")] = Field(
+        default=False,
+        description="Go on showing it, until the run is over, or Ctrl-C (the run goes on).",
+    )
 
 
 class ExplainSettings(Settings):

@@ -8,6 +8,7 @@ from audioloom_manifest import MANIFEST_NAME
 from audioloom_stage import JSON, Result, result_columns
 
 from audioloom_yarn_launcher import page
+from audioloom_yarn_launcher.live_status import show_live
 from audioloom_yarn_launcher.pending import Pending
 from audioloom_yarn_launcher.run_view import (
     RunView,
@@ -18,15 +19,21 @@ from audioloom_yarn_launcher.run_view import (
 )
 from audioloom_yarn_launcher.settings import StatusSettings
 from audioloom_yarn_launcher.telling import PROGRAM
-
-_COLUMNS = ("rank", "state", "host", "pid", "attempts", "exit", "step", "loss", "log")
+from audioloom_yarn_launcher.worker_table import worker_table
 
 
 def show_status(settings: StatusSettings) -> Result:
     """How the run is."""
-    view = view_run(locate_run(settings.run))
+    folder = locate_run(settings.run)
+    if settings.follow:
+        show_live(folder)
+    view = view_run(folder)
     workers = view_workers(view)
-    text = _head(view) + ([""] if workers else []) + worker_table(workers)
+    text = (
+        _head(view)
+        + ([""] if workers else [])
+        + worker_table(workers, result_columns(), over=view.over)
+    )
     follow = () if view.over else (f"{PROGRAM} logs {view.folder} --follow",)
     return Result(text, _data(view, workers), next=follow)
 
@@ -64,33 +71,6 @@ def _waiting(pending: Pending) -> dict[str, str]:
     return facts | {"because": pending.because}
 
 
-def worker_table(workers: Sequence[WorkerView]) -> list[str]:
-    """One line a worker, below a heading; nothing if there are none."""
-    if not workers:
-        return []
-    rows = [_COLUMNS, *(_row(worker) for worker in workers)]
-    return page.table(rows)
-
-
-def _row(worker: WorkerView) -> tuple[str, ...]:
-    cells = (
-        worker.rank,
-        worker.state,
-        worker.host,
-        worker.pid,
-        worker.attempts,
-        worker.exit,
-        worker.progress.get("step"),
-        worker.progress.get("loss"),
-        worker.log,
-    )
-    return tuple("-" if cell in (None, "") else page.printable(_number(cell)) for cell in cells)
-
-
-def _number(cell: object) -> str:
-    return f"{cell:.6g}" if isinstance(cell, float) else str(cell)
-
-
 def _data(view: RunView, workers: Sequence[WorkerView]) -> Mapping[str, JSON]:
     return {
         "run": view.folder.uri,
@@ -119,6 +99,7 @@ def _data(view: RunView, workers: Sequence[WorkerView]) -> Mapping[str, JSON]:
                 "attempts": worker.attempts,
                 "exit": worker.exit or None,
                 "progress": worker.progress,
+                "usage": worker.usage,
                 "log": worker.log.uri if worker.log else None,
             }
             for worker in workers

@@ -42,6 +42,7 @@ from audioloom_yarn_launcher.gang import (
 from audioloom_yarn_launcher.kv import Equals, KeyValueStore, Missing, Put
 from audioloom_yarn_launcher.steps import Standing, Step, next_step
 from audioloom_yarn_launcher.tf_config import environment, leads, marker
+from audioloom_yarn_launcher.usage import Watch, container_limit_mb
 from audioloom_yarn_launcher.worker_log import WorkerLog, open_log, tail
 
 TAIL_BYTES = 2048
@@ -104,6 +105,7 @@ class Worker:
         self._process: subprocess.Popen[bytes] | None = None
         self._marker = ""
         self._log: WorkerLog | None = None
+        self._usage: Watch | None = None
         self._exit = Exit(id=me, code=None, stopped=True)
 
     def stop(self) -> None:
@@ -195,7 +197,8 @@ class Worker:
         assert plan is not None  # noqa: S101 - there is a rank, so there was a plan
         assert roster is not None  # noqa: S101 - next_step saw it
         assert rank is not None  # noqa: S101
-        self._log = open_log(locate(plan.folder), rank, roster.attempt)
+        folder = locate(plan.folder)
+        self._log = open_log(folder, rank, roster.attempt)
         self._marker = marker(plan, roster, rank)
         self._process = processes.start(
             plan.command,
@@ -205,6 +208,8 @@ class Worker:
             ),
             output=self._log.output,
         )
+        pid, limit = self._process.pid, container_limit_mb()
+        self._usage = Watch(folder, rank, roster.attempt, pid, limit)
         self._exit = Exit(
             id=self._mine.id, code=None, stopped=False, pid=self._process.pid, started=now()
         )
@@ -229,6 +234,8 @@ class Worker:
     def _note_exit(self, process: subprocess.Popen[bytes], *, stopped: bool) -> None:
         processes.sweep(self._marker)  # what it started and left behind holds files and devices
         last = ""
+        if self._usage is not None:
+            self._usage.close()
         if self._log is not None:
             last = tail(self._log.output, TAIL_BYTES)
             self._log.close()
