@@ -1,5 +1,6 @@
 import pytest
-from audioloom_yarn_launcher.containers import ContainerSeen, absent_text, gone_text
+from audioloom_yarn_launcher.causes import Loss
+from audioloom_yarn_launcher.containers import ContainerSeen, absent_text, loss_of
 
 
 @pytest.mark.parametrize(
@@ -30,7 +31,18 @@ from audioloom_yarn_launcher.containers import ContainerSeen, absent_text, gone_
         (
             "FAILED",
             "Container released on a *lost* node",
-            "its node n1 was lost: YARN hears no more of it",
+            "its node n1 was lost: YARN hears no more of it, or took it out of service",
+        ),
+        (
+            "FAILED",
+            "Container preempted by scheduler",
+            "its container on n1 was preempted: YARN gave what it had to another queue",
+        ),
+        (
+            "FAILED",
+            "Most of the disks failed. 1/1 local-dirs usable space is below\nmore",
+            "its container on n1 was ended because disks of its node failed (Most of the disks"
+            " failed. 1/1 local-dirs usable space is below)",
         ),
         ("FAILED", "", "its container on n1 failed: no reason is known"),
         ("KILLED", "by you", "its container on n1 was killed: by you"),
@@ -39,7 +51,38 @@ from audioloom_yarn_launcher.containers import ContainerSeen, absent_text, gone_
 )
 def test_how_a_container_ended_is_a_sentence(state: str, told: str, expected: str) -> None:
     """On one line, without a trace."""
-    assert expected == gone_text(ContainerSeen("worker_0", state, "n1:8042", 3.0, told))
+    assert Loss(expected) == loss_of(ContainerSeen("worker_0", state, "n1:8042", 3.0, told))
+
+
+@pytest.mark.parametrize(
+    ("told", "code", "expected"),
+    [
+        (
+            "[2026-11-23 06:18:54.633] java.lang.reflect.UndeclaredThrowableException\nCaused by:"
+            " org.apache.hadoop.yarn.exceptions.YarnException: Download and unpack failed\n\t..."
+            " 10 more\nCaused by: java.io.IOException: Error executing command. gzip -dc | (cd",
+            65,
+            "an archive that its container needs cannot be unpacked on n1: it is damaged, or there"
+            " is no room for it. Look at --environment",
+        ),
+        (
+            "Resource hdfs://nn/e.zip changed on src filesystem (expected 1, was 2",
+            65,
+            "a file that its container needs is not the one that was submitted any more:"
+            " hdfs://nn/e.zip",
+        ),
+        (
+            "java.io.FileNotFoundException: File does not exist: hdfs://nn/e.zip\n\tat",
+            66,
+            "a file that its container needs is not there any more: hdfs://nn/e.zip",
+        ),
+    ],
+)
+def test_what_a_node_cannot_get_ready_will_fail_again(told: str, code: int, expected: str) -> None:
+    """Wherever it is tried: the codes are those that are not started anew."""
+    loss = loss_of(ContainerSeen("worker_0", "FAILED", "n1:8042", None, told))
+    assert Loss(expected, code) == loss
+    assert loss.cause("worker_0 was lost").repeats
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import queue
 import threading
 from collections.abc import Collection
 
-from audioloom_yarn_launcher.causes import Cause
+from audioloom_yarn_launcher.causes import Cause, Loss
 from audioloom_yarn_launcher.coordinator import Gang, Generation, Interruption, run_generation
 from audioloom_yarn_launcher.gang import (
     ORDER,
@@ -49,11 +49,11 @@ class Hands:
             self._store.transaction([], [Put(exit_key(0, 1), encode(self._says))])
             self._store.transaction([], [Put(exit_key(0, 0), encode(stopped))])
 
-    def lost(self) -> dict[str, str]:
+    def lost(self) -> dict[str, Loss]:
         return {}
 
-    def why_gone(self, worker: str) -> str:
-        return f"the node of {worker} was lost"
+    def why_gone(self, worker: str) -> Loss:
+        return Loss(f"the node of {worker} was lost")
 
     def unplaced(self) -> int:
         return 0
@@ -125,5 +125,5 @@ def test_who_vanished_is_lost_whatever_it_says_afterwards() -> None:
         assert went.cause is not None
         assert ("lost", 1, 75) == (went.cause.kind, went.cause.rank, went.cause.exit_code)
         assert "worker 1 was lost: the node of worker_1 was lost" == went.cause.text
-        assert {1: "the node of worker_1 was lost"} == went.lost
+        assert {1: Loss("the node of worker_1 was lost")} == went.lost
         assert {0} == set(went.exits)

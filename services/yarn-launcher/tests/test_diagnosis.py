@@ -9,6 +9,7 @@ from audioloom_yarn_launcher.diagnosis import explain, is_known, ours, refusal, 
         ("Invalid resource request! Cannot allocate containers", 78, "no container that large"),
         ("Application a submitted by user u to unknown queue: x", 78, "no such queue"),
         ("User u cannot submit applications to queue root.x", 77, "does not let you"),
+        ("YarnException: Download and unpack failed", 65, "cannot be unpacked"),
         ("/bin/bash: /usr/java/bin/java: No such file or directory", 78, "has no Java"),
         ("is running beyond the 'PHYSICAL' memory limit", 75, "killed for memory"),
         (

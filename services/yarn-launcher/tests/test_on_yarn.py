@@ -156,6 +156,20 @@ def test_a_container_over_its_memory_is_reported_as_that(yarn: Any) -> None:
     assert "lost" == yarn.status("hungry")["workers"][1]["state"]
 
 
+@slow
+def test_an_archive_that_cannot_be_unpacked_is_not_tried_again(yarn: Any, tmp_path: Path) -> None:
+    """It would not be better the next time."""
+    damaged = tmp_path / "cut.tar.gz"
+    with tarfile.open(damaged, "w:gz") as tar:
+        tar.add(sys.executable, "bin/python")
+    damaged.write_bytes(damaged.read_bytes()[:1000])
+    options = (f"--environment={damaged}", "--max-restarts=3")
+    code, _, err = yarn.finish(yarn.run("damaged", "*.*:exit=0", options=options))
+    assert 65 == code, err
+    assert "cannot be unpacked" in err
+    assert 1 == len(yarn.status("damaged")["attempts"])
+
+
 @pytest.fixture
 def full(yarn: Any) -> Iterator[None]:
     """A queue whose share for application masters is used up."""

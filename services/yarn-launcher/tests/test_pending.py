@@ -29,11 +29,14 @@ def says(state: str, diagnostics: str = "") -> object:
     return {"app": {"state": state, "diagnostics": diagnostics}}
 
 
-def submit(folder: Path, launch: str = "a" * 32, at: str = "2026-01-01T00:00:02.000Z") -> None:
+def submit(
+    folder: Path, launch: str = "a" * 32, at: str = "2026-01-01T00:00:02.000Z", after: int = 0
+) -> None:
     submission = Submission(
         launch=launch,
         application=f"application_1_{launch[0]}",
         submitted=at,
+        after_attempt=after,
         size=2,
         command=("train",),
         by=this_process(),
@@ -98,14 +101,17 @@ def test_the_state_before_the_first_attempt_is_the_application_s(
 def test_what_has_begun_or_is_older_than_the_last_attempt_waits_no_more(
     tmp_path: Path, answers: Answers
 ) -> None:
-    """The state is the attempt's then; of a newer one that failed, the page tells beside."""
+    """The state is the attempt's then; of a newer one that failed, the page tells beside.
+
+    What is newer the numbers say: the clock of the attempt's machine is a day ahead here.
+    """
     submit(tmp_path)
     answers(200, {"app": ACCEPTED})
-    attempt(tmp_path, "a" * 32, "2026-01-01T00:00:05.000Z")
-    submit(tmp_path, "b" * 32, "2026-01-01T00:00:04.000Z")
+    attempt(tmp_path, "a" * 32, "2026-01-02T00:00:00.000Z")
+    submit(tmp_path, "b" * 32, "2026-01-03T00:00:00.000Z")
     view = view_run(locate(tmp_path))
     assert ("failed", None) == (view.state, view.pending)
-    submit(tmp_path, "c" * 32, "2026-01-01T00:00:06.000Z")
+    submit(tmp_path, "c" * 32, "2026-01-01T00:00:06.000Z", after=1)
     assert "waiting" == view_run(locate(tmp_path)).state
     answers(200, {"app": {"state": "FAILED", "diagnostics": "no such luck"}})
     view = view_run(locate(tmp_path))

@@ -35,6 +35,29 @@ _ECHOES = frozenset({TRY_AGAIN, -signal.SIGABRT})  # ours for a lost peer; Tenso
 
 
 @dataclass(frozen=True)
+class Loss:
+    """How a worker was lost.
+
+    Args:
+        text: to go on with a subject.
+        exit_code: what it makes the run end with if that is not started anew.
+    """
+
+    text: str
+    exit_code: int = TRY_AGAIN
+
+    def cause(self, subject: str, rank: int | None = None) -> Cause:
+        """The cause that it is."""
+        return Cause(
+            kind="lost",
+            text=f"{subject}: {self.text}",
+            exit_code=self.exit_code,
+            rank=rank,
+            repeats=self.exit_code in REPEATING,
+        )
+
+
+@dataclass(frozen=True)
 class Cause:
     """Why a generation ended before its work was done.
 
@@ -57,7 +80,7 @@ class Cause:
     tail: str = ""
 
 
-def first_cause(reports: Reports, lost: Mapping[int, str]) -> Cause:
+def first_cause(reports: Reports, lost: Mapping[int, Loss]) -> Cause:
     """The cause that the others are echoes of.
 
     A code that will only repeat outranks everything: it is a verdict of the program on its input.
@@ -69,7 +92,7 @@ def first_cause(reports: Reports, lost: Mapping[int, str]) -> Cause:
         lost: what happened to each worker that vanished, by rank.
     """
     causes = [_exit_cause(rank, end) for rank, end in reports.exits.items() if end.failed]
-    causes += [_lost_cause(rank, text) for rank, text in lost.items()]
+    causes += [loss.cause(f"worker {rank} was lost", rank) for rank, loss in lost.items()]
     return min(causes, key=lambda cause: (_weight(cause), cause.rank != reports.first, cause.rank))
 
 
@@ -98,10 +121,6 @@ def _exit_cause(rank: int, end: Exit) -> Cause:
         echo=code in _ECHOES,
         tail=end.tail,
     )
-
-
-def _lost_cause(rank: int, text: str) -> Cause:
-    return Cause("lost", f"worker {rank} was lost: {text}", exit_code=TRY_AGAIN, rank=rank)
 
 
 def _weight(cause: Cause) -> int:

@@ -5,10 +5,50 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from audioloom_yarn_launcher.causes import TRY_AGAIN, Loss
+
 MOST_TOLD = 400
-_MEMORY = re.compile(r"[0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B (?:physical|virtual) memory used")
-_LOST = re.compile(r"released on a \*?lost\*? node")
 _EXIT = re.compile(r"exitCode: (-?[0-9]+)|Exit code: (-?[0-9]+)|Exit code is (-?[0-9]+)")
+_BAD_DATA, _MISSING = 65, 66
+_KNOWN = (
+    (
+        r"([0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B (?:physical|virtual) memory used)",
+        TRY_AGAIN,
+        "its container{place} was killed for memory ({0}): ask for more with --memory",
+    ),
+    (
+        r"released on a \*?lost\*? node",
+        TRY_AGAIN,
+        "its node {host} was lost: YARN hears no more of it, or took it out of service",
+    ),
+    (
+        r"[Pp]reempted by scheduler",
+        TRY_AGAIN,
+        "its container{place} was preempted: YARN gave what it had to another queue",
+    ),
+    (
+        r"(Most of the disks failed[^\n]*)",
+        TRY_AGAIN,
+        "its container{place} was ended because disks of its node failed ({0})",
+    ),
+    (
+        r"Download and unpack failed",
+        _BAD_DATA,
+        "an archive that its container needs cannot be unpacked{place}: it is damaged, or there is"
+        " no room for it. Look at --environment",
+    ),
+    (
+        r"Resource (\S+) changed on src filesystem",
+        _BAD_DATA,
+        "a file that its container needs is not the one that was submitted any more: {0}",
+    ),
+    (
+        r"File does not exist: (\S+)",
+        _MISSING,
+        "a file that its container needs is not there any more: {0}",
+    ),
+)
+"""What YARN says, what makes a run of it end so (whether it would repeat), and what we say."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +75,16 @@ class ContainerSeen:
         return self.node.rpartition(":")[0]
 
 
-def gone_text(seen: ContainerSeen) -> str:
-    """How a container ended."""
+def loss_of(seen: ContainerSeen) -> Loss:
+    """How a container ended, and whether another would end in the same way."""
     place = f" on {seen.where}" if seen.where else ""
-    if match := _MEMORY.search(seen.told):
-        return (
-            f"its container{place} was killed for memory ({match[0]}): ask for more with --memory"
-        )
-    if _LOST.search(seen.told):
-        return f"its node {seen.where} was lost: YARN hears no more of it"
+    for pattern, code, text in _KNOWN:
+        if match := re.search(pattern, seen.told):
+            return Loss(text.format(*match.groups(), place=place, host=seen.where), code)
+    return Loss(_gone_text(seen, place))
+
+
+def _gone_text(seen: ContainerSeen, place: str) -> str:
     if seen.state == "KILLED":
         return f"its container{place} was killed: {_short(seen.told) or 'no reason is known'}"
     if seen.state == "SUCCEEDED":
@@ -61,7 +102,7 @@ def absent_text(seen: ContainerSeen) -> str:
     if seen.state == "RUNNING":
         since = "" if seen.since_s is None else f" since {seen.since_s:.0f} s"
         return f"{seen.id}: its container runs on {seen.where}{since} and has said nothing"
-    return f"{seen.id}: {gone_text(seen)}"
+    return f"{seen.id}: {loss_of(seen).text}"
 
 
 def _short(told: str) -> str:

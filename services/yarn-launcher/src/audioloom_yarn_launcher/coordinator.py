@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from audioloom_yarn_launcher.causes import TRY_AGAIN, Cause, first_cause
+from audioloom_yarn_launcher.causes import TRY_AGAIN, Cause, Loss, first_cause
 from audioloom_yarn_launcher.gang import (
     GENERATION,
     OUTCOME,
@@ -93,7 +93,7 @@ class Generation:
     roster: Roster | None
     cause: Cause | None
     exits: Mapping[int, Exit] = field(default_factory=dict)
-    lost: Mapping[int, str] = field(default_factory=dict)
+    lost: Mapping[int, Loss] = field(default_factory=dict)
     executed_s: float = 0.0
 
 
@@ -165,10 +165,8 @@ def _form(gang: Gang, attempt: int, generation: int) -> Roster | Cause:
             return cause
         reports = _reports(gang, generation)
         if lost := gang.workers.lost():
-            worker, text = next(iter(lost.items()))
-            return Cause(
-                "lost", f"{worker} was lost before the gang was complete: {text}", TRY_AGAIN
-            )
+            worker, loss = next(iter(lost.items()))
+            return loss.cause(f"{worker} was lost before the gang was complete")
         match forming(gang.plan.size, reports):
             case Form(members):
                 roster = Roster(attempt, generation, members)
@@ -239,7 +237,7 @@ def _worked_too_long() -> Cause:
 
 def _gather(
     gang: Gang, roster: Roster, gone: dict[int, str], *, grace_s: float
-) -> tuple[Reports, dict[int, str]]:
+) -> tuple[Reports, dict[int, Loss]]:
     """End what still runs, and wait until everybody has said how it ended or is gone.
 
     Who has vanished once is lost: on a node that was cut off it lives on, hears that it is to end,

@@ -68,6 +68,12 @@ _KNOWN: tuple[tuple[str, Callable[..., StageError], str, str], ...] = (
         "Ask who runs the cluster for the right, or give another --queue.",
     ),
     (
+        r"Download and unpack failed",
+        BadData,
+        "an archive that the application master needs cannot be unpacked on its node",
+        "It is damaged, or there is no room. Delete it below <root>/environments: it is made anew.",
+    ),
+    (
         r"exceeding memory limits|beyond the 'PHYSICAL' memory limit|physical memory used",
         ApplicationLost,
         "the application master was killed for memory",

@@ -60,7 +60,8 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     check_default_system(hadoop)
     life = new_launch(request, size=settings.workers, on=settings.on, chief=settings.chief)
     shape = _shape(settings, life)
-    if _wait_for_turn(life, settings) is None:
+    number = _wait_for_turn(life, settings)
+    if number is None:
         log.info("already committed", manifest=str(request.manifest))
         return result_of(request, None, attempts=0, last=0)
     with connect(hadoop) as cluster:
@@ -70,7 +71,7 @@ def launch_on_yarn(settings: RunSettings) -> Result:
         with hearing() as heard:
             application = _submit(cluster, shape, launcher, _job(life, settings))
             log.info("submitted", application=application)
-            _put_on_record(life, application)
+            _put_on_record(life, application, after=number - 1)
             watch = Watch(
                 cluster,
                 request.folder,
@@ -108,12 +109,13 @@ def _wait_for_turn(life: Launch, settings: RunSettings) -> int | None:
         time.sleep(LOOK_AGAIN_S)
 
 
-def _put_on_record(life: Launch, application: str) -> None:
+def _put_on_record(life: Launch, application: str, *, after: int) -> None:
     request = life.request
     submission = Submission(
         launch=life.id,
         application=application,
         submitted=now(),
+        after_attempt=after,
         size=life.size,
         command=request.command,
         by=this_process(),

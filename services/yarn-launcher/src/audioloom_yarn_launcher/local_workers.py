@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audioloom_yarn_launcher import processes
-from audioloom_yarn_launcher.causes import describe_end
+from audioloom_yarn_launcher.causes import Loss, describe_end
 from audioloom_yarn_launcher.local_kv import StoreServer
 from audioloom_yarn_launcher.worker_log import tail
 
@@ -59,33 +59,35 @@ class LocalWorkers:
         self._server, self._marker, self._command = server, marker, command
         self._changed = changed
         self._slots: list[Agent | None] = [None] * size
-        self._gone: dict[str, str] = {}
+        self._gone: dict[str, Loss] = {}
+        self._before: set[str] = set()  # gone, and no news any more
         self._started = 0
 
     def fill(self) -> None:
         """Start a process for each slot whose worker has ended. Main thread only: see `start`."""
-        self.lost()
-        self._gone.clear()
+        self._before |= self.lost().keys()
         for slot, agent in enumerate(self._slots):
             if agent is None:
                 self._slots[slot] = self._start(slot)
 
-    def lost(self) -> dict[str, str]:
-        """The workers whose process has ended, and how."""
+    def lost(self) -> dict[str, Loss]:
+        """The workers whose process has ended since the last `fill`, and how."""
         for slot, agent in enumerate(self._slots):
             if agent is not None and agent.process.poll() is not None:
                 self._forget(slot, agent)
-        return dict(self._gone)
+        return {each: loss for each, loss in self._gone.items() if each not in self._before}
 
-    def why_gone(self, worker: str) -> str:
+    def why_gone(self, worker: str) -> Loss:
         """How the process of this worker ended; a moment may pass between its keys and itself."""
         for agent in self._slots:
             if agent is not None and agent.id == worker:
                 try:
                     agent.process.wait(KNOWN_WITHIN_S)
                 except subprocess.TimeoutExpired:
-                    return f"process {agent.process.pid} closed its connection and still runs"
-        return self.lost().get(worker, "nothing is known of its process")
+                    text = f"process {agent.process.pid} closed its connection and still runs"
+                    return Loss(text)
+        self.lost()
+        return self._gone.get(worker, Loss("nothing is known of its process"))
 
     def unplaced(self) -> int:
         """None: a process that was started has its place."""
@@ -93,7 +95,7 @@ class LocalWorkers:
 
     def absent(self, present: Collection[str]) -> list[str]:
         """What is known of the processes of the workers that are not there."""
-        sentences = [f"{worker}: {text}" for worker, text in self.lost().items()]
+        sentences = [f"{worker}: {loss.text}" for worker, loss in self.lost().items()]
         for agent in self._slots:
             if agent is not None and agent.id not in present:
                 age = time.monotonic() - agent.since
@@ -151,7 +153,7 @@ class LocalWorkers:
     def _forget(self, slot: int, agent: Agent) -> None:
         said = tail(agent.messages, TAIL_BYTES).rpartition("\n")[2]
         ending = f" after saying: {said}" if said else ""
-        self._gone[agent.id] = (
+        self._gone[agent.id] = Loss(
             f"its process {agent.process.pid} {describe_end(agent.process.returncode)}{ending}"
         )
         os.close(agent.messages)

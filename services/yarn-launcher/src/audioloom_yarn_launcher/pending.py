@@ -57,11 +57,11 @@ def find_pending(folder: Location, attempts: Sequence[Attempt]) -> Pending | Non
         folder: of the run.
         attempts: at it; what was submitted before the last one began is history.
     """
-    since = attempts[-1].started.started if attempts else ""
+    last = attempts[-1].started.attempt if attempts else 0
     submitted = read_submissions(folder, {each.started.launch for each in attempts})
     found: list[Pending] = []
     for each in submitted:
-        if each.submitted < since:
+        if each.after_attempt < last:
             break
         found.append(Pending(each, look_up(each.application)))
         if found[-1].waits:

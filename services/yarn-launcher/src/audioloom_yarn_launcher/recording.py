@@ -64,8 +64,10 @@ def _worker_end(rank: int, member: Member, went: Generation, attempt: int) -> Wo
     seat = _seat(rank, member).model_dump()
     end = went.exits.get(rank)
     if end is None:
-        text = went.lost.get(rank)
-        return WorkerEnd(**seat, end="lost" if text else "stopped", cause=text or "did not answer")
+        loss = went.lost.get(rank)
+        if loss is None:
+            return WorkerEnd(**seat, end="stopped", cause="did not answer")
+        return WorkerEnd(**seat, end="lost", cause=loss.text)
     code = end.code
     return WorkerEnd(
         **seat,

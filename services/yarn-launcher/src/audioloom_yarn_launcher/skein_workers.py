@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Any
 
-from audioloom_yarn_launcher.containers import ContainerSeen, absent_text, gone_text
+from audioloom_yarn_launcher.causes import Loss
+from audioloom_yarn_launcher.containers import ContainerSeen, absent_text, loss_of
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.layout import SERVICE
 from audioloom_yarn_launcher.skein_import import import_skein
@@ -47,23 +48,23 @@ class SkeinWorkers:
             with self._asking():
                 self._application.add_container(SERVICE)
 
-    def lost(self) -> dict[str, str]:
+    def lost(self) -> dict[str, Loss]:
         """The containers that have ended since the last `fill`, and how."""
         return {
-            each.id: gone_text(each)
+            each.id: loss_of(each)
             for each in self._containers(ENDED)
             if each.id not in self._before | self._killed
         }
 
-    def why_gone(self, worker: str) -> str:
+    def why_gone(self, worker: str) -> Loss:
         """How the container ended; the node tells the application master a moment later."""
         deadline = time.monotonic() + KNOWN_WITHIN_S
         while True:
             for each in self._containers(ENDED):
                 if each.id == worker:
-                    return gone_text(each)
+                    return loss_of(each)
             if time.monotonic() > deadline:
-                return "its keys vanished, and nothing is known of its container"
+                return Loss("its keys vanished, and nothing is known of its container")
             time.sleep(0.2)
 
     def unplaced(self) -> int:

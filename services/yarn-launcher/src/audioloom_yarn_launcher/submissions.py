@@ -26,6 +26,8 @@ class Submission(RecordBase):
     Args:
         launch: id of the launch, as its attempts carry it.
         application: id of the application.
+        after_attempt: number of the run's last attempt when it was submitted, 0 if there was none:
+            clocks of machines differ, so this says what came before what.
         by: the process that did.
     """
 
@@ -33,6 +35,7 @@ class Submission(RecordBase):
     launch: str
     application: str
     submitted: str
+    after_attempt: int = 0
     size: int
     command: tuple[str, ...]
     by: Owner
@@ -46,6 +49,8 @@ def record_submission(folder: Location, submission: Submission) -> None:
 def read_submissions(folder: Location, begun: Collection[str]) -> list[Submission]:
     """What was submitted, the newest first, but for the launches that have begun.
 
+    Of those that were submitted after the same attempt only clocks tell which is newer.
+
     Raises:
         BadRecord: one of the records cannot be read.
     """
@@ -58,4 +63,6 @@ def read_submissions(folder: Location, begun: Collection[str]) -> list[Submissio
         for match in names
         if match is not None and match[1] not in begun
     ]
-    return sorted(filter(None, found), key=lambda each: each.submitted, reverse=True)
+    return sorted(
+        filter(None, found), key=lambda each: (each.after_attempt, each.submitted), reverse=True
+    )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
+from audioloom_yarn_launcher.causes import Loss
+
 
 class Workers(Protocol):
     """Processes on this machine, or containers of a cluster. A lost worker is no failure here."""
@@ -12,10 +14,10 @@ class Workers(Protocol):
     def fill(self) -> None:
         """Ask for as many workers as are missing. They come, or they do not, in their own time."""
 
-    def lost(self) -> dict[str, str]:
+    def lost(self) -> dict[str, Loss]:
         """The workers that have ended and were not told to, and how, since the last `fill`."""
 
-    def why_gone(self, worker: str) -> str:
+    def why_gone(self, worker: str) -> Loss:
         """What happened to a worker whose keys have vanished; may wait a moment to find out."""
 
     def unplaced(self) -> int:
