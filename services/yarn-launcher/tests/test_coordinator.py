@@ -5,7 +5,13 @@ import threading
 from collections.abc import Collection
 
 from audioloom_yarn_launcher.causes import Cause, Loss
-from audioloom_yarn_launcher.coordinator import Gang, Generation, Interruption, run_generation
+from audioloom_yarn_launcher.coordinator import (
+    Gang,
+    Generation,
+    Interruption,
+    begin_generation,
+    run_generation,
+)
 from audioloom_yarn_launcher.gang import (
     ORDER,
     Exit,
@@ -31,9 +37,11 @@ class Hands:
         self._store, self._says = store, says
         store.subscribe(ORDER, self._hear)
         self._vanished = threading.Event()
+        self.filled: list[bool] = []
 
     def fill(self) -> None:
-        for rank in range(2):
+        self.filled.append(end_key(0) in self._store.get_prefix(ORDER))
+        for rank in range(2 if len(self.filled) == 1 else 0):
             me = f"worker_{rank}"
             member = Member(me, f"node-{rank}:1", f"node-{rank}", 1)
             puts = [Put(rank_key(rank), me, me), Put(ready_key(0, rank), encode(member), me)]
@@ -87,6 +95,7 @@ def form(unplaced: int, limits: Limits) -> Cause:
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     plan = Plan(2, ("train",), "/run", "m")
     gang = Gang(store, Absentees(store, unplaced), plan, wakes, Interruption(wakes), limits)
+    begin_generation(gang, 0)
     went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
     assert went.roster is None
     assert went.cause is not None
@@ -103,16 +112,18 @@ def test_who_has_no_container_is_told_from_who_does_not_come() -> None:
     assert silent.text.startswith("0 of 2 workers came within 0.01 s")
 
 
-def run(says: Exit) -> Generation:
+def run(says: Exit, *, goes_on: bool = True) -> tuple[Generation, list[bool]]:
     store = MemoryStore()
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     plan = Plan(2, ("train",), "/run", "m")
-    gang = Gang(store, Hands(store, says), plan, wakes, Interruption(wakes), Limits(60))
+    hands = Hands(store, says)
+    gang = Gang(store, hands, plan, wakes, Interruption(wakes), Limits(60))
     rosters: list[Roster] = []
-    went = run_generation(gang, attempt=1, generation=0, formed=rosters.append)
+    begin_generation(gang, 0)
+    went = run_generation(gang, attempt=1, generation=0, formed=rosters.append, goes_on=goes_on)
     assert 1 == len(rosters)
     assert end_key(0) in store.get_prefix("")
-    return went
+    return went, hands.filled
 
 
 def test_who_vanished_is_lost_whatever_it_says_afterwards() -> None:
@@ -121,9 +132,16 @@ def test_who_vanished_is_lost_whatever_it_says_afterwards() -> None:
     That a generation had finished would be the worst of all answers.
     """
     for code, stopped in ((-9, True), (0, False), (75, False)):
-        went = run(Exit("worker_1", code=code, stopped=stopped))
+        went, _ = run(Exit("worker_1", code=code, stopped=stopped))
         assert went.cause is not None
         assert ("lost", 1, 75) == (went.cause.kind, went.cause.rank, went.cause.exit_code)
         assert "worker 1 was lost: the node of worker_1 was lost" == went.cause.text
         assert {1: Loss("the node of worker_1 was lost")} == went.lost
         assert {0} == set(went.exits)
+
+
+def test_another_worker_is_asked_for_before_the_others_have_ended() -> None:
+    """Unless no generation is to follow, for which it would be."""
+    says = Exit("worker_1", code=-9, stopped=True)
+    assert [False, False] == run(says)[1]
+    assert [False] == run(says, goes_on=False)[1]

@@ -109,25 +109,45 @@ def close_gang(gang: Gang) -> None:
     gang.workers.close()
 
 
+def begin_generation(gang: Gang, generation: int) -> None:
+    """Let the workers get ready for a generation, and ask for those that are missing.
+
+    Nothing runs before `run_generation` is called, so there is time to put things on record.
+
+    Args:
+        gang: opened.
+        generation: one more than the last of this gang, from 0.
+    """
+    _raise_generation(gang, generation)
+    gang.workers.fill()
+
+
 def run_generation(
-    gang: Gang, *, attempt: int, generation: int, formed: Callable[[Roster], None]
+    gang: Gang,
+    *,
+    attempt: int,
+    generation: int,
+    formed: Callable[[Roster], None],
+    goes_on: bool = True,
 ) -> Generation:
     """Let the gang meet, run and end once. Main thread only.
 
     Args:
-        gang: opened.
+        gang: opened, and the generation begun.
         attempt: the number that the processes are told, and that their logs carry.
-        generation: one more than the last of this gang, from 0.
+        generation: the one that was begun.
         formed: called when the gang is complete, while its processes start.
+        goes_on: whether another generation may follow: then another worker is asked for as soon as
+            one vanishes, long before the others have ended.
     """
-    _raise_generation(gang, generation)
-    gang.workers.fill()
     roster = _form(gang, attempt, generation)
     if isinstance(roster, Cause):
         return Generation(None, roster)
     since = time.monotonic()
     formed(roster)
     cause, gone = _watch(gang, roster, since)
+    if gone and goes_on:
+        gang.workers.fill()
     reports, lost = _gather(gang, roster, gone, grace_s=INTERRUPTED_GRACE_S if cause else 0)
     if cause is None and (lost or any(end.failed for end in reports.exits.values())):
         cause = first_cause(reports, lost)
