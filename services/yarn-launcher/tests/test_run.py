@@ -117,6 +117,26 @@ def test_a_frozen_process_is_ended_with_its_gang(launches: Any, helpers: Any) ->
     assert not helpers.alive(frozen)
 
 
+@pytest.mark.parametrize("whom", ["pid", "worker"])
+def test_what_is_frozen_is_noticed_and_replaced(launches: Any, helpers: Any, whom: str) -> None:
+    """A process, or a worker: nobody else fails here, so that nobody else would tell."""
+    process = launches.start("0.1:stay", options=run_options("--timeout-frozen=4"))
+    first = [launches.note(rank, 1) for rank in range(2)]
+    os.kill(first[1][whom], signal.SIGSTOP)
+    second = [launches.note(rank, 2) for rank in range(2)]
+    frozen = [first[1][which] for which in ("pid", "escaped")]
+    helpers.until(lambda: not any(map(helpers.alive, frozen)), "what was frozen has ended")
+    assert helpers.alive(first[1]["worker"]) == (whom == "pid")
+    assert first[0]["worker"] == second[0]["worker"]
+    launches.go()
+    code, out, _ = helpers.finish(process)
+    assert 0 == code
+    cause = launches.record(out, "1.json")["cause"]
+    kind = "signal" if whom == "pid" else "lost"
+    assert (kind, 1) == (cause["kind"], cause["rank"])
+    assert ("was stopped (SIGSTOP) for 2 s" if whom == "pid" else "it was frozen") in cause["text"]
+
+
 @pytest.mark.parametrize("code", [65, 78])
 def test_what_would_only_repeat_is_not_started_anew(launches: Any, helpers: Any, code: int) -> None:
     """The run ends with the code of the process, after one attempt."""

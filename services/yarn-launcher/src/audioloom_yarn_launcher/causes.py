@@ -114,7 +114,7 @@ def _exit_cause(rank: int, end: Exit) -> Cause:
     code = TRY_AGAIN if end.code is None else end.code
     return Cause(
         kind="signal" if code < 0 else "exit",
-        text=f"the process of worker {rank} {describe_end(code)}",
+        text=f"the process of worker {rank} {end.why or describe_end(code)}",
         exit_code=TRY_AGAIN if code < 0 else code,
         rank=rank,
         repeats=code in REPEATING,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Sequence
 
@@ -30,7 +31,12 @@ def guard(words: Sequence[str], launch: str) -> int:
         program, environment=os.environ, output=STDERR, when_orphaned=signal.SIGTERM
     )
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: worker.terminate())
+        signal.signal(number, lambda *_: _tell(worker))
     code = worker.wait()
     processes.sweep(f"{launch}/{os.environ['SKEIN_CONTAINER_ID']}/")
     return code if code >= 0 else 128 - code
+
+
+def _tell(worker: subprocess.Popen[bytes]) -> None:
+    worker.terminate()
+    worker.send_signal(signal.SIGCONT)  # one that is frozen would not hear

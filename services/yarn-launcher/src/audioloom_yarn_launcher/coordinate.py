@@ -57,7 +57,14 @@ def _run(job: Job, application: Any) -> Cause | None:
         log.info("already committed", manifest=str(life.request.manifest))
         return None
     store = SkeinStore(application)
-    plan = Plan(job.workers, job.command, job.folder, marker=job.launch, roles=job.roles)
+    plan = Plan(
+        job.workers,
+        job.command,
+        job.folder,
+        marker=job.launch,
+        roles=job.roles,
+        frozen_s=job.frozen_s,
+    )
     with gang_at_work(
         store,
         plan,

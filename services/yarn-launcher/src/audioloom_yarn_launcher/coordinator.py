@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from audioloom_yarn_launcher.causes import TRY_AGAIN, Cause, Loss, first_cause
 from audioloom_yarn_launcher.gang import (
+    BEAT,
     GENERATION,
     OUTCOME,
     PLAN,
@@ -34,11 +35,13 @@ from audioloom_yarn_launcher.gang import (
 )
 from audioloom_yarn_launcher.kv import Delete, Equals, KeyValueStore, Missing, Put
 from audioloom_yarn_launcher.limits import Forming, Limits, Part
+from audioloom_yarn_launcher.silence import LOOK_EVERY_S, Silence
 from audioloom_yarn_launcher.verdict import (
     Failed,
     Form,
     Wait,
     forming,
+    frozen,
     running,
     silent,
     vanished,
@@ -145,10 +148,12 @@ def run_generation(
         return Generation(None, roster)
     since = time.monotonic()
     formed(roster)
-    cause, gone = _watch(gang, roster, since)
+    known: dict[int, Loss] = {}
+    cause, gone = _watch(gang, roster, since, known)
     if gone and goes_on:
         gang.workers.fill()
-    reports, lost = _gather(gang, roster, gone, grace_s=INTERRUPTED_GRACE_S if cause else 0)
+    grace_s = INTERRUPTED_GRACE_S if cause else 0
+    reports, lost = _gather(gang, roster, gone, known, grace_s=grace_s)
     if cause is None and (lost or any(end.failed for end in reports.exits.values())):
         cause = first_cause(reports, lost)
     executed_s = time.monotonic() - since
@@ -224,21 +229,34 @@ def _nobody_else_came(gang: Gang, reports: Reports, part: Part) -> Cause:
     )
 
 
-def _watch(gang: Gang, roster: Roster, since: float) -> tuple[Cause | None, dict[int, str]]:
-    """Wait until the generation is over; the cause if it was told to stop, and who vanished."""
+def _watch(
+    gang: Gang, roster: Roster, since: float, known: dict[int, Loss]
+) -> tuple[Cause | None, dict[int, str]]:
+    """Wait until the generation is over; the cause if it was told to stop, and who vanished.
+
+    Args:
+        gang: at work.
+        roster: who runs.
+        since: when it began to.
+        known: what happened to those that did not vanish by themselves is put there, by rank.
+    """
+    silence = Silence(time.monotonic())
     while True:
         if cause := interrupted(gang):
             return cause, {}
         left = _left_to_work(gang, since)
         reports = _reports(gang, roster.generation)
         for rank in vanished(roster, reports):
-            key = first_key(roster.generation)
-            gang.store.transaction([Missing(key)], [Put(key, str(rank))])
+            _note_first(gang, roster, rank)
+        silence = _listen(gang, silence)
         match running(roster, reports):
             case Wait():
                 if left <= 0:
                     return _worked_too_long(), {}
-                _wait(gang, min(left, LOOK_AGAIN_S))
+                if stand_still := frozen(roster, reports, silence, gang.plan.frozen_s):
+                    known |= _end_frozen(gang, roster, stand_still)
+                    return None, {rank: roster.members[rank].id for rank in stand_still}
+                _wait(gang, min(left, LOOK_EVERY_S))
             case Failed(lost):
                 return None, dict(lost)
             case _:
@@ -255,8 +273,39 @@ def _worked_too_long() -> Cause:
     return Cause("execution", text, TRY_AGAIN)  # the same command goes on with the work
 
 
+def _note_first(gang: Gang, roster: Roster, rank: int) -> None:
+    key = first_key(roster.generation)
+    gang.store.transaction([Missing(key)], [Put(key, str(rank))])
+
+
+def _listen(gang: Gang, silence: Silence) -> Silence:
+    at = time.monotonic()
+    if not silence.due(at):
+        return silence
+    beats = gang.store.get_prefix(BEAT)
+    return silence.heard({key.removeprefix(BEAT): count for key, count in beats.items()}, at)
+
+
+def _end_frozen(gang: Gang, roster: Roster, stand_still: Mapping[int, float]) -> dict[int, Loss]:
+    found = {}
+    for rank, seconds in stand_still.items():
+        member = roster.members[rank]
+        _note_first(gang, roster, rank)
+        gang.workers.kill(member.id)
+        found[rank] = Loss(
+            f"its agent, process {member.pid} on {member.host}, had said nothing for"
+            f" {seconds:.0f} s: it was frozen, and was ended"
+        )
+    return found
+
+
 def _gather(
-    gang: Gang, roster: Roster, gone: dict[int, str], *, grace_s: float
+    gang: Gang,
+    roster: Roster,
+    gone: dict[int, str],
+    known: Mapping[int, Loss],
+    *,
+    grace_s: float,
 ) -> tuple[Reports, dict[int, Loss]]:
     """End what still runs, and wait until everybody has said how it ended or is gone.
 
@@ -282,7 +331,10 @@ def _gather(
                 killed.add(rank)
         _wait(gang, min(1.0, max(0.01, deadline - time.monotonic())))
     told = {rank: end for rank, end in reports.exits.items() if rank not in gone}
-    lost = {rank: gang.workers.why_gone(worker) for rank, worker in sorted(gone.items())}
+    lost = {
+        rank: known.get(rank) or gang.workers.why_gone(worker)
+        for rank, worker in sorted(gone.items())
+    }
     return replace(reports, exits=told), lost
 
 

@@ -15,6 +15,10 @@ Reports, which the workers write and only the coordinator watches:
     gang/worker/exit/<g>/<r>     how its process ended: `Exit`
     gang/worker/first/<g>        rank of the first process that failed by itself
 
+Beats, which are read now and then and wake nobody:
+
+    gang/beat/<id>               how often a worker has said that it lives; owned by it
+
 So a worker's report wakes the coordinator alone, whatever the size of the gang.
 """
 
@@ -30,6 +34,8 @@ from audioloom_yarn_launcher.roles import Group
 
 ORDER = "gang/order/"
 WORKER = "gang/worker/"
+BEAT = "gang/beat/"
+FROZEN_S = 10.0
 PLAN = f"{ORDER}plan"
 GENERATION = f"{ORDER}generation"
 OUTCOME = f"{ORDER}outcome"
@@ -69,6 +75,11 @@ def first_key(generation: int) -> str:
     return f"{WORKER}first/{generation}"
 
 
+def beat_key(worker: str) -> str:
+    """Where a worker says that it lives."""
+    return f"{BEAT}{worker}"
+
+
 @dataclass(frozen=True)
 class Plan:
     """What every worker runs.
@@ -79,6 +90,8 @@ class Plan:
         folder: URI of the run folder.
         marker: put into the environment of all that the command starts, so that it can be found.
         roles: who is called what, in the order of ranks; all are workers if it says nothing.
+        frozen_s: after how many seconds a worker that says nothing is taken for frozen, and, after
+            half as many, a process that is stopped.
     """
 
     size: int
@@ -86,6 +99,7 @@ class Plan:
     folder: str
     marker: str
     roles: tuple[Group, ...] = ()
+    frozen_s: float = FROZEN_S
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -131,6 +145,7 @@ class Exit:
         started: when, RFC 3339 by the worker's clock.
         ended: when.
         tail: the last lines of its output.
+        why: what the worker knows of it that the code does not say, to go on with a subject.
     """
 
     id: str
@@ -140,6 +155,7 @@ class Exit:
     started: str | None = None
     ended: str | None = None
     tail: str = ""
+    why: str = ""
 
     @property
     def failed(self) -> bool:

@@ -31,6 +31,7 @@ class Job(BaseModel):
     workers: int
     roles: tuple[Group, ...]
     limits: Limits
+    frozen_s: float
     max_restarts: int
     wait: bool
     take_over: int | None
@@ -41,6 +42,7 @@ class Job(BaseModel):
         life: Launch,
         *,
         limits: Limits,
+        frozen_s: float,
         max_restarts: int,
         wait: bool,
         take_over: int | None,
@@ -57,6 +59,7 @@ class Job(BaseModel):
             workers=life.size,
             roles=life.roles,
             limits=limits,
+            frozen_s=frozen_s,
             max_restarts=max_restarts,
             wait=wait,
             take_over=take_over,

@@ -9,7 +9,7 @@ import structlog
 from audioloom_stage import Result, bind
 
 from audioloom_yarn_launcher.attempting import gang_at_work, run_attempts
-from audioloom_yarn_launcher.claim import Launch, claim, new_launch
+from audioloom_yarn_launcher.claim import claim, new_launch
 from audioloom_yarn_launcher.coordinator import Gang
 from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.gang import Plan
@@ -48,24 +48,29 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
         log.info("already committed", manifest=str(request.manifest))
         return result_of(request, None, attempts=0, last=0)
     agents = agents or worker_command(settings.advertise or ADDRESS)
+    plan = Plan(
+        life.size,
+        request.command,
+        request.folder.uri,
+        marker=life.id,
+        roles=life.roles,
+        frozen_s=settings.timeout_frozen,
+    )
     limits = Limits(
         registration_s=settings.timeout_registration or REGISTRATION_S,
         execution_s=settings.timeout_execution,
     )
-    with local_gang(life, limits, agents) as gang:
+    with local_gang(plan, limits, agents) as gang:
         cause, last = run_attempts(gang, life, started, settings.max_restarts)
     attempts = last.attempt - started.attempt + 1
     return result_of(request, cause, attempts=attempts, last=last.attempt)
 
 
 @contextmanager
-def local_gang(life: Launch, limits: Limits, agents: AgentCommand) -> Iterator[Gang]:
+def local_gang(plan: Plan, limits: Limits, agents: AgentCommand) -> Iterator[Gang]:
     """A gang of processes of this machine; all of them have ended when the block has."""
     store = MemoryStore()
     server = StoreServer(store)
-    plan = Plan(
-        life.size, life.request.command, life.request.folder.uri, marker=life.id, roles=life.roles
-    )
     try:
         with gang_at_work(
             store,

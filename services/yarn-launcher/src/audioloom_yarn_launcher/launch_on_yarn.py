@@ -175,6 +175,7 @@ def _job(life: Launch, settings: RunSettings) -> Job:
             allocation_s=settings.timeout_allocation or ALLOCATION_S,
             execution_s=settings.timeout_execution,
         ),
+        frozen_s=settings.timeout_frozen,
         max_restarts=settings.max_restarts,
         wait=settings.wait,
         take_over=settings.take_over,

@@ -71,6 +71,25 @@ def end(process: subprocess.Popen[bytes], *, marker: str, grace_s: float = 0) ->
     sweep(marker)
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process stands still that was told to (SIGSTOP), or one that it has started.
+
+    Asked of its children and theirs alone, so that it costs little on a machine with many.
+    """
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text()
+        tasks = list((_PROC / str(pid) / "task").iterdir())
+    except OSError:
+        return False
+    if stat.rpartition(")")[2].split()[0] == "T":
+        return True
+    children: set[int] = set()
+    for task in tasks:
+        with contextlib.suppress(OSError):  # it ended
+            children.update(map(int, (task / "children").read_text().split()))
+    return any(is_stopped(child) for child in children)
+
+
 def sweep(marker: str) -> list[int]:
     """Kill every process that carries the marker, or one that begins so; which they were."""
     killed: list[int] = []

@@ -103,9 +103,9 @@ def _seat(rank: int, member: Member) -> Seat:
 def _told(end: Exit) -> str:
     if end.code is None:
         return "was not started: the gang ended first"
-    return (
-        f"was ended by the launcher ({_name(end.code)})" if end.stopped else describe_end(end.code)
-    )
+    if end.stopped:
+        return f"was ended by the launcher ({_name(end.code)})"
+    return end.why or describe_end(end.code)
 
 
 def _name(code: int) -> str:

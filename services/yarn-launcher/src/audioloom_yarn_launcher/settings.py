@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 from audioloom_stage import Flag, Positional, Settings
 from pydantic import Field
 
+from audioloom_yarn_launcher.gang import FROZEN_S
+
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
 Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8} ?[MG]iB$")]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*=")]
@@ -47,6 +49,12 @@ class RunSettings(Settings):
     )
     max_restarts: int = Field(
         1, ge=0, description="How often the gang is started anew after a failure."
+    )
+    timeout_frozen: float = Field(
+        FROZEN_S,
+        gt=0,
+        description="Seconds after which a worker that says nothing is taken for frozen, and"
+        " replaced; a process of the command that is stopped (SIGSTOP), after half as many.",
     )
     advertise: str | None = Field(
         None,

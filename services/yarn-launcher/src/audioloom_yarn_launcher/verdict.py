@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from audioloom_yarn_launcher.gang import Member, Reports, Roster
+from audioloom_yarn_launcher.silence import Silence
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,15 @@ def vanished(roster: Roster, reports: Reports) -> dict[int, str]:
         rank: member.id
         for rank, member in enumerate(roster.members)
         if rank not in reports.exits and reports.ready.get(rank) != member
+    }
+
+
+def frozen(roster: Roster, reports: Reports, silence: Silence, limit_s: float) -> dict[int, float]:
+    """The members that have work to do and have been silent for too long, and how long, by rank."""
+    return {
+        rank: silence.seconds[member.id]
+        for rank, member in enumerate(roster.members)
+        if rank not in reports.exits and silence.seconds.get(member.id, 0.0) >= limit_s
     }
 
 

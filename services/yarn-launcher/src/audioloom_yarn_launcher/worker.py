@@ -40,6 +40,7 @@ from audioloom_yarn_launcher.gang import (
     ready_key,
 )
 from audioloom_yarn_launcher.kv import Equals, KeyValueStore, Missing, Put
+from audioloom_yarn_launcher.pulse import Pulse, Watched
 from audioloom_yarn_launcher.steps import Standing, Step, next_step
 from audioloom_yarn_launcher.tf_config import environment, leads, marker
 from audioloom_yarn_launcher.usage import Watch, container_limit_mb
@@ -107,6 +108,7 @@ class Worker:
         self._log: WorkerLog | None = None
         self._usage: Watch | None = None
         self._exit = Exit(id=me, code=None, stopped=True)
+        self._pulse = Pulse(store, me, lambda: self._wakes.put(None))
 
     def stop(self) -> None:
         """Leave as soon as possible; safe to call from a signal handler."""
@@ -116,6 +118,7 @@ class Worker:
     def run(self) -> int:
         """Do step after step until there is none."""
         self._store.subscribe(ORDER, lambda: self._wakes.put(None))
+        self._pulse.start()
         while True:
             orders = read_orders(self._store.get_prefix(ORDER))
             if self._told_to_stop:
@@ -213,6 +216,7 @@ class Worker:
         self._exit = Exit(
             id=self._mine.id, code=None, stopped=False, pid=self._process.pid, started=now()
         )
+        self._pulse.watched = Watched(self._process.pid, plan.frozen_s / 2)
         self._mine = replace(self._mine, started=True, running=True)
         threading.Thread(target=self._wait_for, args=(self._process,), daemon=True).start()
 
@@ -221,8 +225,15 @@ class Worker:
         self._wakes.put(None)
 
     def _look_at_process(self) -> None:
-        if self._process is not None and self._process.poll() is not None:
+        if self._process is None:
+            return
+        watched = self._pulse.watched
+        if self._process.poll() is not None:
             self._note_exit(self._process, stopped=False)
+        elif watched is not None and watched.frozen:
+            processes.end(self._process, marker=self._marker)
+            why = f"was stopped (SIGSTOP) for {watched.limit_s:g} s, and was ended"
+            self._note_exit(self._process, stopped=False, why=why)
 
     def _end_process(self, grace_s: float) -> None:
         if self._process is None:
@@ -231,7 +242,8 @@ class Worker:
         processes.end(self._process, marker=self._marker, grace_s=grace_s)
         self._note_exit(self._process, stopped=stopped)
 
-    def _note_exit(self, process: subprocess.Popen[bytes], *, stopped: bool) -> None:
+    def _note_exit(self, process: subprocess.Popen[bytes], *, stopped: bool, why: str = "") -> None:
+        self._pulse.watched = None
         processes.sweep(self._marker)  # what it started and left behind holds files and devices
         last = ""
         if self._usage is not None:
@@ -240,7 +252,7 @@ class Worker:
             last = tail(self._log.output, TAIL_BYTES)
             self._log.close()
         self._exit = replace(
-            self._exit, code=process.returncode, stopped=stopped, ended=now(), tail=last
+            self._exit, code=process.returncode, stopped=stopped, ended=now(), tail=last, why=why
         )
         self._process, self._log = None, None
         self._mine = replace(self._mine, running=False)
