@@ -4,7 +4,9 @@
 file here is named like a test, since that takes most of an hour.
 """
 
+import shutil
 import signal
+import subprocess
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -269,20 +271,20 @@ def _last_worker(ground: YarnGround) -> int | None:
 
 def queue_too_small(ground: YarnGround, name: str) -> Times:
     """A queue that has room for the coordinator and one worker, and will never have more."""
-    options = ("--queue=small", "--memory=1024 MiB", "--timeout-registration=30")
+    options = ("--queue=small", "--memory=1024 MiB", "--timeout-allocation=30")
     gang = ground.gang(name, options=options)
     since = time.monotonic()
     code, _, err = gang.finish()
     gang.times.noticed = time.monotonic() - since
     assert 75 == code, err
-    assert "1 of 2 workers came" in err
-    assert "no container yet" in err
+    assert "not all of 2 workers were given a place within 30 s" in err
+    assert "worker_1: no container yet" in err
     return gang.times
 
 
 def two_that_over_fill(ground: YarnGround, name: str) -> Times:
     """Each of two runs gets half of what it needs, and neither could ever begin."""
-    options = ("--memory=5 GiB", "--timeout-registration=40")
+    options = ("--memory=5 GiB", "--timeout-allocation=40")
     both = [ground.gang(f"{name}-{which}", options=options) for which in "ab"]
     for gang in both:
         gang.go()
@@ -312,6 +314,55 @@ def damaged(ground: YarnGround, name: str) -> Times:
     return gang.times
 
 
+def with_a_wrong_clock(seconds: int) -> Play:
+    """The clock of one worker is wrong: of its agent's, and of what that runs."""
+
+    def play(ground: YarnGround, name: str) -> Times:
+        compiler = shutil.which("cc")
+        if compiler is None:
+            pytest.skip("there is no C compiler here, by which a clock is set wrong")
+        library = ground.folder / f"{name}.so"
+        source = Path(__file__).with_name("wrong_clock.c")
+        subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+        gang = ground.gang(
+            name,
+            options=(
+                f"--env=LD_PRELOAD={library}",
+                f"--env=WRONG_CLOCK_S={seconds}",
+                "--env=WRONG_CLOCK_OF=worker_1",
+            ),
+        )
+        gang.until_it_holds()
+        clocks = [gang.member(rank)["clock"] for rank in range(2)]
+        assert abs(abs(clocks[0] - clocks[1]) - abs(seconds)) < 60  # it is wrong
+        since = time.monotonic()
+        gang.watch(since, victims=process(1, KILL)(gang))
+        gang.well()
+        assert ["failed", "finished"] == [each[0] for each in gang.attempts()]
+        return gang.times
+
+    return play
+
+
+def without_its_master(number: signal.Signals) -> Play:
+    """The application master, with its coordinator; YARN starts another one."""
+
+    def play(ground: YarnGround, name: str) -> Times:
+        gang = ground.gang(name)
+        gang.until_it_holds()
+        application, master = ground.application(), ground.master()
+        since = time.monotonic()
+        gang.freeze(master) if number == signal.SIGSTOP else kill(master)
+        gang.watch(since)
+        assert application == ground.application()
+        gang.well()
+        (outcome, _), second = gang.attempts()
+        assert ("failed", FINISHED) == (outcome, second)
+        return gang.times
+
+    return play
+
+
 def no_room(ground: YarnGround, name: str) -> Times:
     """The run folder's quota is used up while the gang works, until somebody makes room."""
     gang = ground.gang(name, options=("--max-restarts=5",))
@@ -329,7 +380,7 @@ def no_room(ground: YarnGround, name: str) -> Times:
 
 KILL, STOP = signal.SIGKILL, signal.SIGSTOP
 KILLED = "the process of worker {} was killed by SIGKILL"
-SILENT = "ended with exit code 75"
+STOPPED = "the process of worker {} was stopped (SIGSTOP)"
 
 BOTH = [
     (
@@ -354,13 +405,18 @@ BOTH = [
     ),
     (
         "process-frozen",
-        "its peer gives it up, both are ended, the workers stay and the gang goes on",
-        restarted(process(1, STOP), SILENT, keeps=(0, 1)),
+        "it is ended before its peer gives it up, the workers stay and the gang goes on",
+        restarted(process(1, STOP), STOPPED.format(1), keeps=(0, 1)),
     ),
     (
         "chief-frozen",
         "as any other process",
-        restarted(process(0, STOP), SILENT, keeps=(0, 1)),
+        restarted(process(0, STOP), STOPPED.format(0), keeps=(0, 1)),
+    ),
+    (
+        "agent-frozen",
+        "a worker that says nothing is taken for lost, its rank is taken by another one",
+        restarted(agent(1, STOP), "worker 1", keeps=(0,)),
     ),
     (
         "port-stolen",
@@ -430,6 +486,22 @@ FAULTS = [
         without_its_driver(STOP),
     ),
     Fault(
+        "clock-ahead",
+        "by an hour, of one worker: nothing is decided by clocks of nodes",
+        with_a_wrong_clock(3600),
+    ),
+    Fault("clock-behind", "the same the other way", with_a_wrong_clock(-3600)),
+    Fault(
+        "master-killed",
+        "YARN starts another one, which goes on with the run and with new workers",
+        without_its_master(KILL),
+    ),
+    Fault(
+        "master-frozen",
+        "the same, once YARN gives it up",
+        without_its_master(STOP),
+    ),
+    Fault(
         "archive-damaged",
         "it is told as what it is, and not tried again",
         damaged,
@@ -461,4 +533,5 @@ def test_it_goes_on_as_it_must(
     with ExitStack() as stack:
         stack.callback(ground.clear)
         times = fault.play(ground, f"{fault.name}-{turn}")
+        ground.close()
     figures.append((fault.name, time.monotonic() - since, (times.noticed, times.goes_on)))

@@ -31,10 +31,23 @@ class Times:
 
 def alive(pid: int) -> bool:
     """Whether a process runs; one that has ended and was not reaped does not."""
+    return state(pid) not in ("", "Z", "X", "x")
+
+
+def state(pid: int) -> str:
+    """How the kernel calls the state of a process; "" if there is none."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZXx"
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
-        return False
+        return ""
+
+
+def command(pid: int) -> str:
+    """The command line of a process; "" if there is none."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
 
 
 def parent(pid: int) -> int:
@@ -226,27 +239,29 @@ class Ground:
             if alive(each["pid"]) or alive(each["agent"])
         ]
 
-    def clear(self) -> None:
-        """See that nothing is left, but what was frozen; end what is."""
-        try:
-            for gang in self.gangs:
-                for pid in gang.frozen:
+    def close(self) -> None:
+        """See that nothing is left, but what was frozen."""
+        for gang in self.gangs:
+            for pid in gang.frozen:
+                if state(pid) == "T":
                     kill(pid)
-            helpers.until(lambda: not self.left(), "all processes have ended")
-        finally:
-            for gang in self.gangs:
-                if gang.process.poll() is None:
-                    gang.process.kill()
-                gang.process.communicate()
-            self.end_all()
-            self.gangs.clear()
+        helpers.until(lambda: not self.left(), "all processes have ended")
+
+    def clear(self) -> None:
+        """End what a case that failed has left."""
+        for gang in self.gangs:
+            gang.process.kill()
+            gang.process.communicate()
+        self.end_all()
+        self.gangs.clear()
 
     def end_all(self) -> None:
-        """End what a case that failed has left."""
+        """End what the gangs have started."""
         for gang in self.gangs:
             for path in gang.notes.glob("*.jsonl"):
                 for each in gang.lines(*map(int, path.name.split(".")[:2]))[:1]:
-                    kill(each["pid"])
+                    if "chain.py" in command(each["pid"]):  # and not another one by now
+                        kill(each["pid"])
 
 
 @dataclass
@@ -282,7 +297,7 @@ class YarnGround(Ground):
         return [*self.yarn.cluster.applications(), *helpers.processes(self.yarn.cluster)]
 
     def end_all(self) -> None:
-        """End what a case that failed has left."""
+        """End what is left on the cluster."""
         self.yarn.close()
         for each in helpers.processes(self.yarn.cluster):
             kill(int(each.split()[0]))
