@@ -75,6 +75,35 @@ def test_skein_takes_the_description() -> None:
     assert not specification.acls.view_users
 
 
+@pytest.mark.parametrize(
+    ("uri", "public", "visibility"),
+    [
+        ("hdfs://nn/e.tar.gz", False, "PRIVATE"),
+        ("hdfs://nn/e.tar.gz", True, "PUBLIC"),
+        ("file:///e.tar.gz", True, "APPLICATION"),
+    ],
+)
+def test_nodes_keep_for_all_only_what_all_may_read(uri: str, public: bool, visibility: str) -> None:
+    """The launcher's own stays its user's."""
+    shape = replace(SHAPE, environment=uri, public=public)
+    files = describe(shape, launcher="hdfs://nn/l.tar.gz", job="j")["services"]["worker"]["files"]
+    assert (visibility, "PRIVATE") == (
+        files["environment"]["visibility"],
+        files["launcher"]["visibility"],
+    )
+
+
+def test_a_folder_is_unpacked_under_its_name() -> None:
+    """It is shipped as an archive, for this application alone."""
+    shape = replace(SHAPE, folders={"mine": "file:///tmp/0.tar.gz"})
+    worker = describe(shape, launcher="x.tar.gz", job="j")["services"]["worker"]
+    assert {
+        "source": "file:///tmp/0.tar.gz",
+        "type": "ARCHIVE",
+        "visibility": "APPLICATION",
+    } == worker["files"]["mine"]
+
+
 def test_no_word_of_a_setting_is_taken_for_shell() -> None:
     """The script is bash's."""
     script = describe(SHAPE, launcher="x.tar.gz", job="j")["services"]["worker"]["script"]

@@ -2,6 +2,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from audioloom_yarn_launcher.layout import NODE_PYTHON
 from audioloom_yarn_launcher.worker_in_container import command_variables, place
 
 
@@ -23,6 +24,18 @@ def test_the_command_finds_its_own_environment(tmp_path: Path) -> None:
     assert expected == command_variables(given, tmp_path)
     (tmp_path / "conda-meta").mkdir()
     assert str(tmp_path) == command_variables({}, tmp_path)["CONDA_PREFIX"]
+
+
+def test_a_python_of_the_node_comes_first(tmp_path: Path) -> None:
+    """What is beside it too; where it is not there no other is taken in its place."""
+    python = tmp_path / "bin/python3"
+    given = {"PATH": "/bin", NODE_PYTHON: str(python)}
+    assert {"PATH": f"{tmp_path}/bin"} == command_variables(given, tmp_path / "none")
+    python.parent.mkdir()
+    python.touch(0o755)
+    assert {"PATH": f"{tmp_path}/bin:/bin"} == command_variables(given, tmp_path / "none")
+    (tmp_path / "pyvenv.cfg").touch()
+    assert str(tmp_path) == command_variables(given, tmp_path / "none")["VIRTUAL_ENV"]
 
 
 def test_without_an_environment_the_node_has_the_command(tmp_path: Path) -> None:

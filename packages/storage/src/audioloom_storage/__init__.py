@@ -28,6 +28,7 @@ from audioloom_storage.reading import (
     stat,
     walk,
 )
+from audioloom_storage.sharing import is_private, is_shared, share
 from audioloom_storage.writing import create, make_folder, publish, remove, remove_tree
 
 __all__ = [
@@ -49,6 +50,8 @@ __all__ = [
     "UnsupportedScheme",
     "create",
     "exists",
+    "is_private",
+    "is_shared",
     "is_temporary",
     "leads_back",
     "list_folder",
@@ -59,6 +62,7 @@ __all__ = [
     "read_bytes",
     "remove",
     "remove_tree",
+    "share",
     "stat",
     "walk",
 ]

@@ -57,6 +57,14 @@ class Backend(Protocol):
         """Raise NotFound where nothing lies, a parent is a file, or a link leads nowhere."""
         ...
 
+    def permissions(self, location: Location) -> int:
+        """Who may do what, as `chmod` has it: 0o644. Raises what `stat` raises."""
+        ...
+
+    def set_permissions(self, location: Location, mode: int) -> None:
+        """Raise PermissionDenied where it is another user's."""
+        ...
+
     def list_folder(self, location: Location) -> Iterator[Entry]:
         """Sorted by name; raises when called, not when iterated."""
         ...

@@ -34,8 +34,10 @@ __all__ = [  # what `Backend` asks for
     "move",
     "open_new",
     "open_read",
+    "permissions",
     "remove",
     "remove_tree",
+    "set_permissions",
     "stat",
 ]
 
@@ -158,6 +160,21 @@ def move(temporary: Location, target: Location) -> None:
         )
 
     commit(temporary, target, rename, stat, connection.patience)
+
+
+def permissions(location: Location) -> int:
+    """As the NameNode tells; with an ACL its bits for the group are the mask."""
+    found = connection_to(location).call(
+        location, lambda client: client.get_file_info(location.path), looking=True
+    )
+    return int(found.permission) & 0o7777
+
+
+def set_permissions(location: Location, mode: int) -> None:
+    """Only the owner may."""
+    connection_to(location).call(
+        location, lambda client: client.set_permission(location.path, mode), looking=True
+    )
 
 
 def make_folder(location: Location, *, private: bool) -> None:

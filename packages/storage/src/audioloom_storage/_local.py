@@ -30,8 +30,10 @@ __all__ = [  # what `Backend` asks for
     "move",
     "open_new",
     "open_read",
+    "permissions",
     "remove",
     "remove_tree",
+    "set_permissions",
     "stat",
 ]
 
@@ -98,6 +100,18 @@ def open_new(location: Location, *, private: bool) -> _LocalSink:
     with translating(location):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         return _LocalSink(os.open(location.path, flags, 0o600 if private else 0o666), location)
+
+
+def permissions(location: Location) -> int:
+    """Links are followed."""
+    with translating(location, looking=True):
+        return kinds.S_IMODE(os.stat(location.path).st_mode)
+
+
+def set_permissions(location: Location, mode: int) -> None:
+    """Links are followed."""
+    with translating(location, looking=True):
+        os.chmod(location.path, mode)  # noqa: PTH101
 
 
 def make_folder(location: Location, *, private: bool) -> None:

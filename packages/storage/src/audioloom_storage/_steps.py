@@ -22,6 +22,7 @@ class Step(Enum):
     MOVED = b"M"
     MAKE_FOLDER = b"f"
     REMOVE = b"r"
+    SHARE = b"p"
     READ = b""  # changes nothing and takes no number, but the dead do not read either
 
 

@@ -33,8 +33,10 @@ __all__ = [  # what `Backend` asks for
     "move",
     "open_new",
     "open_read",
+    "permissions",
     "remove",
     "remove_tree",
+    "set_permissions",
     "stat",
 ]
 
@@ -162,6 +164,23 @@ def _unsafe(target: Location) -> NotConfigured:
         "that has its name",
         where=target,
         hint="Name the page of the NameNode itself (webhdfs://NAMENODE:9870/…), or use hdfs://.",
+    )
+
+
+def permissions(location: Location) -> int:
+    """As the NameNode tells; with an ACL its bits for the group are the mask."""
+    found = connection_to(location).call(
+        location, lambda client: client._get_file_status(location.path).json(), looking=True
+    )
+    return int(found["FileStatus"]["permission"], 8)
+
+
+def set_permissions(location: Location, mode: int) -> None:
+    """Only the owner may."""
+    connection_to(location).call(
+        location,
+        lambda client: client._set_permission(location.path, permission=f"{mode:o}"),
+        looking=True,
     )
 
 

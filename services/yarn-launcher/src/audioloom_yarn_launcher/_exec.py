@@ -32,7 +32,8 @@ def main() -> int:
     try:
         os.execvp(command[0], command)  # noqa: S606 - there is no shell, and none is wanted
     except FileNotFoundError as error:
-        sys.stderr.write(f"{command[0]}: {error.strerror}\n")
+        among = "" if "/" in command[0] else f" among {os.environ.get('PATH')}"
+        sys.stderr.write(f"{command[0]}: {error.strerror}{among}\n")
         return NOT_FOUND
     except OSError as error:
         sys.stderr.write(f"{command[0]}: {error.strerror}\n")

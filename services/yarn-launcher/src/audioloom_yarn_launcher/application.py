@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -62,7 +62,9 @@ class Shape:
         coordinator: resources of the application master.
         worker: resources of a worker.
         environment: URI of the command's, or None.
+        public: everybody may read that, so nodes keep one copy for all.
         files: URI by name, for the working folder of each worker.
+        folders: archive by name, for the same; each is unpacked into a folder of that name.
         variables: for the command.
         coordinator_variables: for the application master, and the coordinator in it.
         advertise: template of a worker's address.
@@ -81,6 +83,8 @@ class Shape:
     coordinator_variables: Mapping[str, str]
     advertise: str
     systems: tuple[str, ...] = ()
+    public: bool = False
+    folders: Mapping[str, str] = field(default_factory=dict)
 
 
 def parse_memory(text: str) -> int:
@@ -100,11 +104,12 @@ def describe(shape: Shape, *, launcher: str, job: str) -> dict[str, Any]:
     ours = _archive(launcher)
     files = {LAUNCHER: ours}
     if shape.environment is not None:
-        files[ENVIRONMENT] = _archive(shape.environment)
+        files[ENVIRONMENT] = _archive(shape.environment, public=shape.public)
     files |= {
         name: {"source": uri, "type": "FILE", "visibility": "APPLICATION"}
         for name, uri in shape.files.items()
     }
+    files |= {name: _archive(uri) for name, uri in shape.folders.items()}
     return {
         "name": f"audioloom {shape.run}",
         "queue": shape.queue,
@@ -182,13 +187,10 @@ def archive_suffix(uri: str) -> str | None:
     return next((suffix for suffix in _TYPES if name.endswith(suffix)), None)
 
 
-def _archive(uri: str) -> dict[str, Any]:
-    shared = not uri.startswith("file:")  # what lies on the cluster is kept by its nodes
-    return {
-        "source": uri,
-        "type": "ARCHIVE",
-        "visibility": "PRIVATE" if shared else "APPLICATION",
-    }
+def _archive(uri: str, *, public: bool = False) -> dict[str, Any]:
+    kept = not uri.startswith("file:")  # what lies on the cluster is kept by its nodes
+    whose = "PUBLIC" if public else "PRIVATE"
+    return {"source": uri, "type": "ARCHIVE", "visibility": whose if kept else "APPLICATION"}
 
 
 def _resources(asked: Resources) -> dict[str, int]:

@@ -27,6 +27,7 @@ from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.owner import Owner
+from audioloom_yarn_launcher.provision import Provision
 from audioloom_yarn_launcher.records import RecordBase, read_record, record_bytes
 
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
@@ -42,7 +43,11 @@ class AttemptRecord(RecordBase):
 
 
 class Started(AttemptRecord):
-    """An attempt was begun, and by whom."""
+    """An attempt was begun, and by whom.
+
+    Args:
+        provision: what its workers were given; None on one machine.
+    """
 
     kind: Literal["attempt-started"] = "attempt-started"
     generation: int
@@ -53,6 +58,7 @@ class Started(AttemptRecord):
     command: tuple[str, ...]
     working_folder: str
     owner: Owner
+    provision: Provision | None = None
 
 
 class Seat(BaseModel):

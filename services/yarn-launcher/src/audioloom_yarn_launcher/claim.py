@@ -23,6 +23,7 @@ from audioloom_yarn_launcher.causes import TRY_AGAIN
 from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.errors import Busy, OwnerUnknown
 from audioloom_yarn_launcher.owner import is_alive, this_process
+from audioloom_yarn_launcher.provision import Provision
 from audioloom_yarn_launcher.request import Request, check_same
 from audioloom_yarn_launcher.roles import Group, of_workers
 
@@ -40,6 +41,7 @@ class Launch:
     on: str
     id: str
     roles: tuple[Group, ...] = ()
+    provision: Provision | None = None
 
     def attempt(self, number: int) -> Started:
         """The record that begins an attempt. The generation rises with it, across launchers too."""
@@ -53,6 +55,7 @@ class Launch:
             command=self.request.command,
             working_folder=self.request.working_folder,
             owner=this_process(),
+            provision=self.provision,
         )
 
 

@@ -74,8 +74,17 @@ def logs(settings: LogsSettings) -> Result:
 def env(settings: EnvSettings) -> Result:
     """Build the environment of a command, with its Python, as one archive for run --environment.
 
-    Prints its location. Nothing is built when one of the same ingredients is there.
+    `env pack` prints its location. Nothing is built when one of the same ingredients is there.
+    `env list` shows what lies under the root, `env gc` what no run needs any more.
     """
+    if settings.action == "list":
+        from audioloom_yarn_launcher.environment_list import list_environments
+
+        return list_environments(settings)
+    if settings.action == "gc":
+        from audioloom_yarn_launcher.environment_gc import collect_garbage
+
+        return collect_garbage(settings)
     from audioloom_yarn_launcher.pack_environment import pack_environment
 
     return pack_environment(settings)

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.claim import Launch
 from audioloom_yarn_launcher.limits import Limits
+from audioloom_yarn_launcher.provision import Provision
 from audioloom_yarn_launcher.request import Request
 from audioloom_yarn_launcher.roles import Group
 
@@ -32,6 +33,7 @@ class Job(BaseModel):
     roles: tuple[Group, ...]
     limits: Limits
     frozen_s: float
+    provision: Provision | None
     max_restarts: int
     wait: bool
     take_over: int | None
@@ -60,6 +62,7 @@ class Job(BaseModel):
             roles=life.roles,
             limits=limits,
             frozen_s=frozen_s,
+            provision=life.provision,
             max_restarts=max_restarts,
             wait=wait,
             take_over=take_over,
@@ -71,7 +74,14 @@ class Job(BaseModel):
         request = Request(
             self.name, self.named_by_hand, locate(self.folder), self.command, self.working_folder
         )
-        return Launch(request, size=self.workers, on="yarn", id=self.launch, roles=self.roles)
+        return Launch(
+            request,
+            size=self.workers,
+            on="yarn",
+            id=self.launch,
+            roles=self.roles,
+            provision=self.provision,
+        )
 
     @classmethod
     def read(cls, path: Path) -> Self:

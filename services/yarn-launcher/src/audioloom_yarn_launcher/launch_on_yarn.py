@@ -6,11 +6,12 @@ import shutil
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import structlog
 from audioloom_stage import JSON, Result, bind
-from audioloom_storage import StorageError, exists, locate
+from audioloom_storage import StorageError, exists, is_shared, locate, stat
 
 from audioloom_yarn_launcher.application import (
     Resources,
@@ -24,15 +25,18 @@ from audioloom_yarn_launcher.claim import Launch, new_launch, wait_for_turn
 from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.default_system import check_default_system
 from audioloom_yarn_launcher.diagnosis import ours, refusal
+from audioloom_yarn_launcher.docker import docker_variables
 from audioloom_yarn_launcher.ending import Ending, close_record
 from audioloom_yarn_launcher.environments import check_archive, ship_launcher
 from audioloom_yarn_launcher.errors import Busy, NoCommand
+from audioloom_yarn_launcher.folders import pack_folder
 from audioloom_yarn_launcher.hadoop import check_programs, check_reachable, find_hadoop
 from audioloom_yarn_launcher.job import Job
-from audioloom_yarn_launcher.layout import JOB
+from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, NODE_PYTHON
 from audioloom_yarn_launcher.limits import Limits
 from audioloom_yarn_launcher.owner import this_process
 from audioloom_yarn_launcher.pending import find_pending, tell_pending
+from audioloom_yarn_launcher.provision import Provision
 from audioloom_yarn_launcher.request import read_request
 from audioloom_yarn_launcher.run_view import view_run, view_workers
 from audioloom_yarn_launcher.settings import RunSettings
@@ -68,6 +72,7 @@ def launch_on_yarn(settings: RunSettings) -> Result:
         cluster.check_queue(shape.queue)
         check_fits(shape, cluster.nodes(shape.node_label))
         launcher = ship_launcher(locate(settings.root))
+        life = replace(life, provision=_provision(settings, shape, launcher))
         with hearing() as heard:
             application = _submit(cluster, shape, launcher, _job(life, settings))
             log.info("submitted", application=application)
@@ -119,6 +124,7 @@ def _put_on_record(life: Launch, application: str, *, after: int) -> None:
         size=life.size,
         command=request.command,
         by=this_process(),
+        provision=life.provision,
     )
     try:
         record_submission(request.folder, submission)
@@ -126,8 +132,18 @@ def _put_on_record(life: Launch, application: str, *, after: int) -> None:
         log.warning("the submission cannot be put on record", found=str(error))
 
 
+def _provision(settings: RunSettings, shape: Shape, launcher: str) -> Provision:
+    return Provision(
+        launcher=launcher,
+        environment=shape.environment,
+        python=settings.python,
+        image=settings.docker_image,
+    )
+
+
 def _shape(settings: RunSettings, life: Launch) -> Shape:
     environment = None if settings.environment is None else check_archive(settings.environment)
+    files, folders = _files(settings.files)
     return Shape(
         run=life.request.name,
         launch=life.id,
@@ -136,28 +152,55 @@ def _shape(settings: RunSettings, life: Launch) -> Shape:
         coordinator=Resources(parse_memory(settings.coordinator_memory), 1),
         worker=Resources(parse_memory(settings.memory), settings.vcores, settings.gpus),
         environment=environment,
-        files=_files(settings.files),
-        variables=dict(each.split("=", 1) for each in settings.env),
+        files=files,
+        variables=_variables(settings),
         coordinator_variables=dict(each.split("=", 1) for each in settings.coordinator_env),
         advertise=settings.advertise or ADDRESS,
         systems=_systems(settings.root, environment),
+        public=environment is not None and is_shared(locate(environment)),
+        folders=folders,
     )
 
 
-def _files(paths: tuple[str, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
+def _variables(settings: RunSettings) -> dict[str, str]:
+    given = dict(each.split("=", 1) for each in settings.env)
+    docker = docker_variables(settings.docker_image, settings.docker_mount, settings.docker_network)
+    if twice := sorted(given.keys() & docker.keys()):
+        raise NoCommand(
+            "a variable of --env is set by a flag too",
+            expected="--docker-image, --docker-mount and --docker-network, or --env",
+            found=twice[0],
+        )
+    python = {} if settings.python is None else {NODE_PYTHON: settings.python}
+    return {**given, **docker, **python}
+
+
+def _files(paths: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
+    """The files by name, and the folders."""
+    files: dict[str, str] = {}
+    folders: dict[str, str] = {}
     for path in paths:
         location = locate(path)
         if not exists(location):
             raise NoCommand("a file of --files is not there", where=location, expected="a file")
-        if location.name in found:
+        if location.name in {*files, *folders, LAUNCHER, ENVIRONMENT}:
             raise NoCommand(
                 "two files of --files have one name",
-                expected="names that differ: they lie in one folder",
+                expected=f"names that differ, and not {LAUNCHER} or {ENVIRONMENT}: they lie in one"
+                " folder",
                 found=location.name,
             )
-        found[location.name] = location.uri
-    return found
+        if not stat(location).is_folder:
+            files[location.name] = location.uri
+        elif location.scheme == "file":
+            folders[location.name] = location.path
+        else:
+            raise NoCommand(
+                "a folder of --files lies on the cluster",
+                where=location,
+                expected="a file, or a folder of this machine",
+            )
+    return files, folders
 
 
 def _systems(*uris: str | None) -> tuple[str, ...]:
@@ -186,7 +229,13 @@ def _submit(cluster: Cluster, shape: Shape, launcher: str, job: Job) -> str:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, JOB)
         path.write_text(job.model_dump_json())
-        return cluster.submit(describe(shape, launcher=launcher, job=str(path)))
+        packed: dict[str, str] = {}
+        for number, (name, source) in enumerate(shape.folders.items()):
+            archive = Path(folder, f"{number}.tar.gz")
+            pack_folder(Path(source), archive)
+            packed[name] = archive.as_uri()
+        whole = replace(shape, folders=packed)
+        return cluster.submit(describe(whole, launcher=launcher, job=str(path)))
 
 
 def _detached(life: Launch, application: str) -> Result:

@@ -14,7 +14,7 @@ from pathlib import Path
 import structlog
 from audioloom_environment import Environment, describe, find_archive, put_archive
 from audioloom_stage import Result
-from audioloom_storage import locate, stat
+from audioloom_storage import Location, is_shared, locate, share, stat
 
 from audioloom_yarn_launcher.environments import FOLDER
 from audioloom_yarn_launcher.errors import CannotBuild
@@ -41,6 +41,8 @@ def pack_environment(settings: EnvSettings) -> Result:
             archive, _ = put_archive(_build(ingredients, Path(folder)), ships, name)
         else:
             log.info("the environment is there already", archive=str(archive))
+    if settings.public:
+        _share(archive, settings)
     command = f"audioloom-yarn-launcher run --on yarn --environment {archive}"
     return Result(
         str(archive),
@@ -48,9 +50,22 @@ def pack_environment(settings: EnvSettings) -> Result:
             "environment": archive.uri,
             "digest": ingredients.digest,
             "built": built,
+            "public": is_shared(archive),
             "bytes": stat(archive).size,
         },
         next=(command,),
+    )
+
+
+def _share(archive: Location, settings: EnvSettings) -> None:
+    share(archive)
+    yours = [*settings.with_, *([settings.project] if settings.project else [])]
+    log.warning(
+        "everybody on the cluster can read this environment, and run what is in it; nodes keep one"
+        " copy of it, unpacked, for all users",
+        archive=str(archive),
+        also_yours=", ".join(yours) or "nothing: only what the requirements name",
+        back=f"hdfs dfs -chmod 600 {archive}",
     )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from audioloom_stage import Flag, Positional, Settings
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from audioloom_yarn_launcher.gang import FROZEN_S
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
 Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8} ?[MG]iB$")]
+Mount = Annotated[str, Field(pattern=r"^/[^:,\s]*:/[^:,\s]*(:r[ow])?$")]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*=")]
 Run = Annotated[
     str,
@@ -99,11 +100,32 @@ class RunSettings(Settings):
         description="(yarn) Archive of the command's environment, .tar.gz or .zip: a path or"
         " hdfs://…; `env pack` makes one, conda-pack another. Its bin comes first on the PATH.",
     )
+    python: str | None = Field(
+        None,
+        pattern=r"^/[^:]+$",
+        description="(yarn) A Python that the nodes have, instead of --environment: its path there."
+        " Its folder comes first on the PATH; where there is none, nothing else is taken.",
+    )
     files: tuple[str, ...] = Field(
-        (), description="(yarn) Files for each worker's working folder, under their own names."
+        (),
+        description="(yarn) Files, and folders of this machine such as a package of yours, for each"
+        " worker's working folder, under their own names.",
     )
     env: tuple[Variable, ...] = Field(
         (), description="(yarn) NAME=VALUE for the command and its container (Docker's too)."
+    )
+    docker_image: str | None = Field(
+        None,
+        pattern=r"^[^\s,]+$",
+        description="(yarn) Docker image that the workers run in, on nodes that are set up for it.",
+    )
+    docker_mount: tuple[Mount, ...] = Field(
+        (),
+        description="(yarn) SOURCE:DESTINATION, a folder of the node in the image; read-only, if it"
+        " does not end in :rw.",
+    )
+    docker_network: str | None = Field(
+        None, pattern=r"^[^\s,]+$", description="(yarn) Docker network, such as host."
     )
     coordinator_memory: Memory = Field(
         "768 MiB", description="(yarn) Memory of the application master and the coordinator in it."
@@ -114,14 +136,23 @@ class RunSettings(Settings):
         " JAVA_HOME, where the nodes have several.",
     )
 
+    @model_validator(mode="after")
+    def _fits_together(self) -> RunSettings:
+        if self.python is not None and self.environment is not None:
+            raise ValueError("--python and --environment exclude each other: give one")
+        if self.docker_image is None and (self.docker_mount or self.docker_network):
+            raise ValueError("--docker-mount and --docker-network need a --docker-image")
+        return self
+
 
 class EnvSettings(Settings):
     """What `env` is asked to do."""
 
-    action: Annotated[Literal["pack"], Positional("ACTION")] = Field(
-        description="pack: make sure that the archive of an environment lies under the root."
+    action: Annotated[Literal["pack", "list", "gc"], Positional("ACTION")] = Field(
+        description="pack: make sure that the archive of an environment lies under the root. list:"
+        " show those that do, and how many runs use them. gc: find those that no run needs."
     )
-    root: str = Field(description="Where it goes: <root>/environments/<digest>.tar.gz.")
+    root: str = Field(description="Where they lie: <root>/environments/<digest>.tar.gz.")
     requirements: str | None = Field(
         None, description="File that pins every distribution, as `uv export` or `dist` write it."
     )
@@ -136,6 +167,40 @@ class EnvSettings(Settings):
         (), description="A package of yours: a wheel, a project's folder, or name==version."
     )
     python: str = Field("3.11", description="Version of its Python.", pattern=r"^3\.[0-9]+")
+    public: bool = Field(
+        default=False,
+        description="(pack) Let everybody on the cluster read it, so that nodes keep one copy for"
+        " all users. Otherwise it is for its owner alone.",
+    )
+    delete: bool = Field(default=False, description="(gc) Remove what is found.")
+    dry_run: bool = Field(
+        default=False, description="(gc) Only show what is found; so it is without --delete."
+    )
+    older_than_hours: float = Field(
+        24.0,
+        ge=0,
+        le=1e6,
+        description="(gc) Leave alone what was written later, and what runs use that are younger.",
+    )
+
+    @model_validator(mode="after")
+    def _of_the_action(self) -> EnvSettings:
+        for name in sorted(type(self).model_fields.keys() - _OF_ACTIONS["all"]):
+            changed = getattr(self, name) != type(self).model_fields[name].get_default()
+            if changed and name not in _OF_ACTIONS[self.action]:
+                flag = name.strip("_").replace("_", "-")
+                raise ValueError(f"--{flag} is not for env {self.action}")
+        if self.delete and self.dry_run:
+            raise ValueError("--delete and --dry-run exclude each other: give one")
+        return self
+
+
+_OF_ACTIONS = {
+    "all": {"action", "root"},
+    "pack": {"requirements", "wheels", "project", "extra", "with_", "python", "public"},
+    "list": set[str](),
+    "gc": {"delete", "dry_run", "older_than_hours"},
+}
 
 
 class StatusSettings(Settings):

@@ -14,6 +14,7 @@ from typing import Literal
 from audioloom_storage import Location, NotFound, list_folder, publish
 
 from audioloom_yarn_launcher.owner import Owner
+from audioloom_yarn_launcher.provision import Provision
 from audioloom_yarn_launcher.records import RecordBase, read_record, record_bytes
 
 FOLDER = "submissions"
@@ -29,6 +30,7 @@ class Submission(RecordBase):
         after_attempt: number of the run's last attempt when it was submitted, 0 if there was none:
             clocks of machines differ, so this says what came before what.
         by: the process that did.
+        provision: what its workers are given.
     """
 
     kind: Literal["submission"] = "submission"
@@ -39,6 +41,7 @@ class Submission(RecordBase):
     size: int
     command: tuple[str, ...]
     by: Owner
+    provision: Provision | None = None
 
 
 def record_submission(folder: Location, submission: Submission) -> None:

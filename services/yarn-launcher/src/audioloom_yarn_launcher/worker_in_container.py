@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.layout import ENVIRONMENT
+from audioloom_yarn_launcher.layout import ENVIRONMENT, NODE_PYTHON
 from audioloom_yarn_launcher.skein_import import import_skein
 from audioloom_yarn_launcher.skein_kv import SkeinStore
 from audioloom_yarn_launcher.worker import ALONE, Place, work
@@ -53,9 +53,19 @@ def command_variables(variables: Mapping[str, str], environment: Path) -> dict[s
     A conda environment finds what it needs by CONDA_PREFIX; its scripts of activation are not run.
     """
     found = {name: value for name, value in variables.items() if name not in _ONLY_OURS}
-    programs = environment / "bin"
-    if programs.is_dir():
-        found["PATH"] = f"{programs}:{found.get('PATH', '/usr/bin:/bin')}"
-        kind = "CONDA_PREFIX" if (environment / "conda-meta").is_dir() else "VIRTUAL_ENV"
-        found[kind] = str(environment)
+    usual = found.get("PATH", "/usr/bin:/bin")
+    python = found.pop(NODE_PYTHON, None)
+    if python is not None:
+        there = os.access(python, os.X_OK)  # or another one would be taken, and nobody would know
+        folder = str(Path(python).parent)
+        found["PATH"] = f"{folder}:{usual}" if there else folder
+        environment = Path(python).parent.parent
+    elif (environment / "bin").is_dir():
+        found["PATH"] = f"{environment}/bin:{usual}"
+    else:
+        return found
+    if (environment / "conda-meta").is_dir():
+        found["CONDA_PREFIX"] = str(environment)
+    elif python is None or (environment / "pyvenv.cfg").is_file():
+        found["VIRTUAL_ENV"] = str(environment)
     return found

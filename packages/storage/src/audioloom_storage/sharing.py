@@ -1,0 +1,71 @@
+"""Who may read what: a file is shared with everybody by its permissions and those on the way."""
+
+from __future__ import annotations
+
+from audioloom_storage._backends import backend_of
+from audioloom_storage._steps import Step, step
+from audioloom_storage.errors import PermissionDenied
+from audioloom_storage.location import Location
+
+_SHARED = 0o644
+_OTHERS_READ, _OTHERS_ENTER = 0o004, 0o001
+
+
+def share(location: Location) -> None:
+    """Let everybody read a file of one's own: its permissions become 644. Folders stay as they are.
+
+    Raises:
+        NotFound: nothing lies there.
+        PermissionDenied: the file is another user's, or a folder on the way, which the error names,
+            lets nobody else through. Then nothing was changed.
+    """
+    readable = _mode(location) & _OTHERS_READ
+    closed = _closed(location)
+    if closed is not None:
+        raise PermissionDenied(
+            f"a folder on the way lets nobody else through ({_mode(closed):o})",
+            where=closed,
+            expected="permissions that let everybody enter, such as 711 or 755",
+            hint="Let its owner chmod it, or choose another place.",
+        )
+    if not readable:
+        step(Step.SHARE, location)
+        backend_of(location).set_permissions(location, _SHARED)
+
+
+def is_shared(location: Location) -> bool:
+    """Whether everybody may read a file, by its permissions and those of all folders on the way.
+
+    Raises:
+        NotFound: nothing lies there.
+        PermissionDenied: a folder on the way may not be entered.
+    """
+    readable = _mode(location) & _OTHERS_READ
+    return bool(readable) and _closed(location) is None
+
+
+def is_private(location: Location) -> bool:
+    """Whether nobody but its owner may do anything with a file, by its own permissions.
+
+    Raises:
+        NotFound: nothing lies there.
+        PermissionDenied: a folder on the way may not be entered.
+    """
+    return not _mode(location) & 0o077
+
+
+def _closed(location: Location) -> Location | None:
+    """The first folder, from above, that others may not enter."""
+    above: list[Location] = []
+    while location.path != "/":
+        location = location.parent
+        above.append(location)
+    for folder in reversed(above):
+        if not _mode(folder) & _OTHERS_ENTER:
+            return folder
+    return None
+
+
+def _mode(location: Location) -> int:
+    step(Step.READ, location)
+    return backend_of(location).permissions(location)
