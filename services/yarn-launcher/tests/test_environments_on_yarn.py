@@ -1,4 +1,4 @@
-"""An environment on a real cluster, from `env pack --public` to `env gc`, and what comes with it."""
+"""An environment on a real cluster, from `env pack --public` to `env gc`, and what else is given."""
 
 import json
 import zipfile
@@ -15,7 +15,9 @@ DOCKER = {
     "YARN_CONTAINER_RUNTIME_DOCKER_MOUNTS": "/data:/data:ro,/scratch:/scratch:rw",
     "YARN_CONTAINER_RUNTIME_DOCKER_CONTAINER_NETWORK": "host",
 }
-PROGRAM = "import os, sys, mine, theirs; print(mine.NAME, theirs.NAME, os.path.realpath(sys.prefix))"
+PROGRAM = (
+    "import os, sys, mine, theirs; print(mine.NAME, theirs.NAME, os.path.realpath(sys.prefix))"
+)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +64,7 @@ def given(yarn: Any, public: str, tmp_path_factory: pytest.TempPathFactory) -> s
 
 def test_docker_flags_reach_the_launch_of_the_container(yarn: Any, given: str) -> None:
     """In the script that the NodeManager starts it by; the application master's has none."""
-    scripts = [path.read_text() for path in yarn.cluster.folder.rglob("launch_container.sh")]
+    scripts = [path.read_text() for path in Path(yarn.cluster.folder).rglob("launch_container.sh")]
     found = [text for text in scripts if "repo/tf:2" in text]
     assert 1 == len(found)
     assert "audioloom_yarn_launcher worker" in found[0]
