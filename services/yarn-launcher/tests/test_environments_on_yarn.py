@@ -1,4 +1,4 @@
-"""An environment on a real cluster, from `env pack --public` to `env gc`, and what else is given."""
+"""An environment on a real cluster, from `env pack --public` to `env gc`, and what else it gets."""
 
 import json
 import zipfile
