@@ -79,8 +79,8 @@ def train(
 
     strategy = tf.distribute.get_strategy()
     run = make_train_block(strategy, model, CPU, idle=False, class_weights=class_weights)
-    iterator = stream(batches(), len(SIZES), SHAPE, "float32", numbers=False)
-    outcomes = [run(iterator, k, [1.0, k]) for k in blocks]
+    read = stream(batches(), len(SIZES), SHAPE, "float32", numbers=False)
+    outcomes = [run(read, k, [1.0, k]) for k in blocks]
     assert [[1.0, k] for k in blocks] == [list(each.signals) for each in outcomes]
     losses, counts = (np.concatenate([each[i] for each in outcomes]).tolist() for i in (0, 1))
     return losses, counts
@@ -92,8 +92,8 @@ def evaluate(model: Any) -> tuple[float, np.ndarray]:
     from audioloom_trainer.loop import make_evaluation_block, stream
 
     run = make_evaluation_block(tf.distribute.get_strategy(), model, CPU, CLASSES)
-    iterator = stream(batches(), len(SIZES), SHAPE, "float32", numbers=False)
-    outcome, answers = run(iterator, len(SIZES))
+    read = stream(batches(), len(SIZES), SHAPE, "float32", numbers=False)
+    outcome, answers = run(read, len(SIZES))
     return float(np.dot(outcome.losses, SIZES) / sum(SIZES)), answers
 
 
@@ -231,9 +231,9 @@ def test_an_error_of_the_reader_ends_the_block() -> None:
         raise OSError("the disk is gone")
 
     run = make_train_block(tf.distribute.get_strategy(), tiny(), CPU, idle=False)
-    iterator = stream(broken(), 4, SHAPE, "float32", numbers=False)
+    read = stream(broken(), 4, SHAPE, "float32", numbers=False)
     with pytest.raises(tf.errors.OpError, match="the disk is gone"):
-        run(iterator, 4, [])
+        run(read, 4, [])
 
 
 def test_a_reader_that_ends_early_ends_the_block() -> None:
@@ -242,9 +242,29 @@ def test_a_reader_that_ends_early_ends_the_block() -> None:
     from audioloom_trainer.loop import make_train_block, stream
 
     run = make_train_block(tf.distribute.get_strategy(), tiny(), CPU, idle=False)
-    iterator = stream(batches(), len(SIZES) + 1, SHAPE, "float32", numbers=False)
+    read = stream(batches(), len(SIZES) + 1, SHAPE, "float32", numbers=False)
     with pytest.raises(tf.errors.OpError):
-        run(iterator, len(SIZES) + 1, [])
+        run(read, len(SIZES) + 1, [])
+
+
+def test_a_short_batch_in_hand_is_compiled_for_already() -> None:
+    """A block that begins with the last batch is the same function as the others."""
+    import tensorflow as tf
+    from audioloom_trainer.loop import make_train_block, stream
+
+    model, seen = tiny(), []
+    call = model.call
+
+    def seeing(x: Any, **arguments: Any) -> Any:
+        seen.append(x.shape)
+        return call(x, **arguments)
+
+    model.call = seeing
+    run = make_train_block(tf.distribute.get_strategy(), model, CPU, idle=False)
+    read = stream(batches(), len(SIZES), SHAPE, "float32", numbers=False)
+    counts = [run(read, k, []).counts.tolist() for k in (1, 2, 1)]
+    assert [[8.0], [8.0, 8.0], [3.0]] == counts
+    assert [(None, *SHAPE)] == seen
 
 
 def test_a_reader_is_read_to_its_end() -> None:

@@ -23,7 +23,7 @@ from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.errors import NotFinite, WrongCount
 from audioloom_trainer.failures import peers_watched
 from audioloom_trainer.feed import Batch, Feed, Replicas, shares, steps_of
-from audioloom_trainer.loop import Outcome, make_evaluation_block, stream
+from audioloom_trainer.loop import Outcome, Stream, make_evaluation_block, stream
 from audioloom_trainer.order import Shuffle
 from audioloom_trainer.records import origins
 from audioloom_trainer.results import evaluation_report, split_scores
@@ -121,13 +121,13 @@ class Scoring:
         """Score a split, on all workers together."""
         total = split.layout.total
         self.model.reset_metrics()
-        iterator = self.stream(split, None, 0)
+        batches = self.stream(split, None, 0)
         tally = Tally(self.shard_set.classes or 0)
         loss, done, steps = 0.0, 0, steps_of(total, self._batch)
         while done < steps:
             k = min(self.block, steps - done)
             with self.watched(f"while {split.name!r} was evaluated"):
-                outcome, answers = self._evaluate(iterator, k)
+                outcome, answers = self._evaluate(batches, k)
             sizes = self.check(outcome, split, done, f"the evaluation of {split.name!r}")
             loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
             if tally.classes:
@@ -190,8 +190,8 @@ class Scoring:
         shuffle: Shuffle | None,
         start: int,
         produced: deque[float] | None = None,
-    ) -> Any:
-        """An iterator over this process's batches of a split, from a step on.
+    ) -> Stream:
+        """This process's batches of a split, from a step on.
 
         When each batch was ready is appended to *produced*, in seconds of `time.monotonic`.
         """

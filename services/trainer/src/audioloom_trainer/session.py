@@ -122,7 +122,7 @@ class Session:
         if place.step == self._steps:  # resumed from the last step of an epoch
             return
         produced: deque[float] = deque()
-        iterator = self.scoring.stream(
+        batches = self.scoring.stream(
             self._train_split, self.schedule.shuffle(place.epoch), place.step, produced
         )
         while place.step < self._steps:
@@ -130,7 +130,7 @@ class Session:
             started = time.monotonic()
             signals = [float(self.stop.told), *self._chiefs_signals()]
             with self.scoring.watched(f"at step {self._global_step + 1}"):
-                outcome = self._train(iterator, k, signals)
+                outcome = self._train(batches, k, signals)
             sizes = self.scoring.check(
                 outcome, self._train_split, place.step, f"epoch {place.epoch + 1}"
             )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
 from audioloom_trainer import networks
 
 
-def conv1d(keras: Any, shape: tuple[int, ...], classes: int | None) -> Any:
+def conv1d(keras: Any, shape: tuple[int, ...], classes: int | None, **arguments: Any) -> Any:
     """`audioloom_trainer.networks:conv1d`, built and compiled by *keras* (Keras 3 or tf_keras)."""
     with patch.object(networks, "keras", keras):
-        return networks.conv1d(shape, classes)
+        return networks.conv1d(shape, classes, **arguments)
 
 
 def dense(keras: Any, shape: tuple[int, ...], classes: int | None, *, width: int = 16) -> Any:
@@ -32,4 +33,10 @@ def dense(keras: Any, shape: tuple[int, ...], classes: int | None, *, width: int
     return model
 
 
-NETWORKS: dict[str, Callable[..., Any]] = {"tiny Dense": dense, "light Conv1D": conv1d}
+LIGHT, DEFAULT = "light Conv1D", "default Conv1D"
+NETWORKS: dict[str, Callable[..., Any]] = {
+    "tiny Dense": dense,
+    LIGHT: partial(conv1d, filters=16),
+    DEFAULT: conv1d,
+}
+"""By name. With 64 filters, as the trainer has it by default, a step is mostly convolutions."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,7 @@ def feed(manifest: str, records: int) -> Work:
     """By the trainer, through to what its loop iterates over."""
     _one_thread()
     epochs = Epochs(manifest)
-    return lambda: drain(epochs.stream(), records)
+    return lambda: drain(islice(epochs.stream().iterator, steps_of(records)), records)
 
 
 def copying(records: int) -> Work:
@@ -84,9 +85,14 @@ def copying(records: int) -> Work:
 
 def drain(batches: Any, records: int) -> None:
     """Take every batch, and make sure that there were as many as there should be."""
-    expected, taken = -(-records // BATCH), sum(1 for _ in batches)
+    expected, taken = steps_of(records), sum(1 for _ in batches)
     if taken != expected:
         raise RuntimeError(f"expected {expected} batches, found {taken}")
+
+
+def steps_of(records: int) -> int:
+    """Batches that so many records make."""
+    return -(-records // BATCH)
 
 
 def _one_thread() -> None:

@@ -143,9 +143,10 @@ class Epochs:
         self._staging.__exit__(None, None, None)
 
 
-def in_memory(steps: int) -> Any:
+def in_memory() -> Any:
     """The floor's: one batch, made beforehand, over and over."""
     import tensorflow as tf  # noqa: PLC0415
+    from audioloom_trainer.loop import Stream  # noqa: PLC0415
 
     random = np.random.default_rng(0)
     batch = (
@@ -155,4 +156,4 @@ def in_memory(steps: int) -> Any:
         np.array([BATCH], dtype=np.int32),
         np.float32(BATCH),
     )
-    return iter(tf.data.Dataset.from_tensors(batch).repeat(steps))
+    return Stream(iter(tf.data.Dataset.from_tensors(batch).repeat()))

@@ -98,8 +98,8 @@ def keeping() -> Work:
     digest()  # the first call traces
 
     def go() -> dict[str, float]:
-        trainer.train(in_memory(_STEPS), _STEPS)
-        steps = timed(lambda: trainer.train(in_memory(_STEPS), _STEPS))
+        trainer.train(in_memory(), _STEPS)
+        steps = timed(lambda: trainer.train(in_memory(), _STEPS))
         with tempfile.TemporaryDirectory(prefix="audioloom-bench-") as folder:
             saver = Saver(locate(Path(folder)), f"{0:064}", 1, 1, 0.0)
             stall = timed(lambda: saver.save(1, snapshot(trainer.model), {}))

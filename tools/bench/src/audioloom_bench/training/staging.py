@@ -21,12 +21,12 @@ from audioloom_trainer.shards import open_shards
 
 from audioloom_bench.made_shards import made_shards
 from audioloom_bench.measure import FLOOR, Lane
+from audioloom_bench.same_network import DEFAULT
 from audioloom_bench.training.figures import OURS, figures, single
 from audioloom_bench.training.loops import Trainer, opened, ours
 from audioloom_bench.training.pipelines import BATCH, Epochs
 from audioloom_bench.training.team import Taken, Work, interleaved, team
 
-NETWORK = "light Conv1D"
 LANES, SHARDS, WINDOW = 4, 128, 1
 """A feed begins when it has a window of each lane: here 4 shards of 128, about 3 % of the epoch."""
 THREADS = 1
@@ -53,7 +53,7 @@ def lanes(manifest: str, steps: int, rounds: int) -> list[Lane]:
                 FLOOR: stack.enter_context(team(raw, where)),
                 OURS: stack.enter_context(team(staged, where, scratch)),
                 FIRST_EPOCH: stack.enter_context(team(first_epoch, where, steps, scratch)),
-                WARM: stack.enter_context(team(warm, NETWORK, where, steps)),
+                WARM: stack.enter_context(team(warm, DEFAULT, where, steps)),
             },
             rounds,
         )
@@ -139,7 +139,7 @@ def staged(manifest: str, scratch: Path) -> Work:
 
 def first_epoch(manifest: str, steps: int, scratch: Path) -> Work:
     """An epoch of training that begins with an empty cache; the step was compiled before."""
-    trainer = Trainer(NETWORK, threads=THREADS)
+    trainer = Trainer(DEFAULT, threads=THREADS)
 
     def epoch() -> None:
         with tempfile.TemporaryDirectory(dir=scratch) as folder:

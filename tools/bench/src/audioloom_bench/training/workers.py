@@ -11,12 +11,12 @@ from contextlib import ExitStack
 from functools import partial
 
 from audioloom_bench.measure import Lane
+from audioloom_bench.same_network import LIGHT
 from audioloom_bench.training.figures import OURS, figures
 from audioloom_bench.training.loops import fit, ours
 from audioloom_bench.training.stepping import TF_KERAS
 from audioloom_bench.training.team import interleaved, team
 
-NETWORK = "light Conv1D"
 AIM = 1.8
 """Times the steps of a processor's second that fit makes with two workers; shown, not demanded."""
 LEAST = 1.25
@@ -27,7 +27,7 @@ def lanes(manifest: str, steps: int, rounds: int) -> list[Lane]:
     lanes: list[Lane] = []
     for size in (1, 2):
         with ExitStack() as stack:
-            given = (NETWORK, manifest, steps)
+            given = (LIGHT, manifest, steps)
             fitting = partial(fit, "tf_keras")
             found = interleaved(
                 {
