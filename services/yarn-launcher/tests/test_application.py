@@ -13,7 +13,7 @@ from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.skein_import import import_skein
 
 SHAPE = Shape(
-    run="mine",
+    run_folder="hdfs://nn/loom/runs/1f0e",
     launch="abc",
     queue="default",
     node_label="",
@@ -122,3 +122,9 @@ def test_memory_is_read(text: str, mib: int) -> None:
 def test_only_what_yarn_unpacks_is_an_archive(uri: str, suffix: str | None) -> None:
     """It knows no zstd."""
     assert suffix == archive_suffix(uri)
+
+
+def test_an_application_leads_to_the_folder_of_its_run() -> None:
+    """By its name, which all who list applications see."""
+    described = describe(SHAPE, launcher="file:///l.tar.gz", job="/job.json")
+    assert "audioloom hdfs://nn/loom/runs/1f0e" == described["name"]

@@ -153,7 +153,14 @@ def test_a_container_over_its_memory_is_reported_as_that(yarn: Any) -> None:
     assert 75 == code
     assert "was killed for memory" in err
     assert "--memory" in err
-    assert "lost" == yarn.status("hungry")["workers"][1]["state"]
+    status = yarn.status("hungry")
+    assert "lost" == status["workers"][1]["state"]
+    assert 256 << 20 == status["workers"][1]["usage"]["memory_limit_bytes"]
+    code, out, err = yarn.call("explain", yarn.where("hungry"))
+    assert 0 == code, err
+    killed = "worker 1 on 127.0.0.1 was killed by YARN for memory: [0-9.]+ MB of 256 MB"
+    assert re.search(f"^first cause +{killed}$", out, re.MULTILINE), out
+    assert "worker 0 stopped because of it" in out
 
 
 @slow
@@ -275,6 +282,41 @@ def test_of_two_launches_at_once_one_waits(yarn: Any) -> None:
     assert [(0, yarn.where("twice"))] * 2 == [yarn.finish(each)[:2] for each in both]
     outcomes = [each["outcome"] for each in yarn.status("twice")["attempts"]]
     assert {"finished"} == set(outcomes)
+
+
+@slow
+def test_a_run_is_found_again_by_its_application(yarn: Any) -> None:
+    """Its client has died: another waits in its place, looks at it, and ends it without a trace."""
+    client = yarn.run("orphan", "*.*:stay")
+    yarn.until_running("orphan")
+    helpers.kill(client.pid)
+    yarn.finish(client)
+    (application,) = yarn.cluster.applications()
+    code, out, err = yarn.call("status", application)
+    assert 0 == code, err
+    assert re.search("^state +running$", out, re.MULTILINE)
+    assert f"{yarn.where('orphan')}/" not in err
+    assert 0 == yarn.call("logs", application)[0]
+    attached = yarn.start("attach", application)
+    helpers.until(lambda: "waiting" in attached.stderr.readline(), "it is attached")
+    code, out, err = yarn.call("kill", application)
+    assert (0, yarn.where("orphan")) == (code, out), err
+    assert 143 == yarn.finish(attached)[0]
+    assert [] == yarn.cluster.applications()
+    helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
+    assert [] == staged(yarn, application)
+    code, out, err = yarn.call("explain", application)
+    assert "the launcher got SIGTERM" in out, err
+    assert 143 == yarn.call("attach", application)[0]
+
+
+def staged(yarn: Any, application: str) -> list[str]:
+    """What skein has put into the cluster for an application."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HADOOP_CONF_DIR", yarn.cluster.conf)
+        users = [each.location for each in list_folder(locate(f"{yarn.cluster.hdfs}/user"))]
+        staging = [each / f".skein/{application}" for each in users]
+        return [str(each) for each in staging if exists(each)]
 
 
 @slow

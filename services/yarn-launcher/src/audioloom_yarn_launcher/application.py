@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from audioloom_yarn_launcher.errors import NotOffered
-from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, SERVICE
+from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, NAME, SERVICE
 
 MASTERS = 1
 """With more, skein's would end a failed run by letting YARN start it again."""
@@ -55,7 +55,7 @@ class Shape:
     """What is asked of the cluster.
 
     Args:
-        run: name of the run.
+        run_folder: by which an application leads to its run.
         launch: id of the launch.
         queue: to submit to.
         node_label: of the nodes, "" for any.
@@ -71,7 +71,7 @@ class Shape:
         systems: other HDFS than the default one that are used, for their tokens.
     """
 
-    run: str
+    run_folder: str
     launch: str
     queue: str
     node_label: str
@@ -111,7 +111,7 @@ def describe(shape: Shape, *, launcher: str, job: str) -> dict[str, Any]:
     }
     files |= {name: _archive(uri) for name, uri in shape.folders.items()}
     return {
-        "name": f"audioloom {shape.run}",
+        "name": f"{NAME}{shape.run_folder}",
         "queue": shape.queue,
         "node_label": shape.node_label,
         "tags": ["audioloom-yarn-launcher"],

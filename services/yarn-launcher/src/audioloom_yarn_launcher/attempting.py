@@ -13,6 +13,7 @@ from typing import TypeVar
 import structlog
 from audioloom_storage import Location, StorageError
 
+from audioloom_yarn_launcher.asking import Asks
 from audioloom_yarn_launcher.attempts import Formed, Started, record_end, record_roster
 from audioloom_yarn_launcher.causes import Cause
 from audioloom_yarn_launcher.claim import Launch, next_attempt
@@ -101,11 +102,13 @@ def gang_at_work(
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     interruption = Interruption(wakes)
     gang = Gang(store, workers(lambda: wakes.put(None)), plan, wakes, interruption, limits)
-    before = {number: signal.signal(number, interruption) for number in SIGNALS}
+    asks = Asks(interruption)
+    before = {number: signal.signal(number, asks) for number in SIGNALS}
     try:
         open_gang(gang)
         yield gang
     finally:
+        asks.close()
         close_gang(gang)
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -8,6 +8,7 @@ from audioloom_stage import Result, command, run_app, stage_app
 
 if TYPE_CHECKING:
     from audioloom_yarn_launcher.settings import (
+        AttachSettings,
         EnvSettings,
         ExplainSettings,
         KillSettings,
@@ -44,6 +45,14 @@ def status(settings: StatusSettings) -> Result:
     from audioloom_yarn_launcher.status import show_status
 
     return show_status(settings)
+
+
+@command(app)
+def attach(settings: AttachSettings) -> Result:
+    """Wait for a run that was left, or whose launcher died here, and answer as run does."""
+    from audioloom_yarn_launcher.attach import attach_run
+
+    return attach_run(settings)
 
 
 @command(app)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
 
 import structlog
-from audioloom_stage import JSON, Result, bind
+from audioloom_stage import Result, bind
 from audioloom_storage import StorageError, exists, is_shared, locate, stat
 
 from audioloom_yarn_launcher.application import (
@@ -24,9 +22,7 @@ from audioloom_yarn_launcher.attempts import read_attempts
 from audioloom_yarn_launcher.claim import Launch, new_launch, wait_for_turn
 from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.default_system import check_default_system
-from audioloom_yarn_launcher.diagnosis import ours, refusal
 from audioloom_yarn_launcher.docker import docker_variables
-from audioloom_yarn_launcher.ending import Ending, close_record
 from audioloom_yarn_launcher.environments import check_archive, ship_launcher
 from audioloom_yarn_launcher.errors import Busy, NoCommand
 from audioloom_yarn_launcher.folders import pack_folder
@@ -38,13 +34,12 @@ from audioloom_yarn_launcher.owner import this_process
 from audioloom_yarn_launcher.pending import find_pending, tell_pending
 from audioloom_yarn_launcher.provision import Provision
 from audioloom_yarn_launcher.request import read_request
-from audioloom_yarn_launcher.run_view import view_run, view_workers
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.skein_cluster import Cluster, connect
 from audioloom_yarn_launcher.submissions import Submission, record_submission
 from audioloom_yarn_launcher.telling import PROGRAM, result_of
+from audioloom_yarn_launcher.waited import ended, left
 from audioloom_yarn_launcher.watching import Watch, hearing
-from audioloom_yarn_launcher.worker_table import worker_table
 
 ADDRESS = "{node}"
 ALLOCATION_S = 600.0
@@ -86,9 +81,7 @@ def launch_on_yarn(settings: RunSettings) -> Result:
                 start_s=settings.timeout_start,
             )
             ending = watch.until_begun() if settings.detach else watch.to_the_end()
-    if ending is None:
-        return _detached(life, application)
-    return _ended(life, ending)
+    return left(request, application) if ending is None else ended(request, ending)
 
 
 def _wait_for_turn(life: Launch, settings: RunSettings) -> int | None:
@@ -145,7 +138,7 @@ def _shape(settings: RunSettings, life: Launch) -> Shape:
     environment = None if settings.environment is None else check_archive(settings.environment)
     files, folders = _files(settings.files)
     return Shape(
-        run=life.request.name,
+        run_folder=life.request.folder.uri,
         launch=life.id,
         queue=settings.queue,
         node_label=settings.node_label,
@@ -236,30 +229,3 @@ def _submit(cluster: Cluster, shape: Shape, launcher: str, job: Job) -> str:
             packed[name] = archive.as_uri()
         whole = replace(shape, folders=packed)
         return cluster.submit(describe(whole, launcher=launcher, job=str(path)))
-
-
-def _detached(life: Launch, application: str) -> Result:
-    folder = life.request.folder
-    data: dict[str, JSON] = {"run": folder.uri, "application": application, "detached": True}
-    words = ("status", "logs --follow", "kill")
-    return Result(str(folder), data, next=tuple(f"{PROGRAM} {each} {folder}" for each in words))
-
-
-def _ended(life: Launch, ending: Ending) -> Result:
-    request = life.request
-    told = ours(ending.report.diagnostics)
-    if not ending.attempts and told is not None:
-        if told[0]:
-            raise refusal(*told, application=ending.application)
-        return result_of(request, None, attempts=0, last=0)
-    cause = close_record(request.folder, ending)
-    columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-    if ending.attempts:
-        for line in worker_table(view_workers(view_run(request.folder)), columns, over=True):
-            sys.stderr.write(f"{line}\n")
-    return result_of(
-        request,
-        None if request.committed else cause,
-        attempts=len(ending.attempts),
-        last=ending.attempts[-1].started.attempt if ending.attempts else 0,
-    )

@@ -27,11 +27,13 @@ class Application:
         state: as YARN calls it, or GONE if it knows of none.
         attempt: id of the attempt that runs: `appattempt_…_000001`.
         diagnostics: why it is not running, if it is not.
+        name: as it was submitted.
     """
 
     state: str
     attempt: str = ""
     diagnostics: str = ""
+    name: str = ""
 
     @property
     def ended(self) -> bool:
@@ -55,6 +57,7 @@ def look_up(application: str) -> Application | None:
         str(found.get("state", "")),
         str(found.get("currentAppAttemptId", "")),
         str(found.get("diagnostics", "")),
+        str(found.get("name", "")),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,9 +12,11 @@ from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.attempts import Attempt, Seat, WorkerEnd, read_attempts
 from audioloom_yarn_launcher.errors import NoRun
+from audioloom_yarn_launcher.layout import NAME
 from audioloom_yarn_launcher.owner import is_alive
 from audioloom_yarn_launcher.pending import Pending, find_pending
 from audioloom_yarn_launcher.progress_file import newest, progress_lines
+from audioloom_yarn_launcher.resource_manager import look_up
 from audioloom_yarn_launcher.usage import read_usage
 from audioloom_yarn_launcher.worker_log import log_name
 
@@ -30,6 +33,7 @@ State = Literal[
     "unknown",  # begun on another machine, or in another container, and not ended
 ]
 
+_APPLICATION = re.compile(r"application_[0-9]+_[0-9]+")
 AT_WORK = ("committed", "forming", "running", "restarting")
 
 
@@ -76,9 +80,29 @@ class RunView:
 
 
 def locate_run(text: str) -> Location:
-    """The folder of a run, from it or from the manifest in it."""
+    """The folder of a run, from it, the manifest in it, or the application that runs it.
+
+    Raises:
+        NoRun: the ResourceManager knows of no such application, or it is none of ours.
+    """
+    if _APPLICATION.fullmatch(text):
+        return _folder_of(text)
     location = locate(text)
     return location.parent if location.name == MANIFEST_NAME else location
+
+
+def _folder_of(application: str) -> Location:
+    found = look_up(application)
+    if found is not None and found.name.startswith(NAME) and "/" in found.name:
+        return locate(found.name.removeprefix(NAME))
+    told = "is not asked, or does not answer" if found is None else "knows of no such application"
+    raise NoRun(
+        "the run of that application cannot be found",
+        where=application,
+        expected="an application of this launcher, that the ResourceManager remembers",
+        found=f"one called {found.name}" if found and found.name else f"it {told}",
+        hint="Give the folder of the run.",
+    )
 
 
 def view_run(folder: Location) -> RunView:

@@ -16,7 +16,7 @@ Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*=")]
 Run = Annotated[
     str,
     Positional("RUN"),
-    Field(description="The run: its folder, or the manifest in it."),
+    Field(description="The run: its folder, the manifest in it, or the id of its application."),
 ]
 
 
@@ -211,6 +211,12 @@ class StatusSettings(Settings):
         default=False,
         description="Go on showing it, until the run is over, or Ctrl-C (the run goes on).",
     )
+
+
+class AttachSettings(Settings):
+    """What `attach` is asked to wait for."""
+
+    run: Run
 
 
 class ExplainSettings(Settings):

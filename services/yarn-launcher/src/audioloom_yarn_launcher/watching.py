@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import structlog
 from audioloom_storage import Location
 
+from audioloom_yarn_launcher.asking import Asks
 from audioloom_yarn_launcher.attempts import Attempt, read_attempts
 from audioloom_yarn_launcher.diagnosis import why_it_waits
 from audioloom_yarn_launcher.ending import Ending, end_application
@@ -34,11 +35,16 @@ class Heard:
 
     number: int = 0
     times: int = 0
+    left: bool = False
 
     def __call__(self, number: int, _frame: object = None) -> None:
         """Take a signal. The first is the cause; those after it only say that it is urgent."""
         self.number = self.number or number
         self.times += 1
+
+    def leave(self) -> None:
+        """Wait no more, and let the run go on."""
+        self.left = True
 
     def stop(self) -> Stop:
         """What the coordinator is told."""
@@ -47,12 +53,14 @@ class Heard:
 
 @contextmanager
 def hearing() -> Iterator[Heard]:
-    """Take signals down instead of dying by them."""
+    """Take signals down instead of dying by them; a person at a terminal is asked first."""
     heard = Heard()
-    before = {number: signal.signal(number, heard) for number in SIGNALS}
+    asks = Asks(heard, heard.leave)
+    before = {number: signal.signal(number, asks) for number in SIGNALS}
     try:
         yield heard
     finally:
+        asks.close()
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -82,8 +90,11 @@ class Watch:
     _since: float = field(default_factory=time.monotonic)
     _silent: bool = False
 
-    def to_the_end(self) -> Ending:
+    def to_the_end(self) -> Ending | None:
         """Wait until nothing of the application runs any more; end it when a signal comes.
+
+        Returns:
+            How it ended, or None if it is to be left alone.
 
         Raises:
             NotStarted: YARN did not start it in time, and it was ended.
@@ -97,6 +108,8 @@ class Watch:
                 log.warning("ending the application", application=self.application)
                 report = end_application(self.cluster, self.application, self.heard.stop)
                 return self._ending(report)
+            if self.heard.left:
+                return None
             if time.monotonic() >= read:
                 self._attempts()
                 read, wait = time.monotonic() + wait, min(1.2 * wait, MOST_READ_S)
@@ -111,7 +124,7 @@ class Watch:
         deadline = time.monotonic() + BEGIN_WITHIN_S
         while time.monotonic() < deadline or (self.start_s and self._state in _WAITING):
             report = self._report()
-            if self.heard.times or (report is not None and report.ended):
+            if self.heard.times or self.heard.left or (report is not None and report.ended):
                 return self.to_the_end()
             if self._attempts():
                 return None

@@ -1,0 +1,94 @@
+"""Ctrl-C that asks: the person at the terminal says what is to become of the run."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import threading
+from collections.abc import Callable
+
+LOOK_EVERY_S = 0.2
+STDIN = 0
+_ANSWERS = {"e": "end it", "l": "leave it going: status, logs and attach find it", "w": "wait on"}
+_SAID = {"e": "It is being ended.", "l": "It goes on without us.", "w": "It goes on, and we wait."}
+
+
+class Asks:
+    """A handler of signals that asks before it passes a Ctrl-C on, where there is a terminal.
+
+    A Ctrl-C while it asks, or after the end was asked for, is passed on, as all other signals are.
+
+    Args:
+        take: what a signal is passed on to.
+        leave: called when the run is to be left alone; None where it ends with this process.
+    """
+
+    def __init__(
+        self, take: Callable[[int], None], leave: Callable[[], None] | None = None
+    ) -> None:
+        self._take, self._leave = take, leave
+        self._asking = threading.Event()
+        self._answered = False
+
+    def __call__(self, number: int, _frame: object = None) -> None:
+        """Take a signal."""
+        if number != signal.SIGINT or self._asking.is_set() or self._answered or not can_ask():
+            self._answered = True
+            self._asking.clear()
+            self._take(number)
+            return
+        self._asking.set()
+        threading.Thread(target=self._ask, name="question", daemon=True).start()
+
+    def close(self) -> None:
+        """Wait for an answer no more: the run is over."""
+        self._asking.clear()
+
+    def _ask(self) -> None:
+        offered = [each for each in _ANSWERS if each != "l" or self._leave is not None]
+        lines = [f"  {each}  {_ANSWERS[each]}" for each in offered]
+        _say("\nThe run goes on meanwhile. Type a letter and Enter; Ctrl-C once more ends it.")
+        _say("\n".join(lines))
+        while (answer := self._read()) is not None:
+            if answer in offered:
+                _say(_SAID[answer])
+                self._heed(answer)
+                return
+            _say(f"One of {', '.join(offered)}:")
+
+    def _heed(self, answer: str) -> None:
+        self._asking.clear()
+        if answer == "e":
+            self._answered = True
+            self._take(signal.SIGINT)
+        elif answer == "l" and self._leave is not None:
+            self._answered = True
+            self._leave()
+
+    def _read(self) -> str | None:
+        """A line, as short as a letter; None if nobody waits for it any more."""
+        while self._asking.is_set():
+            ready, _, _ = select.select([STDIN], [], [], LOOK_EVERY_S)
+            if ready:
+                line = os.read(STDIN, 1024)
+                return line.decode(errors="replace").strip().lower()[:1] if line else "w"
+        return None
+
+
+def can_ask() -> bool:
+    """Whether a person sits there who can see a question and type an answer to it."""
+    try:
+        ours = os.tcgetpgrp(STDIN) == os.getpgrp()  # else reading would stop this process
+        return ours and os.isatty(STDIN) and sys.stderr.isatty()
+    except (OSError, ValueError, AttributeError):
+        return False
+
+
+def _say(text: str) -> None:
+    try:
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):  # nobody looks any more
+        return
