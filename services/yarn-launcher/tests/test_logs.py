@@ -3,9 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.log_files import LogFile, lines_of
 from audioloom_yarn_launcher.logs import show_logs
 from audioloom_yarn_launcher.settings import LogsSettings
 
@@ -54,13 +52,3 @@ def test_pieces_are_read_in_the_order_of_their_numbers(launches: Any, helpers: A
     for piece in (10, 2, 0):
         (folder / f"logs/0.1.{piece}.log").write_text(f"piece {piece}\n")
     assert ["piece 0", "piece 2", "piece 10"] == shown(folder)
-
-
-def test_lines_without_end_and_bytes_without_meaning(tmp_path: Path) -> None:
-    """A line that is still written is left for later, and no byte is lost."""
-    path = tmp_path / "0.1.log"
-    path.write_bytes(b"one\n\xff\r\ntwo")
-    file = LogFile(0, 1, 0, locate(path))
-    assert [("one", 4), ("\udcff\r", 7)] == list(lines_of(file, 0, whole=True))
-    assert [("two", 10)] == list(lines_of(file, 7, whole=False))
-    assert [] == list(lines_of(file, 7, whole=True))

@@ -18,6 +18,7 @@ from audioloom_environment import describe, pack, ship
 from audioloom_mini_cluster.client import GIVEN
 from audioloom_storage import exists, list_folder, locate
 from audioloom_yarn_launcher.hadoop import find_hadoop
+from audioloom_yarn_launcher.node_logs import NodeLogs
 from audioloom_yarn_launcher.skein_cluster import connect
 
 
@@ -295,7 +296,8 @@ def test_a_run_is_found_again_by_its_application(yarn: Any) -> None:
     code, out, err = yarn.call("status", application)
     assert 0 == code, err
     assert re.search("^state +running$", out, re.MULTILINE)
-    assert f"{yarn.where('orphan')}/" not in err
+    shown = helpers.until(lambda: on_its_node(yarn, "orphan"), "its node shows its log")
+    assert yarn.cluster.folder in json.loads(shown)["folder"]
     assert 0 == yarn.call("logs", application)[0]
     attached = yarn.start("attach", application)
     helpers.until(lambda: "waiting" in attached.stderr.readline(), "it is attached")
@@ -308,6 +310,13 @@ def test_a_run_is_found_again_by_its_application(yarn: Any) -> None:
     code, out, err = yarn.call("explain", application)
     assert "the launcher got SIGTERM" in out, err
     assert 143 == yarn.call("attach", application)[0]
+
+
+def on_its_node(yarn: Any, name: str) -> bytes:
+    """What the node of a run's first worker shows of its log, which lies in HDFS in pieces."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HADOOP_CONF_DIR", yarn.cluster.conf)
+        return NodeLogs(locate(yarn.where(name)), 1).read(0, 0)
 
 
 def staged(yarn: Any, application: str) -> list[str]:

@@ -11,6 +11,7 @@ from audioloom_yarn_launcher import usage
 from audioloom_yarn_launcher.usage import (
     MIB,
     Gpu,
+    Program,
     Watch,
     container_limit_mb,
     gpus,
@@ -48,7 +49,7 @@ def test_a_storage_that_fails_costs_nothing(tmp_path: Path, monkeypatch: Any) ->
     """The run does not hear of it."""
     monkeypatch.setattr(usage, "FIRST_S", 0.0)
     (tmp_path / "usage").write_text("no folder")
-    watch = Watch(locate(tmp_path), 0, 1, os.getpid(), None)
+    watch = Watch(locate(tmp_path), 0, 1, Program(os.getpid()))
     watch.close()
     assert "no folder" == (tmp_path / "usage").read_text()
 
@@ -67,7 +68,7 @@ def test_a_process_counts_with_all_it_started(
     assert parent.stdout is not None
     parent.stdout.readline()
     folder = locate(tmp_path)
-    watch = Watch(folder, 3, 2, parent.pid, 128)
+    watch = Watch(folder, 3, 2, Program(parent.pid, 128))
     found = helpers.until(lambda: read_usage(folder, 3, 2).get("memory_bytes"), "a sample")
     assert 64 * MIB < found < 200 * MIB
     assert 2 == read_usage(folder, 3, 2)["processes"]

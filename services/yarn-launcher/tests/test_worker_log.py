@@ -84,3 +84,24 @@ def test_who_said_nothing_has_an_empty_log(tmp_path: Path) -> None:
     make_folder(folder / "logs")
     PublishedLog(folder / "logs", 0, 1).close()
     assert [b""] == [Path(each.location.path).read_bytes() for each in log_files(folder, 1, None)]
+
+
+def test_in_a_container_its_node_shows_what_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the folder of its own logs, until all of it stands in the run folder."""
+    shown = tmp_path / "shown"
+    shown.mkdir()
+    variables = {"LOG_DIRS": f"{shown},/elsewhere", "NM_HOST": "n1", "NM_HTTP_PORT": "8042"}
+    for name, value in {**variables, "CONTAINER_ID": "container_1_1_01_000002"}.items():
+        monkeypatch.setenv(name, value)
+    log = PublishedLog(locate(tmp_path) / "logs", 0, 1)
+    assert "n1:8042/ws/v1/node/containers/container_1_1_01_000002/logs/0.1.log" == log.page
+    os.write(log.output, b"said\n")
+    assert "said\n" == (shown / "0.1.log").read_text()
+    other = PublishedLog(locate(tmp_path) / "other", 0, 1)
+    assert "" == other.page  # there is one already, of another
+    other.close()
+    log.close()
+    assert [] == [*shown.iterdir()]
+    assert "said\n" == (tmp_path / "logs/0.1.0.log").read_text()

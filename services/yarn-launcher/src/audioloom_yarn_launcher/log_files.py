@@ -3,70 +3,94 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from audioloom_storage import Location, NotFound, list_folder, open_read
 
-MOST_LINE_BYTES = 1 << 16
+MOST_LINE_BYTES, CHUNK_BYTES = 1 << 16, 1 << 20
 _LOG = re.compile(r"([0-9]+)\.([0-9]+)(?:\.([0-9]+))?\.log")
 
 
 @dataclass(frozen=True, order=True)
 class LogFile:
-    """A log, or a piece of one (then with a number)."""
+    """A log, or a piece of one (then with a number), and how long it was when it was listed."""
 
     rank: int
     attempt: int
     piece: int
     location: Location
+    size: int = field(default=0, compare=False)
 
 
 def log_files(folder: Location, attempt: int, rank: int | None) -> list[LogFile]:
     """The logs of an attempt, by rank and piece."""
     try:
-        names = [
-            (_LOG.fullmatch(e.location.name), e.location) for e in list_folder(folder / "logs")
-        ]
+        entries = [(_LOG.fullmatch(e.location.name), e) for e in list_folder(folder / "logs")]
     except NotFound:
         return []
     files = [
-        LogFile(int(match[1]), int(match[2]), int(match[3] or 0), location)
-        for match, location in names
+        LogFile(int(match[1]), int(match[2]), int(match[3] or 0), entry.location, entry.size)
+        for match, entry in entries
         if match
     ]
     return sorted(f for f in files if f.attempt == attempt and rank in (None, f.rank))
 
 
-def lines_of(file: LogFile, position: int, *, whole: bool) -> Iterator[tuple[str, int]]:
-    """The lines from a position on, each with the position after it.
+class Stream:
+    """What is read of one worker's log, from its beginning on, piece after piece.
 
-    Args:
-        file: a log.
-        position: in bytes.
-        whole: leave out a line that has no end yet.
+    Attributes:
+        position: how many bytes were read.
     """
-    with open_read(file.location) as opened:
-        opened.seek(position)
-        while line := opened.readline(MOST_LINE_BYTES):
-            ended = line.endswith(b"\n")
-            if whole and not ended and len(line) < MOST_LINE_BYTES:
-                return
-            position += len(line)
-            yield line.decode("utf-8", "surrogateescape").removesuffix("\n"), position
+
+    def __init__(self) -> None:
+        self.position = 0
+        self._rest = b""
+
+    def read(self, files: Sequence[LogFile]) -> Iterator[str]:
+        """The whole lines that are new in these files of the worker, in order."""
+        start = 0
+        for file in files:
+            end = start + file.size
+            if self.position < end:
+                with open_read(file.location) as opened:
+                    opened.seek(self.position - start)
+                    while self.position < end:
+                        data = opened.read(min(CHUNK_BYTES, end - self.position))
+                        if not data:
+                            break
+                        yield from self.take(data)
+            start = end
+
+    def take(self, data: bytes) -> Iterator[str]:
+        """The whole lines that these bytes, which follow, complete."""
+        self.position += len(data)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        yield from map(_text, lines)
+        if len(self._rest) >= MOST_LINE_BYTES:
+            yield from self.rest()
+
+    def rest(self) -> Iterator[str]:
+        """The last line, that has no end."""
+        if self._rest:
+            yield _text(self._rest)
+        self._rest = b""
 
 
 def last_lines(folder: Location, attempt: int, rank: int, most_bytes: int) -> list[str]:
     """The whole lines among the last bytes that a worker wrote in an attempt."""
-    lines: list[str] = []
-    left = most_bytes
+    data = b""
     for file in reversed(log_files(folder, attempt, rank)):
-        with open_read(file.location) as opened:
-            size = opened.seek(0, 2)
-            opened.seek(max(0, size - left))
-            text = opened.read(left).decode("utf-8", "replace")
-        lines = [*text.splitlines()[1 if size > left else 0 :], *lines]
-        left -= size
+        left = most_bytes - len(data)
         if left <= 0:
             break
-    return lines
+        with open_read(file.location) as opened:
+            opened.seek(max(0, file.size - left))
+            data = opened.read(left) + data
+    cut = len(data) == most_bytes
+    return [*map(_text, data.splitlines())][1 if cut else 0 :]
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "surrogateescape")

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from audioloom_stage import JSON, Result
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.log_files import LogFile, lines_of, log_files
+from audioloom_yarn_launcher.log_files import LogFile, Stream, log_files
+from audioloom_yarn_launcher.node_logs import NodeLogs
 from audioloom_yarn_launcher.pending import tell_pending
 from audioloom_yarn_launcher.run_view import RunView, locate_run, view_run
 from audioloom_yarn_launcher.settings import LogsSettings
@@ -67,19 +70,27 @@ def _next_number(folder: Location, number: int) -> int | None:
 
 
 def _follow_attempt(folder: Location, attempt: int, rank: int | None) -> Iterator[str]:
-    positions: dict[LogFile, int] = {}
+    streams: defaultdict[int, Stream] = defaultdict(Stream)
+    pages = NodeLogs(folder, attempt)
+    alone = rank is not None
     while True:
-        over = _attempt_over(
-            view_run(folder), attempt
-        )  # before the last look, so nothing is missed
-        files = log_files(folder, attempt, rank)
-        for file in files:
-            for line, position in lines_of(file, positions.get(file, 0), whole=not over):
-                positions[file] = position
-                yield _prefixed(line, file, alone=rank is not None)
+        view = view_run(folder)
+        over = _attempt_over(view, attempt)  # before the last look, so nothing is missed
+        for each, files in groupby(log_files(folder, attempt, rank), key=lambda file: file.rank):
+            yield from _prefixed(streams[each].read([*files]), each, alone=alone)
         if over:
+            for each in sorted(streams):
+                yield from _prefixed(streams[each].rest(), each, alone=alone)
             return
+        for each in _ranks(view, attempt) if rank is None else [rank]:
+            new = pages.read(each, streams[each].position)
+            yield from _prefixed(streams[each].take(new), each, alone=alone)
         time.sleep(LOOK_AGAIN_S)
+
+
+def _ranks(view: RunView, attempt: int) -> Iterable[int]:
+    size = next((e.started.size for e in view.attempts if e.started.attempt == attempt), 0)
+    return range(size)
 
 
 def _attempt_over(view: RunView, number: int) -> bool:
@@ -91,13 +102,15 @@ def _attempt_over(view: RunView, number: int) -> bool:
 
 def _print(files: list[LogFile]) -> Iterator[str]:
     alone = len({file.rank for file in files}) == 1
-    for file in files:
-        for line, _ in lines_of(file, 0, whole=False):
-            yield _prefixed(line, file, alone=alone)
+    for rank, pieces in groupby(files, key=lambda file: file.rank):
+        stream = Stream()
+        yield from _prefixed(stream.read([*pieces]), rank, alone=alone)
+        yield from _prefixed(stream.rest(), rank, alone=alone)
 
 
-def _prefixed(line: str, file: LogFile, *, alone: bool) -> str:
-    return line if alone else f"[{file.rank}] {line}"
+def _prefixed(lines: Iterable[str], rank: int, *, alone: bool) -> Iterator[str]:
+    for line in lines:
+        yield line if alone else f"[{rank}] {line}"
 
 
 def _no_log(view: RunView, attempt: int, rank: int | None) -> NoRun:

@@ -49,23 +49,42 @@ class Gpu:
     memory_total_bytes: int
 
 
+@dataclass(frozen=True)
+class Program:
+    """What is watched.
+
+    Args:
+        pid: of its process.
+        limit_mb: MiB that the container gets, None where there is no such limit.
+        log_page: where its log is to be seen while it is written, "" if nowhere but in its file.
+    """
+
+    pid: int
+    limit_mb: int | None = None
+    log_page: str = ""
+
+
 class Watch:
-    """Notes what a process and all it starts take, in a thread, until it is closed.
+    """Notes what a program and all it starts take, in a thread, until it is closed.
 
     Args:
         folder: of the run.
         rank: of the worker.
         attempt: the number.
-        pid: of the process.
-        limit_mb: MiB that the container gets, None where there is no such limit.
+        program: that it runs.
     """
 
-    def __init__(
-        self, folder: Location, rank: int, attempt: int, pid: int, limit_mb: int | None
-    ) -> None:
+    def __init__(self, folder: Location, rank: int, attempt: int, program: Program) -> None:
         self._where = _location(folder, rank, attempt)
-        self._head = {"version": "1.0", "kind": "usage", "rank": rank, "attempt": attempt}
-        self._pid, self._limit = pid, None if limit_mb is None else limit_mb * MIB
+        limit = None if program.limit_mb is None else program.limit_mb * MIB
+        self._head: dict[str, Any] = {
+            "version": "1.0",
+            "kind": "usage",
+            "rank": rank,
+            "attempt": attempt,
+        }
+        self._head |= {"memory_limit_bytes": limit, "log_page": program.log_page or None}
+        self._pid = program.pid
         self._most, self._published, self._samples = 0, 0, 0
         self._over = threading.Event()
         # No daemon: a process that ends while such a thread is in native code may abort.
@@ -96,7 +115,6 @@ class Watch:
             "time": now(),
             "memory_bytes": memory,
             "most_memory_bytes": self._most,
-            "memory_limit_bytes": self._limit,
             "processes": len(pids),
             "gpus": [asdict(gpu) for gpu in gpus(pids)] if pids else [],
         }

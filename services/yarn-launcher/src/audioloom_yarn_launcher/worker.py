@@ -43,7 +43,7 @@ from audioloom_yarn_launcher.kv import Equals, KeyValueStore, Missing, Put
 from audioloom_yarn_launcher.pulse import Pulse, Watched
 from audioloom_yarn_launcher.steps import Standing, Step, next_step
 from audioloom_yarn_launcher.tf_config import environment, leads, marker
-from audioloom_yarn_launcher.usage import Watch, container_limit_mb
+from audioloom_yarn_launcher.usage import Program, Watch, container_limit_mb
 from audioloom_yarn_launcher.worker_log import WorkerLog, open_log, tail
 
 TAIL_BYTES = 2048
@@ -211,8 +211,8 @@ class Worker:
             ),
             output=self._log.output,
         )
-        pid, limit = self._process.pid, container_limit_mb()
-        self._usage = Watch(folder, rank, roster.attempt, pid, limit)
+        program = Program(self._process.pid, container_limit_mb(), self._log.page)
+        self._usage = Watch(folder, rank, roster.attempt, program)
         self._exit = Exit(
             id=self._mine.id, code=None, stopped=False, pid=self._process.pid, started=now()
         )

@@ -2,9 +2,10 @@
 
 On a file system the process writes `logs/<rank>.<attempt>.log` itself: nothing is in between that
 could fail, fill up or fall behind. Elsewhere files can only be published whole, so it writes to a
-nameless local file, and a thread publishes what has been added as `logs/<rank>.<attempt>.<k>.log`,
-k = 0, 1, …: after ten seconds, then more and more seldom, and whenever much has come. A process
-that said nothing has a log too, an empty one: else nobody could tell it from a log that was lost.
+local file, and a thread publishes what has been added as `logs/<rank>.<attempt>.<k>.log`, k = 0, 1,
+…: after ten seconds, then more and more seldom, and whenever much has come. In a container that
+file lies where its node shows it, to who cannot wait (`node_logs`), and is taken away in the end. A
+process that said nothing has a log too, an empty one: else nobody could tell it from a lost one.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import os
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
@@ -23,6 +25,8 @@ FIRST_WAIT_S, MOST_WAIT_S = 10.0, 600.0
 MOST_WAITING_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 20
 LOOK_EVERY_S = 1.0
+LOG_DIRS = "LOG_DIRS"
+_NODE = ("NM_HOST", "NM_HTTP_PORT", "CONTAINER_ID")
 
 
 class WorkerLog(Protocol):
@@ -31,6 +35,10 @@ class WorkerLog(Protocol):
     @property
     def output(self) -> int:
         """The descriptor that the process writes to."""
+
+    @property
+    def page(self) -> str:
+        """Where a node of YARN shows what is written, at once; "" where it stands in the folder."""
 
     def close(self) -> None:
         """Make everything written so far stand in the run folder."""
@@ -65,8 +73,29 @@ def tail(descriptor: int, limit: int) -> str:
     return data.decode("utf-8", errors="replace").rstrip()
 
 
+def _open_shown(name: str) -> tuple[int, Path | None]:
+    """A new file to write to: where YARN shows it while it is written, else one without a name."""
+    folder = os.environ.get(LOG_DIRS, "").partition(",")[0]
+    if folder and all(os.environ.get(each) for each in _NODE):
+        path = Path(folder, name)
+        with suppress(OSError):
+            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND
+            return os.open(path, flags, 0o640), path
+    descriptor, temporary = tempfile.mkstemp()
+    Path(temporary).unlink()  # nobody needs its name, and so nothing is left behind
+    fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)
+    return descriptor, None
+
+
+def _page(name: str) -> str:
+    host, port, container = (os.environ[each] for each in _NODE)
+    return f"{host}:{port}/ws/v1/node/containers/{container}/logs/{name}"
+
+
 class DirectLog:
     """A log that the process writes into the run folder itself."""
+
+    page = ""
 
     def __init__(self, logs: Location, rank: int, attempt: int) -> None:
         path = (logs / f"{rank}.{attempt}.log").path
@@ -82,9 +111,8 @@ class PublishedLog:
 
     def __init__(self, logs: Location, rank: int, attempt: int) -> None:
         self._logs, self._stem = logs, f"{rank}.{attempt}"
-        self.output, path = tempfile.mkstemp()
-        Path(path).unlink()  # nobody needs its name, and so nothing is left behind
-        fcntl.fcntl(self.output, fcntl.F_SETFL, os.O_APPEND)
+        self.output, self._shown = _open_shown(f"{self._stem}.log")
+        self.page = "" if self._shown is None else _page(self._shown.name)
         self._published = 0
         self._pieces = 0
         self._over = threading.Event()
@@ -98,6 +126,8 @@ class PublishedLog:
         if self._waiting() or not self._pieces:
             self._publish()
         os.close(self.output)
+        if self._shown is not None:
+            self._shown.unlink(missing_ok=True)  # it all stands in the run folder
 
     def _mirror(self) -> None:
         wait, waited = FIRST_WAIT_S, 0.0
