@@ -72,7 +72,7 @@ def test_an_application_leads_to_its_run(answers: Any) -> None:
     [
         (200, {"app": {"state": "RUNNING", "name": "audioloom x"}}, "called audioloom x"),
         (200, {"app": {"state": "RUNNING", "name": "word count"}}, "called word count"),
-        (404, {}, "knows of no such application"),
+        (404, {}, "knows nothing of it"),
         (500, {}, "does not answer"),
     ],
 )

@@ -77,6 +77,34 @@ def test_the_first_cause_is_ranked_above_its_echoes(
     assert (rank, kind) == (found.first.rank, found.first.kind)
 
 
+@pytest.mark.parametrize(
+    ("worker", "kind"),
+    [
+        (witness(1, "failed", -9, told="was stopped (SIGSTOP) for 12 s, and was ended"), "frozen"),
+        (witness(1, "lost", told="its agent had said nothing for 30 s: it was frozen"), "frozen"),
+        (witness(1, "lost", told="its node x was lost: YARN hears no more of it"), "node"),
+        (witness(1, "lost", told="its container on x was killed: by you"), "killed"),
+    ],
+)
+def test_what_there_is_to_do_follows_from_what_is_told(worker: Witness, kind: str) -> None:
+    """The words of the record are kept."""
+    found = ranked(witness(0, "failed", 75), worker, kind="lost", rank=1)
+    assert (1, kind) == (found.first.rank, found.first.kind)
+    assert worker.told.replace(" on x", "") in found.first.text.replace(" on x", "")
+
+
+def test_a_loss_that_would_repeat_is_a_verdict() -> None:
+    """As a container that its node could not make."""
+    found = ranked(witness(0, "lost", told="damaged"), kind="lost", rank=0, exit_code=78)
+    assert "repeats" == found.first.kind
+
+
+def test_a_limit_is_the_cause_and_not_what_it_ended() -> None:
+    """Nobody failed: the time was over."""
+    found = ranked(witness(0, "failed", 75), kind="execution", text="it worked too long")
+    assert "execution" == found.first.kind
+
+
 def test_a_peer_that_is_missed_is_named_with_who_noticed() -> None:
     """The loudest is not the cause."""
     found = ranked(witness(0, "failed", 75, missed=(1,)), witness(1, "stopped", -9), rank=0)
@@ -121,7 +149,7 @@ def test_what_a_person_did_is_the_cause() -> None:
 def test_of_all_attempts_the_last_counts_unless_it_only_followed() -> None:
     """Not all came because one had been lost."""
     lost = ranked(witness(0, "lost", told="gone"), kind="lost", rank=0)
-    short = ranked(number=2, kind="registration", text="1 of 2 workers came")
+    short = ranked(number=2, kind="allocation", text="1 of 2 workers came")
     failed = ranked(witness(0, "failed", 3), number=3, kind="exit", rank=0)
     assert first_of_all([]) is None
     assert lost == first_of_all([lost, short])

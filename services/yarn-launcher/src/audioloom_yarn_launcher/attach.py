@@ -67,6 +67,8 @@ def _wait_here(view: RunView) -> Result:
             found=str(view.last.started.owner),
             hint="Look at it on that machine.",
         )
+    if not view.over and view.last is not None:
+        log.info("waiting for the run, which goes on without us", of=str(view.last.started.owner))
     while not view.over:
         time.sleep(LOOK_EVERY_S)
         view = view_run(view.folder)

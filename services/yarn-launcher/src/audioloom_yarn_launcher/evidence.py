@@ -36,6 +36,7 @@ def case_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> Case:
         kind=kind,
         text=text,
         rank=cause.rank if cause else None,
+        exit_code=cause.exit_code if cause else 0,
         workers=()
         if at_work
         else tuple(_witness(folder, attempt, each) for each in _seats(attempt)),

@@ -34,7 +34,9 @@ _MENDS = {
     "failed": "Mend what it says; if it was not the program's fault, run the same command again.",
     "frozen": f"Look at that host: is it overloaded, or is its network? {_AGAIN}",
     "interrupted": _AGAIN,
-    "registration": "Is there room in the queue? More --timeout-registration waits longer.",
+    "registration": "Is there room in the queue? --timeout-allocation and --timeout-registration"
+    " say how long to wait.",
+    "execution": f"More --timeout-execution lets it work longer. {_AGAIN}",
     "launcher": _AGAIN,
     "echo": "Look at the logs: each of them says that it lost another.",
 }

@@ -16,6 +16,7 @@ from typing import Any
 from audioloom_yarn_launcher.causes import REPEATING, TRY_AGAIN, describe_end
 
 _MEMORY = re.compile(r"([0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B) (?:physical|virtual) memory used")
+_FROZEN = re.compile(r"\(SIGSTOP\)|\bwas frozen\b")
 _ECHO = re.compile(
     r"PeerLost|UnavailableError|AbortedError|Connection reset by peer|Socket closed|heartbeat"
     r"|CoordinationService|Coordination service|a peer was lost|other workers? (?:was|were) lost"
@@ -62,6 +63,7 @@ class Case:
         kind: of the cause on record, "" if there is none.
         text: of that cause.
         rank: of that cause.
+        exit_code: of that cause.
         workers: what is known of each.
         outside: what YARN says of the application, if the coordinator could not say all.
         mend: what there is to do about that.
@@ -71,6 +73,7 @@ class Case:
     kind: str = ""
     text: str = ""
     rank: int | None = None
+    exit_code: int = 0
     workers: tuple[Witness, ...] = ()
     outside: str = ""
     mend: str = ""
@@ -85,8 +88,8 @@ class Finding:
         weight: the lower, the nearer to the first cause.
         text: one sentence without a full stop.
         rank: of the worker, None if it is nobody's alone.
-        kind: memory, node, killed, repeats, failed, frozen, interrupted, registration, launcher
-            or echo: what there is to do about it.
+        kind: memory, node, killed, repeats, failed, frozen, interrupted, registration, execution,
+            launcher or echo: what there is to do about it.
         host: where.
     """
 
@@ -166,6 +169,8 @@ def workers_text(ranks: Iterable[int]) -> str:
 def _by_workers(known: Case) -> Iterable[Finding]:
     for worker in known.workers:
         finding = _of_worker(worker, known.attempt)
+        if finding is not None and worker.rank == known.rank and known.exit_code in REPEATING:
+            finding = replace(finding, weight=VERDICT, kind="repeats")
         if finding is not None:
             yield finding
     missed = {rank for worker in known.workers for rank in worker.missed}
@@ -199,7 +204,10 @@ def _of_failed(worker: Witness, finding: Finding) -> Finding:
     code = worker.exit_code if worker.signal is None else -worker.signal
     code = TRY_AGAIN if code is None else code
     said = f": {worker.error}" if worker.error else ""
-    found = replace(finding, text=f"the process of {_place(worker)} {describe_end(code)}{said}")
+    how = worker.told or describe_end(code)
+    found = replace(finding, text=f"the process of {_place(worker)} {how}{said}")
+    if _FROZEN.search(worker.told):
+        return replace(found, weight=KILLED, kind="frozen")
     if code in REPEATING:
         return replace(found, weight=VERDICT, kind="repeats")
     if code in (TRY_AGAIN, -signal.SIGABRT) and not said:
@@ -221,6 +229,7 @@ def _of_lost(worker: Witness, finding: Finding) -> Finding:
         text = f"{_place(worker)} was killed by YARN for memory: {used}"
         return replace(finding, weight=KILLED, kind="memory", text=text)
     kind = "node" if re.search(r"\bits node\b", told) else "killed"
+    kind = "frozen" if _FROZEN.search(told) else kind
     text = f"{_place(worker)} was lost: {told.replace(f' on {worker.host}', '')}"
     return replace(finding, weight=KILLED, kind=kind, text=text)
 
@@ -233,8 +242,10 @@ def _by_the_rest(known: Case) -> Iterable[Finding]:
         yield Finding(known.attempt, UNEXPLAINED, known.text, kind="launcher")
     elif known.kind == "interrupted":
         yield Finding(known.attempt, STOPPED, known.text, kind="interrupted")
-    elif known.kind == "registration":
+    elif known.kind in ("allocation", "registration"):
         yield Finding(known.attempt, KILLED, known.text, kind="registration")
+    elif known.kind == "execution":
+        yield Finding(known.attempt, STOPPED, known.text, kind="execution")
     elif known.kind and known.rank not in {each.rank for each in known.workers}:
         yield Finding(known.attempt, KILLED, known.text, known.rank, "killed")
 

@@ -95,12 +95,12 @@ def _folder_of(application: str) -> Location:
     found = look_up(application)
     if found is not None and found.name.startswith(NAME) and "/" in found.name:
         return locate(found.name.removeprefix(NAME))
-    told = "is not asked, or does not answer" if found is None else "knows of no such application"
+    told = "is not asked, or does not answer" if found is None else "knows nothing of it"
     raise NoRun(
         "the run of that application cannot be found",
         where=application,
         expected="an application of this launcher, that the ResourceManager remembers",
-        found=f"one called {found.name}" if found and found.name else f"it {told}",
+        found=f"one called {found.name}" if found and found.name else f"the ResourceManager {told}",
         hint="Give the folder of the run.",
     )
 
