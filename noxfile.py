@@ -338,9 +338,21 @@ def mini_cluster(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure ratios: `-- featurize|job|scan|shard|storage|train [--json FILE] [--png FILE]`."""
+    """Measure: `-- featurize|job|launch|scan|shard|storage|train [--json FILE] [--png FILE]`."""
     python = sync(session, "bench")
-    session.run(python / "python", "-m", "audioloom_bench", *session.posargs, external=True)
+    session.run(
+        *(python / "python", "-m", "audioloom_bench", *session.posargs),
+        env={"AUDIOLOOM_PROGRAMS": _launched(session)} if "launch" in session.posargs else {},
+        external=True,
+    )
+
+
+def _launched(session: nox.Session) -> str:
+    """The launcher as users have it; JSON of where it is."""
+    stages = ("yarn-launcher",)
+    return json.dumps(
+        {name: str(sync_installed(session, name) / f"audioloom-{name}") for name in stages}
+    )
 
 
 def build_wheels(session: nox.Session, stage: str) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from audioloom_bench.report import as_table, write_json, write_png
 
-BENCHMARKS = ("featurize", "job", "scan", "shard", "storage", "train")
+BENCHMARKS = ("featurize", "job", "launch", "scan", "shard", "storage", "train")
 
 _HELP = ("-h", "--help")
 

@@ -1,1 +1,1 @@
-"""The launcher beside what it rests on: raw containers, and gangs of many workers."""
+"""Gangs of many workers."""

@@ -13,9 +13,13 @@ import signal
 import sys
 import threading
 import time
+from typing import Any
 
 from audioloom_yarn_launcher.attempting import gang_at_work  # type: ignore[import-not-found]
-from audioloom_yarn_launcher.coordinator import run_generation  # type: ignore[import-not-found]
+from audioloom_yarn_launcher.coordinator import (  # type: ignore[import-not-found]
+    begin_generation,
+    run_generation,
+)
 from audioloom_yarn_launcher.gang import Exit, Plan  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.limits import Limits  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.memory_kv import MemoryStore  # type: ignore[import-not-found]
@@ -27,6 +31,14 @@ STACK_BYTES = 256 << 10
 
 class Idle(Worker):  # type: ignore[misc]
     """A worker that runs nothing: its command ends as soon as it begins."""
+
+    _mine: Any
+
+    def stay(self) -> None:
+        """Be a worker until the run is over, and leave nothing in this process."""
+        self.run()
+        self._pulse.stop()
+        self.end()
 
     def _start(self, orders: object) -> None:
         del orders
@@ -47,7 +59,7 @@ class Threads:
         place = Place("here", "127.0.0.1", {})
         for rank in range(self._size):
             worker = Idle(self._store, f"worker-{rank}", rank, place)
-            thread = threading.Thread(target=_run, args=(worker,), daemon=True)
+            thread = threading.Thread(target=worker.stay, daemon=True)
             thread.start()
             self._threads.append(thread)
         self.started = time.perf_counter()
@@ -64,11 +76,6 @@ class Threads:
         """Wait until they have left."""
         for thread in self._threads:
             thread.join()
-
-
-def _run(worker: Idle) -> None:
-    worker.run()
-    worker.end()
 
 
 def main() -> None:
@@ -89,6 +96,7 @@ def measure(size: int) -> dict[str, float]:
     processor = time.process_time()
     begin = time.perf_counter()
     with gang_at_work(store, plan, LIMITS, lambda _: threads) as gang:
+        begin_generation(gang, 0)
         went = run_generation(
             gang, attempt=1, generation=0, formed=lambda _: formed.append(time.perf_counter())
         )
