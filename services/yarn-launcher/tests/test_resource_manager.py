@@ -16,8 +16,8 @@ from audioloom_yarn_launcher.resource_manager import Application, look_up
         (200, ["what"], None),
         (
             200,
-            {"app": {"state": "RUNNING", "currentAppAttemptId": "a", "diagnostics": "d"}},
-            Application("RUNNING", "a", "d"),
+            {"app": {"state": "RUNNING", "diagnostics": "d"}},
+            Application("RUNNING", "d"),
         ),
     ],
 )
@@ -47,7 +47,7 @@ def test_without_a_cluster_nothing_is_known(
 def test_the_owner_of_an_application_lives_as_long_as_it(
     answers: Callable[[int, object], None], state: str, alive: bool
 ) -> None:
-    """Whatever process of whatever machine it was."""
+    """Whatever process of whatever machine it was: a master that is lost has a successor."""
     answers(200, {"app": {"state": state}})
     owner = this_process().model_copy(update={"application": "application_1_1"})
     assert alive is is_alive(owner)

@@ -58,5 +58,4 @@ def test_the_environment_is_the_workers_and_says_who_it_is() -> None:
         "AUDIOLOOM_RUN_FOLDER": "hdfs://nn/runs/x",
         "AUDIOLOOM_RUN_ATTEMPT": "4",
         "AUDIOLOOM_RUN_GENERATION": "2",
-        "AUDIOLOOM_RUN_MARKER": "abc/worker-5/2/",
     } == environment(base, PLAN, ROSTER, 0, page_port=6006)

@@ -17,8 +17,9 @@ from typing import Any
 from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, NAME, SERVICE
 
-MASTERS = 1
-"""With more, skein's would end a failed run by letting YARN start it again."""
+MASTERS = 2
+"""When one is lost with its coordinator, YARN starts another, which goes on with the run. skein has
+YARN do that after a run that failed, too: the second one finds so, and ends in the same way."""
 _UNITS = {"MiB": 1, "GiB": 1024}
 _TYPES = (".tar.gz", ".tgz", ".zip")
 

@@ -41,12 +41,19 @@ log = structlog.get_logger()
 
 
 def run_attempts(
-    gang: Gang, life: Launch, started: Started, max_restarts: int
+    gang: Gang, life: Launch, started: Started, max_restarts: int, *, before: int = 0
 ) -> tuple[Cause | None, Started]:
     """Run generation after generation until one ends well or starting anew would not help.
 
     What others wait for is on record before anything depends on it: that an attempt is begun, and
     how the last one ended. How one ended that another follows, and who came, is written meanwhile.
+
+    Args:
+        gang: opened.
+        life: the launch that it belongs to.
+        started: its next attempt, begun.
+        max_restarts: how often the launch may start the gang anew.
+        before: how many attempts it has made already, by coordinators that were lost.
 
     Returns:
         Why the last one failed, None if the work is done; and which one that was.
@@ -55,7 +62,7 @@ def run_attempts(
     written: list[Future[None]] = []
     begin_generation(gang, started.generation)
     with ThreadPoolExecutor(1, "records") as meanwhile:
-        for restarts in range(max_restarts + 1):
+        for restarts in range(before, max_restarts + 1):
             went = run_generation(
                 gang,
                 attempt=started.attempt,

@@ -96,7 +96,7 @@ def wait_for_turn(launch: Launch, *, wait: bool, take_over: int | None) -> int |
         if last is None or not last.open:
             return last.started.attempt + 1 if last else 1
         if _is_gone(last, folder, take_over):
-            _clear_up(folder, last)
+            close_lost(folder, last)
             return last.started.attempt + 1
         if not wait:
             raise _busy(last, folder)
@@ -143,9 +143,23 @@ def _busy(last: Attempt, folder: Location) -> Busy:
     )
 
 
-def _clear_up(folder: Location, last: Attempt) -> None:
-    """End what a lost launcher's workers may still run here, and put its end on record."""
+def close_lost(folder: Location, last: Attempt, *, restarts: bool = False) -> FirstCause:
+    """End what a lost launcher's workers may still run here, and put its end on record.
+
+    Args:
+        folder: of the run.
+        last: the attempt that it left open.
+        restarts: whether the same launch goes on, by another coordinator.
+
+    Returns:
+        What is on record now as the cause.
+    """
     started = last.started
+    cause = FirstCause(
+        kind="launcher-lost",
+        text=f"the launcher was lost: {started.owner} is gone",
+        exit_code=TRY_AGAIN,
+    )
     processes.sweep(f"{started.launch}/")
     record_end(
         folder,
@@ -157,10 +171,8 @@ def _clear_up(folder: Location, last: Attempt) -> None:
             ended=None,
             outcome="failed",
             exit_code=TRY_AGAIN,
-            cause=FirstCause(
-                kind="launcher-lost",
-                text=f"the launcher was lost: {started.owner} is gone",
-                exit_code=TRY_AGAIN,
-            ),
+            cause=cause,
+            restarts=restarts,
         ),
     )
+    return cause

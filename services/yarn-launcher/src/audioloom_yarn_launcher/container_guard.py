@@ -33,7 +33,7 @@ def guard(words: Sequence[str], launch: str) -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: _tell(worker))
     code = worker.wait()
-    processes.sweep(f"{launch}/{os.environ['SKEIN_CONTAINER_ID']}/")
+    processes.sweep(f"{launch}/{os.environ['CONTAINER_ID']}/")
     return code if code >= 0 else 128 - code
 
 

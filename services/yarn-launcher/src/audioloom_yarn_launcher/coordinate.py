@@ -19,6 +19,7 @@ from audioloom_yarn_launcher.job import CLIENT, STOP_KEY, Job, Stop
 from audioloom_yarn_launcher.skein_import import import_skein
 from audioloom_yarn_launcher.skein_kv import SkeinStore
 from audioloom_yarn_launcher.skein_workers import SkeinWorkers
+from audioloom_yarn_launcher.succession import take_over
 
 OVER = "exit {code}: {text}"  # what `diagnosis.ours` reads
 
@@ -52,6 +53,9 @@ def coordinate(job: Job) -> int:
 
 def _run(job: Job, application: Any) -> Cause | None:
     life = job.life
+    legacy = take_over(life, job.max_restarts)
+    if legacy.over:
+        return legacy.cause
     started = claim(life, wait=job.wait, take_over=job.take_over)
     if started is None:
         log.info("already committed", manifest=str(life.request.manifest))
@@ -72,7 +76,7 @@ def _run(job: Job, application: Any) -> Cause | None:
         lambda changed: SkeinWorkers(application, plan.size, changed),
     ) as gang:
         _heed_clients(gang)
-        return run_attempts(gang, life, started, job.max_restarts)[0]
+        return run_attempts(gang, life, started, job.max_restarts, before=legacy.attempts)[0]
 
 
 def _heed_clients(gang: Gang) -> None:

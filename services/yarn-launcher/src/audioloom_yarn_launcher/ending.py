@@ -67,6 +67,10 @@ def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]
         report = cluster.report(application)
         if report.ended:
             return report
+        if told and not killed and report.state == "ACCEPTED":
+            # The master has ended and YARN is about to start another, which has nothing to do.
+            cluster.kill(application)
+            killed = True
         if time.monotonic() > deadline:
             if killed:
                 raise ResourceManagerDown(

@@ -74,6 +74,7 @@ def _is_application_alive(owner: Owner) -> bool | None:
     application, attempt = _application()
     if application == owner.application:  # there is one application master at a time
         return owner.application_attempt == attempt
+    # To others it lives as long as its application: if its master is lost, the next one goes on.
     found = look_up(owner.application)
     return None if found is None else not found.ended
 

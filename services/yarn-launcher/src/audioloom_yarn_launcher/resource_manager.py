@@ -25,13 +25,11 @@ class Application:
 
     Args:
         state: as YARN calls it, or GONE if it knows of none.
-        attempt: id of the attempt that runs: `appattempt_…_000001`.
         diagnostics: why it is not running, if it is not.
         name: as it was submitted.
     """
 
     state: str
-    attempt: str = ""
     diagnostics: str = ""
     name: str = ""
 
@@ -55,7 +53,6 @@ def look_up(application: str) -> Application | None:
         return Application("GONE")
     return Application(
         str(found.get("state", "")),
-        str(found.get("currentAppAttemptId", "")),
         str(found.get("diagnostics", "")),
         str(found.get("name", "")),
     )

@@ -10,7 +10,6 @@ import json
 from collections.abc import Mapping
 
 from audioloom_yarn_launcher.gang import Plan, Roster
-from audioloom_yarn_launcher.processes import MARKER
 from audioloom_yarn_launcher.roles import by_role, leader, task
 
 PAGE_PORT = "TB_PORT"
@@ -37,9 +36,15 @@ def leads(plan: Plan, rank: int) -> bool:
     return task(plan.groups, rank) == leader(plan.groups)
 
 
-def marker(plan: Plan, roster: Roster, rank: int) -> str:
-    """What marks all that a worker runs in a generation; begins with what marks the gang."""
-    return f"{plan.marker}/{roster.members[rank].id}/{roster.generation}/"
+def marker(plan: Plan, runs_in: str, generation: int) -> str:
+    """What marks all that a worker runs in a generation; begins with what marks the gang.
+
+    Args:
+        plan: of the gang.
+        runs_in: what no other worker of the launch ever runs in.
+        generation: the one.
+    """
+    return f"{plan.marker}/{runs_in}/{generation}/"
 
 
 def environment(
@@ -68,6 +73,5 @@ def environment(
         "AUDIOLOOM_RUN_FOLDER": plan.folder,
         "AUDIOLOOM_RUN_ATTEMPT": str(roster.attempt),
         "AUDIOLOOM_RUN_GENERATION": str(roster.generation),
-        MARKER: marker(plan, roster, rank),
     }
     return found if page_port is None else {**found, PAGE_PORT: str(page_port)}

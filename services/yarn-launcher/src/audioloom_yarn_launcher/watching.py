@@ -89,6 +89,7 @@ class Watch:
     _because: str = ""
     _since: float = field(default_factory=time.monotonic)
     _silent: bool = False
+    _running: bool = False
 
     def to_the_end(self) -> Ending | None:
         """Wait until nothing of the application runs any more; end it when a signal comes.
@@ -122,7 +123,7 @@ class Watch:
             NotStarted: as `to_the_end`, which is waited for if there is a limit.
         """
         deadline = time.monotonic() + BEGIN_WITHIN_S
-        while time.monotonic() < deadline or (self.start_s and self._state in _WAITING):
+        while time.monotonic() < deadline or (self.start_s and not self._running):
             report = self._report()
             if self.heard.times or self.heard.left or (report is not None and report.ended):
                 return self.to_the_end()
@@ -156,7 +157,8 @@ class Watch:
         return report
 
     def _check_started(self, report: Report) -> None:
-        if self.start_s is None or report.state not in _WAITING or self.heard.times:
+        self._running |= report.state not in _WAITING  # a second master has no part in it
+        if self.start_s is None or self._running or self.heard.times:
             return
         if time.monotonic() < self._since + self.start_s:
             return

@@ -61,12 +61,15 @@ class Place:
         advertise: the host name or address under which the others reach it.
         environment: of the command, but for what tells it who it is.
         stop_grace_s: how long the command may take to end when the worker itself is told to.
+        container: the id that YARN gave it, if it is in one. skein's, under which it owns keys,
+            begin anew with each application master.
     """
 
     host: str
     advertise: str
     environment: Mapping[str, str] = field(repr=False)
     stop_grace_s: float = STOP_GRACE_S
+    container: str = ""
 
 
 def work(store: KeyValueStore, *, me: str, prefer: int, place: Place) -> int:
@@ -202,13 +205,17 @@ class Worker:
         assert rank is not None  # noqa: S101
         folder = locate(plan.folder)
         self._log = open_log(folder, rank, roster.attempt)
-        self._marker = marker(plan, roster, rank)
+        runs_in = self._place.container or self._mine.id
+        self._marker = marker(plan, runs_in, roster.generation)
         self._process = processes.start(
             plan.command,
-            environment=environment(
-                *(self._place.environment, plan, roster, rank),
-                page_port=port.free() if leads(plan, rank) else None,
-            ),
+            environment={
+                **environment(
+                    *(self._place.environment, plan, roster, rank),
+                    page_port=port.free() if leads(plan, rank) else None,
+                ),
+                processes.MARKER: self._marker,
+            },
             output=self._log.output,
         )
         program = Program(self._process.pid, container_limit_mb(), self._log.page)

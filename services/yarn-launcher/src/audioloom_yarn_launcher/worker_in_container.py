@@ -44,7 +44,13 @@ def place(advertise: str, variables: Mapping[str, str]) -> Place:
     for name, value in names.items():
         advertise = advertise.replace(name, value)
     folder = Path.cwd() / ENVIRONMENT
-    return Place(host, advertise, command_variables(variables, folder), STOP_GRACE_S)
+    return Place(
+        host,
+        advertise,
+        command_variables(variables, folder),
+        STOP_GRACE_S,
+        container=variables.get("CONTAINER_ID", ""),
+    )
 
 
 def command_variables(variables: Mapping[str, str], environment: Path) -> dict[str, str]:
