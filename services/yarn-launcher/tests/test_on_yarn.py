@@ -248,18 +248,30 @@ def test_ctrl_c_ends_the_application(yarn: Any) -> None:
 
 
 @slow
-def test_a_run_whose_application_master_is_lost_can_be_run_again(yarn: Any) -> None:
-    """Who waits puts on record what the coordinator could not; the next attempt goes on."""
+def test_a_run_whose_application_master_is_lost_goes_on(yarn: Any) -> None:
+    """Another one takes over, by what is on record; that is a restart."""
     process = yarn.run("headless", "*.1:stay")
     yarn.until_running("headless")
-    (master,) = [each for each in helpers.processes(yarn.cluster) if is_master(each)]
-    helpers.kill(int(master.split()[0]))
-    assert 75 == yarn.finish(process)[0]
-    helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
-    code, out, err = yarn.finish(yarn.run("headless", "*.1:stay"))
+    kill_master(yarn)
+    code, out, err = yarn.finish(process)
     assert (0, yarn.where("headless")) == (code, out), err
     attempts = yarn.status("headless")["attempts"]
     assert ["failed", "finished"] == [each["outcome"] for each in attempts]
+    assert "is gone" in attempts[0]["cause"]
+
+
+@slow
+def test_without_restarts_a_lost_application_master_ends_the_run(yarn: Any) -> None:
+    """The one that takes over closes the record; the same command goes on, as another launch."""
+    process = yarn.run("beheaded", "*.1:stay", options=("--max-restarts=0",))
+    yarn.until_running("beheaded")
+    kill_master(yarn)
+    code, _, err = yarn.finish(process)
+    assert 75 == code, err
+    assert "is gone" in err
+    helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
+    code, out, err = yarn.finish(yarn.run("beheaded", "*.1:stay"))
+    assert (0, yarn.where("beheaded")) == (code, out), err
 
 
 @slow
@@ -388,17 +400,17 @@ def test_a_node_that_is_lost_is_made_good_on_the_other(yarn: Any, tell: Any) -> 
 
 
 @slow
-def test_with_the_node_of_the_coordinator_the_run_is_lost(yarn: Any, tell: Any) -> None:
-    """It ends with 75 and says why; nothing of it stays, and the same command goes on with it."""
-    process = yarn.run("beheaded", "*.1:stay")
-    master, _ = until_spread(yarn, "beheaded")
+def test_with_the_node_of_the_coordinator_the_run_moves_to_another(yarn: Any, tell: Any) -> None:
+    """Application master, coordinator and workers; nothing stays on the node that was cut off."""
+    process = yarn.run("moved", "*.1:stay")
+    master, other = until_spread(yarn, "moved")
     tell(manager_of(yarn, master))
     code, _, err = yarn.finish(process)
-    assert 75 == code, err
-    assert "the node of the application master was lost" in err
-    helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
-    code, _, err = yarn.finish(yarn.run("beheaded", "*.1:stay"))
     assert 0 == code, err
+    status = yarn.status("moved")
+    assert ["failed", "finished"] == [each["outcome"] for each in status["attempts"]]
+    assert [other] * 2 == [each["host"] for each in status["workers"]]
+    helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
 
 
 @slow
@@ -415,6 +427,12 @@ def test_a_datanode_may_be_lost_while_the_environment_is_staged(
     tell("datanode-1")
     code, _, err = anew.finish(process)
     assert 0 == code, err
+
+
+def kill_master(yarn: Any) -> None:
+    """SIGKILL for the only application master."""
+    (master,) = [each for each in helpers.processes(yarn.cluster) if is_master(each)]
+    helpers.kill(int(master.split()[0]))
 
 
 def is_master(process: str) -> bool:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from audioloom_stage import exit_code
 from audioloom_storage import locate
+from audioloom_yarn_launcher.ending import end_application
 from audioloom_yarn_launcher.errors import ApplicationLost, NotStarted
+from audioloom_yarn_launcher.job import Stop
 from audioloom_yarn_launcher.skein_cluster import Report
 from audioloom_yarn_launcher.watching import Heard, Watch
 
@@ -50,3 +52,43 @@ def test_without_a_limit_one_leaves_an_application_that_waits(
     full: Any = Full()
     assert Watch(full, locate(tmp_path), "l", "application_1_1", Heard()).until_begun() is None
     assert [] == full.killed
+
+
+@dataclass
+class Ends:
+    """A cluster whose application ends its run when it is told to, and gets another master."""
+
+    states: list[str]
+    did: list[str] = field(default_factory=list)
+
+    def report(self, application: str) -> Report:
+        state = "KILLED" if "kill" in self.did else self.states.pop(0)
+        return Report(state, "", "")
+
+    def stop(self, application: str, stop: object) -> None:
+        self.did.append("stop")
+
+    def kill(self, application: str) -> None:
+        self.did.append("kill")
+
+
+def test_another_master_is_not_waited_for_by_who_ends_the_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It would have nothing to do; and one that ends at once needs no killing."""
+    monkeypatch.setattr("audioloom_yarn_launcher.ending.LOOK_EVERY_S", 0.001)
+    stop = Stop(signal=2)
+    again: Any = Ends(["RUNNING", "RUNNING", "ACCEPTED"])
+    assert "KILLED" == end_application(again, "application_1_1", lambda: stop).state
+    assert ["stop", "kill"] == again.did
+    once: Any = Ends(["RUNNING", "FINISHED"])
+    assert "FINISHED" == end_application(once, "application_1_1", lambda: stop).state
+    assert ["stop"] == once.did
+
+
+def test_the_limit_of_the_start_is_not_that_of_a_second_master(tmp_path: Path) -> None:
+    """The run was started in time; the second one may take its own."""
+    cluster: Any = Ends(["RUNNING", "ACCEPTED", "FINISHED"])
+    watch = Watch(cluster, locate(tmp_path), "l", "application_1_1", Heard(), start_s=0.001)
+    assert "FINISHED" == watch.to_the_end().report.state
+    assert [] == cluster.did

@@ -2,8 +2,12 @@ import socket
 from pathlib import Path
 
 import pytest
+from audioloom_yarn_launcher.gang import Plan
 from audioloom_yarn_launcher.layout import NODE_PYTHON
+from audioloom_yarn_launcher.tf_config import marker
 from audioloom_yarn_launcher.worker_in_container import command_variables, place
+
+PLAN = Plan(2, ("train",), "/run", "launch")
 
 
 @pytest.mark.parametrize(
@@ -14,6 +18,15 @@ def test_a_worker_is_reached_where_yarn_says_or_it_is_told(template: str, expect
     """By the name that the cluster knows the node by, if nothing else is given."""
     found = place(template, {"NM_HOST": "n1"})
     assert ("n1", expected) == (found.host, found.advertise)
+
+
+def test_what_a_container_runs_is_marked_by_the_id_that_yarn_gave_it() -> None:
+    """skein's begin anew with each application master: a guard would sweep another's processes."""
+    marks = {
+        marker(PLAN, place("{node}", {"CONTAINER_ID": f"container_1_1_0{n}_2"}).container, 0)
+        for n in (1, 2)
+    }
+    assert {f"launch/container_1_1_0{n}_2/0/" for n in (1, 2)} == marks
 
 
 def test_the_command_finds_its_own_environment(tmp_path: Path) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
+import subprocess
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import structlog
+
+from audioloom_yarn_launcher import processes
 from audioloom_yarn_launcher.application import Resources
 from audioloom_yarn_launcher.diagnosis import NEW_JAVA, OLD_JAVA, refused
 from audioloom_yarn_launcher.errors import (
@@ -30,7 +37,12 @@ DRIVER_MEMORY = "-Xmx256m"
 RENEW_BEFORE = timedelta(days=30)
 TAIL_BYTES = 8192
 ANSWER_WITHIN_S = 15.0
+LOOK_EVERY_S = 1.0
+FROZEN_LOOKS = 3
 _NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J| INFO |WARN util.NativeCodeLoader")
+
+
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
@@ -54,10 +66,17 @@ class Report:
 
 
 class Cluster:
-    """A `skein.Client`, and what is asked of it."""
+    """A `skein.Client`, and what is asked of it; another when its driver is killed or frozen.
 
-    def __init__(self, client: Any, skein: Any, log: Path) -> None:
-        self._client, self._skein, self._log = client, skein, log
+    Args:
+        start: starts a driver, and makes its client.
+        skein: the module.
+        log: of the drivers.
+    """
+
+    def __init__(self, start: Callable[[], Any], skein: Any, log: Path) -> None:
+        self._start, self._skein, self._log = start, skein, log
+        self._client = start()
         self._asks = ThreadPoolExecutor(1, "driver")
 
     def check_queue(self, name: str) -> None:
@@ -91,7 +110,9 @@ class Cluster:
     def submit(self, description: Mapping[str, Any]) -> str:
         """Submit an application, with its local files; its id."""
         specification = self._skein.ApplicationSpec.from_dict(dict(description))
-        return str(self._ask(lambda: self._client.submit(specification), within_s=None))
+        submit = self._asks.submit(self._client.submit, specification)
+        with self._refusing(None):  # and not again: it may have been taken before the driver ended
+            return str(self._result(submit, None))
 
     def report(self, application: str) -> Report:
         """How an application is."""
@@ -117,14 +138,68 @@ class Cluster:
 
     def close(self) -> None:
         """End the driver; what still waits for its answer is told so."""
-        self._client.close()
+        self._end_driver()
         self._asks.shutdown(cancel_futures=True)
 
     def _ask(self, question: Callable[[], Any], within_s: float | None = ANSWER_WITHIN_S) -> Any:
         """Ask in a thread: a ResourceManager that is gone is asked again for minutes by Hadoop."""
+        with self._refusing(within_s):
+            if self._client._proc.poll() is not None:  # noqa: SLF001
+                self._renew()
+            try:
+                return self._result(self._asks.submit(question), within_s)
+            except self._skein.exceptions.ConnectionError:
+                if not self._lost_driver():
+                    raise  # it was the application master that did not answer
+            self._renew()
+            return self._result(self._asks.submit(question), within_s)
+
+    def _result(self, answer: Future[Any], within_s: float | None) -> Any:
+        """Wait for an answer, and for none of a driver that is frozen."""
+        deadline = math.inf if within_s is None else time.monotonic() + within_s
+        still = 0
+        while True:
+            try:
+                return answer.result(max(0.0, min(LOOK_EVERY_S, deadline - time.monotonic())))
+            except TimeoutError:
+                if time.monotonic() >= deadline:
+                    raise
+            still = still + 1 if processes.is_stopped(self._client._proc.pid) else 0  # noqa: SLF001
+            if still >= FROZEN_LOOKS:
+                self._client._proc.kill()  # noqa: SLF001 - then the answer is an error
+
+    def _lost_driver(self) -> bool:
+        with suppress(subprocess.TimeoutExpired):  # its connection may go before itself
+            self._client._proc.wait(1)  # noqa: SLF001
+            return True
+        return False
+
+    def _renew(self) -> None:
+        """Start another driver: the application needs none, only who asks for it does."""
+        log.warning("skein's driver has ended: another one is started")
+        self._end_driver()
+        try:
+            self._client = self._start()
+        except (self._skein.exceptions.SkeinError, OSError) as error:
+            raise ResourceManagerDown(
+                "skein's driver, a Java program, has ended and does not start again",
+                found=tail_of(self._log) or str(error),
+                hint="The application goes on without it.",
+            ) from error
+
+    def _end_driver(self) -> None:
+        driver = self._client._proc  # noqa: SLF001
+        if driver.poll() is None and processes.is_stopped(driver.pid):
+            driver.kill()  # it would not hear that it is to end
+        with suppress(OSError):
+            self._client.close()
+
+    @contextmanager
+    def _refusing(self, within_s: float | None) -> Iterator[None]:
+        """Make our errors of skein's."""
         errors = self._skein.exceptions
         try:
-            return self._asks.submit(question).result(within_s)
+            yield
         except (errors.ConnectionError, errors.TimeoutError) as error:
             raise ApplicationLost(
                 "what was asked does not answer", found=tail_of(self._log) or str(error)
@@ -132,7 +207,7 @@ class Cluster:
         except TimeoutError as error:
             raise ResourceManagerDown(
                 "the ResourceManager does not answer",
-                expected=f"an answer within {within_s:g} s",
+                expected=f"an answer within {within_s or 0:g} s",
                 found=tail_of(self._log) or "none",
                 hint="Ask who runs the cluster, or try again later.",
             ) from error
@@ -153,17 +228,17 @@ def connect(hadoop: Hadoop) -> Iterator[Cluster]:
     skein = import_skein()
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder, "driver.log")
+        start = partial(
+            _driver(skein),
+            log=str(log),
+            log_level="WARN",
+            java_options=[DRIVER_MEMORY],
+        )
         try:
-            client = _driver(skein)(
-                security=_security(skein),
-                log=str(log),
-                log_level="WARN",
-                java_options=[DRIVER_MEMORY],
-            )
+            cluster = Cluster(lambda: start(security=_security(skein)), skein, log)
         except (skein.exceptions.SkeinError, OSError) as error:
             found = tail_of(log) or f"{type(error).__name__}: {error}"
             raise _no_driver(hadoop, found) from error
-        cluster = Cluster(client, skein, log)
         try:
             yield cluster
         finally:
