@@ -289,6 +289,19 @@ def test_a_container_that_is_lost_is_replaced(yarn: Any) -> None:
 
 
 @slow
+def test_a_worker_that_is_frozen_is_replaced(yarn: Any) -> None:
+    """With its container, which YARN ends, and what it ran."""
+    process = yarn.run("frozen", "*.1:stay", options=("--timeout-frozen=5",))
+    yarn.until_running("frozen")
+    (first, _) = [each for each in helpers.processes(yarn.cluster) if "--guarded" in each]
+    os.kill(int(first.split()[0]), signal.SIGSTOP)
+    code, _, err = yarn.finish(process)
+    assert 0 == code, err
+    assert "it was frozen" in yarn.status("frozen")["attempts"][0]["cause"]
+    helpers.until(lambda: not helpers.processes(yarn.cluster), "all processes have ended")
+
+
+@slow
 def test_of_two_launches_at_once_one_waits(yarn: Any) -> None:
     """Whoever is second answers what the first one has done; there is one attempt at a time."""
     both = [yarn.run("twice", "*.*:exit=0") for _ in range(2)]

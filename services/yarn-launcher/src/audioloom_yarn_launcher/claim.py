@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 from audioloom_storage import Location
@@ -62,6 +62,11 @@ class Launch:
 def new_launch(request: Request, *, size: int, on: str, chief: bool) -> Launch:
     """This launcher's life; see `RunSettings` for what is asked."""
     return Launch(request, size, on, uuid.uuid4().hex, of_workers(size, chief=chief))
+
+
+def relaunched(launch: Launch) -> Launch:
+    """Another life for the same run, after one that was lost."""
+    return replace(launch, id=uuid.uuid4().hex)
 
 
 def claim(launch: Launch, *, wait: bool, take_over: int | None) -> Started | None:

@@ -17,6 +17,7 @@ from audioloom_stage import (
 )
 
 from audioloom_yarn_launcher.errors import (
+    ApplicationEnded,
     ApplicationLost,
     NotAllowed,
     NotOffered,
@@ -75,7 +76,7 @@ _KNOWN: tuple[tuple[str, Callable[..., StageError], str, str], ...] = (
     ),
     (
         r"exceeding memory limits|beyond the 'PHYSICAL' memory limit|physical memory used",
-        ApplicationLost,
+        ApplicationEnded,
         "the application master was killed for memory",
         "Run the same command again with a larger --coordinator-memory.",
     ),
@@ -87,7 +88,7 @@ _KNOWN: tuple[tuple[str, Callable[..., StageError], str, str], ...] = (
     ),
     (
         r"was killed by user|killed by .*(?:admin|user) ",
-        ApplicationLost,
+        ApplicationEnded,
         "somebody ended the application",
         "Run the same command again to go on.",
     ),

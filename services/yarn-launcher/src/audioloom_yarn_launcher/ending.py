@@ -13,8 +13,8 @@ from audioloom_storage import Location
 from audioloom_yarn_launcher.attempts import Attempt, Ended, FirstCause, Outcome, record_end
 from audioloom_yarn_launcher.causes import TRY_AGAIN, Cause, Kind
 from audioloom_yarn_launcher.clock import now
-from audioloom_yarn_launcher.diagnosis import explain, is_known
-from audioloom_yarn_launcher.errors import ResourceManagerDown
+from audioloom_yarn_launcher.diagnosis import explain, is_known, ours
+from audioloom_yarn_launcher.errors import ApplicationLost, ResourceManagerDown
 from audioloom_yarn_launcher.job import Stop
 from audioloom_yarn_launcher.last_words import last_words
 from audioloom_yarn_launcher.skein_cluster import Cluster, Report
@@ -107,6 +107,15 @@ def close_record(folder: Location, ending: Ending) -> Cause | None:
     record_end(folder, _record(last, cause, "interrupted" if ending.stopped_by else "failed"))
     log.info("put on record for the coordinator", attempt=started.attempt)
     return cause
+
+
+def was_lost(ending: Ending) -> bool:
+    """Whether the application is gone without anybody's will, and its run not over: try another."""
+    last = ending.attempts[-1] if ending.attempts else None
+    closed = last is not None and not last.open
+    if ending.stopped_by or closed or ours(ending.report.diagnostics) is not None:
+        return False
+    return type(_explained(ending)) is ApplicationLost  # not one that would only be ended again
 
 
 def _stopped(ending: Ending) -> Cause:

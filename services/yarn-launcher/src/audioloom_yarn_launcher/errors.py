@@ -18,6 +18,7 @@
   - FileSystemDown      (stage: ServiceDown)   the file system that YARN works with does not
   - NotStarted          (stage: TryAgain)  the application was not started in time
   - ApplicationLost     (stage: TryAgain)  the application ended, or is out of reach, unexplained
+  - ApplicationEnded    (stage: TryAgain)  it was ended, and another would be, too
 """
 
 from __future__ import annotations
@@ -96,6 +97,10 @@ class ApplicationLost(TryAgain):
 
 class NotStarted(TryAgain):
     """YARN did not start the application master in time."""
+
+
+class ApplicationEnded(ApplicationLost):
+    """The application was ended on purpose, by somebody or for its size: so may the next be."""
 
 
 class CannotBuild(BadConfiguration):

@@ -19,10 +19,11 @@ from audioloom_yarn_launcher.application import (
     parse_memory,
 )
 from audioloom_yarn_launcher.attempts import read_attempts
-from audioloom_yarn_launcher.claim import Launch, new_launch, wait_for_turn
+from audioloom_yarn_launcher.claim import Launch, new_launch, relaunched, wait_for_turn
 from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.default_system import check_default_system
 from audioloom_yarn_launcher.docker import docker_variables
+from audioloom_yarn_launcher.ending import Ending, close_record, was_lost
 from audioloom_yarn_launcher.environments import check_archive, ship_launcher
 from audioloom_yarn_launcher.errors import Busy, NoCommand
 from audioloom_yarn_launcher.folders import pack_folder
@@ -39,7 +40,7 @@ from audioloom_yarn_launcher.skein_cluster import Cluster, connect
 from audioloom_yarn_launcher.submissions import Submission, record_submission
 from audioloom_yarn_launcher.telling import PROGRAM, result_of
 from audioloom_yarn_launcher.waited import ended, left
-from audioloom_yarn_launcher.watching import Watch, hearing
+from audioloom_yarn_launcher.watching import Heard, Watch, hearing
 
 ADDRESS = "{node}"
 ALLOCATION_S = 600.0
@@ -69,19 +70,50 @@ def launch_on_yarn(settings: RunSettings) -> Result:
         launcher = ship_launcher(locate(settings.root))
         life = replace(life, provision=_provision(settings, shape, launcher))
         with hearing() as heard:
-            application = _submit(cluster, shape, launcher, _job(life, settings))
-            log.info("submitted", application=application)
-            _put_on_record(life, application, after=number - 1)
-            watch = Watch(
-                cluster,
-                request.folder,
-                life.id,
-                application,
-                heard,
-                start_s=settings.timeout_start,
-            )
-            ending = watch.until_begun() if settings.detach else watch.to_the_end()
+            application, ending = _run_once(cluster, settings, life, shape, launcher, heard, number)
+            for _ in range(settings.max_resubmissions):
+                if ending is None or request.committed or not was_lost(ending):
+                    break
+                _tell_lost(life, ending)
+                life = relaunched(life)
+                shape, number = replace(shape, launch=life.id), _next_number(life)
+                application, ending = _run_once(
+                    cluster, settings, life, shape, launcher, heard, number
+                )
     return left(request, application) if ending is None else ended(request, ending)
+
+
+def _run_once(
+    cluster: Cluster,
+    settings: RunSettings,
+    life: Launch,
+    shape: Shape,
+    launcher: str,
+    heard: Heard,
+    number: int,
+) -> tuple[str, Ending | None]:
+    """Submit an application and wait: for its end, or with --detach for its beginning."""
+    application = _submit(cluster, shape, launcher, _job(life, settings))
+    log.info("submitted", application=application)
+    _put_on_record(life, application, after=number - 1)
+    folder, start_s = life.request.folder, settings.timeout_start
+    watch = Watch(cluster, folder, life.id, application, heard, start_s=start_s)
+    return application, watch.until_begun() if settings.detach else watch.to_the_end()
+
+
+def _tell_lost(life: Launch, ending: Ending) -> None:
+    """Put on record what its coordinator could not, so that another may go on."""
+    cause = close_record(life.request.folder, ending) if ending.attempts else None
+    log.warning(
+        "the application was lost: another one is submitted",
+        application=ending.application,
+        because=cause.text if cause else ending.report.diagnostics,
+    )
+
+
+def _next_number(life: Launch) -> int:
+    attempts = read_attempts(life.request.folder)
+    return attempts[-1].started.attempt + 1 if attempts else 1
 
 
 def _wait_for_turn(life: Launch, settings: RunSettings) -> int | None:

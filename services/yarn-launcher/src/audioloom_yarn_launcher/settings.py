@@ -57,6 +57,12 @@ class RunSettings(Settings):
         description="Seconds after which a worker that says nothing is taken for frozen, and"
         " replaced; a process of the command that is stopped (SIGSTOP), after half as many.",
     )
+    max_resubmissions: int = Field(
+        1,
+        ge=0,
+        description="(yarn) How often another application is submitted in the place of one that was"
+        " lost with all its masters, by a launcher that waits for its end.",
+    )
     advertise: str | None = Field(
         None,
         description="Host name or address under which the workers reach each other. On yarn {node}"
