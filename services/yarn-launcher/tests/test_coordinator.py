@@ -18,6 +18,7 @@ from audioloom_yarn_launcher.gang import (
     Member,
     Plan,
     Roster,
+    beat_key,
     encode,
     end_key,
     exit_key,
@@ -110,6 +111,32 @@ def test_who_has_no_container_is_told_from_who_does_not_come() -> None:
     silent = form(0, Limits(registration_s=0.01, allocation_s=0.001))
     assert ("registration", 75) == (silent.kind, silent.exit_code)
     assert silent.text.startswith("0 of 2 workers came within 0.01 s")
+
+
+class Frozen(Absentees):
+    """A worker that came, counted, and counts no more."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store, unplaced=0)
+        self.killed: list[str] = []
+        store.transaction([], [Put(beat_key("worker_0"), "7", "worker_0")])
+
+    def kill(self, worker: str) -> None:
+        self.killed.append(worker)
+
+
+def test_a_worker_that_freezes_before_the_gang_is_complete_is_lost() -> None:
+    """Long before the time is up within which all must have come."""
+    store = MemoryStore()
+    wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    workers, plan = Frozen(store), Plan(2, ("train",), "/run", "m", frozen_s=0.5)
+    gang = Gang(store, workers, plan, wakes, Interruption(wakes), Limits(600))
+    begin_generation(gang, 0)
+    went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
+    assert went.cause is not None
+    assert ("lost", 75) == (went.cause.kind, went.cause.exit_code)
+    assert "worker_0 was lost before the gang was complete: its agent had" in went.cause.text
+    assert ["worker_0"] == workers.killed
 
 
 def run(says: Exit, *, goes_on: bool = True) -> tuple[Generation, list[bool]]:

@@ -185,6 +185,7 @@ def _raise_generation(gang: Gang, generation: int) -> None:
 
 def _form(gang: Gang, attempt: int, generation: int) -> Roster | Cause:
     phase = Forming(asked=time.monotonic())
+    silence = Silence(time.monotonic())
     while True:
         if cause := interrupted(gang):
             return cause
@@ -192,6 +193,10 @@ def _form(gang: Gang, attempt: int, generation: int) -> Roster | Cause:
         if lost := gang.workers.lost():
             worker, loss = next(iter(lost.items()))
             return loss.cause(f"{worker} was lost before the gang was complete")
+        silence = _listen(gang, silence)
+        for worker, seconds in silence.longer(gang.plan.frozen_s).items():
+            gang.workers.kill(worker)
+            return _frozen(seconds).cause(f"{worker} was lost before the gang was complete")
         match forming(gang.plan.size, reports):
             case Form(members):
                 roster = Roster(attempt, generation, members)
@@ -203,7 +208,7 @@ def _form(gang: Gang, attempt: int, generation: int) -> Roster | Cause:
                 left = phase.left(gang.limits, time.monotonic())
                 if left is not None and left <= 0:
                     return _nobody_else_came(gang, reports, phase.part)
-                _wait(gang, LOOK_AGAIN_S if left is None else min(left, LOOK_AGAIN_S))
+                _wait(gang, LOOK_EVERY_S if left is None else min(left, LOOK_EVERY_S))
 
 
 def _freeze(gang: Gang, roster: Roster) -> bool:
@@ -292,11 +297,13 @@ def _end_frozen(gang: Gang, roster: Roster, stand_still: Mapping[int, float]) ->
         member = roster.members[rank]
         _note_first(gang, roster, rank)
         gang.workers.kill(member.id)
-        found[rank] = Loss(
-            f"its agent, process {member.pid} on {member.host}, had said nothing for"
-            f" {seconds:.0f} s: it was frozen, and was ended"
-        )
+        found[rank] = _frozen(seconds, f", process {member.pid} on {member.host},")
     return found
+
+
+def _frozen(seconds: float, which: str = "") -> Loss:
+    said = f"its agent{which} had said nothing for {seconds:.0f} s"
+    return Loss(f"{said}: it was frozen, and was ended")
 
 
 def _gather(

@@ -33,6 +33,10 @@ class Silence:
         """Whether it is time to look again."""
         return at - self.at >= LOOK_EVERY_S
 
+    def longer(self, than_s: float) -> dict[str, float]:
+        """Who has been silent for so long, and how long."""
+        return {each: seconds for each, seconds in self.seconds.items() if seconds >= than_s}
+
     def heard(self, counts: Mapping[str, str], at: float) -> Silence:
         """What is known after the next look."""
         passed = min(at - self.at, MOST_BETWEEN_S)

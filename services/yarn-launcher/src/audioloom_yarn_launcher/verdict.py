@@ -73,10 +73,11 @@ def vanished(roster: Roster, reports: Reports) -> dict[int, str]:
 
 def frozen(roster: Roster, reports: Reports, silence: Silence, limit_s: float) -> dict[int, float]:
     """The members that have work to do and have been silent for too long, and how long, by rank."""
+    still = silence.longer(limit_s)
     return {
-        rank: silence.seconds[member.id]
+        rank: still[member.id]
         for rank, member in enumerate(roster.members)
-        if rank not in reports.exits and silence.seconds.get(member.id, 0.0) >= limit_s
+        if rank not in reports.exits and member.id in still
     }
 
 
