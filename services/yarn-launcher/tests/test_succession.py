@@ -1,3 +1,4 @@
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -6,6 +7,7 @@ from audioloom_storage import locate
 from audioloom_yarn_launcher.attempts import Ended, FirstCause, begin, read_attempts, record_end
 from audioloom_yarn_launcher.causes import Cause
 from audioloom_yarn_launcher.claim import Launch
+from audioloom_yarn_launcher.evidence import case_of
 from audioloom_yarn_launcher.request import Request
 from audioloom_yarn_launcher.succession import Legacy, take_over
 
@@ -49,6 +51,19 @@ def test_what_was_left_open_is_closed_and_counts_as_a_restart(launch: Launch) ->
     assert ("launcher-lost", 75) == (legacy.cause.kind, legacy.cause.exit_code)
     last = read_attempts(launch.request.folder)[-1]
     assert not last.open
+
+
+def test_the_end_of_the_application_is_not_that_of_a_master_that_was_lost_before(
+    launch: Launch, answers: Callable[[int, object], None]
+) -> None:
+    """The run went on, and ended well: that is no cause of anything."""
+    owner = launch.attempt(1).owner.model_copy(update={"application": "application_1_1"})
+    begin(launch.request.folder, launch.attempt(1).model_copy(update={"owner": owner}))
+    answers(200, {"app": {"state": "FINISHED", "diagnostics": "exit 0: the run is over"}})
+    take_over(launch, 1)
+    (first,) = read_attempts(launch.request.folder)
+    case = case_of(launch.request.folder, first, alive=None)
+    assert ("", "launcher-lost") == (case.outside, case.kind)
 
 
 def test_what_has_ended_is_ended_in_the_same_way(launch: Launch) -> None:

@@ -72,6 +72,8 @@ def _witness(folder: Location, attempt: Attempt, seat: Seat) -> Witness:
 
 def _outside(attempt: Attempt) -> tuple[str, str]:
     """What YARN says of the application that the coordinator died with, and what is to be done."""
+    if attempt.ended is not None and attempt.ended.restarts:
+        return "", ""  # the application went on, by another master: its end is another matter
     application = attempt.started.owner.application
     found = look_up(application) if application else None
     if application is None or found is None or not found.ended or found.state == "GONE":
