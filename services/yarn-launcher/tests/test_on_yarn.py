@@ -159,7 +159,7 @@ def test_a_container_over_its_memory_is_reported_as_that(yarn: Any) -> None:
     assert 256 << 20 == status["workers"][1]["usage"]["memory_limit_bytes"]
     code, out, err = yarn.call("explain", yarn.where("hungry"))
     assert 0 == code, err
-    killed = "worker 1 on 127.0.0.1 was killed by YARN for memory: [0-9.]+ MB of 256 MB"
+    killed = r"worker 1 on 127\.0\.0\.[0-9]+ was killed by YARN for memory: [0-9.]+ MB of 256 MB"
     assert re.search(f"^first cause +{killed}$", out, re.MULTILINE), out
     assert "worker 0 stopped because of it" in out
 
@@ -323,7 +323,8 @@ def test_a_run_is_found_again_by_its_application(yarn: Any) -> None:
     assert re.search("^state +running$", out, re.MULTILINE)
     shown = helpers.until(lambda: on_its_node(yarn, "orphan"), "its node shows its log")
     assert yarn.cluster.folder in json.loads(shown)["folder"]
-    assert 0 == yarn.call("logs", application)[0]
+    code, out, err = yarn.call("logs", "--rank=0", application)
+    assert (0, shown.decode().strip()) == (code, out), err
     attached = yarn.start("attach", application)
     helpers.until(lambda: "waiting" in attached.stderr.readline(), "it is attached")
     code, out, err = yarn.call("kill", application)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from audioloom_stage import JSON, Result
@@ -32,7 +32,7 @@ def show_logs(settings: LogsSettings) -> Result:
     files = log_files(folder, attempt, settings.rank)
     if not files and not settings.attempt and view.pending is not None and not view.over:
         tell_pending(view.pending)
-    elif not files and (view.over or not settings.follow):
+    elif not files and view.over:
         raise _no_log(view, attempt, settings.rank)
     data: dict[str, JSON] = {
         "run": folder.uri,
@@ -41,7 +41,17 @@ def show_logs(settings: LogsSettings) -> Result:
     }
     if settings.follow:
         return Result(follow(folder, settings), data)
-    return Result(_print(files), data)
+    ranks, pages = {file.rank for file in files}, None
+    if not view.over and attempt == _last_number(view):
+        ranks |= {*_ranks(view, attempt)} if settings.rank is None else {settings.rank}
+        pages = NodeLogs(folder, attempt)
+    lines = _lines(files, sorted(ranks), pages)
+    if files or view.pending is not None:
+        return Result(lines, data)
+    shown = [*lines]
+    if not shown:
+        raise _no_log(view, attempt, settings.rank)
+    return Result(shown, data)
 
 
 def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
@@ -100,11 +110,16 @@ def _attempt_over(view: RunView, number: int) -> bool:
     return True
 
 
-def _print(files: list[LogFile]) -> Iterator[str]:
-    alone = len({file.rank for file in files}) == 1
-    for rank, pieces in groupby(files, key=lambda file: file.rank):
+def _lines(files: list[LogFile], ranks: Sequence[int], pages: NodeLogs | None) -> Iterator[str]:
+    """What stands in these files, and what the nodes show that stands in none yet."""
+    alone = len(ranks) == 1
+    for rank in ranks:
         stream = Stream()
-        yield from _prefixed(stream.read([*pieces]), rank, alone=alone)
+        pieces = [file for file in files if file.rank == rank]
+        yield from _prefixed(stream.read(pieces), rank, alone=alone)
+        if pages is not None:
+            new = pages.read(rank, stream.position)
+            yield from _prefixed(stream.take(new), rank, alone=alone)
         yield from _prefixed(stream.rest(), rank, alone=alone)
 
 
