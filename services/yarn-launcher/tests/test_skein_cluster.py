@@ -18,11 +18,11 @@ class SkeinError(Exception):
     pass
 
 
-class Unreachable(SkeinError):
+class Unreachable(SkeinError, ConnectionError):
     pass
 
 
-class TookTooLong(SkeinError):
+class TookTooLong(SkeinError, TimeoutError):
     pass
 
 
@@ -119,6 +119,19 @@ def test_a_master_that_does_not_answer_is_not_the_driver_s_fault(
     with pytest.raises(ApplicationLost):
         cluster.stop("application_1_1", SimpleNamespace(model_dump_json=str))  # type: ignore[arg-type]
     assert 1 == len(clients)
+
+
+def test_that_skein_has_waited_enough_is_an_answer(
+    cluster: Cluster, clients: list[Client], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nobody else would ever give up: its error is a time-out by Python's name, too."""
+
+    def wait(_: object) -> str:
+        raise TookTooLong
+
+    monkeypatch.setattr(clients[0], "submit", wait)
+    with pytest.raises(ApplicationLost):
+        cluster.submit({})
 
 
 def test_a_driver_that_does_not_start_again_is_tried_again(

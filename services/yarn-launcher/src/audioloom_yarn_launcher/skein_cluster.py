@@ -162,6 +162,10 @@ class Cluster:
             try:
                 return answer.result(max(0.0, min(LOOK_EVERY_S, deadline - time.monotonic())))
             except TimeoutError:
+                if answer.done():
+                    return (
+                        answer.result()
+                    )  # it came just now, or is itself that skein waited enough
                 if time.monotonic() >= deadline:
                     raise
             still = still + 1 if processes.is_stopped(self._client._proc.pid) else 0  # noqa: SLF001
