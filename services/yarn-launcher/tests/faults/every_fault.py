@@ -379,6 +379,7 @@ def no_room(ground: YarnGround, name: str) -> Times:
 
 
 KILL, STOP = signal.SIGKILL, signal.SIGSTOP
+TOO_YOUNG = "the key of skein's connections is not valid yet where the clock is behind"
 KILLED = "the process of worker {} was killed by SIGKILL"
 STOPPED = "the process of worker {} was stopped (SIGSTOP)"
 
@@ -490,7 +491,12 @@ FAULTS = [
         "by an hour, of one worker: nothing is decided by clocks of nodes",
         with_a_wrong_clock(3600),
     ),
-    Fault("clock-behind", "the same the other way", with_a_wrong_clock(-3600)),
+    Fault(
+        "clock-behind",
+        "the same the other way",
+        with_a_wrong_clock(-3600),
+        broken=TOO_YOUNG,
+    ),
     Fault(
         "master-killed",
         "YARN starts another one, which goes on with the run and with new workers",
