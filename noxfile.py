@@ -348,8 +348,8 @@ def bench(session: nox.Session) -> None:
 
 
 def _launched(session: nox.Session) -> str:
-    """The launcher as users have it; JSON of where it is."""
-    stages = ("yarn-launcher",)
+    """The launcher as users have it, and a TensorFlow for it to launch; JSON of where they are."""
+    stages = ("yarn-launcher", "trainer")
     return json.dumps(
         {name: str(sync_installed(session, name) / f"audioloom-{name}") for name in stages}
     )

@@ -1,7 +1,7 @@
-"""The launcher: how large gangs meet.
+"""The launcher: what it costs to begin through it, and how large gangs meet.
 
-It is the installed program that AUDIOLOOM_PROGRAMS names: skein has no place in the environment of
-the benchmarks. What a part measures, and what it has to
+The launcher and the trainer's TensorFlow are the installed programs that AUDIOLOOM_PROGRAMS names:
+skein has no place in the environment of the benchmarks. What a part measures, and what it has to
 reach, stands in its module.
 """
 
@@ -19,10 +19,10 @@ from typing import Any
 from audioloom_bench.measure import Lane
 
 VARIABLE = "AUDIOLOOM_PROGRAMS"
-PARTS = {"gang": "gang", "growth": "growth"}
+PARTS = {"overhead": "overhead", "gang": "gang", "growth": "growth"}
 """Their names, and the modules."""
 MOST_ROUNDS = 5
-"""A round takes half a minute."""
+"""A round of the first part takes a minute."""
 
 
 def declare(parser: argparse.ArgumentParser) -> None:

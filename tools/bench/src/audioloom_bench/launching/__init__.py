@@ -1,1 +1,1 @@
-"""Gangs of many workers."""
+"""The launcher beside what it rests on: raw containers, and gangs of many workers."""
