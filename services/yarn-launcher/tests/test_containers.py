@@ -1,6 +1,7 @@
 import pytest
 from audioloom_yarn_launcher.causes import Loss
-from audioloom_yarn_launcher.containers import ContainerSeen, absent_text, loss_of
+from audioloom_yarn_launcher.containers import ContainerSeen, arrival, failed_itself, loss_of
+from audioloom_yarn_launcher.rendezvous import Arrival
 
 
 @pytest.mark.parametrize(
@@ -88,11 +89,36 @@ def test_what_a_node_cannot_get_ready_will_fail_again(told: str, code: int, expe
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        ("REQUESTED", "worker_0: no container yet, the queue or the nodes have no room for it"),
-        ("RUNNING", "worker_0: its container runs on n1 since 3 s and has said nothing"),
-        ("SUCCEEDED", "worker_0: its container on n1 ended of itself"),
+        ("REQUESTED", Arrival("worker_0", "not-allocated", reason="no container yet: full")),
+        (
+            "RUNNING",
+            Arrival(
+                *("worker_0", "silent", None, "n1", "", 3.0),
+                "its container runs on n1 since 3 s and last said: oh",
+                "oh",
+            ),
+        ),
+        (
+            "SUCCEEDED",
+            Arrival(
+                *("worker_0", "ended", None, "n1", "", 3.0), "its container on n1 ended of itself"
+            ),
+        ),
     ],
 )
-def test_where_a_container_hangs_is_told(state: str, expected: str) -> None:
+def test_where_a_container_hangs_is_told(state: str, expected: Arrival) -> None:
     """So that one knows whom to ask."""
-    assert expected == absent_text(ContainerSeen("worker_0", state, "n1:8042", 3.0))
+    seen = ContainerSeen("worker_0", state, "n1:8042", 3.0)
+    assert expected == arrival(seen, shortage="full", said="oh")
+
+
+def test_a_worker_that_could_not_come_is_told_by_its_last_words() -> None:
+    """Which nobody else has seen, and of which YARN only says that they are in its logs."""
+    told = "Container failed during execution, see logs for more information."
+    seen = ContainerSeen("worker_0", "FAILED", "n1:8042", 3.0, told)
+    expected = "its container on n1 failed after saying: it is so"
+    assert Loss(expected) == loss_of(seen, "first\nit is so\n")
+    assert Loss(f"its container on n1 failed: {told}") == loss_of(seen)
+    assert failed_itself(seen)
+    for state, said in (("FAILED", "released on a *lost* node"), ("KILLED", ""), ("RUNNING", "")):
+        assert not failed_itself(ContainerSeen("worker_0", state, "n1:8042", 3.0, said))

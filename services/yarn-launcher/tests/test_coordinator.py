@@ -4,7 +4,7 @@ import queue
 import threading
 from collections.abc import Collection
 
-from audioloom_yarn_launcher.causes import Cause, Loss
+from audioloom_yarn_launcher.causes import Loss
 from audioloom_yarn_launcher.coordinator import (
     Gang,
     Generation,
@@ -29,6 +29,7 @@ from audioloom_yarn_launcher.gang import (
 from audioloom_yarn_launcher.kv import Put
 from audioloom_yarn_launcher.limits import Limits
 from audioloom_yarn_launcher.memory_kv import MemoryStore
+from audioloom_yarn_launcher.rendezvous import Arrival
 
 
 class Hands:
@@ -67,8 +68,9 @@ class Hands:
     def unplaced(self) -> int:
         return 0
 
-    def absent(self, present: Collection[str]) -> list[str]:
-        return []
+    def absent(self, present: Collection[str]) -> list[Arrival]:
+        every = [Arrival(f"worker_{rank}", "silent", reason="it hangs") for rank in range(2)]
+        return [each for each in every if each.worker not in present]
 
     def kill(self, worker: str) -> None:
         raise AssertionError(f"{worker} has answered")
@@ -91,26 +93,59 @@ class Absentees(Hands):
         return self._unplaced
 
 
-def form(unplaced: int, limits: Limits) -> Cause:
+def form(unplaced: int, limits: Limits, workers: type[Absentees] = Absentees) -> Generation:
     store = MemoryStore()
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     plan = Plan(2, ("train",), "/run", "m")
-    gang = Gang(store, Absentees(store, unplaced), plan, wakes, Interruption(wakes), limits)
+    gang = Gang(store, workers(store, unplaced), plan, wakes, Interruption(wakes), limits)
     begin_generation(gang, 0)
     went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
     assert went.roster is None
-    assert went.cause is not None
-    return went.cause
+    assert [] == list(went.exits)
+    return went
 
 
 def test_who_has_no_container_is_told_from_who_does_not_come() -> None:
     """Each has a limit of its own, and the other one does not count meanwhile."""
-    full = form(1, Limits(registration_s=0.001, allocation_s=0.01))
+    full = form(1, Limits(registration_s=0.001, allocation_s=0.01)).cause
+    assert full is not None
     assert ("allocation", 75) == (full.kind, full.exit_code)
     assert full.text.startswith("not all of 2 workers were given a place within 0.01 s")
-    silent = form(0, Limits(registration_s=0.01, allocation_s=0.001))
+    went = form(0, Limits(registration_s=0.01, allocation_s=0.001))
+    silent = went.cause
+    assert silent is not None
     assert ("registration", 75) == (silent.kind, silent.exit_code)
-    assert silent.text.startswith("0 of 2 workers came within 0.01 s")
+    expected = "0 of 2 workers came within 0.01 s (came: none; worker_0, worker_1: it hangs)"
+    assert expected == silent.text
+    assert ["silent", "silent"] == [each.state for each in went.arrivals]
+
+
+class Twins(Absentees):
+    """Two workers on nodes that call themselves the same."""
+
+    def fill(self) -> None:
+        for rank in range(2):
+            member = Member(f"worker_{rank}", "localhost:1", f"node-{rank}", 1)
+            puts = [
+                Put(rank_key(rank), member.id, member.id),
+                Put(ready_key(0, rank), encode(member), member.id),
+            ]
+            self._store.transaction([], puts)
+
+
+def test_two_workers_with_one_address_are_named() -> None:
+    """At once, since waiting helps nobody, and as what it is: a wrong configuration."""
+    went = form(0, Limits(registration_s=600), Twins)
+    assert went.cause is not None
+    assert ("registration", 78, True) == (
+        went.cause.kind,
+        went.cause.exit_code,
+        went.cause.repeats,
+    )
+    assert went.cause.text.startswith(
+        "workers 0 on node-0 and 1 on node-1 have one address, localhost:1: give an --advertise"
+    )
+    assert ["came", "came"] == [each.state for each in went.arrivals]
 
 
 class Frozen(Absentees):

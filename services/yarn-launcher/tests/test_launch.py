@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from audioloom_yarn_launcher import coordinator
 from audioloom_yarn_launcher.attempts import read_attempts
+from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.launch import launch
 from audioloom_yarn_launcher.limits import Limits
 from audioloom_yarn_launcher.local_workers import AgentCommand, worker_command
 from audioloom_yarn_launcher.request import read_request
-from audioloom_yarn_launcher.settings import RunSettings
+from audioloom_yarn_launcher.settings import RunSettings, StatusSettings
+from audioloom_yarn_launcher.status import show_status
 
 
 def settings(launches: Any, helpers: Any, *parts: str, **more: Any) -> RunSettings:
@@ -33,7 +35,9 @@ def only_record(launches: Any) -> dict[str, Any]:
     return record
 
 
-def test_a_worker_that_never_comes_is_named(launches: Any, helpers: Any) -> None:
+def test_a_worker_that_never_comes_is_named(
+    launches: Any, helpers: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     """With who came and what is known of the other; nothing is started, and nothing is left."""
     stuck = one_is(
         1, sys.executable, "-c", "print('stuck in x', flush=True); import time; time.sleep(300)"
@@ -52,7 +56,14 @@ def test_a_worker_that_never_comes_is_named(launches: Any, helpers: Any) -> None
             assert text.startswith("1 of 2 workers came within 8 s (came: worker-0; worker-1: ")
         assert said in text
     assert not (launches.the_run() / "logs").exists()
-    assert "registration" == only_record(launches)["cause"]["kind"]
+    record = only_record(launches)
+    assert "registration" == record["cause"]["kind"]
+    assert ["came", "silent"] == [each["state"] for each in record["arrivals"]]
+    assert [0, None] == [each["rank"] for each in record["arrivals"]]
+    assert "worker-0  0     came    " in capsys.readouterr().err
+    page = show_status(StatusSettings(run=str(launches.the_run())))
+    assert "worker-1  -     silent" in "\n".join(page.text)
+    assert ["came", "silent"] == [each["state"] for each in page.data["arrivals"]]
 
 
 def test_a_worker_that_cannot_start_is_replaced_and_then_given_up(
@@ -150,3 +161,16 @@ def test_nothing_but_the_run_folder_is_written(launches: Any, helpers: Any, tmp_
     expected = ["attempts/1.json", "attempts/1.roster.json", "attempts/1.started.json"]
     expected += ["logs/0.1.log", "logs/1.1.log"]
     assert [f"runs/mine/{path}" for path in expected] == tree
+
+
+def test_workers_are_reached_in_the_network_that_is_asked_for(launches: Any, helpers: Any) -> None:
+    """Of this machine; where it has no address in it, nothing is begun."""
+    launches.go()
+    assert 0 == launch(settings(launches, helpers, workers=1, advertise="127.0.0.0/8")).exit_code
+    (seat,) = only_record(launches)["workers"]
+    assert seat["address"].startswith("127.0.0.1:")
+    with pytest.raises(NoCommand, match="no address in the network"):
+        launch(settings(launches, helpers, name="none", advertise="240.0.0.0/4"))
+    assert not (launches.root / "runs" / "none").exists()
+    with pytest.raises(ValueError, match=r"a network such as 10\.0\.0\.0/8, found 10\.0\.0\.1/8"):
+        settings(launches, helpers, advertise="10.0.0.1/8")

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -73,13 +74,15 @@ def of_conda(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def at_once(yarn: Any, environment: str) -> dict[str, Any]:
-    """Two runs at the same time, since each takes most of a minute."""
+    """Three runs at the same time, since each takes most of a minute."""
     again = yarn.run(
         *("again", "1.1:exit=3"),
         options=(f"--environment={environment}", "--env=OF_THE_TEST=a=b"),
     )
     detached = yarn.run("detached", "*.*:stay", options=("--detach",))
-    return {"again": again, "detached": yarn.finish(detached)}
+    started = {"again": again, "detached": yarn.finish(detached)}
+    few = ("--workers=3", "--gpus=2", "--timeout-allocation=25")  # there are two nodes with two
+    return {**started, "starved": yarn.run("starved", "*.*:stay", options=few)}
 
 
 def test_a_gang_meets_on_two_nodes_and_is_started_anew(yarn: Any, at_once: dict[str, Any]) -> None:
@@ -129,6 +132,22 @@ def test_a_detached_run_goes_on_and_can_be_killed(yarn: Any, at_once: dict[str, 
     assert 0 == yarn.call("kill", yarn.where("detached"))[0]
 
 
+def test_who_gets_no_container_is_shown_with_the_reason(yarn: Any, at_once: dict[str, Any]) -> None:
+    """What the nodes lack, by the ResourceManager; and the others' containers are given back."""
+    code, out, err = yarn.finish(at_once["starved"])
+    assert (75, "") == (code, out), err
+    assert "not all of 3 workers were given a place within 25 s" in err
+    status = yarn.status("starved")
+    assert "failed" == status["state"]
+    rows = status["arrivals"]
+    assert 3 == len(rows)
+    (starved,) = [each for each in rows if each["state"] == "not-allocated"]
+    expected = "1 more of 256 MiB, 1 vcores, 2 GPUs: none of 2 nodes has 2 GPUs free"
+    assert f"no container yet: {expected} (the most is 0)" == starved["reason"]
+    assert f"{starved['worker']}  -     not-allocated  -  " in err
+    assert set(yarn.cluster.nodes) == {each["host"] for each in rows if each is not starved}
+
+
 def containers_pids(yarn: Any, count: int) -> list[int]:
     """The processes of the tests' program that stay, once there are as many."""
     found = []
@@ -165,6 +184,17 @@ def test_a_container_over_its_memory_is_reported_as_that(yarn: Any) -> None:
 
 
 @slow
+def test_a_node_without_an_address_in_the_network_says_so(yarn: Any) -> None:
+    """Which YARN does not, and nothing was begun that could have a log in the run folder."""
+    code, _, err = yarn.finish(
+        yarn.run("elsewhere", "*.*:stay", options=("--advertise=240.0.0.0/4", "--max-restarts=0"))
+    )
+    assert 75 == code, err
+    assert "failed after saying: " in err
+    assert "has no address in 240.0.0.0/4, only " in err
+
+
+@slow
 def test_an_archive_that_cannot_be_unpacked_is_not_tried_again(yarn: Any, tmp_path: Path) -> None:
     """It would not be better the next time."""
     damaged = tmp_path / "damaged.tar.gz"
@@ -174,6 +204,25 @@ def test_an_archive_that_cannot_be_unpacked_is_not_tried_again(yarn: Any, tmp_pa
     assert 65 == code, err
     assert "cannot be unpacked" in err
     assert 1 == len(yarn.status("damaged")["attempts"])
+
+
+@slow
+def test_a_worker_that_hangs_in_its_container_is_shown_with_its_last_words(yarn: Any) -> None:
+    """What it said to its node, which nobody else has read."""
+    with socket.socket() as deaf:  # takes every call to the coordinator, and never answers
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        proxy = f"--env=grpc_proxy=http://127.0.0.1:{deaf.getsockname()[1]}"
+        options = (proxy, "--env=LD_PRELOAD=/none", "--timeout-registration=20")
+        code, _, err = yarn.finish(yarn.run("hangs", "*.*:stay", options=options))
+    assert 75 == code
+    assert "0 of 2 workers came within 20 s" in err
+    rows = yarn.status("hangs")["arrivals"]
+    assert ["silent"] * 2 == [each["state"] for each in rows]
+    assert set(yarn.cluster.nodes) == {each["host"] for each in rows}
+    for each in rows:
+        assert "'/none' from LD_PRELOAD cannot be preloaded" in each["tail"]
+        assert "End of LogType" not in each["tail"]
 
 
 @pytest.fixture

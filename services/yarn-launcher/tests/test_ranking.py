@@ -149,12 +149,16 @@ def test_what_a_person_did_is_the_cause() -> None:
 def test_of_all_attempts_the_last_counts_unless_it_only_followed() -> None:
     """Not all came because one had been lost."""
     lost = ranked(witness(0, "lost", told="gone"), kind="lost", rank=0)
-    short = ranked(number=2, kind="allocation", text="1 of 2 workers came")
     failed = ranked(witness(0, "failed", 3), number=3, kind="exit", rank=0)
     assert first_of_all([]) is None
-    assert lost == first_of_all([lost, short])
-    assert failed == first_of_all([lost, short, failed])
-    assert short == first_of_all([short])
+    for kind in ("allocation", "registration"):
+        short = ranked(number=2, kind=kind, text="1 of 2 workers came")
+        assert lost == first_of_all([lost, short])
+        assert failed == first_of_all([lost, short, failed])
+        assert short == first_of_all([short])
+    late = ranked(witness(0, "stopped", error="x"), number=2, kind="execution", text="too long")
+    assert late == first_of_all([lost, late])
+    assert ("execution", "too long") == (late.first.kind, late.first.text)
 
 
 def test_attempts_that_ended_alike_are_told_together() -> None:

@@ -1,5 +1,6 @@
 from audioloom_yarn_launcher.gang import Exit, Member, Reports, Roster
 from audioloom_yarn_launcher.verdict import (
+    Clash,
     Failed,
     Finished,
     Form,
@@ -26,10 +27,12 @@ def test_a_gang_does_not_form_before_all_are_ready() -> None:
 
 
 def test_a_gang_does_not_form_with_one_address_twice() -> None:
-    """Two machines that call themselves localhost would each talk to themselves."""
+    """Two machines that call themselves localhost would each talk to themselves, for ever."""
     twin = Member("two", "a:1", "b", 2)
     reports = Reports(ranks={0: "one", 1: "two"}, ready={0: ONE, 1: twin})
-    assert Wait() == forming(2, reports)
+    assert Clash(0, 1) == forming(2, reports)
+    gone = Reports(ranks={0: "one", 1: "three"}, ready={0: ONE, 1: twin})
+    assert Wait() == forming(2, gone)
 
 
 def test_a_member_that_vanished_or_came_back_as_another_is_lost() -> None:

@@ -7,11 +7,17 @@ from typing import Any
 import pytest
 from audioloom_stage import exit_code
 from audioloom_storage import locate
+from audioloom_yarn_launcher import watching
+from audioloom_yarn_launcher.attempts import Started, begin
+from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.ending import end_application
 from audioloom_yarn_launcher.errors import ApplicationLost, NotStarted
 from audioloom_yarn_launcher.job import Stop
+from audioloom_yarn_launcher.owner import this_process
+from audioloom_yarn_launcher.shortage import NOT_TOLD, NOTHING_ASKED
 from audioloom_yarn_launcher.skein_cluster import Report
 from audioloom_yarn_launcher.watching import Heard, Watch
+from structlog.testing import capture_logs
 
 
 @dataclass
@@ -29,6 +35,16 @@ class Full:
 
     def kill(self, application: str) -> None:
         self.killed.append(application)
+
+
+@dataclass
+class Begun:
+    """A cluster on which an application runs, until nothing is left to say."""
+
+    reasons: list[str]
+
+    def report(self, _application: str) -> Report:
+        return Report("RUNNING" if self.reasons else "FINISHED", "", "")
 
 
 @pytest.mark.parametrize("wait", [Watch.to_the_end, Watch.until_begun])
@@ -92,3 +108,31 @@ def test_the_limit_of_the_start_is_not_that_of_a_second_master(tmp_path: Path) -
     watch = Watch(cluster, locate(tmp_path), "l", "application_1_1", Heard(), start_s=0.001)
     assert "FINISHED" == watch.to_the_end().report.state
     assert [] == cluster.did
+
+
+def test_what_containers_are_waited_for_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a while, and again when it is another reason; until the gang is complete."""
+    monkeypatch.setattr(watching, "TELL_AFTER_S", 0.0)
+    monkeypatch.setattr(watching, "FIRST_READ_S", 0.0)
+    monkeypatch.setattr(watching, "LOOK_EVERY_S", 0.0)
+    begun = Started(
+        attempt=1,
+        generation=0,
+        launch="l",
+        started=now(),
+        on="yarn",
+        size=2,
+        command=("train",),
+        working_folder="/",
+        owner=this_process(),
+    )
+    assert begin(locate(tmp_path), begun)
+    reasons = ["no GPUs", "no GPUs", NOTHING_ASKED, "no memory", NOT_TOLD]
+    monkeypatch.setattr(watching, "why_not_allocated", lambda *_, **__: reasons.pop(0))
+    cluster: Any = Begun(reasons)
+    with capture_logs() as logs:
+        Watch(cluster, locate(tmp_path), "l", "application_1_1", Heard()).to_the_end()
+    assert ["no GPUs", "no memory"] == [each["because"] for each in logs if "because" in each]
+    assert [] == reasons

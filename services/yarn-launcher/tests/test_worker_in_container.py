@@ -12,7 +12,12 @@ PLAN = Plan(2, ("train",), "/run", "launch")
 
 @pytest.mark.parametrize(
     ("template", "expected"),
-    [("{node}", "n1"), ("{hostname}-ib", f"{socket.gethostname()}-ib"), ("10.0.0.1", "10.0.0.1")],
+    [
+        ("{node}", "n1"),
+        ("{hostname}-ib", f"{socket.gethostname()}-ib"),
+        ("10.0.0.1", "10.0.0.1"),
+        ("127.0.0.0/8", "127.0.0.1"),
+    ],
 )
 def test_a_worker_is_reached_where_yarn_says_or_it_is_told(template: str, expected: str) -> None:
     """By the name that the cluster knows the node by, if nothing else is given."""

@@ -29,6 +29,7 @@ from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.owner import Owner
 from audioloom_yarn_launcher.provision import Provision
 from audioloom_yarn_launcher.records import RecordBase, read_record, record_bytes
+from audioloom_yarn_launcher.rendezvous import Arrival
 
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
 
@@ -120,6 +121,7 @@ class Ended(AttemptRecord):
         ended: None if nobody saw the end.
         cause: None if every process finished well.
         restarts: the same launcher goes on with another attempt.
+        arrivals: how far each worker came, if the gang was not complete in time.
     """
 
     kind: Literal["attempt"] = "attempt"
@@ -132,6 +134,7 @@ class Ended(AttemptRecord):
     cause: FirstCause | None = None
     restarts: bool = False
     workers: tuple[WorkerEnd, ...] = ()
+    arrivals: tuple[Arrival, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ REPEATING = frozenset({2, 65, 66, 73, 77, 78, 126, 127})
 """Exit codes that the same command will end with again: usage, bad data, missing input, a name that
 is taken, permission, configuration, a program that cannot be run."""
 
-TRY_AGAIN = 75
+TRY_AGAIN, CONFIGURATION = 75, 78
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
 Kind = Literal[

@@ -6,7 +6,10 @@ import re
 from dataclasses import dataclass
 
 from audioloom_yarn_launcher.causes import TRY_AGAIN, Loss
+from audioloom_yarn_launcher.rendezvous import Arrival, silent_text
 
+ASKED = ("WAITING", "REQUESTED")
+"""States of a container that YARN has not given."""
 MOST_TOLD = 400
 _EXIT = re.compile(r"exitCode: (-?[0-9]+)|Exit code: (-?[0-9]+)|Exit code is (-?[0-9]+)")
 _BAD_DATA, _MISSING = 65, 66
@@ -61,6 +64,7 @@ class ContainerSeen:
         node: `host:port` of its node's web page, empty until it has one.
         since_s: how long ago it was started, None if it was not.
         told: what YARN said when it ended.
+        container: id of the container in YARN, empty until there is one.
     """
 
     id: str
@@ -68,6 +72,7 @@ class ContainerSeen:
     node: str = ""
     since_s: float | None = None
     told: str = ""
+    container: str = ""
 
     @property
     def where(self) -> str:
@@ -75,16 +80,26 @@ class ContainerSeen:
         return self.node.rpartition(":")[0]
 
 
-def loss_of(seen: ContainerSeen) -> Loss:
-    """How a container ended, and whether another would end in the same way."""
+def loss_of(seen: ContainerSeen, said: str = "") -> Loss:
+    """How a container ended, and whether another would end in the same way.
+
+    Args:
+        seen: the container.
+        said: the end of what it said, if anybody knows.
+    """
     place = f" on {seen.where}" if seen.where else ""
     for pattern, code, text in _KNOWN:
         if match := re.search(pattern, seen.told):
             return Loss(text.format(*match.groups(), place=place, host=seen.where), code)
-    return Loss(_gone_text(seen, place))
+    return Loss(_gone_text(seen, place, said))
 
 
-def _gone_text(seen: ContainerSeen, place: str) -> str:
+def failed_itself(seen: ContainerSeen) -> bool:
+    """Whether YARN says that a container failed, and does not say why: it may have said so."""
+    return seen.state == "FAILED" and not any(re.search(each[0], seen.told) for each in _KNOWN)
+
+
+def _gone_text(seen: ContainerSeen, place: str, said: str) -> str:
     if seen.state == "KILLED":
         return f"its container{place} was killed: {_short(seen.told) or 'no reason is known'}"
     if seen.state == "SUCCEEDED":
@@ -92,17 +107,30 @@ def _gone_text(seen: ContainerSeen, place: str) -> str:
     match = _EXIT.search(seen.told)
     code = next((each for each in match.groups() if each), "") if match else ""
     ended = f"ended with exit code {code}" if code else "failed"
+    if last := said.rstrip().rpartition("\n")[2]:
+        return f"its container{place} {ended} after saying: {last}"
     return f"its container{place} {ended}: {_short(seen.told) or 'no reason is known'}"
 
 
-def absent_text(seen: ContainerSeen) -> str:
-    """Where a container hangs that should have come."""
-    if seen.state in ("WAITING", "REQUESTED"):
-        return f"{seen.id}: no container yet, the queue or the nodes have no room for it"
+def arrival(seen: ContainerSeen, *, shortage: str, said: str) -> Arrival:
+    """Where a container hangs that should have come.
+
+    Args:
+        seen: the container.
+        shortage: why YARN gives none, for one that it has not given.
+        said: the end of what it says, for one that runs.
+    """
+    if seen.state in ASKED:
+        return Arrival(seen.id, "not-allocated", reason=f"no container yet: {shortage}")
     if seen.state == "RUNNING":
         since = "" if seen.since_s is None else f" since {seen.since_s:.0f} s"
-        return f"{seen.id}: its container runs on {seen.where}{since} and has said nothing"
-    return f"{seen.id}: {loss_of(seen).text}"
+        reason = f"its container runs on {seen.where}{since} and {silent_text(said)}"
+        return Arrival(
+            seen.id, "silent", host=seen.where, since_s=seen.since_s, reason=reason, tail=said
+        )
+    return Arrival(
+        seen.id, "ended", host=seen.where, since_s=seen.since_s, reason=loss_of(seen).text
+    )
 
 
 def _short(told: str) -> str:

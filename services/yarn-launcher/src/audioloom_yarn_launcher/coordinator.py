@@ -13,7 +13,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from audioloom_yarn_launcher.causes import TRY_AGAIN, Cause, Loss, first_cause
+from audioloom_yarn_launcher.causes import (
+    CONFIGURATION,
+    TRY_AGAIN,
+    Cause,
+    Loss,
+    first_cause,
+)
 from audioloom_yarn_launcher.gang import (
     BEAT,
     GENERATION,
@@ -35,8 +41,10 @@ from audioloom_yarn_launcher.gang import (
 )
 from audioloom_yarn_launcher.kv import Delete, Equals, KeyValueStore, Missing, Put
 from audioloom_yarn_launcher.limits import Forming, Limits, Part
+from audioloom_yarn_launcher.rendezvous import Arrival, arrivals, missing_text
 from audioloom_yarn_launcher.silence import LOOK_EVERY_S, Silence
 from audioloom_yarn_launcher.verdict import (
+    Clash,
     Failed,
     Form,
     Wait,
@@ -91,6 +99,7 @@ class Generation:
         exits: how the processes ended, by rank.
         lost: what happened to the workers that vanished, by rank.
         executed_s: for how long the gang was complete.
+        arrivals: how far each worker came, if the gang was not complete in time.
     """
 
     roster: Roster | None
@@ -98,6 +107,7 @@ class Generation:
     exits: Mapping[int, Exit] = field(default_factory=dict)
     lost: Mapping[int, Loss] = field(default_factory=dict)
     executed_s: float = 0.0
+    arrivals: tuple[Arrival, ...] = ()
 
 
 def open_gang(gang: Gang) -> None:
@@ -144,8 +154,8 @@ def run_generation(
             one vanishes, long before the others have ended.
     """
     roster = _form(gang, attempt, generation)
-    if isinstance(roster, Cause):
-        return Generation(None, roster)
+    if isinstance(roster, Generation):
+        return roster
     since = time.monotonic()
     formed(roster)
     known: dict[int, Loss] = {}
@@ -183,25 +193,29 @@ def _raise_generation(gang: Gang, generation: int) -> None:
     gang.store.transaction([], [Put(GENERATION, str(generation)), *map(Delete, forget)])
 
 
-def _form(gang: Gang, attempt: int, generation: int) -> Roster | Cause:
+def _form(gang: Gang, attempt: int, generation: int) -> Roster | Generation:
+    """The roster as soon as it stands, or how the generation went that has none."""
     phase = Forming(asked=time.monotonic())
     silence = Silence(time.monotonic())
     while True:
         if cause := interrupted(gang):
-            return cause
+            return Generation(None, cause)
         reports = _reports(gang, generation)
         if lost := gang.workers.lost():
             worker, loss = next(iter(lost.items()))
-            return loss.cause(f"{worker} was lost before the gang was complete")
+            return Generation(None, loss.cause(f"{worker} was lost before the gang was complete"))
         silence = _listen(gang, silence)
         for worker, seconds in silence.longer(gang.plan.frozen_s).items():
             gang.workers.kill(worker)
-            return _frozen(seconds).cause(f"{worker} was lost before the gang was complete")
+            frozen_text = f"{worker} was lost before the gang was complete"
+            return Generation(None, _frozen(seconds).cause(frozen_text))
         match forming(gang.plan.size, reports):
             case Form(members):
                 roster = Roster(attempt, generation, members)
                 if _freeze(gang, roster):
                     return roster
+            case Clash(first, second):
+                return _clash(gang, reports, (first, second))
             case Wait():
                 unplaced = 0 if phase.placed is not None else gang.workers.unplaced()
                 phase = phase.seen(time.monotonic(), unplaced=unplaced)
@@ -221,17 +235,32 @@ def _freeze(gang: Gang, roster: Roster) -> bool:
     return gang.store.transaction([Missing(key), *still], [Put(key, encode(roster))])
 
 
-def _nobody_else_came(gang: Gang, reports: Reports, part: Part) -> Cause:
-    came = {member.id for member in reports.ready.values()}
-    waiting = "; ".join(gang.workers.absent(came)) or "nothing is known of the others"
+def _nobody_else_came(gang: Gang, reports: Reports, part: Part) -> Generation:
+    rows = _arrivals(gang, reports)
     size, limits = gang.plan.size, gang.limits
     if part == "allocation":
         missed = f"not all of {size} workers were given a place within {limits.allocation_s:g} s"
     else:
-        missed = f"{len(came)} of {size} workers came within {limits.registration_s:g} s"
-    return Cause(
-        part, f"{missed} (came: {', '.join(sorted(came)) or 'none'}; {waiting})", TRY_AGAIN
+        came = len(reports.ready)
+        missed = f"{came} of {size} workers came within {limits.registration_s:g} s"
+    cause = Cause(part, f"{missed} ({missing_text(rows)})", TRY_AGAIN)
+    return Generation(None, cause, arrivals=rows)
+
+
+def _clash(gang: Gang, reports: Reports, ranks: tuple[int, int]) -> Generation:
+    who = " and ".join(f"{rank} on {reports.ready[rank].host}" for rank in ranks)
+    address = reports.ready[ranks[0]].address
+    text = (
+        f"workers {who} have one address, {address}: give an --advertise that differs between"
+        " the nodes"
     )
+    cause = Cause("registration", text, CONFIGURATION, repeats=True)
+    return Generation(None, cause, arrivals=_arrivals(gang, reports))
+
+
+def _arrivals(gang: Gang, reports: Reports) -> tuple[Arrival, ...]:
+    came = {member.id for member in reports.ready.values()}
+    return arrivals(reports, gang.workers.absent(came))
 
 
 def _watch(

@@ -34,8 +34,8 @@ _MENDS = {
     "failed": "Mend what it says; if it was not the program's fault, run the same command again.",
     "frozen": f"Look at that host: is it overloaded, or is its network? {_AGAIN}",
     "interrupted": _AGAIN,
-    "registration": "Is there room in the queue? --timeout-allocation and --timeout-registration"
-    " say how long to wait.",
+    "allocation": "Ask for less or another --queue. More --timeout-allocation waits longer.",
+    "registration": "`status` shows how far each came. More --timeout-registration waits longer.",
     "execution": f"More --timeout-execution lets it work longer. {_AGAIN}",
     "launcher": _AGAIN,
     "echo": "Look at the logs: each of them says that it lost another.",

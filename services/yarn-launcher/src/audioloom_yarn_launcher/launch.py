@@ -17,6 +17,13 @@ from audioloom_yarn_launcher.limits import Limits
 from audioloom_yarn_launcher.local_kv import StoreServer
 from audioloom_yarn_launcher.local_workers import AgentCommand, LocalWorkers, worker_command
 from audioloom_yarn_launcher.memory_kv import MemoryStore
+from audioloom_yarn_launcher.own_address import (
+    NoAddress,
+    address_in,
+    is_network,
+    own_addresses,
+)
+from audioloom_yarn_launcher.rendezvous_table import tell_rendezvous
 from audioloom_yarn_launcher.request import read_request
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.telling import result_of
@@ -40,6 +47,7 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
             expected="--on yarn",
             found="--on local",
         )
+    agents = agents or worker_command(_address(settings.advertise or ADDRESS))
     request = read_request(settings)
     bind(run=request.name)
     life = new_launch(request, size=settings.workers, on=settings.on, chief=settings.chief)
@@ -47,7 +55,6 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
     if started is None:
         log.info("already committed", manifest=str(request.manifest))
         return result_of(request, None, attempts=0, last=0)
-    agents = agents or worker_command(settings.advertise or ADDRESS)
     plan = Plan(
         life.size,
         request.command,
@@ -62,8 +69,21 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
     )
     with local_gang(plan, limits, agents) as gang:
         cause, last = run_attempts(gang, life, started, settings.max_restarts)
+    if cause is not None:
+        tell_rendezvous(request.folder, last.attempt)
     attempts = last.attempt - started.attempt + 1
     return result_of(request, cause, attempts=attempts, last=last.attempt)
+
+
+def _address(advertise: str) -> str:
+    try:
+        return address_in(advertise) if is_network(advertise) else advertise
+    except NoAddress as error:
+        raise NoCommand(
+            "this machine has no address in the network of --advertise",
+            expected=f"one in {advertise}",
+            found=", ".join(own_addresses()) or "none at all",
+        ) from error
 
 
 @contextmanager

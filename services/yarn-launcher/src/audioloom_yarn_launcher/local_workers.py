@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 from audioloom_yarn_launcher import processes
 from audioloom_yarn_launcher.causes import Loss, describe_end
 from audioloom_yarn_launcher.local_kv import StoreServer
+from audioloom_yarn_launcher.rendezvous import Arrival, silent_text
 from audioloom_yarn_launcher.worker_log import tail
 
 LEAVE_WITHIN_S = 10.0
@@ -93,18 +95,21 @@ class LocalWorkers:
         """None: a process that was started has its place."""
         return 0
 
-    def absent(self, present: Collection[str]) -> list[str]:
+    def absent(self, present: Collection[str]) -> list[Arrival]:
         """What is known of the processes of the workers that are not there."""
-        sentences = [f"{worker}: {loss.text}" for worker, loss in self.lost().items()]
+        lost = self.lost().items()
+        rows = [Arrival(worker, "ended", reason=loss.text) for worker, loss in lost]
         for agent in self._slots:
             if agent is not None and agent.id not in present:
                 age = time.monotonic() - agent.since
-                said = tail(agent.messages, TAIL_BYTES).rpartition("\n")[2]
-                ending = f" and last said: {said}" if said else " and has said nothing"
-                sentences.append(
-                    f"{agent.id}: process {agent.process.pid} runs since {age:.0f} s{ending}"
+                said = tail(agent.messages, TAIL_BYTES)
+                runs = f"process {agent.process.pid} runs since {age:.0f} s"
+                reason = f"{runs} and {silent_text(said)}"
+                host = socket.gethostname()
+                rows.append(
+                    Arrival(agent.id, "silent", host=host, since_s=age, reason=reason, tail=said)
                 )
-        return sentences
+        return rows
 
     def kill(self, worker: str) -> None:
         """SIGKILL to the worker's process; the kernel passes it on to what it runs."""

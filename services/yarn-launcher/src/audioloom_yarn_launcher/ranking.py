@@ -88,8 +88,8 @@ class Finding:
         weight: the lower, the nearer to the first cause.
         text: one sentence without a full stop.
         rank: of the worker, None if it is nobody's alone.
-        kind: memory, node, killed, repeats, failed, frozen, interrupted, registration, execution,
-            launcher or echo: what there is to do about it.
+        kind: memory, node, killed, repeats, failed, frozen, interrupted, allocation, registration,
+            execution, launcher or echo: what there is to do about it.
         host: where.
     """
 
@@ -132,7 +132,7 @@ def first_of_all(ranked: Sequence[Ranked]) -> Ranked | None:
     if not ranked:
         return None
     last = ranked[-1]
-    if last.first.weight < ECHO and last.first.kind != "registration":
+    if last.first.weight < ECHO and last.first.kind not in ("allocation", "registration"):
         return last
     before = [each for each in ranked[:-1] if each.first.weight < UNEXPLAINED]
     return before[-1] if before else last
@@ -243,7 +243,7 @@ def _by_the_rest(known: Case) -> Iterable[Finding]:
     elif known.kind == "interrupted":
         yield Finding(known.attempt, STOPPED, known.text, kind="interrupted")
     elif known.kind in ("allocation", "registration"):
-        yield Finding(known.attempt, KILLED, known.text, kind="registration")
+        yield Finding(known.attempt, KILLED, known.text, kind=known.kind)
     elif known.kind == "execution":
         yield Finding(known.attempt, STOPPED, known.text, kind="execution")
     elif known.kind and known.rank not in {each.rank for each in known.workers}:

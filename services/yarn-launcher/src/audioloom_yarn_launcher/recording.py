@@ -51,6 +51,7 @@ def ended(started: Started, went: Generation, cause: Cause | None, *, restarts: 
             _worker_end(rank, member, went, started.attempt)
             for rank, member in enumerate(went.roster.members if went.roster else ())
         ),
+        arrivals=went.arrivals,
     )
 
 

@@ -7,15 +7,19 @@ answer is that nothing is known.
 from __future__ import annotations
 
 import json
+import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
 
 from audioloom_yarn_launcher.errors import NoCluster
 from audioloom_yarn_launcher.hadoop import ANSWER_WITHIN_S, Hadoop, find_hadoop
+from audioloom_yarn_launcher.shortage import NOT_TOLD, Answers, explain_shortage, is_explained
 
+SAID_WITHIN_S, SAY_EVERY_S = 6.0, 1.0
+"""The scheduler writes down what it thinks from when it is first asked."""
 ENDED = frozenset({"FINISHED", "FAILED", "KILLED", "GONE"})
 
 
@@ -56,6 +60,33 @@ def look_up(application: str) -> Application | None:
         str(found.get("diagnostics", "")),
         str(found.get("name", "")),
     )
+
+
+def why_not_allocated(application: str, patience_s: float = SAID_WITHIN_S) -> str:
+    """Why YARN has not given an application the containers that it asks for, in a sentence.
+
+    Args:
+        application: its id.
+        patience_s: how long to wait for the scheduler's own words, where numbers do not explain it.
+    """
+    try:
+        hadoop = find_hadoop()
+    except NoCluster:
+        return NOT_TOLD
+    answers = Answers(
+        application=ask(hadoop, f"cluster/apps/{application}"),
+        nodes=ask(hadoop, "cluster/nodes"),
+        scheduler=ask(hadoop, "cluster/scheduler"),
+    )
+    deadline = time.monotonic() + patience_s
+    while not is_explained(answers):
+        what = f"cluster/scheduler/app-activities/{application}"
+        options = "summarize=true&groupBy=diagnostic&maxTime=2"
+        answers = replace(answers, activities=ask(hadoop, f"{what}?{options}"))
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(SAY_EVERY_S)
+    return explain_shortage(answers)
 
 
 def ask(hadoop: Hadoop, what: str) -> dict[str, Any] | None:

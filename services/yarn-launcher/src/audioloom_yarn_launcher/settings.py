@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from audioloom_stage import Flag, Positional, Settings
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from audioloom_yarn_launcher.gang import FROZEN_S
+from audioloom_yarn_launcher.own_address import check_address
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
 Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8} ?[MG]iB$")]
 Mount = Annotated[str, Field(pattern=r"^/[^:,\s]*:/[^:,\s]*(:r[ow])?$")]
+Address = Annotated[str, AfterValidator(check_address)]
 Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*=")]
 Run = Annotated[
     str,
@@ -63,11 +65,11 @@ class RunSettings(Settings):
         description="(yarn) How often another application is submitted in the place of one that was"
         " lost with all its masters, by a launcher that waits for its end.",
     )
-    advertise: str | None = Field(
+    advertise: Address | None = Field(
         None,
-        description="Host name or address under which the workers reach each other. On yarn {node}"
-        " stands for the node's name in YARN, {hostname} and {fqdn} for its own. Default:"
-        " 127.0.0.1, on yarn {node}.",
+        description="Host name or address under which the workers reach each other, or the network"
+        " in which each has one: 10.0.0.0/8. On yarn {node} stands for the node's name in YARN,"
+        " {hostname} and {fqdn} for its own. Default: 127.0.0.1, on yarn {node}.",
     )
     wait: bool = Field(
         default=True,

@@ -9,16 +9,18 @@ from contextlib import suppress
 from typing import Any
 
 from audioloom_yarn_launcher.causes import Loss
-from audioloom_yarn_launcher.containers import ContainerSeen, absent_text, loss_of
+from audioloom_yarn_launcher.container_logs import last_words_of
+from audioloom_yarn_launcher.containers import ASKED, ContainerSeen, arrival, failed_itself, loss_of
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.layout import SERVICE
+from audioloom_yarn_launcher.rendezvous import Arrival
+from audioloom_yarn_launcher.resource_manager import why_not_allocated
 from audioloom_yarn_launcher.skein_import import import_skein
 
 LEAVE_WITHIN_S = 15.0
 KNOWN_WITHIN_S = 10.0
 LOOK_EVERY_S = 1.0
 
-ASKED = ("WAITING", "REQUESTED")
 ALIVE = (*ASKED, "RUNNING")
 ENDED = ("SUCCEEDED", "FAILED", "KILLED")
 
@@ -50,11 +52,11 @@ class SkeinWorkers:
 
     def lost(self) -> dict[str, Loss]:
         """The containers that have ended since the last `fill`, and how."""
-        return {
-            each.id: loss_of(each)
-            for each in self._containers(ENDED)
-            if each.id not in self._before | self._killed
-        }
+        known = self._before | self._killed
+        news = [each for each in self._containers(ENDED) if each.id not in known]
+        talked = [each for each in news if failed_itself(each)]
+        said = last_words_of([(each.node, each.container) for each in talked])
+        return {each.id: loss_of(each, said.get(each.container, "")) for each in news}
 
     def why_gone(self, worker: str) -> Loss:
         """How the container ended; the node tells the application master a moment later."""
@@ -72,13 +74,16 @@ class SkeinWorkers:
         asked = self._containers(ASKED)
         return sum(each.id not in self._killed for each in asked)
 
-    def absent(self, present: Collection[str]) -> list[str]:
-        """Where the containers that did not come hang."""
+    def absent(self, present: Collection[str]) -> list[Arrival]:
+        """Where the containers that did not come hang, as YARN and their own words tell."""
         here = self._containers((*ALIVE, *ENDED))
+        rows = [each for each in here if each.id not in self._before and each.id not in present]
+        wait = any(each.state in ASKED for each in rows)
+        shortage = why_not_allocated(self._application.id) if wait else ""
+        silent = [each for each in rows if each.state == "RUNNING"]
+        said = last_words_of([(each.node, each.container) for each in silent])
         return [
-            absent_text(each)
-            for each in here
-            if each.id not in self._before and each.id not in present
+            arrival(each, shortage=shortage, said=said.get(each.container, "")) for each in rows
         ]
 
     def kill(self, worker: str) -> None:
@@ -140,4 +145,5 @@ def _seen(container: Any) -> ContainerSeen:
         node=container.yarn_node_http_address or "",
         since_s=None if started is None else time.time() - started.timestamp(),
         told=container.exit_message or "",
+        container=container.yarn_container_id or "",
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 from audioloom_manifest import MANIFEST_NAME
 from audioloom_stage import JSON, Result, result_columns
@@ -10,6 +11,7 @@ from audioloom_stage import JSON, Result, result_columns
 from audioloom_yarn_launcher import page
 from audioloom_yarn_launcher.live_status import show_live
 from audioloom_yarn_launcher.pending import Pending
+from audioloom_yarn_launcher.rendezvous_table import arrivals_of, rendezvous_table
 from audioloom_yarn_launcher.run_view import (
     RunView,
     WorkerView,
@@ -29,11 +31,13 @@ def show_status(settings: StatusSettings) -> Result:
         show_live(folder)
     view = view_run(folder)
     workers = view_workers(view)
-    text = (
-        _head(view)
-        + ([""] if workers else [])
-        + worker_table(workers, result_columns(), over=view.over)
-    )
+    columns = result_columns()
+    text = _head(view)
+    for table in (
+        worker_table(workers, columns, over=view.over),
+        rendezvous_table(arrivals_of(view.last), columns),
+    ):
+        text += ["", *table] if table else []
     follow = () if view.over else (f"{PROGRAM} logs {view.folder} --follow",)
     return Result(text, _data(view, workers), next=follow)
 
@@ -90,6 +94,7 @@ def _data(view: RunView, workers: Sequence[WorkerView]) -> Mapping[str, JSON]:
             }
             for each in view.attempts
         ],
+        "arrivals": [asdict(each) for each in arrivals_of(view.last)],
         "workers": [
             {
                 "rank": worker.rank,

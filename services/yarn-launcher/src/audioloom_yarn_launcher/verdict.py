@@ -22,6 +22,14 @@ class Form:
 
 
 @dataclass(frozen=True)
+class Clash:
+    """These two ranks hold one address: each would talk to itself and take it for the other."""
+
+    first: int
+    second: int
+
+
+@dataclass(frozen=True)
 class Finished:
     """Every process has ended well."""
 
@@ -37,18 +45,20 @@ class Failed:
     lost: Mapping[int, str]
 
 
-Verdict = Wait | Form | Finished | Failed
+Verdict = Wait | Form | Clash | Finished | Failed
 
 
-def forming(size: int, reports: Reports) -> Form | Wait:
+def forming(size: int, reports: Reports) -> Form | Clash | Wait:
     """Whether all *size* workers are ready, each for the rank it holds, at its own address."""
     members = [reports.ready.get(rank) for rank in range(size)]
     ready = [member for member in members if member is not None]
     holders = [reports.ranks.get(rank) for rank in range(size)]
     if [member.id for member in ready] != holders:
         return Wait()
-    if len({member.address for member in ready}) != size:
-        return Wait()  # two hosts that call themselves the same would talk to themselves
+    first: dict[str, int] = {}
+    for rank, member in enumerate(ready):
+        if (before := first.setdefault(member.address, rank)) != rank:
+            return Clash(before, rank)
     return Form(tuple(ready))
 
 

@@ -9,6 +9,7 @@ from audioloom_stage import JSON, Result
 
 from audioloom_yarn_launcher.diagnosis import ours, refusal
 from audioloom_yarn_launcher.ending import Ending, close_record
+from audioloom_yarn_launcher.rendezvous_table import tell_rendezvous
 from audioloom_yarn_launcher.request import Request
 from audioloom_yarn_launcher.run_view import view_run, view_workers
 from audioloom_yarn_launcher.telling import PROGRAM, result_of
@@ -39,6 +40,8 @@ def ended(request: Request, ending: Ending) -> Result:
         columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
         for line in worker_table(view_workers(view_run(request.folder)), columns, over=True):
             sys.stderr.write(f"{line}\n")
+        if cause is not None:
+            tell_rendezvous(request.folder, ending.attempts[-1].started.attempt)
     return result_of(
         request,
         None if request.committed else cause,

@@ -17,6 +17,8 @@ from audioloom_yarn_launcher.diagnosis import why_it_waits
 from audioloom_yarn_launcher.ending import Ending, end_application
 from audioloom_yarn_launcher.errors import NotStarted, ResourceManagerDown
 from audioloom_yarn_launcher.job import Stop
+from audioloom_yarn_launcher.resource_manager import why_not_allocated
+from audioloom_yarn_launcher.shortage import NOT_TOLD, NOTHING_ASKED
 from audioloom_yarn_launcher.skein_cluster import Cluster, Report
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -87,6 +89,7 @@ class Watch:
     _told: dict[int, str] = field(default_factory=dict)
     _state: str = ""
     _because: str = ""
+    _begun: float = 0.0
     _since: float = field(default_factory=time.monotonic)
     _silent: bool = False
     _running: bool = False
@@ -112,7 +115,7 @@ class Watch:
             if self.heard.left:
                 return None
             if time.monotonic() >= read:
-                self._attempts()
+                self._tell_shortage(self._attempts())
                 read, wait = time.monotonic() + wait, min(1.2 * wait, MOST_READ_S)
             time.sleep(LOOK_EVERY_S)
 
@@ -188,7 +191,19 @@ class Watch:
         self._told[number] = stage
         if stage == "started":
             log.info("waiting for the workers", attempt=number, workers=size)
+            self._begun = time.monotonic()
         elif stage == "formed":
             log.info("the gang is complete", attempt=number, workers=size)
         elif attempt.ended and attempt.ended.cause and attempt.ended.restarts:
             log.warning(attempt.ended.cause.text, attempt=number, starting_anew=True)
+
+    def _tell_shortage(self, attempts: tuple[Attempt, ...]) -> None:
+        """Say what containers are waited for, and why, each time that it is another reason."""
+        last = attempts[-1] if attempts else None
+        waits = last is not None and last.formed is None and last.ended is None
+        if not waits or time.monotonic() < self._begun + TELL_AFTER_S:
+            return
+        because = why_not_allocated(self.application, patience_s=0.0)
+        if because not in (self._because, NOT_TOLD, NOTHING_ASKED):
+            log.info("containers are waited for", because=because)
+        self._because = because

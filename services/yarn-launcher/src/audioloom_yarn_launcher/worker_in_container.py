@@ -8,8 +8,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from audioloom_yarn_launcher.causes import CONFIGURATION
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.layout import ENVIRONMENT, NODE_PYTHON
+from audioloom_yarn_launcher.own_address import NoAddress, address_in, is_network
 from audioloom_yarn_launcher.skein_import import import_skein
 from audioloom_yarn_launcher.skein_kv import SkeinStore
 from audioloom_yarn_launcher.worker import ALONE, Place, work
@@ -27,6 +29,9 @@ def work_in_container(advertise: str) -> int:
         return work(
             store, me=me, prefer=int(me.rpartition("_")[2]), place=place(advertise, os.environ)
         )
+    except NoAddress as error:
+        sys.stderr.write(f"{error}\n")
+        return CONFIGURATION
     except StoreLost as error:
         sys.stderr.write(f"the application master is gone: {error}\n")
         return ALONE
@@ -36,13 +41,19 @@ def place(advertise: str, variables: Mapping[str, str]) -> Place:
     """Where this worker is.
 
     Args:
-        advertise: a template: `{node}`, `{hostname}` and `{fqdn}` are filled in.
+        advertise: a template: `{node}`, `{hostname}` and `{fqdn}` are filled in; or a network that
+            this node has an address in.
         variables: of this process.
+
+    Raises:
+        NoAddress: it has none.
     """
     host = variables.get("NM_HOST") or socket.gethostname()
     names = {"{node}": host, "{hostname}": socket.gethostname(), "{fqdn}": socket.getfqdn()}
     for name, value in names.items():
         advertise = advertise.replace(name, value)
+    if is_network(advertise):
+        advertise = address_in(advertise)
     folder = Path.cwd() / ENVIRONMENT
     return Place(
         host,

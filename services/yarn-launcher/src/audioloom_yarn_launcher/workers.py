@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Protocol
 
 from audioloom_yarn_launcher.causes import Loss
+from audioloom_yarn_launcher.rendezvous import Arrival
 
 
 class Workers(Protocol):
@@ -23,8 +24,8 @@ class Workers(Protocol):
     def unplaced(self) -> int:
         """How many workers that were asked for have no place to run in yet."""
 
-    def absent(self, present: Collection[str]) -> list[str]:
-        """A sentence on each worker that was asked for and is not *present*: where it hangs."""
+    def absent(self, present: Collection[str]) -> list[Arrival]:
+        """Each worker that was asked for and is not *present*: where it hangs. May take seconds."""
 
     def kill(self, worker: str) -> None:
         """End a worker that does not answer, and what it runs."""

@@ -1,0 +1,236 @@
+"""Why YARN has not given a container: from what its ResourceManager says, and nothing else.
+
+The scheduler has words of its own for it, which come late and name no resource. So what is asked
+for is compared with what the queue, the user and the nodes have left, by the same numbers as the
+scheduler's. Known are the Capacity Scheduler's queues; of any other only the nodes count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+NOT_TOLD = "the ResourceManager does not tell why"
+NO_REASON = "the ResourceManager gives no reason"
+NOTHING_ASKED = "the ResourceManager knows of no container that is still asked for"
+_UNITS = {"memory-mb": "MiB", "vcores": "vcores", "yarn.io/gpu": "GPUs"}
+
+Json = Mapping[str, Any]
+Amounts = Mapping[str, int]
+"""How much of each resource, by YARN's name of it."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the ResourceManager answered, each None if it did not.
+
+    Args:
+        application: of `cluster/apps/<id>`.
+        nodes: of `cluster/nodes`.
+        scheduler: of `cluster/scheduler`.
+        activities: of `cluster/scheduler/app-activities/<id>`, summarised.
+    """
+
+    application: Json | None
+    nodes: Json | None = None
+    scheduler: Json | None = None
+    activities: Json | None = None
+
+
+@dataclass(frozen=True)
+class Request:
+    """Containers that are asked for and not given."""
+
+    asked: Amounts
+    count: int
+    label: str
+
+
+def explain_shortage(answers: Answers) -> str:
+    """Why the application does not get the containers that it asks for, in a sentence."""
+    application = (answers.application or {}).get("app")
+    if not isinstance(application, Mapping):
+        return NOT_TOLD
+    request = _request(application)
+    if request is None:
+        return NOTHING_ASKED
+    reasons = _limits(application, request, answers)
+    if not reasons:
+        said = dict.fromkeys(_said(answers.activities))
+        reasons = [f"the scheduler says: {each}" for each in said] or [NO_REASON]
+    return f"{request.count} more of {_shown(request.asked)}: {'; '.join(reasons)}"
+
+
+def is_explained(answers: Answers) -> bool:
+    """Whether there is nothing that the scheduler could add in words of its own."""
+    return not explain_shortage(answers).endswith(NO_REASON)
+
+
+def _limits(application: Json, request: Request, answers: Answers) -> list[str]:
+    path = _path(answers.scheduler, str(application.get("queue", "")))
+    return [
+        *_queue_limits(path, request),
+        *_user_limit(path, request, str(application.get("user", ""))),
+        *_full_nodes(answers.nodes, request),
+    ]
+
+
+def _request(application: Json) -> Request | None:
+    """The largest of its requests for a container on any node."""
+    requests = [
+        Request(
+            _amounts(each.get("capability")),
+            int(each.get("numContainers", 0)),
+            str(each.get("nodeLabelExpression") or ""),
+        )
+        for each in _rows(application.get("resourceRequests"))
+        if each.get("resourceName") == "*" and int(each.get("numContainers", 0)) > 0
+    ]
+    if not requests:
+        return None
+    total = sum(each.count for each in requests)
+    largest = max(requests, key=lambda each: each.asked.get("memory-mb", 0))
+    return Request(largest.asked, total, largest.label)
+
+
+def _queue_limits(path: list[Json], request: Request) -> Iterator[str]:
+    """Queues on the way to the application's own that may not have so much more."""
+    if path and request.label and not any(_most(path[-1], request.label).values()):
+        name = path[-1].get("queueName")
+        yield f"queue {name} has no share of the nodes with label {request.label}"
+        return
+    for queue in path[1:]:
+        most = _most(queue, request.label)
+        if most == _most(path[0], request.label):
+            continue  # it may have all there is: what is missing is missing on the nodes
+        if short := _short(request.asked, most, _used(queue, request.label)):
+            yield f"queue {queue.get('queueName')} may have {short}"
+
+
+def _user_limit(path: list[Json], request: Request, user: str) -> Iterator[str]:
+    """YARN lets a user go over the limit by a container, and then gives no more."""
+    if not path or request.label:
+        return  # of a label's nodes, YARN does not show the limit
+    for each in _rows((path[-1].get("users") or {}).get("user")):
+        limit, used = _amounts(each.get("userResourceLimit")), _used(each, request.label)
+        over = {name: 1 for name, most in limit.items() if used.get(name, 0) > most}
+        if each.get("username") == user and (short := _short(over, limit, used)):
+            yield f"one user, {user}, may have {short} of queue {path[-1].get('queueName')}"
+
+
+def _full_nodes(nodes: Json | None, request: Request) -> Iterator[str]:
+    if nodes is None:
+        return
+    every = _rows((nodes.get("nodes") or {}).get("node"))
+    at_work = [each for each in every if each.get("state") == "RUNNING"]
+    fitting = [each for each in at_work if _labels(each) == request.label]
+    which = f" with label {request.label}" if request.label else ""
+    if not fitting:
+        yield f"no node{which} is at work"
+        return
+    free = {str(each.get("nodeHostName")): _free(each) for each in fitting}
+    asked = {name: amount for name, amount in request.asked.items() if amount}
+    if not any(all(left.get(n, 0) >= a for n, a in asked.items()) for left in free.values()):
+        short = [
+            f"{_amount(name, amount)} free (the most is {most})"
+            for name, amount in asked.items()
+            if (most := max(left.get(name, 0) for left in free.values())) < amount
+        ]
+        lacks = " or ".join(short) or "all of that free at once"
+        away = len(every) - len(at_work)
+        besides = f", and {away} more are not at work" if away else ""
+        yield f"none of {len(fitting)} nodes{which} has {lacks}{besides}"
+
+
+def _said(activity: Any) -> Iterator[str]:
+    """The scheduler's own words, wherever they stand."""
+    if isinstance(activity, list):
+        for each in activity:
+            yield from _said(each)
+    elif isinstance(activity, Mapping):
+        said = activity.get("diagnostic")
+        if isinstance(said, str) and said and "allocationState" in activity:
+            yield said
+        for each in activity.values():
+            yield from _said(each)
+
+
+def _path(scheduler: Json | None, name: str) -> list[Json]:
+    """The queues from the root to the one of that name or path; none if it is not known."""
+    root = ((scheduler or {}).get("scheduler") or {}).get("schedulerInfo")
+    if not isinstance(root, Mapping) or root.get("type") != "capacityScheduler":
+        return []
+    return _descend(root, name.rpartition(".")[2])
+
+
+def _descend(queue: Json, leaf: str) -> list[Json]:
+    below = _rows((queue.get("queues") or {}).get("queue"))
+    if not below:
+        return [queue] if queue.get("queueName") == leaf else []
+    for each in below:
+        if found := _descend(each, leaf):
+            return [queue, *found]
+    return []
+
+
+def _most(queue: Json, label: str) -> Amounts:
+    rows = _rows((queue.get("capacities") or {}).get("queueCapacitiesByPartition"))
+    return _of_label(rows, label, "effectiveMaxResource")
+
+
+def _used(owner: Json, label: str) -> Amounts:
+    rows = _rows((owner.get("resources") or {}).get("resourceUsagesByPartition"))
+    return _of_label(rows, label, "used") or _amounts(owner.get("resourcesUsed"))
+
+
+def _of_label(rows: list[Json], label: str, what: str) -> Amounts:
+    found = [each for each in rows if (each.get("partitionName") or "") == label]
+    return _amounts(found[0].get(what)) if found else {}
+
+
+def _short(asked: Amounts, most: Amounts, used: Amounts) -> str:
+    """Which limits the next container would cross; empty if none."""
+    return " and ".join(
+        f"{_amount(name, most[name])} and has {used.get(name, 0)}"
+        for name, amount in asked.items()
+        if amount and name in most and used.get(name, 0) + amount > most[name]
+    )
+
+
+def _free(node: Json) -> Amounts:
+    free = _amounts(node.get("availableResource"))
+    return free or {
+        "memory-mb": int(node.get("availMemoryMB", 0)),
+        "vcores": int(node.get("availableVirtualCores", 0)),
+    }
+
+
+def _labels(node: Json) -> str:
+    """A node has one label at most."""
+    found = node.get("nodeLabels") or ""
+    return str(found[0]) if isinstance(found, list) else str(found)
+
+
+def _amounts(resource: Any) -> Amounts:
+    if not isinstance(resource, Mapping):
+        return {}
+    rows = _rows((resource.get("resourceInformations") or {}).get("resourceInformation"))
+    if rows:
+        return {str(each.get("name")): int(each.get("value", 0)) for each in rows}
+    named = {"memory-mb": resource.get("memory"), "vcores": resource.get("vCores")}
+    return {name: int(value) for name, value in named.items() if value is not None}
+
+
+def _shown(amounts: Amounts) -> str:
+    return ", ".join(_amount(name, amount) for name, amount in amounts.items() if amount)
+
+
+def _amount(name: str, amount: int) -> str:
+    return f"{amount} {_UNITS.get(name, name)}"
+
+
+def _rows(value: Any) -> list[Json]:
+    """A list in JSON; of one element, older ResourceManagers write the element."""
+    every = value if isinstance(value, list) else [value]
+    return [each for each in every if isinstance(each, Mapping)]
