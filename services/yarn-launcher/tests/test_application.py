@@ -72,7 +72,17 @@ def test_skein_takes_the_description() -> None:
     assert {"JAVA_HOME": "/java"} == specification.master.env
     assert {"A": "b"} == worker.env
     assert specification.acls.enable
-    assert not specification.acls.view_users
+
+
+def test_nobody_else_may_look_unless_named() -> None:
+    """Neither at the application and its logs, nor at its page; nobody else may change it."""
+    one = replace(SHAPE, view_users=("ann",), ui_users=("bob", "cy"))
+    for shape, (view, ui) in ((SHAPE, ([], [])), (one, (["ann"], ["bob", "cy"]))):
+        asked = describe(shape, launcher="x.tar.gz", job="j")
+        acls = import_skein().ApplicationSpec.from_dict(asked).acls
+        assert acls.enable
+        assert (view, ui) == (acls.view_users, acls.ui_users)
+        assert [[], [], []] == [acls.view_groups, acls.modify_users, acls.modify_groups]
 
 
 @pytest.mark.parametrize(
@@ -108,6 +118,14 @@ def test_no_word_of_a_setting_is_taken_for_shell() -> None:
     """The script is bash's."""
     script = describe(SHAPE, launcher="x.tar.gz", job="j")["services"]["worker"]["script"]
     assert "--advertise='{node}; rm -rf /'\n" in script
+
+
+def test_a_script_is_one_line_that_repeats_nothing() -> None:
+    """No `set -x`, which would write a command's words into the container's log."""
+    described = describe(SHAPE, launcher="x.tar.gz", job="j")
+    for each in (described["master"], described["services"]["worker"]):
+        assert each["script"].startswith("exec launcher/bin/python -I -m audioloom_yarn_launcher")
+        assert 1 == each["script"].count("\n")
 
 
 @pytest.mark.parametrize(("text", "mib"), [("2 GiB", 2048), ("512MiB", 512)])

@@ -1,8 +1,9 @@
+import tarfile
 from pathlib import Path
 
 import pytest
 from audioloom_yarn_launcher.environments import check_archive, requirements_of
-from audioloom_yarn_launcher.errors import NoEnvironment
+from audioloom_yarn_launcher.errors import BadArchive, NoEnvironment
 
 
 def test_a_container_gets_what_the_launcher_needs_and_no_tools() -> None:
@@ -18,5 +19,9 @@ def test_an_environment_must_be_there_and_be_an_archive(tmp_path: Path) -> None:
         check_archive(str(tmp_path))
     with pytest.raises(NoEnvironment, match="no such environment"):
         check_archive(str(tmp_path / "x.tar.gz"))
-    (tmp_path / "x.tar.gz").touch()
+    with tarfile.open(tmp_path / "x.tar.gz", "w:gz"):
+        pass
+    (tmp_path / "damaged.tar.gz").write_bytes(b"no archive")
+    with pytest.raises(BadArchive, match="cannot be read to its end"):
+        check_archive(str(tmp_path / "damaged.tar.gz"))
     assert f"file://{tmp_path}/x.tar.gz" == check_archive(str(tmp_path / "x.tar.gz"))

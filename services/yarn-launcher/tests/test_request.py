@@ -6,7 +6,13 @@ from audioloom_yarn_launcher.attempts import Attempt, Started
 from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
 from audioloom_yarn_launcher.owner import this_process
-from audioloom_yarn_launcher.request import Request, check_same, digest_name, read_request
+from audioloom_yarn_launcher.request import (
+    Request,
+    check_same,
+    digest_name,
+    read_request,
+    read_variables,
+)
 from audioloom_yarn_launcher.settings import RunSettings
 
 
@@ -49,6 +55,37 @@ def test_a_word_that_is_no_text_is_refused(tmp_path: Path) -> None:
     asked = RunSettings.model_construct(root=str(tmp_path), name=None, command=("true", "\udcff"))
     with pytest.raises(NoCommand, match="UTF-8"):
         read_request(asked)
+
+
+def test_the_name_of_a_command_with_a_secret_is_hard_to_guess_it_from() -> None:
+    """Its own, by a function that is slow on purpose; and as lasting as the others."""
+    one, two = (digest_name(("train", f"--password={each}")) for each in "ab")
+    assert one != two
+    assert "46d391991070d4de" == one
+
+
+def test_a_command_that_differs_in_a_secret_is_another(tmp_path: Path) -> None:
+    """Though the record of either looks the same, and holds nothing of it."""
+    ours = request(tmp_path, "train", "--password=a")
+    started = attempt(tmp_path, *ours.shown).started
+    recorded = started.model_copy(update={"command_check": ours.check_word("x")})
+    check_same(ours, [Attempt(recorded, None, None)])
+    for other in ("--password=b", "--password=**********"):
+        with pytest.raises(OtherCommand, match=r"expected train --password=\*"):
+            check_same(request(tmp_path, "train", other), [Attempt(recorded, None, None)])
+    assert "--password=a" not in recorded.model_dump_json()
+
+
+def test_a_record_of_an_older_release_is_compared_as_it_is(tmp_path: Path) -> None:
+    """It holds the whole command."""
+    check_same(request(tmp_path, "x", "--token=a"), [attempt(tmp_path, "x", "--token=a")])
+
+
+def test_a_variable_without_a_value_has_the_one_here() -> None:
+    """Or is refused: an empty password would be taken for one."""
+    assert {"A": "b=c", "D": "e"} == read_variables(["A=b=c", "D"], {"D": "e", "A": "x"})
+    with pytest.raises(NoCommand, match="F in the environment"):
+        read_variables(["F"], {})
 
 
 def test_the_first_attempt_is_everybodys(tmp_path: Path) -> None:

@@ -15,6 +15,10 @@ def main() -> int:
         from audioloom_yarn_launcher import coordinator_entry  # noqa: PLC0415
 
         return coordinator_entry.main(sys.argv[2:])
+    if sys.argv[1:2] == ["probe"]:
+        from audioloom_yarn_launcher import probe_in_container  # noqa: PLC0415
+
+        return probe_in_container.main(sys.argv[2:])
     from audioloom_yarn_launcher import cli  # noqa: PLC0415
 
     return cli.main()

@@ -70,6 +70,8 @@ class Shape:
         coordinator_variables: for the application master, and the coordinator in it.
         advertise: template of a worker's address.
         systems: other HDFS than the default one that are used, for their tokens.
+        view_users: who may look at the application in YARN, and at its logs, beside its owner.
+        ui_users: who may look at its web page.
     """
 
     run_folder: str
@@ -86,6 +88,8 @@ class Shape:
     systems: tuple[str, ...] = ()
     public: bool = False
     folders: Mapping[str, str] = field(default_factory=dict)
+    view_users: tuple[str, ...] = ()
+    ui_users: tuple[str, ...] = ()
 
 
 def parse_memory(text: str) -> int:
@@ -117,7 +121,11 @@ def describe(shape: Shape, *, launcher: str, job: str) -> dict[str, Any]:
         "node_label": shape.node_label,
         "tags": ["audioloom-yarn-launcher"],
         "file_systems": list(shape.systems),
-        "acls": {"enable": True},  # nobody else reads, ends or looks at it
+        "acls": {  # nobody else ends it, and by default nobody else looks at it
+            "enable": True,
+            "view_users": list(shape.view_users),
+            "ui_users": list(shape.ui_users),
+        },
         "max_attempts": MASTERS,
         "master": {
             "resources": _resources(shape.coordinator),

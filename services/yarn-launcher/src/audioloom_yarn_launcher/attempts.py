@@ -21,6 +21,7 @@ from audioloom_storage import (
     NotFound,
     UnknownOutcome,
     list_folder,
+    make_folder,
     publish,
 )
 from pydantic import BaseModel, ConfigDict
@@ -48,6 +49,8 @@ class Started(AttemptRecord):
 
     Args:
         provision: what its workers were given; None on one machine.
+        command: with secrets masked.
+        command_check: tells it from other commands that look so masked; None if it hides nothing.
     """
 
     kind: Literal["attempt-started"] = "attempt-started"
@@ -57,6 +60,7 @@ class Started(AttemptRecord):
     on: str
     size: int
     command: tuple[str, ...]
+    command_check: str | None = None
     working_folder: str
     owner: Owner
     provision: Provision | None = None
@@ -163,6 +167,7 @@ def read_attempts(folder: Location) -> list[Attempt]:
 def begin(folder: Location, started: Started) -> bool:
     """Begin an attempt; False if another launcher has begun the one of this number."""
     where = folder / f"attempts/{started.attempt}.started.json"
+    make_folder(folder / "attempts", private=True)
     try:
         publish(where, record_bytes(started))
     except AlreadyExists:

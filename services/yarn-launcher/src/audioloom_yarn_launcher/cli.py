@@ -9,6 +9,7 @@ from audioloom_stage import Result, command, run_app, stage_app
 if TYPE_CHECKING:
     from audioloom_yarn_launcher.settings import (
         AttachSettings,
+        DoctorSettings,
         EnvSettings,
         ExplainSettings,
         KillSettings,
@@ -77,6 +78,17 @@ def logs(settings: LogsSettings) -> Result:
     from audioloom_yarn_launcher.logs import show_logs
 
     return show_logs(settings)
+
+
+@command(app)
+def doctor(settings: DoctorSettings) -> Result:
+    """Look at all that a run on a cluster needs; one line each: ok, warning, or failure and mend.
+
+    Exit code 78 if one of them is a failure.
+    """
+    from audioloom_yarn_launcher.doctor import examine
+
+    return examine(settings)
 
 
 @command(app)

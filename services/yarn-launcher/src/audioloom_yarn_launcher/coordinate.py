@@ -16,6 +16,7 @@ from audioloom_yarn_launcher.coordinator import Gang
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.gang import Plan
 from audioloom_yarn_launcher.job import CLIENT, STOP_KEY, Job, Stop
+from audioloom_yarn_launcher.skein_application import current_application
 from audioloom_yarn_launcher.skein_import import import_skein
 from audioloom_yarn_launcher.skein_kv import SkeinStore
 from audioloom_yarn_launcher.skein_workers import SkeinWorkers
@@ -28,8 +29,7 @@ log = structlog.get_logger()
 
 def coordinate(job: Job) -> int:
     """Coordinate a run to its end, and end the application with it; the exit code."""
-    skein = import_skein()
-    application = skein.ApplicationClient.from_current()
+    application = current_application()
     bind(run=job.name)
     try:
         cause = _run(job, application)
@@ -63,7 +63,7 @@ def _run(job: Job, application: Any) -> Cause | None:
     store = SkeinStore(application)
     plan = Plan(
         job.workers,
-        job.command,
+        life.request.shown,
         job.folder,
         marker=job.launch,
         roles=job.roles,

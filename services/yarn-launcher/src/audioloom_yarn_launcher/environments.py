@@ -10,6 +10,7 @@ from pathlib import Path
 from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.application import archive_suffix
+from audioloom_yarn_launcher.archive_check import check_members
 from audioloom_yarn_launcher.errors import NoEnvironment
 
 OURS = "audioloom-yarn-launcher"
@@ -58,6 +59,7 @@ def check_archive(text: str) -> str:
 
     Raises:
         NoEnvironment: it is not.
+        BadArchive: it is damaged, or would write outside of its folder.
     """
     location = locate(text)
     if archive_suffix(location.name) is None:
@@ -70,6 +72,7 @@ def check_archive(text: str) -> str:
         )
     if not exists(location):
         raise NoEnvironment("there is no such environment", where=location, expected="an archive")
+    check_members(location)
     return location.uri
 
 

@@ -9,6 +9,7 @@
   - NoRun         (stage: InputMissing)    no run lies there
   - NothingToEnd  (stage: InputMissing)    the run is over, or nobody can be told to end it
   - NoEnvironment (stage: InputMissing)    no archive lies there that a node could unpack
+  - BadArchive    (stage: BadData)         an environment's archive is damaged, or leads out
   - BadRecord     (stage: BadData)         a record of a run cannot be read
   - NoCluster     (stage: BadConfiguration)    this machine knows of no Hadoop cluster
   - CannotBuild   (stage: BadConfiguration)    an environment cannot be built from that
@@ -61,6 +62,10 @@ class NoRun(InputMissing):
 
 class BadRecord(BadData):
     """A record of a run cannot be read."""
+
+
+class BadArchive(BadData):
+    """An environment's archive is damaged, or would write outside of its folder."""
 
 
 class NothingToEnd(InputMissing):

@@ -16,6 +16,7 @@ from audioloom_yarn_launcher.ending import Ending, close_record, end_application
 from audioloom_yarn_launcher.errors import NothingToEnd
 from audioloom_yarn_launcher.hadoop import find_hadoop
 from audioloom_yarn_launcher.job import Stop
+from audioloom_yarn_launcher.login import Login, read_login
 from audioloom_yarn_launcher.owner import Owner, is_alive
 from audioloom_yarn_launcher.run_view import locate_run, view_run
 from audioloom_yarn_launcher.settings import KillSettings
@@ -34,19 +35,20 @@ def kill_run(settings: KillSettings) -> Result:
     Raises:
         NothingToEnd: it was begun on another machine, from which alone it can be ended.
     """
+    login = read_login(settings.keytab, settings.principal)
     folder = locate_run(settings.run)
     view = view_run(folder)
     last = view.last
     if view.pending is not None and not view.over:
         pending = view.pending.submission
-        _end_application(folder, pending.application, pending.launch)
+        _end_application(folder, pending.application, pending.launch, login)
         return _result(folder)
     if last is None or view.over:
         log.info("the run is over already", state=view.state)
         return _result(folder)
     owner = last.started.owner
     if owner.application is not None:
-        _end_application(folder, owner.application, last.started.launch)
+        _end_application(folder, owner.application, last.started.launch, login)
     elif is_alive(owner) is None:
         raise NothingToEnd(
             "the run was begun on another machine",
@@ -68,10 +70,10 @@ def _result(folder: Location) -> Result:
     )
 
 
-def _end_application(folder: Location, application: str, launch: str) -> None:
+def _end_application(folder: Location, application: str, launch: str, login: Login | None) -> None:
     """End it, whether its coordinator is at work or has not begun."""
     log.info("ending the application", application=application)
-    with connect(find_hadoop()) as cluster:
+    with connect(find_hadoop(), login) as cluster:
         report = end_application(cluster, application, lambda: Stop(signal=signal.SIGTERM))
     ours = [each for each in read_attempts(folder) if each.started.launch == launch]
     if ours:

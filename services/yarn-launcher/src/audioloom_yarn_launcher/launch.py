@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import structlog
@@ -23,6 +23,7 @@ from audioloom_yarn_launcher.own_address import (
     is_network,
     own_addresses,
 )
+from audioloom_yarn_launcher.redaction import hidden
 from audioloom_yarn_launcher.rendezvous_table import tell_rendezvous
 from audioloom_yarn_launcher.request import read_request
 from audioloom_yarn_launcher.settings import RunSettings
@@ -57,7 +58,7 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
         return result_of(request, None, attempts=0, last=0)
     plan = Plan(
         life.size,
-        request.command,
+        request.shown,
         request.folder.uri,
         marker=life.id,
         roles=life.roles,
@@ -67,7 +68,7 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
         registration_s=settings.timeout_registration or REGISTRATION_S,
         execution_s=settings.timeout_execution,
     )
-    with local_gang(plan, limits, agents) as gang:
+    with local_gang(plan, limits, agents, hidden(request.command)) as gang:
         cause, last = run_attempts(gang, life, started, settings.max_restarts)
     if cause is not None:
         tell_rendezvous(request.folder, last.attempt)
@@ -87,8 +88,17 @@ def _address(advertise: str) -> str:
 
 
 @contextmanager
-def local_gang(plan: Plan, limits: Limits, agents: AgentCommand) -> Iterator[Gang]:
-    """A gang of processes of this machine; all of them have ended when the block has."""
+def local_gang(
+    plan: Plan, limits: Limits, agents: AgentCommand, variables: Mapping[str, str]
+) -> Iterator[Gang]:
+    """A gang of processes of this machine; all of them have ended when the block has.
+
+    Args:
+        plan: what they do.
+        limits: of their lives.
+        agents: the command of a worker.
+        variables: for workers, beside what this process has.
+    """
     store = MemoryStore()
     server = StoreServer(store)
     try:
@@ -97,7 +107,12 @@ def local_gang(plan: Plan, limits: Limits, agents: AgentCommand) -> Iterator[Gan
             plan,
             limits,
             lambda changed: LocalWorkers(
-                plan.size, server=server, marker=plan.marker, command=agents, changed=changed
+                plan.size,
+                server=server,
+                marker=plan.marker,
+                command=agents,
+                variables=variables,
+                changed=changed,
             ),
         ) as gang:
             yield gang

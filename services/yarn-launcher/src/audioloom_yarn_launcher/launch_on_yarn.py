@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from dataclasses import replace
@@ -31,13 +32,16 @@ from audioloom_yarn_launcher.hadoop import check_programs, check_reachable, find
 from audioloom_yarn_launcher.job import Job
 from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, NODE_PYTHON
 from audioloom_yarn_launcher.limits import Limits
+from audioloom_yarn_launcher.login import read_login
 from audioloom_yarn_launcher.owner import this_process
 from audioloom_yarn_launcher.pending import find_pending, tell_pending
 from audioloom_yarn_launcher.provision import Provision
-from audioloom_yarn_launcher.request import read_request
+from audioloom_yarn_launcher.redaction import hidden
+from audioloom_yarn_launcher.request import read_request, read_variables
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.skein_cluster import Cluster, connect
 from audioloom_yarn_launcher.submissions import Submission, record_submission
+from audioloom_yarn_launcher.systems import systems_of
 from audioloom_yarn_launcher.telling import PROGRAM, result_of
 from audioloom_yarn_launcher.waited import ended, left
 from audioloom_yarn_launcher.watching import Heard, Watch, hearing
@@ -52,6 +56,7 @@ log = structlog.get_logger()
 
 def launch_on_yarn(settings: RunSettings) -> Result:
     """Run a command by a gang of workers in containers of a cluster."""
+    login = read_login(settings.keytab, settings.principal)
     request = read_request(settings)
     bind(run=request.name)
     hadoop = find_hadoop()
@@ -64,7 +69,7 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     if number is None:
         log.info("already committed", manifest=str(request.manifest))
         return result_of(request, None, attempts=0, last=0)
-    with connect(hadoop) as cluster:
+    with connect(hadoop, login) as cluster:
         cluster.check_queue(shape.queue)
         check_fits(shape, cluster.nodes(shape.node_label))
         launcher = ship_launcher(locate(settings.root))
@@ -147,7 +152,7 @@ def _put_on_record(life: Launch, application: str, *, after: int) -> None:
         submitted=now(),
         after_attempt=after,
         size=life.size,
-        command=request.command,
+        command=request.shown,
         by=this_process(),
         provision=life.provision,
     )
@@ -178,17 +183,22 @@ def _shape(settings: RunSettings, life: Launch) -> Shape:
         worker=Resources(parse_memory(settings.memory), settings.vcores, settings.gpus),
         environment=environment,
         files=files,
-        variables=_variables(settings),
-        coordinator_variables=dict(each.split("=", 1) for each in settings.coordinator_env),
+        variables=_variables(settings) | hidden(settings.command),
+        coordinator_variables=read_variables(settings.coordinator_env, os.environ),
         advertise=settings.advertise or ADDRESS,
-        systems=_systems(settings.root, environment),
+        systems=systems_of(
+            settings.file_system,
+            (settings.root, environment or "", *settings.files, *settings.env, *settings.command),
+        ),
+        view_users=settings.view_users,
+        ui_users=settings.ui_users,
         public=environment is not None and is_shared(locate(environment)),
         folders=folders,
     )
 
 
 def _variables(settings: RunSettings) -> dict[str, str]:
-    given = dict(each.split("=", 1) for each in settings.env)
+    given = read_variables(settings.env, os.environ)
     docker = docker_variables(settings.docker_image, settings.docker_mount, settings.docker_network)
     if twice := sorted(given.keys() & docker.keys()):
         raise NoCommand(
@@ -226,13 +236,6 @@ def _files(paths: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
                 expected="a file, or a folder of this machine",
             )
     return files, folders
-
-
-def _systems(*uris: str | None) -> tuple[str, ...]:
-    """The HDFS that are used and named, each once."""
-    locations = [locate(uri) for uri in uris if uri is not None]
-    named = {f"hdfs://{each.authority}" for each in locations if each.scheme == "hdfs"}
-    return tuple(sorted(named - {"hdfs://"}))
 
 
 def _job(life: Launch, settings: RunSettings) -> Job:

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +46,7 @@ class LocalWorkers:
         server: the store's.
         marker: the one of the plan, by which what a lost worker left behind is found.
         command: the command of a worker.
+        variables: for a worker, beside what this process has.
         changed: called, from any thread, when a worker has ended.
     """
 
@@ -56,9 +57,11 @@ class LocalWorkers:
         server: StoreServer,
         marker: str,
         command: AgentCommand,
+        variables: Mapping[str, str],
         changed: Callable[[], None],
     ) -> None:
         self._server, self._marker, self._command = server, marker, command
+        self._variables = variables
         self._changed = changed
         self._slots: list[Agent | None] = [None] * size
         self._gone: dict[str, Loss] = {}
@@ -143,7 +146,7 @@ class LocalWorkers:
         with self._server.admit(name) as connection:
             process = processes.start(
                 self._command(connection.fileno(), name, slot),
-                environment=os.environ,
+                environment={**os.environ, **self._variables},
                 output=messages,
                 when_orphaned=signal.SIGTERM,
                 pass_fds=[connection.fileno()],

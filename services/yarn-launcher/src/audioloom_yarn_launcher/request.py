@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from audioloom_manifest import FOLDERS, MANIFEST_NAME
 from audioloom_storage import Location, exists, locate
 
-from audioloom_yarn_launcher.attempts import Attempt
+from audioloom_yarn_launcher.attempts import Attempt, Started
 from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
+from audioloom_yarn_launcher.redaction import fingerprint, redact
 from audioloom_yarn_launcher.settings import RunSettings
 
 NAME_DIGITS = 16
@@ -28,7 +30,7 @@ class Request:
         name: of the run.
         named_by_hand: the name does not follow from the command.
         folder: of the run.
-        command: program and arguments.
+        command: program and arguments, as they are run and never shown; see `shown`.
         working_folder: where relative paths in them start, or `IN_CONTAINER`.
     """
 
@@ -37,6 +39,17 @@ class Request:
     folder: Location
     command: tuple[str, ...]
     working_folder: str
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The command as it is recorded and shown: secrets are masked."""
+        return redact(self.command)
+
+    def check_word(self, launch: str) -> str | None:
+        """What tells this command from others of the same looks; None if it hides nothing."""
+        if self.shown == self.command:
+            return None
+        return fingerprint(_comparable(self.command), launch)
 
     @property
     def manifest(self) -> Location:
@@ -88,7 +101,10 @@ def digest_name(command: tuple[str, ...]) -> str:
 
     Where the program is installed does not count, only what it is called.
     """
-    basis = json.dumps(["audioloom-yarn-launcher run", *_comparable(command)])
+    words = ["audioloom-yarn-launcher run", *_comparable(command)]
+    if redact(command) != command:  # a name is seen by all: its secrets must not be easy to guess
+        return fingerprint(words, "")[:NAME_DIGITS]
+    basis = json.dumps(words)
     return hashlib.sha256(basis.encode()).hexdigest()[:NAME_DIGITS]
 
 
@@ -109,11 +125,11 @@ def check_same(request: Request, attempts: list[Attempt]) -> None:
             )
         return
     before = attempts[0].started
-    if _comparable(before.command) != _comparable(request.command):
+    if not _is_same(request, before):
         raise OtherCommand(
             "the run of that name belongs to another command",
             where=request.folder,
-            expected=_shown(request.command),
+            expected=_shown(request.shown),
             found=_shown(before.command),
             hint="Give another --name, or none.",
         )
@@ -126,6 +142,32 @@ def check_same(request: Request, attempts: list[Attempt]) -> None:
             found=f"the working folder {request.working_folder}",
             hint="Give whole paths in the command, or another --name.",
         )
+
+
+def read_variables(given: Iterable[str], here: Mapping[str, str]) -> dict[str, str]:
+    """The variables in words NAME=VALUE; of a NAME alone, the value here.
+
+    Raises:
+        NoCommand: it has none here.
+    """
+    found: dict[str, str] = {}
+    for word in given:
+        name, equals, value = word.partition("=")
+        if not equals and name not in here:
+            raise NoCommand(
+                "a variable that is to be passed on is not set",
+                expected=f"{name}=VALUE, or {name} in the environment of this program",
+                found=f"{name} alone",
+            )
+        found[name] = value if equals else here[name]
+    return found
+
+
+def _is_same(request: Request, before: Started) -> bool:
+    if before.command_check is None:
+        return _comparable(before.command) == _comparable(request.command)
+    looks = _comparable(before.command) == _comparable(request.shown)
+    return looks and before.command_check == request.check_word(before.launch)
 
 
 def _comparable(command: tuple[str, ...]) -> list[str]:

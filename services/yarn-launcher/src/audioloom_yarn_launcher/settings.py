@@ -14,7 +14,9 @@ Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
 Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8} ?[MG]iB$")]
 Mount = Annotated[str, Field(pattern=r"^/[^:,\s]*:/[^:,\s]*(:r[ow])?$")]
 Address = Annotated[str, AfterValidator(check_address)]
-Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*=")]
+Variable = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*(=|$)")]
+User = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.@-]+$")]
+System = Annotated[str, Field(pattern=r"^hdfs://[^/\s]+/?$")]
 Run = Annotated[
     str,
     Positional("RUN"),
@@ -120,7 +122,9 @@ class RunSettings(Settings):
         " worker's working folder, under their own names.",
     )
     env: tuple[Variable, ...] = Field(
-        (), description="(yarn) NAME=VALUE for the command and its container (Docker's too)."
+        (),
+        description="(yarn) NAME=VALUE for the command and its container (Docker's too). NAME alone"
+        " takes the value from here, and shows it to nobody: for secrets.",
     )
     docker_image: str | None = Field(
         None,
@@ -143,6 +147,19 @@ class RunSettings(Settings):
         description="(yarn) NAME=VALUE for the application master, which is a Java program:"
         " JAVA_HOME, where the nodes have several.",
     )
+    file_system: tuple[System, ...] = Field(
+        (),
+        description="(yarn) Another HDFS that the command uses, hdfs://name, for a token of it."
+        " Those that the root, --environment, --files, --env and the command name are known.",
+    )
+    view_users: tuple[User, ...] = Field(
+        (), description="(yarn) Who else may look at the application in YARN, and at its logs."
+    )
+    ui_users: tuple[User, ...] = Field(
+        (), description="(yarn) Who else may look at the application's web page."
+    )
+    keytab: str | None = Field(None, description="(yarn) Keytab to log in by, without a ticket.")
+    principal: str | None = Field(None, description="(yarn) Whom the keytab is of.")
 
     @model_validator(mode="after")
     def _fits_together(self) -> RunSettings:
@@ -151,6 +168,33 @@ class RunSettings(Settings):
         if self.docker_image is None and (self.docker_mount or self.docker_network):
             raise ValueError("--docker-mount and --docker-network need a --docker-image")
         return self
+
+
+class DoctorSettings(Settings):
+    """What `doctor` is asked to look at: the flags of the run that is planned."""
+
+    root: str = Field(description="Where runs will lie.")
+    workers: int = Field(1, ge=1, le=10_000, description="How many workers.")
+    queue: str = Field("default", description="Queue to run in.")
+    memory: Memory = Field("2 GiB", description="Memory of a worker: 4096 MiB, 4 GiB.")
+    vcores: int = Field(1, ge=1, description="Virtual cores of a worker.")
+    gpus: int = Field(0, ge=0, description="GPUs of a worker.")
+    node_label: str = Field("", description="Only nodes with this label.")
+    environment: str | None = Field(None, description="Archive of the command's environment.")
+    coordinator_memory: Memory = Field("768 MiB", description="Memory of the application master.")
+    coordinator_env: tuple[Variable, ...] = Field(
+        (), description="NAME=VALUE for the application master, such as JAVA_HOME."
+    )
+    keytab: str | None = Field(None, description="Keytab to log in by, without a ticket.")
+    principal: str | None = Field(None, description="Whom the keytab is of.")
+    planned_hours: float | None = Field(
+        None, gt=0, description="How long the run is to take: against the life of its tokens."
+    )
+    probe: bool = Field(
+        default=True,
+        description="Send a container to a node, with the launcher (shipped below the root) and"
+        " --environment: it reads a file of the root's storage and tells what it found.",
+    )
 
 
 class EnvSettings(Settings):
@@ -237,6 +281,8 @@ class KillSettings(Settings):
     """What `kill` is asked to end."""
 
     run: Run
+    keytab: str | None = Field(None, description="(yarn) Keytab to log in by, without a ticket.")
+    principal: str | None = Field(None, description="(yarn) Whom the keytab is of.")
 
 
 class LogsSettings(Settings):

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import subprocess
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +19,7 @@ import structlog
 
 from audioloom_yarn_launcher import processes
 from audioloom_yarn_launcher.application import Resources
+from audioloom_yarn_launcher.certificate import own_key
 from audioloom_yarn_launcher.diagnosis import NEW_JAVA, OLD_JAVA, refused
 from audioloom_yarn_launcher.errors import (
     ApplicationLost,
@@ -31,10 +29,10 @@ from audioloom_yarn_launcher.errors import (
 )
 from audioloom_yarn_launcher.hadoop import Hadoop, check_programs, check_reachable
 from audioloom_yarn_launcher.job import STOP_KEY, Stop
+from audioloom_yarn_launcher.login import Login
 from audioloom_yarn_launcher.skein_import import import_skein
 
 DRIVER_MEMORY = "-Xmx256m"
-RENEW_BEFORE = timedelta(days=30)
 TAIL_BYTES = 8192
 ANSWER_WITHIN_S = 15.0
 LOOK_EVERY_S = 1.0
@@ -220,8 +218,12 @@ class Cluster:
 
 
 @contextmanager
-def connect(hadoop: Hadoop) -> Iterator[Cluster]:
+def connect(hadoop: Hadoop, login: Login | None = None) -> Iterator[Cluster]:
     """The cluster of a configuration, for a while; the driver's JVM has ended when the block has.
+
+    Args:
+        hadoop: the configuration.
+        login: by which the driver logs in; by default whoever has a ticket.
 
     Raises:
         NoCluster: Java, `yarn`, or something they need is missing.
@@ -237,9 +239,11 @@ def connect(hadoop: Hadoop) -> Iterator[Cluster]:
             log=str(log),
             log_level="WARN",
             java_options=[DRIVER_MEMORY],
+            keytab=login and login.keytab,
+            principal=login and login.principal,
         )
         try:
-            cluster = Cluster(lambda: start(security=_security(skein)), skein, log)
+            cluster = Cluster(lambda: start(security=own_key(skein)), skein, log)
         except (skein.exceptions.SkeinError, OSError) as error:
             found = tail_of(log) or f"{type(error).__name__}: {error}"
             raise _no_driver(hadoop, found) from error
@@ -278,23 +282,3 @@ def tail_of(log: Path, lines: int = 6) -> str:
         return ""
     kept = [line.strip() for line in text.splitlines() if not _NOISE.search(line)]
     return " | ".join(kept[-lines:])
-
-
-def _security(skein: Any) -> Any:
-    """This user's key for skein, made at first use and anew before it expires."""
-    folder = skein.properties.config_dir
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # skein would tell where it puts the key
-        found = skein.Security.from_default()
-        if _expires(found) - datetime.now(UTC) < RENEW_BEFORE:
-            found = skein.Security.new_credentials().to_directory(folder, force=True)
-    with suppress(OSError):
-        os.chmod(folder, 0o700)  # noqa: PTH101 - a text, from skein
-    return found
-
-
-def _expires(security: Any) -> datetime:
-    from cryptography import x509  # noqa: PLC0415 - skein needs it too
-
-    certificate = x509.load_pem_x509_certificate(security._get_bytes("cert"))  # noqa: SLF001
-    return certificate.not_valid_after_utc

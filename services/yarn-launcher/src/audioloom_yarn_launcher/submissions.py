@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from typing import Literal
 
-from audioloom_storage import Location, NotFound, list_folder, publish
+from audioloom_storage import Location, NotFound, list_folder, make_folder, publish
 
 from audioloom_yarn_launcher.owner import Owner
 from audioloom_yarn_launcher.provision import Provision
@@ -46,6 +46,7 @@ class Submission(RecordBase):
 
 def record_submission(folder: Location, submission: Submission) -> None:
     """Record it in the folder of the run."""
+    make_folder(folder / FOLDER, private=True)
     publish(folder / f"{FOLDER}/{submission.launch}.json", record_bytes(submission))
 
 

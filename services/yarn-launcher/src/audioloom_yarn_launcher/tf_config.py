@@ -10,9 +10,11 @@ import json
 from collections.abc import Mapping
 
 from audioloom_yarn_launcher.gang import Plan, Roster
+from audioloom_yarn_launcher.redaction import VARIABLE as SECRETS
 from audioloom_yarn_launcher.roles import by_role, leader, task
 
 PAGE_PORT = "TB_PORT"
+_NOT_ITS_OWN = (PAGE_PORT, SECRETS)
 
 
 def cluster(plan: Plan, roster: Roster) -> dict[str, list[str]]:
@@ -62,7 +64,7 @@ def environment(
     mine = task(plan.groups, rank)
     found = {
         "PYTHONUNBUFFERED": "1",  # so that its log is there before it ends; may be set otherwise
-        **{name: value for name, value in base.items() if name != PAGE_PORT},
+        **{name: value for name, value in base.items() if name not in _NOT_ITS_OWN},
         "TF_CONFIG": tf_config(plan, roster, rank),
         "TF_GRPC_REUSE_PORT": "true",
         "JOB_NAME": mine.role,

@@ -41,6 +41,7 @@ from audioloom_yarn_launcher.gang import (
 )
 from audioloom_yarn_launcher.kv import Equals, KeyValueStore, Missing, Put
 from audioloom_yarn_launcher.pulse import Pulse, Watched
+from audioloom_yarn_launcher.redaction import restore
 from audioloom_yarn_launcher.steps import Standing, Step, next_step
 from audioloom_yarn_launcher.tf_config import environment, leads, marker
 from audioloom_yarn_launcher.usage import Program, Watch, container_limit_mb
@@ -208,7 +209,7 @@ class Worker:
         runs_in = self._place.container or self._mine.id
         self._marker = marker(plan, runs_in, roster.generation)
         self._process = processes.start(
-            plan.command,
+            restore(plan.command, self._place.environment),
             environment={
                 **environment(
                     *(self._place.environment, plan, roster, rank),

@@ -12,6 +12,7 @@ from audioloom_yarn_launcher.causes import CONFIGURATION
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.layout import ENVIRONMENT, NODE_PYTHON
 from audioloom_yarn_launcher.own_address import NoAddress, address_in, is_network
+from audioloom_yarn_launcher.skein_application import current_application
 from audioloom_yarn_launcher.skein_import import import_skein
 from audioloom_yarn_launcher.skein_kv import SkeinStore
 from audioloom_yarn_launcher.worker import ALONE, Place, work
@@ -25,7 +26,7 @@ def work_in_container(advertise: str) -> int:
     skein = import_skein()
     me = str(skein.properties.container_id)
     try:
-        store = SkeinStore(skein.ApplicationClient.from_current())
+        store = SkeinStore(current_application())
         return work(
             store, me=me, prefer=int(me.rpartition("_")[2]), place=place(advertise, os.environ)
         )

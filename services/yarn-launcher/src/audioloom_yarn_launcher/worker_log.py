@@ -51,7 +51,7 @@ def open_log(folder: Location, rank: int, attempt: int) -> WorkerLog:
         FileExistsError: there is one already, so this rank and attempt ran before.
     """
     logs = folder / "logs"
-    make_folder(logs)
+    make_folder(logs, private=True)
     return (DirectLog if _appends(logs) else PublishedLog)(logs, rank, attempt)
 
 
