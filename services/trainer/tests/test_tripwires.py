@@ -34,6 +34,29 @@ def test_a_weight_that_drifts_on_one_worker_is_found(
     assert not (tmp_path / "runs" / f"drift-{rank}" / "checkpoints").exists()
 
 
+@pytest.mark.parametrize("what", ["run", "attempt", "generation"])
+def test_workers_of_different_gangs_do_not_train_together(
+    nursery: Nursery, tmp_path: Path, what: str
+) -> None:
+    """One that was left over, or reached by mistake, is found before the first step."""
+    made = make_shards(tmp_path, records={"train": 61}, lanes=6)
+    words = ("run", made.folder, "--model", NETWORK, "--batch-size", 8, "--epochs", 1)
+    ours = {"run": f"{tmp_path}/runs/ours", "attempt": "2", "generation": "1"}
+    theirs = ours | {what: {"run": f"{tmp_path}/other/runs/ours"}.get(what, "7")}
+    names = {"run": "AUDIOLOOM_RUN_FOLDER"}
+    workers = [
+        nursery.start(
+            *words,
+            environment={"TF_CONFIG": configuration}
+            | {names.get(key, f"AUDIOLOOM_RUN_{key.upper()}"): told[key] for key in told},
+        )
+        for configuration, told in zip(cluster(2), (ours, theirs), strict=True)
+    ]
+    for ended in [worker.wait() for worker in workers]:
+        assert TRY_AGAIN == ended.code, ended.err
+        assert f"the workers do not agree on the {what} at the start" in ended.err
+
+
 @pytest.mark.parametrize(
     "fate", [pytest.param(signal.SIGKILL, id="killed"), pytest.param(signal.SIGSTOP, id="frozen")]
 )

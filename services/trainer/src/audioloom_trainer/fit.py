@@ -62,6 +62,7 @@ class Task:
         feature: what the features are called.
         schedule: how.
         cluster: who trains.
+        launched: which run this is, as whoever started the workers calls it.
         common: what has to be equal on all workers, and goes into every line of progress.
         keep_checkpoints: how many stay.
         cache: folder for copies of shards if one was asked for, and the bytes that they may take.
@@ -80,6 +81,7 @@ class Task:
     feature: str
     schedule: Schedule
     cluster: Cluster
+    launched: str
     common: Mapping[str, str | int]
     keep_checkpoints: int
     cache: tuple[str | None, int]
@@ -117,7 +119,8 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
         strategy = make_strategy(cluster)
         replicas = local_replicas(strategy, cluster)
         check_replicas(shard_set.split("train"), replicas.total)
-        known = {name: str(value) for name, value in task.common.items()}
+        known = {"run": task.launched}
+        known |= {name: str(value) for name, value in task.common.items()}
         known["recipe and shards"] = task.recipe
         known["checkpoint"] = resume.fingerprint if resume else "-"
         agree(strategy, cluster, replicas, known | versions(), "at the start")

@@ -92,6 +92,7 @@ def train(settings: RunSettings, stop: StopRequest) -> Result:
         feature=shards.manifest.stats.feature.name,
         schedule=_schedule(settings),
         cluster=cluster,
+        launched=plan.name if launch.folder is None else launch.folder.uri,
         common={"attempt": launch.attempt, "generation": launch.generation},
         keep_checkpoints=settings.keep_checkpoints,
         callbacks=callbacks,
