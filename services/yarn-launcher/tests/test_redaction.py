@@ -1,3 +1,5 @@
+import re
+
 import pytest
 from audioloom_yarn_launcher.redaction import (
     MASK,
@@ -54,7 +56,7 @@ def test_a_secret_that_says_that_it_is_one_is_masked(command: list[str]) -> None
     assert SECRET not in " ".join(shown)
     assert MASK in " ".join(shown)
     assert tuple(command) == restore(shown, hidden(command))
-    assert SECRET in hidden(command)[VARIABLE]
+    assert re.fullmatch("[A-Za-z0-9+/]+=*", hidden(command)[VARIABLE])  # for a script of shell
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ The workers get what was masked beside the masked command, in a variable that th
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import json
 import re
@@ -16,7 +17,10 @@ from collections.abc import Mapping, Sequence
 
 MASK = "**********"
 VARIABLE = "AUDIOLOOM_RUN_SECRETS"
-"""For workers: what the masked words are, by their place in the command, as JSON."""
+"""For workers: what the masked words are, by their place in the command, as JSON in base64.
+
+YARN writes variables into a script of shell as they are: no quote or dollar may be in this one.
+"""
 
 _NAME = (
     r"[\w.-]*(?:passw(?:or)?d|passphrase|secret|credential|api[-_.]?key|access[-_.]?key"
@@ -56,7 +60,9 @@ def hidden(command: Sequence[str]) -> dict[str, str]:
     """For the environment of workers: what `redact` took out of the command; {} if nothing."""
     masked = redact(command)
     words = {str(place): word for place, word in enumerate(command) if masked[place] != word}
-    return {VARIABLE: json.dumps(words)} if words else {}
+    if not words:
+        return {}
+    return {VARIABLE: base64.b64encode(json.dumps(words).encode()).decode()}
 
 
 def restore(command: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
@@ -66,7 +72,7 @@ def restore(command: Sequence[str], variables: Mapping[str, str]) -> tuple[str, 
         command: as `redact` left it.
         variables: among them what `hidden` said of it.
     """
-    words = json.loads(variables.get(VARIABLE, "{}"))
+    words = json.loads(base64.b64decode(variables.get(VARIABLE, "")) or "{}")
     return tuple(words.get(str(place), word) for place, word in enumerate(command))
 
 
