@@ -69,8 +69,10 @@ class Screen:
     def draw(self, lines: Sequence[str]) -> None:
         """Draw these in the place of those before."""
         over = f"\x1b[{self._drawn}F" if self._drawn else ""
-        self._write(over + "".join(f"\x1b[K{line}\n" for line in lines) + "\x1b[J")
-        self._drawn = len(lines)
+        try:
+            self._write(over + "".join(f"\x1b[K{line}\n" for line in lines) + "\x1b[J")
+        finally:  # Ctrl-C may come between them, and what is drawn has to be taken away
+            self._drawn = len(lines)
 
     def clear(self) -> None:
         """Take them away."""
