@@ -103,6 +103,18 @@ def test_nodes_keep_for_all_only_what_all_may_read(uri: str, public: bool, visib
     )
 
 
+def test_each_role_is_a_service_of_its_own() -> None:
+    """With its own resources; its containers know which they are."""
+    shape = replace(SHAPE, roles={"chief": Resources(8192, 4, 1), "ps": Resources(1024, 1)})
+    services = describe(shape, launcher="x.tar.gz", job="j")["services"]
+    assert {"chief": 8192, "ps": 1024} == {
+        name: service["resources"]["memory"] for name, service in services.items()
+    }
+    assert all(f" --role={name} " in service["script"] for name, service in services.items())
+    with pytest.raises(NotOffered, match="8192 MiB"):
+        check_fits(shape, {"a": Resources(4096, 8, 1)})
+
+
 def test_a_folder_is_unpacked_under_its_name() -> None:
     """It is shipped as an archive, for this application alone."""
     shape = replace(SHAPE, folders={"mine": "file:///tmp/0.tar.gz"})

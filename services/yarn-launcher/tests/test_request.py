@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from audioloom_yarn_launcher.request import (
     read_request,
     read_variables,
 )
+from audioloom_yarn_launcher.roles import Group
 from audioloom_yarn_launcher.settings import RunSettings
 
 
@@ -48,6 +50,30 @@ def test_the_name_follows_from_the_command_alone(tmp_path: Path) -> None:
 def test_the_name_of_a_command_never_changes() -> None:
     """Or every run would be made anew with the next release."""
     assert "db0056ad6ba088da" == digest_name(("audioloom-trainer", "run", "/data/shards/x"))
+
+
+def test_the_commands_of_roles_are_part_of_the_name() -> None:
+    """Where they are others; how many there are, and what becomes of them, is not."""
+    command = ("python3", "train.py")
+    alike = (Group("chief", 1), Group("worker", 3, ends_job=True))
+    assert digest_name(command) == digest_name(command, alike)
+    scored = [
+        (*alike, Group("evaluator", count, ("python3", script)))
+        for count, script in [(1, "score.py"), (2, "score.py"), (1, "other.py")]
+    ]
+    one, two, other = (digest_name(command, roles) for roles in scored)
+    assert one == two
+    assert 3 == len({digest_name(command), one, other})
+
+
+def test_other_commands_of_roles_are_refused(tmp_path: Path) -> None:
+    """As another command is; another number of them is not."""
+    asked = request(tmp_path, "train")
+    before = attempt(tmp_path, "train")
+    check_same(replace(asked, roles=(Group("worker", 3),)), [before])
+    scored = replace(asked, roles=(Group("worker", 1), Group("evaluator", 1, ("score",))))
+    with pytest.raises(OtherCommand, match="other commands for its roles"):
+        check_same(scored, [before])
 
 
 def test_a_word_that_is_no_text_is_refused(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@ import json
 from dataclasses import replace
 
 from audioloom_yarn_launcher.gang import Member, Plan, Roster
-from audioloom_yarn_launcher.roles import of_workers
+from audioloom_yarn_launcher.roles import Group, of_workers
 from audioloom_yarn_launcher.tf_config import environment, leads, tf_config
 
 MEMBERS = tuple(Member(f"worker-{n}", f"node-{n}:{n}", f"node-{n}", n) for n in (5, 6))
@@ -33,6 +33,18 @@ def test_the_first_may_be_called_chief() -> None:
         others["IS_CHIEF"],
     )
     assert "TB_PORT" not in others
+
+
+def test_an_evaluator_is_beside_the_cluster() -> None:
+    """It knows of it; the others do not know of the evaluator."""
+    plan = replace(PLAN, roles=(Group("chief", 1), Group("evaluator", 1)))
+    cluster = {"chief": ["node-5:5"]}
+    assert {"cluster": cluster, "task": {"type": "chief", "index": 0}} == json.loads(
+        tf_config(plan, ROSTER, 0)
+    )
+    assert {"cluster": cluster, "task": {"type": "evaluator", "index": 0}} == json.loads(
+        tf_config(plan, ROSTER, 1)
+    )
 
 
 def test_the_environment_is_the_workers_and_says_who_it_is() -> None:

@@ -1,5 +1,7 @@
 import threading
+import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from audioloom_yarn_launcher.gang import (
@@ -15,6 +17,7 @@ from audioloom_yarn_launcher.gang import (
 )
 from audioloom_yarn_launcher.kv import Condition, Operation, Put
 from audioloom_yarn_launcher.memory_kv import MemoryStore
+from audioloom_yarn_launcher.roles import Group
 from audioloom_yarn_launcher.worker import Place, Worker
 
 PLAN_OF_TWO = Plan(2, ("true",), "file:///nowhere", "marker")
@@ -35,9 +38,11 @@ def put(store: MemoryStore, key: str, value: str) -> None:
     MemoryStore.transaction(store, [], [Put(key, value)])
 
 
-def in_thread(store: MemoryStore, name: str, prefer: int = 0) -> threading.Thread:
+def in_thread(
+    store: MemoryStore, name: str, prefer: int = 0, role: str | None = None
+) -> threading.Thread:
     """A worker that prepares and leaves; it starts nothing here."""
-    worker = Worker(store, name, prefer, Place("here", "127.0.0.1", {}))
+    worker = Worker(store, name, prefer, Place("here", "127.0.0.1", {}), role)
 
     def live() -> None:
         worker.run()
@@ -46,6 +51,23 @@ def in_thread(store: MemoryStore, name: str, prefer: int = 0) -> threading.Threa
     thread = threading.Thread(target=live)
     thread.start()
     return thread
+
+
+def test_a_worker_claims_a_rank_of_its_role() -> None:
+    """Whatever it prefers is counted among those."""
+    store = MemoryStore()
+    roles = (Group("chief", 1), Group("worker", 2), Group("ps", 1))
+    put(store, PLAN, encode(replace(PLAN_OF_TWO, size=4, roles=roles)))
+    claims = [("chief", 5), ("worker", 0), ("ps", 0), ("worker", 3)]
+    threads = [in_thread(store, f"{role}-{n}", n, role) for role, n in claims]
+    while len(store.get_prefix(RANKS)) < len(claims):
+        time.sleep(0.01)
+    held = {key.removeprefix(RANKS): value for key, value in store.get_prefix(RANKS).items()}
+    put(store, OUTCOME, "over")
+    for thread in threads:
+        thread.join()
+    assert ("chief-5", "ps-0") == (held["0"], held["3"])
+    assert {"worker-0", "worker-3"} == {held["1"], held["2"]}
 
 
 def test_a_worker_is_not_ready_for_a_generation_that_has_passed() -> None:

@@ -15,7 +15,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from audioloom_yarn_launcher.errors import NotOffered
-from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, NAME, SERVICE
+from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, NAME
+from audioloom_yarn_launcher.roles import WORKER
 
 MASTERS = 2
 """When one is lost with its coordinator, YARN starts another, which goes on with the run. skein has
@@ -62,6 +63,7 @@ class Shape:
         node_label: of the nodes, "" for any.
         coordinator: resources of the application master.
         worker: resources of a worker.
+        roles: resources of each role, where it is not workers alone. A service of skein's each.
         environment: URI of the command's, or None.
         public: everybody may read that, so nodes keep one copy for all.
         files: URI by name, for the working folder of each worker.
@@ -87,6 +89,13 @@ class Shape:
     advertise: str
     systems: tuple[str, ...] = ()
     public: bool = False
+    roles: Mapping[str, Resources] = field(default_factory=dict)
+
+    @property
+    def services(self) -> Mapping[str, Resources]:
+        """The resources of each role's containers; `worker_0` is the first of the workers'."""
+        return self.roles or {WORKER: self.worker}
+
     folders: Mapping[str, str] = field(default_factory=dict)
     view_users: tuple[str, ...] = ()
     ui_users: tuple[str, ...] = ()
@@ -138,16 +147,17 @@ def describe(shape: Shape, *, launcher: str, job: str) -> dict[str, Any]:
             "log_level": "WARN",
         },
         "services": {
-            SERVICE: {
+            role: {
                 "instances": 0,
                 "max_restarts": 0,
                 "allow_failures": True,
-                "resources": _resources(shape.worker),
+                "resources": _resources(resources),
                 "files": files,
                 "env": dict(shape.variables),
-                "script": f"{program} worker --store=skein --launch={shape.launch}"
+                "script": f"{program} worker --store=skein --launch={shape.launch} --role={role}"
                 f" --advertise={shlex.quote(shape.advertise)}\n",
             }
+            for role, resources in shape.services.items()
         },
     }
 
@@ -159,7 +169,7 @@ def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
         NotOffered: none has as much.
     """
     for asked, flags in (
-        (shape.worker, "--memory, --vcores or --gpus"),
+        *((each, "--memory, --vcores or --gpus") for each in shape.services.values()),
         (shape.coordinator, "--coordinator-memory"),
     ):
         if not nodes:

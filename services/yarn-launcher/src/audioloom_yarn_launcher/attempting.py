@@ -59,6 +59,7 @@ def run_attempts(
         Why the last one failed, None if the work is done; and which one that was.
     """
     folder = life.request.folder
+    groups = gang.plan.groups
     written: list[Future[None]] = []
     begin_generation(gang, started.generation)
     with ThreadPoolExecutor(1, "records") as meanwhile:
@@ -68,14 +69,14 @@ def run_attempts(
                 attempt=started.attempt,
                 generation=started.generation,
                 formed=lambda roster: written.append(
-                    meanwhile.submit(_note_formed, folder, formed(roster))
+                    meanwhile.submit(_note_formed, folder, formed(roster, groups))
                 ),
                 goes_on=restarts < max_restarts,
             )
             cause = None if life.request.committed else went.cause
             gang = replace(gang, limits=gang.limits.after(went.executed_s))
             again = cause is not None and restarts < max_restarts and _may_help(cause, gang.limits)
-            record = ended(started, went, cause, restarts=again)
+            record = ended(started, went, cause, groups, restarts=again)
             if not again:
                 break
             assert cause is not None  # noqa: S101 - or there were no again

@@ -31,6 +31,7 @@ from audioloom_yarn_launcher.owner import Owner
 from audioloom_yarn_launcher.provision import Provision
 from audioloom_yarn_launcher.records import RecordBase, read_record, record_bytes
 from audioloom_yarn_launcher.rendezvous import Arrival
+from audioloom_yarn_launcher.roles import Group
 
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
 
@@ -51,6 +52,7 @@ class Started(AttemptRecord):
         provision: what its workers were given; None on one machine.
         command: with secrets masked.
         command_check: tells it from other commands that look so masked; None if it hides nothing.
+        roles: who is called what; records of before roles do not say.
     """
 
     kind: Literal["attempt-started"] = "attempt-started"
@@ -64,14 +66,22 @@ class Started(AttemptRecord):
     working_folder: str
     owner: Owner
     provision: Provision | None = None
+    roles: tuple[Group, ...] = ()
 
 
 class Seat(BaseModel):
-    """A worker of the roster."""
+    """A worker of the roster.
+
+    Args:
+        role: what it is called in TF_CONFIG; records of before roles do not say.
+        index: its number among those of the role.
+    """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     rank: int
+    role: str = "worker"
+    index: int | None = None
     worker: str
     host: str
     worker_pid: int

@@ -25,7 +25,7 @@ from audioloom_yarn_launcher.errors import Busy, OwnerUnknown
 from audioloom_yarn_launcher.owner import is_alive, this_process
 from audioloom_yarn_launcher.provision import Provision
 from audioloom_yarn_launcher.request import Request, check_same
-from audioloom_yarn_launcher.roles import Group, of_workers
+from audioloom_yarn_launcher.roles import size_of
 
 LOOK_AGAIN_S = 0.5
 
@@ -40,7 +40,6 @@ class Launch:
     size: int
     on: str
     id: str
-    roles: tuple[Group, ...] = ()
     provision: Provision | None = None
 
     def attempt(self, number: int) -> Started:
@@ -57,12 +56,13 @@ class Launch:
             working_folder=self.request.working_folder,
             owner=this_process(),
             provision=self.provision,
+            roles=self.request.roles,
         )
 
 
-def new_launch(request: Request, *, size: int, on: str, chief: bool) -> Launch:
-    """This launcher's life; see `RunSettings` for what is asked."""
-    return Launch(request, size, on, uuid.uuid4().hex, of_workers(size, chief=chief))
+def new_launch(request: Request, *, on: str) -> Launch:
+    """This launcher's life."""
+    return Launch(request, size_of(request.roles), on, uuid.uuid4().hex)
 
 
 def relaunched(launch: Launch) -> Launch:

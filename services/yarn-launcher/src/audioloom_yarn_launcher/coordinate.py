@@ -69,11 +69,12 @@ def _run(job: Job, application: Any) -> Cause | None:
         roles=job.roles,
         frozen_s=job.frozen_s,
     )
+    counts = {group.role: group.count for group in plan.groups}
     with gang_at_work(
         store,
         plan,
         job.limits,
-        lambda changed: SkeinWorkers(application, plan.size, changed),
+        lambda changed: SkeinWorkers(application, counts, changed),
     ) as gang:
         _heed_clients(gang)
         return run_attempts(gang, life, started, job.max_restarts, before=legacy.attempts)[0]

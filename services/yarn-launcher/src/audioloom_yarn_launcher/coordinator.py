@@ -46,6 +46,7 @@ from audioloom_yarn_launcher.silence import LOOK_EVERY_S, Silence
 from audioloom_yarn_launcher.verdict import (
     Clash,
     Failed,
+    Finished,
     Form,
     Wait,
     forming,
@@ -58,7 +59,8 @@ from audioloom_yarn_launcher.workers import Workers
 
 LOOK_AGAIN_S = 5.0
 """Hints are enough; looking now and then costs nothing and needs no proof that none is lost."""
-INTERRUPTED_GRACE_S = 5.0
+GRACE_S = 5.0
+"""For what still runs when the launcher is told to stop, or when the job is done without it."""
 REPORT_WITHIN_S = 10.0
 
 
@@ -159,13 +161,15 @@ def run_generation(
     since = time.monotonic()
     formed(roster)
     known: dict[int, Loss] = {}
-    cause, gone = _watch(gang, roster, since, known)
+    went = _watch(gang, roster, since, known)
+    cause = went if isinstance(went, Cause) else None
+    gone = dict(went.lost) if isinstance(went, Failed) else {}
     if gone and goes_on:
         gang.workers.fill()
-    grace_s = INTERRUPTED_GRACE_S if cause else 0
+    grace_s = 0 if isinstance(went, Failed) else GRACE_S
     reports, lost = _gather(gang, roster, gone, known, grace_s=grace_s)
-    if cause is None and (lost or any(end.failed for end in reports.exits.values())):
-        cause = first_cause(reports, lost)
+    if isinstance(went, Failed):
+        cause = _first_that_counts(gang, reports, lost)
     executed_s = time.monotonic() - since
     return Generation(roster, cause, reports.exits, lost, executed_s)
 
@@ -263,10 +267,18 @@ def _arrivals(gang: Gang, reports: Reports) -> tuple[Arrival, ...]:
     return arrivals(reports, gang.workers.absent(came))
 
 
+def _first_that_counts(gang: Gang, reports: Reports, lost: Mapping[int, Loss]) -> Cause:
+    """The first cause among those that may not fail: one of them did."""
+    pardoned = gang.plan.policy.may_fail
+    exits = {rank: end for rank, end in reports.exits.items() if rank not in pardoned}
+    gone = {rank: loss for rank, loss in lost.items() if rank not in pardoned}
+    return first_cause(replace(reports, exits=exits), gone)
+
+
 def _watch(
     gang: Gang, roster: Roster, since: float, known: dict[int, Loss]
-) -> tuple[Cause | None, dict[int, str]]:
-    """Wait until the generation is over; the cause if it was told to stop, and who vanished.
+) -> Cause | Failed | Finished:
+    """Wait until the generation is over: told to stop, failed, or done.
 
     Args:
         gang: at work.
@@ -274,27 +286,27 @@ def _watch(
         since: when it began to.
         known: what happened to those that did not vanish by themselves is put there, by rank.
     """
-    silence = Silence(time.monotonic())
+    silence, policy = Silence(time.monotonic()), gang.plan.policy
     while True:
         if cause := interrupted(gang):
-            return cause, {}
+            return cause
         left = _left_to_work(gang, since)
         reports = _reports(gang, roster.generation)
         for rank in vanished(roster, reports):
             _note_first(gang, roster, rank)
         silence = _listen(gang, silence)
-        match running(roster, reports):
+        match running(roster, reports, policy):
             case Wait():
                 if left <= 0:
-                    return _worked_too_long(), {}
-                if stand_still := frozen(roster, reports, silence, gang.plan.frozen_s):
-                    known |= _end_frozen(gang, roster, stand_still)
-                    return None, {rank: roster.members[rank].id for rank in stand_still}
+                    return _worked_too_long()
+                still = frozen(roster, reports, silence, gang.plan.frozen_s)
+                found = {rank: s for rank, s in still.items() if rank not in known}
+                known |= _end_frozen(gang, roster, found)
+                if lost := found.keys() - policy.may_fail:
+                    return Failed({rank: roster.members[rank].id for rank in lost})
                 _wait(gang, min(left, LOOK_EVERY_S))
-            case Failed(lost):
-                return None, dict(lost)
-            case _:
-                return None, {}
+            case verdict:
+                return verdict
 
 
 def _left_to_work(gang: Gang, since: float) -> float:

@@ -10,6 +10,8 @@
   - NothingToEnd  (stage: InputMissing)    the run is over, or nobody can be told to end it
   - NoEnvironment (stage: InputMissing)    no archive lies there that a node could unpack
   - BadArchive    (stage: BadData)         an environment's archive is damaged, or leads out
+  - NoJob         (stage: InputMissing)    there is no such job file
+  - BadJob        (stage: BadConfiguration)    a job file says what makes no sense
   - BadRecord     (stage: BadData)         a record of a run cannot be read
   - NoCluster     (stage: BadConfiguration)    this machine knows of no Hadoop cluster
   - CannotBuild   (stage: BadConfiguration)    an environment cannot be built from that
@@ -58,6 +60,14 @@ class OwnerUnknown(TryAgain):
 
 class NoRun(InputMissing):
     """No run lies there."""
+
+
+class NoJob(InputMissing):
+    """There is no such job file."""
+
+
+class BadJob(BadConfiguration):
+    """A job file cannot be read, or says what makes no sense."""
 
 
 class BadRecord(BadData):

@@ -30,7 +30,7 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 
 from audioloom_yarn_launcher.roles import WORKER as A_WORKER
-from audioloom_yarn_launcher.roles import Group
+from audioloom_yarn_launcher.roles import Group, Policy, policy
 
 ORDER = "gang/order/"
 WORKER = "gang/worker/"
@@ -86,7 +86,8 @@ class Plan:
 
     Args:
         size: how many workers there are; ranks go from 0 to size - 1.
-        command: the program and its arguments, with secrets masked; workers have them beside.
+        command: the program and its arguments, of those whose role has none of its own; with secrets
+            masked, which workers have beside.
         folder: URI of the run folder.
         marker: put into the environment of all that the command starts, so that it can be found.
         roles: who is called what, in the order of ranks; all are workers if it says nothing.
@@ -105,6 +106,11 @@ class Plan:
     def groups(self) -> tuple[Group, ...]:
         """Who is called what."""
         return self.roles or (Group(A_WORKER, self.size),)
+
+    @property
+    def policy(self) -> Policy:
+        """Who decides how a generation ends."""
+        return policy(self.groups)
 
 
 @dataclass(frozen=True)
@@ -191,7 +197,7 @@ def encode(message: Plan | Member | Roster | End | Exit) -> str:
 def decode_plan(text: str) -> Plan:
     """The plan in a JSON text."""
     value = json.loads(text)
-    roles = tuple(Group(**each) for each in value["roles"])
+    roles = tuple(Group(**{**each, "command": tuple(each["command"])}) for each in value["roles"])
     return Plan(**{**value, "command": tuple(value["command"]), "roles": roles})
 
 

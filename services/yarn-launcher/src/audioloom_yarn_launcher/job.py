@@ -59,7 +59,7 @@ class Job(BaseModel):
             command=request.command,
             working_folder=request.working_folder,
             workers=life.size,
-            roles=life.roles,
+            roles=request.roles,
             limits=limits,
             frozen_s=frozen_s,
             provision=life.provision,
@@ -72,14 +72,18 @@ class Job(BaseModel):
     def life(self) -> Launch:
         """The launch, as its coordinator lives it."""
         request = Request(
-            self.name, self.named_by_hand, locate(self.folder), self.command, self.working_folder
+            name=self.name,
+            named_by_hand=self.named_by_hand,
+            folder=locate(self.folder),
+            command=self.command,
+            working_folder=self.working_folder,
+            roles=self.roles,
         )
         return Launch(
             request,
             size=self.workers,
             on="yarn",
             id=self.launch,
-            roles=self.roles,
             provision=self.provision,
         )
 

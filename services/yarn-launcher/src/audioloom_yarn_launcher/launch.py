@@ -51,7 +51,7 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
     agents = agents or worker_command(_address(settings.advertise or ADDRESS))
     request = read_request(settings)
     bind(run=request.name)
-    life = new_launch(request, size=settings.workers, on=settings.on, chief=settings.chief)
+    life = new_launch(request, on=settings.on)
     started = claim(life, wait=settings.wait, take_over=settings.take_over)
     if started is None:
         log.info("already committed", manifest=str(request.manifest))
@@ -61,7 +61,7 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
         request.shown,
         request.folder.uri,
         marker=life.id,
-        roles=life.roles,
+        roles=request.roles,
         frozen_s=settings.timeout_frozen,
     )
     limits = Limits(

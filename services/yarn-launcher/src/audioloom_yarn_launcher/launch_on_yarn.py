@@ -42,6 +42,7 @@ from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.skein_cluster import Cluster, connect
 from audioloom_yarn_launcher.submissions import Submission, record_submission
 from audioloom_yarn_launcher.systems import systems_of
+from audioloom_yarn_launcher.team import team_of
 from audioloom_yarn_launcher.telling import PROGRAM, result_of
 from audioloom_yarn_launcher.waited import ended, left
 from audioloom_yarn_launcher.watching import Heard, Watch, hearing
@@ -63,7 +64,7 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     check_programs()
     check_reachable(hadoop)
     check_default_system(hadoop)
-    life = new_launch(request, size=settings.workers, on=settings.on, chief=settings.chief)
+    life = new_launch(request, on=settings.on)
     shape = _shape(settings, life)
     number = _wait_for_turn(life, settings)
     if number is None:
@@ -174,13 +175,15 @@ def _provision(settings: RunSettings, shape: Shape, launcher: str) -> Provision:
 def _shape(settings: RunSettings, life: Launch) -> Shape:
     environment = None if settings.environment is None else check_archive(settings.environment)
     files, folders = _files(settings.files)
+    worker = Resources(parse_memory(settings.memory), settings.vcores, settings.gpus)
     return Shape(
         run_folder=life.request.folder.uri,
         launch=life.id,
         queue=settings.queue,
         node_label=settings.node_label,
         coordinator=Resources(parse_memory(settings.coordinator_memory), 1),
-        worker=Resources(parse_memory(settings.memory), settings.vcores, settings.gpus),
+        worker=worker,
+        roles=_roles(settings, worker),
         environment=environment,
         files=files,
         variables=_variables(settings) | hidden(settings.command),
@@ -195,6 +198,19 @@ def _shape(settings: RunSettings, life: Launch) -> Shape:
         public=environment is not None and is_shared(locate(environment)),
         folders=folders,
     )
+
+
+def _roles(settings: RunSettings, worker: Resources) -> dict[str, Resources]:
+    """What the containers of each role get: what the job file does not say, the flags do."""
+    team = team_of(settings)
+    found = {group.role: worker for group in team.groups}
+    for name, table in team.tables.items():
+        found[name] = Resources(
+            worker.memory_mb if table.memory is None else parse_memory(table.memory),
+            worker.vcores if table.vcores is None else table.vcores,
+            worker.gpus if table.gpus is None else table.gpus,
+        )
+    return found
 
 
 def _variables(settings: RunSettings) -> dict[str, str]:

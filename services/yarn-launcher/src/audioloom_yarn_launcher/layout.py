@@ -1,7 +1,5 @@
 """What is called how in a container of ours, and in the application that it belongs to."""
 
-SERVICE = "worker"
-"""The service of the workers: container `worker_0` is its first."""
 LAUNCHER = "launcher"
 """The folder of the launcher's own environment."""
 ENVIRONMENT = "environment"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Sequence
 
 from audioloom_yarn_launcher.attempts import (
     End,
@@ -18,15 +19,23 @@ from audioloom_yarn_launcher.causes import Cause, describe_end
 from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.coordinator import Generation
 from audioloom_yarn_launcher.gang import Exit, Member, Roster
+from audioloom_yarn_launcher.roles import Group, task
 
 
-def formed(roster: Roster) -> Formed:
+def formed(roster: Roster, groups: Sequence[Group]) -> Formed:
     """The record that a gang is complete."""
-    seats = tuple(_seat(rank, member) for rank, member in enumerate(roster.members))
+    seats = tuple(_seat(rank, member, groups) for rank, member in enumerate(roster.members))
     return Formed(attempt=roster.attempt, formed=now(), workers=seats)
 
 
-def ended(started: Started, went: Generation, cause: Cause | None, *, restarts: bool) -> Ended:
+def ended(
+    started: Started,
+    went: Generation,
+    cause: Cause | None,
+    groups: Sequence[Group],
+    *,
+    restarts: bool,
+) -> Ended:
     """The record of an attempt that this launcher has seen the end of."""
     told = went.cause
     return Ended(
@@ -48,7 +57,7 @@ def ended(started: Started, went: Generation, cause: Cause | None, *, restarts: 
         else None,
         restarts=restarts,
         workers=tuple(
-            _worker_end(rank, member, went, started.attempt)
+            _worker_end(_seat(rank, member, groups), went, started.attempt)
             for rank, member in enumerate(went.roster.members if went.roster else ())
         ),
         arrivals=went.arrivals,
@@ -61,8 +70,8 @@ def _outcome(cause: Cause | None) -> Outcome:
     return "interrupted" if cause.kind == "interrupted" else "failed"
 
 
-def _worker_end(rank: int, member: Member, went: Generation, attempt: int) -> WorkerEnd:
-    seat = _seat(rank, member).model_dump()
+def _worker_end(known: Seat, went: Generation, attempt: int) -> WorkerEnd:
+    rank, seat = known.rank, known.model_dump()
     end = went.exits.get(rank)
     if end is None:
         loss = went.lost.get(rank)
@@ -91,9 +100,12 @@ def _how(end: Exit) -> End:
     return "finished" if end.code == 0 else "failed"
 
 
-def _seat(rank: int, member: Member) -> Seat:
+def _seat(rank: int, member: Member, groups: Sequence[Group]) -> Seat:
+    called = task(groups, rank)
     return Seat(
         rank=rank,
+        role=called.role,
+        index=called.index,
         worker=member.id,
         host=member.host,
         worker_pid=member.pid,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import shutil
 from collections.abc import Iterable, Mapping
@@ -15,7 +16,9 @@ from audioloom_storage import Location, exists, locate
 from audioloom_yarn_launcher.attempts import Attempt, Started
 from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
 from audioloom_yarn_launcher.redaction import fingerprint, redact
+from audioloom_yarn_launcher.roles import Group
 from audioloom_yarn_launcher.settings import RunSettings
+from audioloom_yarn_launcher.team import team_of
 
 NAME_DIGITS = 16
 IN_CONTAINER = "the container's own"
@@ -32,6 +35,7 @@ class Request:
         folder: of the run.
         command: program and arguments, as they are run and never shown; see `shown`.
         working_folder: where relative paths in them start, or `IN_CONTAINER`.
+        roles: who is called what, and runs what where it is another command.
     """
 
     name: str
@@ -39,6 +43,7 @@ class Request:
     folder: Location
     command: tuple[str, ...]
     working_folder: str
+    roles: tuple[Group, ...] = ()
 
     @property
     def shown(self) -> tuple[str, ...]:
@@ -68,8 +73,9 @@ def read_request(settings: RunSettings) -> Request:
     Raises:
         NoCommand: the program cannot be found, or may not be executed.
     """
-    program = settings.command[0]
-    for word in settings.command:
+    team = team_of(settings)
+    commands = [team.command, *(group.command for group in team.groups if group.command)]
+    for word in itertools.chain(*commands):
         if not _is_text(word):
             raise NoCommand(
                 "a word of the command cannot be put on record",
@@ -77,31 +83,45 @@ def read_request(settings: RunSettings) -> Request:
                 found=ascii(word),
                 hint="Rename the file, or give a link to it.",
             )
-    if settings.on == "local" and shutil.which(program) is None:
-        there = Path(program).is_file()
-        raise NoCommand(
-            "the command cannot be run",
-            expected="a program that may be executed",
-            found="a file that may not" if there else "no such program",
-            where=program,
-            hint="Give the whole path of a program, after `--`.",
-        )
-    name = settings.name or digest_name(settings.command)
+    for program in (command[0] for command in commands if settings.on == "local"):
+        if shutil.which(program) is None:
+            there = Path(program).is_file()
+            raise NoCommand(
+                "the command cannot be run",
+                expected="a program that may be executed",
+                found="a file that may not" if there else "no such program",
+                where=program,
+                hint="Give the whole path of a program, after `--`.",
+            )
+    for group in team.groups:
+        if redact(group.command) != group.command:
+            raise NoCommand(
+                f"the command of the role {group.role} holds a secret, and would be put on record",
+                expected="secrets in variables: run --env NAME",
+                found=_shown(redact(group.command)),
+                where=settings.job or "",
+            )
+    name = settings.name or digest_name(team.command, team.groups)
     return Request(
         name=name,
         named_by_hand=settings.name is not None,
         folder=locate(settings.root) / FOLDERS["training-run"] / name,
-        command=settings.command,
+        command=team.command,
         working_folder=str(Path.cwd()) if settings.on == "local" else IN_CONTAINER,
+        roles=team.groups,
     )
 
 
-def digest_name(command: tuple[str, ...]) -> str:
+def digest_name(command: tuple[str, ...], roles: tuple[Group, ...] = ()) -> str:
     """The name of a run that was not named: the same for any number of workers, on any backend.
 
-    Where the program is installed does not count, only what it is called.
+    Where the program is installed does not count, only what it is called. Roles count by what
+    they run, where it is another command.
     """
+    others = _commands_of(roles)
     words = ["audioloom-yarn-launcher run", *_comparable(command)]
+    if others:
+        words.append(json.dumps(others, sort_keys=True))
     if redact(command) != command:  # a name is seen by all: its secrets must not be easy to guess
         return fingerprint(words, "")[:NAME_DIGITS]
     basis = json.dumps(words)
@@ -125,6 +145,14 @@ def check_same(request: Request, attempts: list[Attempt]) -> None:
             )
         return
     before = attempts[0].started
+    if _commands_of(before.roles) != _commands_of(request.roles):
+        raise OtherCommand(
+            "the run of that name was begun with other commands for its roles",
+            where=request.folder,
+            expected=_commands_of(request.roles) or "one command for all",
+            found=_commands_of(before.roles) or "one command for all",
+            hint="Give another --name, or none.",
+        )
     if not _is_same(request, before):
         raise OtherCommand(
             "the run of that name belongs to another command",
@@ -172,6 +200,11 @@ def _is_same(request: Request, before: Started) -> bool:
 
 def _comparable(command: tuple[str, ...]) -> list[str]:
     return [Path(command[0]).name, *command[1:]]
+
+
+def _commands_of(roles: tuple[Group, ...]) -> dict[str, list[str]]:
+    """What is run by each role that has a command of its own."""
+    return {group.role: _comparable(group.command) for group in roles if group.command}
 
 
 def _relative_path(request: Request, before: str) -> str | None:

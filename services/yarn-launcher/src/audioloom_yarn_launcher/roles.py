@@ -1,20 +1,39 @@
-"""Who is called what in a gang: ranks go from 0, and each role has a stretch of them."""
+"""Who is called what in a gang: ranks go from 0, and each role has a stretch of them.
+
+Chief, workers and parameter servers are the cluster that TF_CONFIG names. An evaluator is beside
+it: it starts and restarts with the gang, and the others do not know of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-CHIEF = "chief"
-WORKER = "worker"
+CHIEF, WORKER, PS, EVALUATOR = "chief", "worker", "ps", "evaluator"
+ROLES = (CHIEF, WORKER, PS, EVALUATOR)
+"""In the order of their ranks."""
+BESIDE = frozenset({EVALUATOR})
 
 
 @dataclass(frozen=True)
 class Group:
-    """So many of a role, one after the other in the order of ranks."""
+    """So many of a role, one after the other in the order of ranks.
+
+    Args:
+        role: which.
+        count: how many.
+        command: what they run, if it is not what the plan says.
+        must_finish: the job is not done before they are.
+        may_fail: the job goes on when one of them fails or is lost.
+        ends_job: the job is done when all of them have finished well, whoever else is at work.
+    """
 
     role: str
     count: int
+    command: tuple[str, ...] = ()
+    must_finish: bool = True
+    may_fail: bool = False
+    ends_job: bool = False
 
 
 @dataclass(frozen=True)
@@ -25,6 +44,15 @@ class Task:
     index: int
 
 
+@dataclass(frozen=True)
+class Policy:
+    """Which ranks decide how a generation ends."""
+
+    must_finish: frozenset[int]
+    may_fail: frozenset[int]
+    ends_job: frozenset[int]
+
+
 def of_workers(size: int, *, chief: bool) -> tuple[Group, ...]:
     """A gang of workers, of which the first may be called the chief."""
     if not chief:
@@ -32,22 +60,44 @@ def of_workers(size: int, *, chief: bool) -> tuple[Group, ...]:
     return (Group(CHIEF, 1), Group(WORKER, size - 1)) if size > 1 else (Group(CHIEF, 1),)
 
 
+def size_of(groups: Sequence[Group]) -> int:
+    """How many there are in all."""
+    return sum(group.count for group in groups)
+
+
+def ranks_of(groups: Sequence[Group], wanted: Callable[[Group], bool]) -> list[int]:
+    """The ranks of the groups that are wanted, in order."""
+    owners = [group for group in groups for _ in range(group.count)]
+    return [rank for rank, group in enumerate(owners) if wanted(group)]
+
+
+def policy(groups: Sequence[Group]) -> Policy:
+    """Which ranks decide how a generation ends."""
+    return Policy(
+        frozenset(ranks_of(groups, lambda group: group.must_finish)),
+        frozenset(ranks_of(groups, lambda group: group.may_fail)),
+        frozenset(ranks_of(groups, lambda group: group.ends_job)),
+    )
+
+
+def group_of(groups: Sequence[Group], rank: int) -> Group:
+    """The group that the one of this rank belongs to."""
+    return _find(groups, rank)[0]
+
+
 def task(groups: Sequence[Group], rank: int) -> Task:
     """What the one of this rank is called."""
-    left = rank
-    for group in groups:
-        if left < group.count:
-            return Task(group.role, left)
-        left -= group.count
-    raise IndexError(f"there is no rank {rank} among {groups}")
+    group, index = _find(groups, rank)
+    return Task(group.role, index)
 
 
 def by_role(groups: Sequence[Group], addresses: Sequence[str]) -> dict[str, list[str]]:
-    """The addresses of each role, from those of all ranks."""
+    """The addresses of each role in the cluster, from those of all ranks."""
     found: dict[str, list[str]] = {}
     first = 0
     for group in groups:
-        found[group.role] = list(addresses[first : first + group.count])
+        if group.role not in BESIDE:
+            found[group.role] = list(addresses[first : first + group.count])
         first += group.count
     return found
 
@@ -55,3 +105,12 @@ def by_role(groups: Sequence[Group], addresses: Sequence[str]) -> dict[str, list
 def leader(groups: Sequence[Group]) -> Task:
     """Who writes for all: the chief, or the first worker where none is called so."""
     return Task(CHIEF if any(group.role == CHIEF for group in groups) else WORKER, 0)
+
+
+def _find(groups: Sequence[Group], rank: int) -> tuple[Group, int]:
+    left = rank
+    for group in groups:
+        if left < group.count:
+            return group, left
+        left -= group.count
+    raise IndexError(f"there is no rank {rank} among {groups}")

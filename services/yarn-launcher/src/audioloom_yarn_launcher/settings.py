@@ -28,7 +28,7 @@ class RunSettings(Settings):
     """What `run` is asked to do."""
 
     command: Annotated[tuple[str, ...], Positional("COMMAND")] = Field(
-        min_length=1, description="The program that every worker runs, and its arguments, after --."
+        (), description="The program that every worker runs, and its arguments, after --."
     )
     root: str = Field(description="Where runs lie: the run folder is <root>/runs/<name>.")
     on: Literal["local", "yarn"] = Field("local", description="Where the workers run.")
@@ -36,6 +36,11 @@ class RunSettings(Settings):
     chief: bool = Field(
         default=False,
         description="Call the first worker `chief` in TF_CONFIG, and number the others from 0.",
+    )
+    job: str | None = Field(
+        None,
+        description="A job file (TOML): roles, each with instances, command, memory, vcores, gpus,"
+        " must_finish, may_fail, ends_job. The command line is stronger than what it says of all.",
     )
     name: Name | None = Field(
         None, description="Name of the run; otherwise a digest of the command."
@@ -163,6 +168,10 @@ class RunSettings(Settings):
 
     @model_validator(mode="after")
     def _fits_together(self) -> RunSettings:
+        if not self.command and self.job is None:
+            raise ValueError("COMMAND is required: give it after --, or in a --job file")
+        if self.chief and self.job is not None:
+            raise ValueError("--chief and --job exclude each other: name the chief in the file")
         if self.python is not None and self.environment is not None:
             raise ValueError("--python and --environment exclude each other: give one")
         if self.docker_image is None and (self.docker_mount or self.docker_network):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -12,7 +13,6 @@ from audioloom_yarn_launcher.causes import Loss
 from audioloom_yarn_launcher.container_logs import last_words_of
 from audioloom_yarn_launcher.containers import ASKED, ContainerSeen, arrival, failed_itself, loss_of
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.layout import SERVICE
 from audioloom_yarn_launcher.rendezvous import Arrival
 from audioloom_yarn_launcher.resource_manager import why_not_allocated
 from audioloom_yarn_launcher.skein_import import import_skein
@@ -30,12 +30,14 @@ class SkeinWorkers:
 
     Args:
         application: `skein.ApplicationClient`, from within the application.
-        size: how many.
+        counts: how many of each service.
         changed: called, from any thread, when a container has ended.
     """
 
-    def __init__(self, application: Any, size: int, changed: Callable[[], None]) -> None:
-        self._application, self._size, self._changed = application, size, changed
+    def __init__(
+        self, application: Any, counts: Mapping[str, int], changed: Callable[[], None]
+    ) -> None:
+        self._application, self._counts, self._changed = application, counts, changed
         self._errors = import_skein().exceptions.SkeinError
         self._before: set[str] = set()  # ended, and no news any more
         self._killed: set[str] = set()
@@ -46,9 +48,11 @@ class SkeinWorkers:
         """Ask for a container in the place of each that has ended."""
         self._before |= {each.id for each in self._containers(ENDED)} | self._killed
         living = [each for each in self._containers(ALIVE) if each.id not in self._killed]
-        for _ in range(self._size - len(living)):
-            with self._asking():
-                self._application.add_container(SERVICE)
+        there = Counter(each.id.rpartition("_")[0] for each in living)
+        for service, count in self._counts.items():
+            for _ in range(count - there[service]):
+                with self._asking():
+                    self._application.add_container(service)
 
     def lost(self) -> dict[str, Loss]:
         """The containers that have ended since the last `fill`, and how."""
@@ -104,7 +108,9 @@ class SkeinWorkers:
 
     def _containers(self, states: Collection[str]) -> list[ContainerSeen]:
         with self._asking():
-            found = self._application.get_containers(services=[SERVICE], states=list(states))
+            found = self._application.get_containers(
+                services=list(self._counts), states=list(states)
+            )
         return [_seen(each) for each in found]
 
     def _look_out(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from audioloom_yarn_launcher.gang import Member, Reports, Roster
+from audioloom_yarn_launcher.roles import Policy
 from audioloom_yarn_launcher.silence import Silence
 
 
@@ -31,7 +32,7 @@ class Clash:
 
 @dataclass(frozen=True)
 class Finished:
-    """Every process has ended well."""
+    """Every process that has to has ended well: what the others do does not matter any more."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +63,18 @@ def forming(size: int, reports: Reports) -> Form | Clash | Wait:
     return Form(tuple(ready))
 
 
-def running(roster: Roster, reports: Reports) -> Wait | Finished | Failed:
+def running(roster: Roster, reports: Reports, policy: Policy) -> Wait | Finished | Failed:
     """What has become of a generation that runs."""
-    lost = vanished(roster, reports)
+    gone = vanished(roster, reports)
+    lost = {rank: worker for rank, worker in gone.items() if rank not in policy.may_fail}
     if lost:
         return Failed(lost)
-    if any(end.failed for end in reports.exits.values()):
+    if any(end.failed for rank, end in reports.exits.items() if rank not in policy.may_fail):
         return Failed({})
-    return Finished() if len(reports.exits) == len(roster.members) else Wait()
+    well = {rank for rank, end in reports.exits.items() if not end.failed}
+    if policy.ends_job and policy.ends_job <= well:
+        return Finished()
+    return Finished() if policy.must_finish <= reports.exits.keys() | gone.keys() else Wait()
 
 
 def vanished(roster: Roster, reports: Reports) -> dict[int, str]:

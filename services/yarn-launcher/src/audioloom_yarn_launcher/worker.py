@@ -42,6 +42,7 @@ from audioloom_yarn_launcher.gang import (
 from audioloom_yarn_launcher.kv import Equals, KeyValueStore, Missing, Put
 from audioloom_yarn_launcher.pulse import Pulse, Watched
 from audioloom_yarn_launcher.redaction import restore
+from audioloom_yarn_launcher.roles import group_of, ranks_of
 from audioloom_yarn_launcher.steps import Standing, Step, next_step
 from audioloom_yarn_launcher.tf_config import environment, leads, marker
 from audioloom_yarn_launcher.usage import Program, Watch, container_limit_mb
@@ -73,7 +74,7 @@ class Place:
     container: str = ""
 
 
-def work(store: KeyValueStore, *, me: str, prefer: int, place: Place) -> int:
+def work(store: KeyValueStore, me: str, prefer: int, place: Place, role: str | None = None) -> int:
     """Be a worker until the run is over; the exit code of this process.
 
     Must be called from the main thread: what it starts dies with that thread.
@@ -81,10 +82,11 @@ def work(store: KeyValueStore, *, me: str, prefer: int, place: Place) -> int:
     Args:
         store: where the gang meets.
         me: the id that this worker may own keys under.
-        prefer: the rank to try first, so that claims do not collide.
+        prefer: the rank to try first, so that claims do not collide; of those of the role.
         place: where it is.
+        role: what it is to be, None for anything.
     """
-    worker = Worker(store, me, prefer, place)
+    worker = Worker(store, me, prefer, place, role)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: worker.stop())
     try:
@@ -98,8 +100,11 @@ def work(store: KeyValueStore, *, me: str, prefer: int, place: Place) -> int:
 class Worker:
     """What a worker holds: a rank, a port, a process and its log."""
 
-    def __init__(self, store: KeyValueStore, me: str, prefer: int, place: Place) -> None:
+    def __init__(
+        self, store: KeyValueStore, me: str, prefer: int, place: Place, role: str | None = None
+    ) -> None:
         self._store = store
+        self._role = role
         self._prefer = prefer
         self._place = place
         self._wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -158,8 +163,9 @@ class Worker:
         if plan is not None:
             self._plan = decode_plan(plan)
             taken = self._store.get_prefix(RANKS)
-            size = self._plan.size
-            for rank in ((self._prefer + step) % size for step in range(size)):
+            mine = ranks_of(self._plan.groups, lambda group: self._role in (None, group.role))
+            first = self._prefer % max(len(mine), 1)
+            for rank in mine[first:] + mine[:first]:
                 if rank_key(rank) in taken:
                     continue
                 put = Put(rank_key(rank), self._mine.id, self._mine.id)
@@ -208,8 +214,9 @@ class Worker:
         self._log = open_log(folder, rank, roster.attempt)
         runs_in = self._place.container or self._mine.id
         self._marker = marker(plan, runs_in, roster.generation)
+        own = group_of(plan.groups, rank).command  # in these nothing is masked: it was refused
         self._process = processes.start(
-            restore(plan.command, self._place.environment),
+            own or restore(plan.command, self._place.environment),
             environment={
                 **environment(
                     *(self._place.environment, plan, roster, rank),

@@ -29,6 +29,7 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--id", help="the id of this worker, where no container gives it one")
     parser.add_argument("--prefer", type=int, default=0, help="the rank to try first")
     parser.add_argument("--advertise", required=True, help="host name or address for the others")
+    parser.add_argument("--role", help="the role of this container; otherwise any")
     parser.add_argument("--launch", help="the id of the launch, in a container")
     parser.add_argument("--guarded", action="store_true", help="in a container, below its guard")
     asked = parser.parse_args(words)
@@ -48,7 +49,7 @@ def _work_in_container(asked: argparse.Namespace, words: Sequence[str]) -> int:
         work_in_container,
     )
 
-    return work_in_container(asked.advertise)
+    return work_in_container(asked.advertise, asked.role)
 
 
 def _work_here(asked: argparse.Namespace) -> int:

@@ -21,14 +21,16 @@ STOP_GRACE_S = 0.5
 _ONLY_OURS = ("PYTHONHOME", "PYTHONPATH")
 
 
-def work_in_container(advertise: str) -> int:
+def work_in_container(advertise: str, role: str | None) -> int:
     """Be a worker of the application that this container belongs to; the exit code."""
     skein = import_skein()
     me = str(skein.properties.container_id)
     try:
         store = SkeinStore(current_application())
         return work(
-            store, me=me, prefer=int(me.rpartition("_")[2]), place=place(advertise, os.environ)
+            *(store, me, int(me.rpartition("_")[2])),
+            place=place(advertise, os.environ),
+            role=role,
         )
     except NoAddress as error:
         sys.stderr.write(f"{error}\n")
