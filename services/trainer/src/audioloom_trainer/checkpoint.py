@@ -40,7 +40,7 @@ from audioloom_trainer.errors import RunTaken
 from audioloom_trainer.patience import patiently
 from audioloom_trainer.run_folder import checkpoints_folder
 
-__all__ = ["Commit", "Saved", "Saver", "list_checkpoints", "newest"]
+__all__ = ["Commit", "Saved", "Saver", "list_checkpoints", "newest", "read_checkpoint"]
 
 log = structlog.get_logger()
 
@@ -133,6 +133,15 @@ def newest(run: Location, recipe: str) -> Saved | None:
                 "a damaged checkpoint is passed over", checkpoint=str(folder), found=str(error)
             )
     return None
+
+
+def read_checkpoint(folder: Location, commit: Commit) -> Saved:
+    """A checkpoint that `list_checkpoints` has found.
+
+    Raises:
+        BadArrays, NotFound: it is damaged, or has been removed meanwhile.
+    """
+    return Saved(commit, _read_state(folder, commit.state))
 
 
 @dataclass

@@ -42,10 +42,14 @@ def run(settings: RunSettings) -> Result:
 
 @command(app)
 def evaluate(settings: EvaluateSettings) -> Result:
-    """Score a committed run on splits of its own shards, or of others."""
+    """Score a committed run on splits of its own shards, or of others; or one that is at work."""
     from audioloom_trainer.cores import limit_arithmetic
 
-    limit_arithmetic(settings.threads)  # before the next line, which imports NumPy
+    limit_arithmetic(settings.threads)  # before the next lines, which import NumPy
+    if settings.follow:
+        from audioloom_trainer.follow import follow
+
+        return follow(settings)
     from audioloom_trainer.evaluate import evaluate
 
     return evaluate(settings)

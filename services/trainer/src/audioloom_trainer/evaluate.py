@@ -17,7 +17,7 @@ from audioloom_trainer.scores import score_table
 from audioloom_trainer.settings import EvaluateSettings, parse_bytes
 from audioloom_trainer.shards import Shard, ShardSet, Split, open_shards
 
-__all__ = ["evaluate"]
+__all__ = ["chosen_splits", "evaluate"]
 
 
 def evaluate(settings: EvaluateSettings) -> Result:
@@ -29,7 +29,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
         opened = read_manifest(settings.shards, expect="shards")
     own, scored = open_shards(trained_on), open_shards(opened)
     _check_same_task(run, trained_on, opened)
-    splits = _splits(scored, settings.split)
+    splits = chosen_splits(scored, settings.split)
     check_presence(scored, (split.name for split in splits))
 
     from audioloom_trainer.strategy import set_up_tensorflow  # noqa: PLC0415
@@ -69,7 +69,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
     )
 
 
-def _splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
+def chosen_splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
     """The splits to score: those that were asked for, or all that no training is for."""
     found = names or tuple(sorted(scored.splits.keys() - {"train"}))
     if not found:

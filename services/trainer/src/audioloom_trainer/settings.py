@@ -165,13 +165,27 @@ class _OfOneRun(Settings):
     )
 
 
-class EvaluateSettings(_OfOneRun):
+class EvaluateSettings(Settings):
     """`evaluate`: score a run on shards."""
 
+    run: Annotated[str, Positional("RUN")] = Field(
+        "",
+        description="A training run: its folder or manifest. With --follow, below a launcher, the"
+        " one that it runs.",
+    )
+    follow: bool = Field(
+        default=False,
+        description="Score each checkpoint as it comes, until the run is committed; --shards,"
+        " --model, --model-arg and --keras are those of the training.",
+    )
     model: str | None = Field(
         None,
         description="The model function, when it lies in a file of its own:"
         " path/to/file.py:function. It has to be the file that was trained.",
+    )
+    model_arg: ModelArguments = Field(default_factory=dict)
+    keras: Annotated[Literal["3", "legacy"], BeforeValidator(_as_text)] = Field(
+        "3", description="(--follow) What the model is made with, as for `run`."
     )
     shards: str | None = Field(
         None, description="Another shards run to score on. Default: the one it was trained on."
@@ -190,6 +204,16 @@ class EvaluateSettings(_OfOneRun):
     def _is_size(cls, value: str) -> str:
         parse_bytes(value)
         return value
+
+    @model_validator(mode="after")
+    def _is_followed_or_finished(self) -> EvaluateSettings:
+        if self.follow and self.shards is None:
+            raise ValueError("--follow needs --shards: a run that is not committed names none")
+        if not self.follow and not self.run:
+            raise ValueError("RUN is required: give it on the command line")
+        if not self.follow and (self.model_arg or self.keras != "3"):
+            raise ValueError("--model-arg and --keras are for --follow: a committed run says both")
+        return self
 
 
 class ExportSettings(_OfOneRun):

@@ -18,7 +18,7 @@ from audioloom_trainer.dialect import path_of, read
 from audioloom_trainer.errors import DamagedRun
 from audioloom_trainer.variables import metric_state
 
-__all__ = ["restore", "restore_weights", "snapshot", "weights"]
+__all__ = ["restore", "restore_weights", "restore_weights_of", "snapshot", "weights"]
 
 Arrays = dict[str, NDArray[np.generic]]
 
@@ -67,6 +67,28 @@ def restore_weights(model: keras.Model, arrays: Mapping[str, NDArray[np.generic]
     _check(named, arrays)
     for name, variable in named.items():
         variable.assign(_as(variable, arrays[name]))
+
+
+def restore_weights_of(model: keras.Model, state: Mapping[str, NDArray[np.generic]]) -> None:
+    """Set the weights alone, from what `snapshot` gave of another model of the same function.
+
+    Raises:
+        DamagedRun: the model is not the one that they came from.
+    """
+    left: dict[str, list[NDArray[np.generic]]] = {}
+    for name in sorted(state):
+        left.setdefault(name.partition("/")[2], []).append(state[name])
+    for variable in model.weights:
+        path = path_of(variable)
+        found = left[path].pop(0) if left.get(path) else None
+        if found is None or found.shape != tuple(variable.shape):
+            raise DamagedRun(
+                where=path,
+                expected=f"values of shape {tuple(variable.shape)}",
+                found="none" if found is None else f"values of shape {found.shape}",
+                hint="Give --model, --model-arg and --keras as they were given to run.",
+            )
+        variable.assign(_as(variable, found))
 
 
 def _named(model: keras.Model) -> dict[str, Any]:
