@@ -85,6 +85,12 @@ def test_a_secret_in_a_role_s_own_command_is_refused(job: Path) -> None:
     assert "hush" not in str(refused.value)
 
 
+def test_a_number_of_nobody_is_refused(job: Path) -> None:
+    """It would be passed over."""
+    with pytest.raises(NoCommand, match=r"found \[roles.chief\], \[roles.ps\]"):
+        team(job, "command = ['x']\n[roles.ps]\n[roles.chief]", workers=3)
+
+
 @pytest.mark.parametrize("given", [{}, {"job": "x", "chief": True, "command": ["y"]}])
 def test_flags_that_do_not_go_together_are_refused(given: dict[str, object]) -> None:
     """There must be something to run, and one who says who the chief is."""

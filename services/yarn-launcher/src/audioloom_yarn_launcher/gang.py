@@ -86,8 +86,8 @@ class Plan:
 
     Args:
         size: how many workers there are; ranks go from 0 to size - 1.
-        command: the program and its arguments, of those whose role has none of its own; with secrets
-            masked, which workers have beside.
+        command: the program and its arguments, of those whose role has none of its own; with
+            secrets masked, which workers have beside.
         folder: URI of the run folder.
         marker: put into the environment of all that the command starts, so that it can be found.
         roles: who is called what, in the order of ranks; all are workers if it says nothing.

@@ -1,5 +1,7 @@
 """What is called how in a container of ours, and in the application that it belongs to."""
 
+SERVICE = "worker"
+"""The service of the workers; each other role has one of its own name."""
 LAUNCHER = "launcher"
 """The folder of the launcher's own environment."""
 ENVIRONMENT = "environment"

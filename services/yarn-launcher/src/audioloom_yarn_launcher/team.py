@@ -38,7 +38,7 @@ def team_of(settings: RunSettings) -> Team:
 
     Raises:
         NoJob, BadJob: as `read_job_file` says.
-        NoCommand: a role has nothing to run.
+        NoCommand: a role has nothing to run, or a number is given of a role that is not there.
     """
     if settings.job is None:
         return Team(settings.command, of_workers(settings.workers, chief=settings.chief))
@@ -53,7 +53,14 @@ def team_of(settings: RunSettings) -> Team:
                 found="none",
             )
     tables = {name: file.roles[name] for name in ROLES if name in file.roles}
-    if "workers" in settings.model_fields_set and WORKER in tables:
+    if "workers" in settings.model_fields_set:
+        if WORKER not in tables:
+            raise NoCommand(
+                "--workers is given, and the job has none",
+                where=settings.job,
+                expected="a table [roles.worker], or no --workers",
+                found=f"[roles.{'], [roles.'.join(tables)}]",
+            )
         tables[WORKER] = tables[WORKER].model_copy(update={"instances": settings.workers})
     groups = tuple(_group(name, role, command) for name, role in tables.items())
     return Team(command, groups, tables)
