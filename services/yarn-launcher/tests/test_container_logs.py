@@ -37,9 +37,11 @@ def test_containers_that_nobody_can_ask_have_no_words(
 ) -> None:
     """Without a configuration, without a node, or with one that is gone."""
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
-    assert {} == last_words_of([("127.0.0.1:1", "c")])
+    assert {} == last_words_of([("127.0.0.1:1", "c", "worker")])
     helpers.configure(tmp_path, monkeypatch, "127.0.0.1:1")
-    assert {"c": ""} == last_words_of([("127.0.0.1:1", "c"), ("", "d"), ("n:1", "")])
+    assert {"c": ""} == last_words_of(
+        [("127.0.0.1:1", "c", "worker"), ("", "d", "ps"), ("n:1", "", "ps")]
+    )
 
 
 def test_a_node_is_asked_for_the_end_of_the_log(
@@ -54,5 +56,5 @@ def test_a_node_is_asked_for_the_end_of_the_log(
         return io.BytesIO(PAGE.format("one\ntwo").encode())
 
     monkeypatch.setattr(urllib.request, "urlopen", answer)
-    assert {"c": "one\ntwo"} == last_words_of([("node:1", "c")])
+    assert {"c": "one\ntwo"} == last_words_of([("node:1", "c", "worker")])
     assert ["http://node:1/ws/v1/node/containers/c/logs/worker.log?size=-2048"] == asked

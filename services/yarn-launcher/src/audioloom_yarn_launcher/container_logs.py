@@ -13,34 +13,33 @@ from concurrent.futures import ThreadPoolExecutor
 
 from audioloom_yarn_launcher.errors import NoCluster
 from audioloom_yarn_launcher.hadoop import ANSWER_WITHIN_S, find_hadoop
-from audioloom_yarn_launcher.layout import SERVICE
 
 MOST_ASKED = 16
 TAIL_BYTES = 2048
 
 
-def last_words_of(containers: Sequence[tuple[str, str]]) -> dict[str, str]:
+def last_words_of(containers: Sequence[tuple[str, str, str]]) -> dict[str, str]:
     """The last lines of each container's log by its id; of the first few, if there are many.
 
     Args:
-        containers: `host:port` of its node's page, and its id.
+        containers: `host:port` of its node's page, its id, and its service, which names its log.
     """
     try:
         secure = find_hadoop().value("yarn.http.policy") == "HTTPS_ONLY"
     except NoCluster:
         return {}
-    asked = [(node, each) for node, each in containers if node and each][:MOST_ASKED]
+    asked = [each for each in containers if each[0] and each[1]][:MOST_ASKED]
     scheme = "https" if secure else "http"
     path = "ws/v1/node/containers"
     pages = [
-        f"{scheme}://{node}/{path}/{each}/logs/{SERVICE}.log?size=-{TAIL_BYTES}"
-        for node, each in asked
+        f"{scheme}://{node}/{path}/{each}/logs/{service}.log?size=-{TAIL_BYTES}"
+        for node, each, service in asked
     ]
     if not pages:
         return {}
     with ThreadPoolExecutor(len(pages)) as pool:
         said = pool.map(_read, pages)
-        return {each: text for (_, each), text in zip(asked, said, strict=True)}
+        return {each: text for (_, each, _), text in zip(asked, said, strict=True)}
 
 
 def contents(answer: str) -> str:

@@ -48,7 +48,7 @@ class SkeinWorkers:
         """Ask for a container in the place of each that has ended."""
         self._before |= {each.id for each in self._containers(ENDED)} | self._killed
         living = [each for each in self._containers(ALIVE) if each.id not in self._killed]
-        there = Counter(each.id.rpartition("_")[0] for each in living)
+        there = Counter(_service(each) for each in living)
         for service, count in self._counts.items():
             for _ in range(count - there[service]):
                 with self._asking():
@@ -59,7 +59,7 @@ class SkeinWorkers:
         known = self._before | self._killed
         news = [each for each in self._containers(ENDED) if each.id not in known]
         talked = [each for each in news if failed_itself(each)]
-        said = last_words_of([(each.node, each.container) for each in talked])
+        said = last_words_of([_log_of(each) for each in talked])
         return {each.id: loss_of(each, said.get(each.container, "")) for each in news}
 
     def why_gone(self, worker: str) -> Loss:
@@ -85,7 +85,7 @@ class SkeinWorkers:
         wait = any(each.state in ASKED for each in rows)
         shortage = why_not_allocated(self._application.id) if wait else ""
         silent = [each for each in rows if each.state == "RUNNING"]
-        said = last_words_of([(each.node, each.container) for each in silent])
+        said = last_words_of([_log_of(each) for each in silent])
         return [
             arrival(each, shortage=shortage, said=said.get(each.container, "")) for each in rows
         ]
@@ -141,6 +141,14 @@ class _Asking:
     def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
         if isinstance(error, self._errors):
             raise StoreLost(str(error)) from error
+
+
+def _service(container: ContainerSeen) -> str:
+    return container.id.rpartition("_")[0]
+
+
+def _log_of(container: ContainerSeen) -> tuple[str, str, str]:
+    return container.node, container.container, _service(container)
 
 
 def _seen(container: Any) -> ContainerSeen:
