@@ -9,6 +9,7 @@ from audioloom_yarn_launcher.attempts import Attempt, Ended, begin, read_attempt
 from audioloom_yarn_launcher.claim import new_launch, relaunched
 from audioloom_yarn_launcher.ending import Ending, was_lost
 from audioloom_yarn_launcher.request import Request
+from audioloom_yarn_launcher.roles import of_workers
 from audioloom_yarn_launcher.skein_cluster import Report
 
 
@@ -49,7 +50,7 @@ def test_only_what_nobody_wanted_and_would_not_repeat_is_submitted_again(
 def test_what_is_on_record_as_ended_is_not_submitted_again(tmp_path: Path) -> None:
     """Unless it was to be started anew, or nothing is said of its end."""
     folder = locate(tmp_path)
-    life = new_launch(Request("r", False, folder, ("train",), "/"), size=2, on="yarn", chief=False)
+    life = new_launch(Request("r", False, folder, ("train",), "/"), on="yarn")
     started = life.attempt(1)
     begin(folder, started)
     assert was_lost(ended("", tuple(read_attempts(folder))))
@@ -60,8 +61,9 @@ def test_what_is_on_record_as_ended_is_not_submitted_again(tmp_path: Path) -> No
 
 def test_another_application_is_another_launch_of_the_same_run(tmp_path: Path) -> None:
     """Its restarts count anew, and its processes carry another mark."""
-    request = Request("r", False, locate(tmp_path), ("train",), "/")
-    life = new_launch(request, size=2, on="yarn", chief=True)
+    roles = of_workers(2, chief=True)
+    request = Request("r", False, locate(tmp_path), ("train",), "/", roles)
+    life = new_launch(request, on="yarn")
     again = relaunched(life)
     assert life.id != again.id
-    assert (life.request, life.size, life.roles) == (again.request, again.size, again.roles)
+    assert (life.request, life.size) == (again.request, again.size)

@@ -15,7 +15,7 @@ from audioloom_yarn_launcher.succession import Legacy, take_over
 @pytest.fixture
 def launch(tmp_path: Path) -> Launch:
     request = Request("r", False, locate(tmp_path), ("train",), "/")
-    return Launch(request, size=2, on="yarn", id="a" * 32, roles=())
+    return Launch(request, size=2, on="yarn", id="a" * 32)
 
 
 def begun(launch: Launch, number: int = 1, **ended: Any) -> None:
@@ -31,7 +31,7 @@ def begun(launch: Launch, number: int = 1, **ended: Any) -> None:
 def test_the_first_coordinator_finds_nothing(launch: Launch) -> None:
     """Attempts of other launches are not its business."""
     assert Legacy() == take_over(launch, 1)
-    other = Launch(launch.request, size=2, on="yarn", id="b" * 32, roles=())
+    other = Launch(launch.request, size=2, on="yarn", id="b" * 32)
     begun(other)
     assert Legacy() == take_over(launch, 1)
     assert read_attempts(launch.request.folder)[0].ended is None
