@@ -93,9 +93,10 @@ def doctor(settings: DoctorSettings) -> Result:
 
 @command(app)
 def env(settings: EnvSettings) -> Result:
-    """Build the environment of a command, with its Python, as one archive for run --environment.
+    """Build environments of commands for run --environment, list them, or remove what no run needs.
 
-    `env pack` prints its location. Nothing is built when one of the same ingredients is there.
+    `env pack` makes one archive, with its Python, and prints where it is. Nothing is built when one
+    of the same ingredients is there.
     `env list` shows what lies under the root, `env gc` what no run needs any more.
     """
     if settings.action == "list":
