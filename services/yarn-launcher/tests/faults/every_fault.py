@@ -32,14 +32,12 @@ class Fault:
         must: what must happen, a sentence.
         play: does it, and sees whether it is so; from where gangs run and a name for a run.
         on: where.
-        broken: why it does not hold, if it does not.
     """
 
     name: str
     must: str
     play: Play
     on: str = "yarn"
-    broken: str = ""
 
 
 def restarted(
@@ -379,7 +377,6 @@ def no_room(ground: YarnGround, name: str) -> Times:
 
 
 KILL, STOP = signal.SIGKILL, signal.SIGSTOP
-TOO_YOUNG = "the key of skein's connections is not valid yet where the clock is behind"
 KILLED = "the process of worker {} was killed by SIGKILL"
 STOPPED = "the process of worker {} was stopped (SIGSTOP)"
 
@@ -495,7 +492,6 @@ FAULTS = [
         "clock-behind",
         "the same the other way",
         with_a_wrong_clock(-3600),
-        broken=TOO_YOUNG,
     ),
     Fault(
         "master-killed",
@@ -518,12 +514,7 @@ FAULTS = [
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     count = metafunc.config.getoption("--count")
     rows = [
-        pytest.param(
-            fault,
-            turn,
-            id=fault.name if count == 1 else f"{fault.name}-{turn}",
-            marks=pytest.mark.xfail(reason=fault.broken, strict=True) if fault.broken else (),
-        )
+        pytest.param(fault, turn, id=fault.name if count == 1 else f"{fault.name}-{turn}")
         for turn in range(1, count + 1)
         for fault in FAULTS
     ]
