@@ -13,6 +13,9 @@ READERS = {
     "4-training-run": [("trainer", "inspect"), ("trainer", "evaluate")],
 }
 CASES = [(kind, *reader) for kind, readers in READERS.items() for reader in readers]
+VERSIONS = {
+    kind: sorted(path.name for path in (CONTRACTS / kind).glob("v1.*/")) for kind in READERS
+}
 WANTS_THE_MODEL_TOO = "evaluate"
 BAD_DATA, INPUT_MISSING = 65, 66
 
@@ -22,7 +25,7 @@ def fixtures(deployment: Deployment) -> str:
     """The fixtures in HDFS, each as the manifest of a folder that holds nothing else."""
     local = deployment.folder / "fixtures"
     for kind in READERS:
-        for source in ("v1.0/full", "invalid/unsupported-major"):
+        for source in (*(f"{each}/full" for each in VERSIONS[kind]), "invalid/unsupported-major"):
             target = local / kind / source
             target.mkdir(parents=True)
             (target / "manifest.json").write_bytes(
@@ -44,13 +47,19 @@ def test_an_unknown_major_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("kind", "program", "command"), [each for each in CASES if each[2] != WANTS_THE_MODEL_TOO]
+    ("kind", "program", "command", "version"),
+    [
+        (*each, version)
+        for each in CASES
+        if each[2] != WANTS_THE_MODEL_TOO
+        for version in VERSIONS[each[0]]
+    ],
 )
 def test_a_valid_manifest_is_read(
-    deployment: Deployment, fixtures: str, kind: str, program: str, command: str
+    deployment: Deployment, fixtures: str, kind: str, program: str, command: str, version: str
 ) -> None:
-    """What is missed, if anything, are the files that it names."""
-    folder = f"{fixtures}/{kind}/v1.0/full"
+    """Of every version there is: what is missed, if anything, are the files that it names."""
+    folder = f"{fixtures}/{kind}/{version}/full"
     reader = deployment.start(program, command, folder)
     code, _ = reader.finish()
     assert code in (0, INPUT_MISSING), reader.said

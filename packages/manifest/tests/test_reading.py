@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ from audioloom_manifest import (
     InputRef,
     MalformedManifest,
     MissingManifest,
+    UnknownKind,
     WrongKind,
     list_manifests,
     read_manifest,
@@ -13,6 +15,8 @@ from audioloom_manifest import (
 from audioloom_storage import Location, locate
 
 from .conftest import commit_one
+
+SHARDS = Path(__file__).parents[3] / "shared" / "contracts" / "3-shards"
 
 
 def test_missing_manifest_says_what_to_do(root: Location) -> None:
@@ -41,6 +45,32 @@ def test_json_that_is_no_manifest(tmp_path: Path, text: str) -> None:
     (tmp_path / "manifest.json").write_text(text)
     with pytest.raises(MalformedManifest, match="kind and version"):
         read_manifest(locate(tmp_path))
+
+
+@pytest.mark.parametrize("kind", [[], {}, 1, None])
+def test_a_kind_that_is_no_word(tmp_path: Path, kind: object) -> None:
+    """Whatever stands in its place, it is a kind that nobody knows."""
+    (tmp_path / "manifest.json").write_text(json.dumps({"kind": kind, "version": "1.0"}))
+    with pytest.raises(UnknownKind, match="expected one of recordings"):
+        read_manifest(locate(tmp_path))
+
+
+@pytest.mark.parametrize("version", [1.0, "1", "1.0.0", "1.x", "1.²", "1." + "9" * 5000, "1.0\n"])
+def test_a_version_that_is_none(tmp_path: Path, version: object) -> None:
+    """Two numbers of at most four digits and a point between them, or it is refused."""
+    (tmp_path / "manifest.json").write_text(json.dumps({"kind": "shards", "version": version}))
+    with pytest.raises(MalformedManifest, match=r"a version like 1\.0"):
+        read_manifest(locate(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("version", "newer"), [("1.0", False), ("1.1", False), ("1.2", True), ("1.10", True)]
+)
+def test_only_a_later_minor_is_newer(tmp_path: Path, version: str, newer: bool) -> None:
+    """In one that is known, older or not, an unknown field is an error in the list of files too."""
+    value = json.loads((SHARDS / "v1.0" / "minimal.json").read_bytes()) | {"version": version}
+    (tmp_path / "manifest.json").write_text(json.dumps(value))
+    assert newer == read_manifest(locate(tmp_path)).newer_minor
 
 
 @pytest.mark.parametrize("location", ["../elsewhere", "/etc", "a/../../b", "a\\b", ""])

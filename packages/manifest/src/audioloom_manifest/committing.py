@@ -13,7 +13,6 @@ from audioloom_storage import AlreadyExists, Location, UnknownOutcome, make_fold
 
 from audioloom_manifest.canonical import canonical_bytes
 from audioloom_manifest.envelope import (
-    VERSION,
     Envelope,
     Execution,
     FileEntry,
@@ -21,6 +20,7 @@ from audioloom_manifest.envelope import (
     Kind,
     Producer,
     Recipe,
+    version_of,
 )
 from audioloom_manifest.errors import MissingManifest, NameTaken
 from audioloom_manifest.fields import Part
@@ -125,7 +125,7 @@ def build(plan: Plan, attempt: Attempt, files: Iterable[FileEntry], stats: Part)
     return MODELS[plan.kind].model_validate(
         {
             "kind": plan.kind,
-            "version": VERSION,
+            "version": version_of(plan.kind),
             "name": plan.name,
             "identity": run_identity(plan.kind, plan.recipe, plan.input_identities, entries),
             "created": datetime.now(UTC).replace(microsecond=0),

@@ -36,9 +36,17 @@ DERIVED: dict[Kind, frozenset[str]] = {
 }
 """Roles of files that show the result again for people or other programs: not in the identity."""
 
-MAJOR, MINOR = 1, 0
-VERSION = f"{MAJOR}.{MINOR}"
+MAJOR = 1
+MINORS: dict[Kind, int] = {"recordings": 0, "features": 0, "shards": 1, "training-run": 0}
+"""The newest minor version of each kind: the one that is written."""
+FILES_VERSION = "1.0"
+"""Of the lines of a files list, whichever kind it belongs to."""
 MANIFEST_NAME = "manifest.json"
+
+
+def version_of(kind: Kind) -> str:
+    """The version in which manifests of a kind are written."""
+    return f"{MAJOR}.{MINORS[kind]}"
 
 
 class Producer(Part):

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from audioloom_manifest.envelope import Envelope, Recipe
+from audioloom_manifest.envelope import Envelope, Kind, Recipe
 from audioloom_manifest.fields import (
     Count,
     LabelCounts,
@@ -217,6 +217,13 @@ class CoefficientStats(Part):
         return self
 
 
+class TargetStats(Part):
+    """Mean and variance of the numbers that are learned, over all records of a split."""
+
+    mean: float
+    variance: Annotated[float, Field(ge=0)]
+
+
 class SplitStats(Part):
     """One split: its shards are numbered 0 … shards-1 and hold the same number of records ±1."""
 
@@ -229,6 +236,9 @@ class SplitStats(Part):
     labels: LabelCounts
     coefficients: CoefficientStats | None = Field(
         None, description="for normalisation; those of the split that is trained on"
+    )
+    targets: TargetStats | None = Field(
+        None, description="since 1.1; where numbers are learned, of those in the records"
     )
 
     @model_validator(mode="after")
@@ -328,7 +338,7 @@ class TrainingRunManifest(Envelope):
 
 Manifest = RecordingsManifest | FeaturesManifest | ShardsManifest | TrainingRunManifest
 
-MODELS: dict[str, type[Envelope]] = {
+MODELS: dict[Kind, type[Envelope]] = {
     "recordings": RecordingsManifest,
     "features": FeaturesManifest,
     "shards": ShardsManifest,

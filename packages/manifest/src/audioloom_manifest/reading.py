@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, overload
@@ -24,8 +25,7 @@ from audioloom_manifest.envelope import (
     FOLDERS,
     MAJOR,
     MANIFEST_NAME,
-    MINOR,
-    VERSION,
+    MINORS,
     Envelope,
     FileEntry,
     InputRef,
@@ -52,6 +52,7 @@ from audioloom_manifest.kinds import (
 from audioloom_manifest.naming import root_of
 
 MOST_MANIFEST_BYTES = 16 << 20
+_VERSION = r"([0-9]{1,4})\.([0-9]{1,4})"
 
 M_co = TypeVar("M_co", bound=Envelope, covariant=True)
 
@@ -76,8 +77,9 @@ class Opened(Generic[M_co]):
 
     @property
     def newer_minor(self) -> bool:
-        """Whether a later minor version wrote it, so that unknown fields were passed over."""
-        return self.manifest.version != VERSION
+        """Whether it is of a later minor version, so that unknown fields were passed over."""
+        _, minor = self.manifest.version.split(".")
+        return int(minor) > MINORS[self.manifest.kind]
 
     def files(self, *roles: str) -> list[FileEntry]:
         """The data files, all or those of the named roles, in path order."""
@@ -153,7 +155,7 @@ def parse_manifest(data: bytes, *, where: object, expect: Kind | None = None) ->
             hint=f"A {expect} manifest lies under {FOLDERS[expect]}/ of a root.",
         )
     try:
-        return MODELS[kind].model_validate_json(data, extra=unknown_fields(minor > MINOR))
+        return MODELS[kind].model_validate_json(data, extra=unknown_fields(minor > MINORS[kind]))
     except ValidationError as error:
         raise MalformedManifest(
             where=where,
@@ -162,7 +164,7 @@ def parse_manifest(data: bytes, *, where: object, expect: Kind | None = None) ->
         ) from None
 
 
-def _head(value: Any, where: object) -> tuple[str, int]:
+def _head(value: Any, where: object) -> tuple[Kind, int]:
     if not isinstance(value, dict) or not {"kind", "version"} <= value.keys():
         raise MalformedManifest(
             where=where,
@@ -171,23 +173,23 @@ def _head(value: Any, where: object) -> tuple[str, int]:
             hint="This is not an audioloom manifest.",
         )
     kind, version = value["kind"], value["version"]
-    if kind not in MODELS:
+    if not isinstance(kind, str) or kind not in MODELS:
         raise UnknownKind(where=where, expected=f"one of {', '.join(MODELS)}", found=repr(kind))
-    parts = version.split(".") if isinstance(version, str) else []
-    if len(parts) != 2 or not all(part.isascii() and part.isdigit() for part in parts):  # noqa: PLR2004
+    if not isinstance(version, str) or (parts := re.fullmatch(_VERSION, version)) is None:
         raise MalformedManifest(
             where=where, expected="a version like 1.0", found=f"version {version!r}"
         )
-    if int(parts[0]) != MAJOR:
+    major, minor = map(int, parts.groups())
+    if major != MAJOR:
         raise UnsupportedVersion(
             where=where,
             expected=f"version {MAJOR}.x of a {kind} manifest",
             found=f"version {version}",
             hint="A later release of this stage reads it; upgrade the stage."
-            if int(parts[0]) > MAJOR
+            if major > MAJOR
             else "It was written by a draft that was never released: rerun its stage.",
         )
-    return str(kind), int(parts[1])
+    return kind, minor
 
 
 def resolve_input(reference: InputRef, root: Location) -> Location:
