@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,6 +33,7 @@ from audioloom_storage import (
     stat,
 )
 from audioloom_storage import _patience as patience
+from hdfs_native import Client
 
 RENAME = {"hdfs": b"rename2", "webhdfs": b"m.json&renameoptions"}
 BOTH = pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
@@ -282,6 +285,28 @@ def test_another_user_is_refused(scheme: str, cluster: Any) -> None:
     assert 4 == len(told)
     assert all("Permission denied: user=nobody, access=" in line for line in told)
     assert told[0].startswith(f"{folder}/m.json: ")
+
+
+@pytest.mark.parametrize(("said", "copies"), [(1, 1), (None, 2)])
+def test_files_have_as_many_copies_as_clients_are_to_ask_for(
+    said: int | None,
+    copies: int,
+    cluster: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`dfs.replication` of HADOOP_CONF_DIR; where it says nothing, what the NameNode has."""
+    shutil.copytree(os.environ["HADOOP_CONF_DIR"], tmp_path / "conf")
+    site = tmp_path / "conf/hdfs-site.xml"
+    value = "" if said is None else f"<name>dfs.replication</name><value>{said}</value>"
+    before = "<name>dfs.replication</name><value>2</value>"
+    assert 1 == site.read_text().count(before)
+    site.write_text(site.read_text().replace(before, value))
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path / "conf"))
+    folder = root(cluster, "hdfs")
+    publish(folder / "m.json", b"{}")
+    found = Client(str(cluster.hdfs)).get_file_info(f"{folder.path}/m.json")
+    assert copies == found.replication
 
 
 def test_quota_and_safe_mode(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:

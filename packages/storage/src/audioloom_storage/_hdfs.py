@@ -11,7 +11,7 @@ from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
 
 from audioloom_storage._backends import Entry
 from audioloom_storage._commit import commit
-from audioloom_storage._hadoop_conf import umask
+from audioloom_storage._hadoop_conf import replication, umask
 from audioloom_storage._hdfs_client import Connection, connection_to
 from audioloom_storage._hdfs_errors import translated
 from audioloom_storage._patience import Busy, Outage
@@ -250,7 +250,12 @@ class _HdfsSink:
     def _create(self) -> FileWriter:
         # Whoever asked before and had no answer may replace: it is the one that has the name.
         overwrite, self._asked = self._asked, True
-        options = WriteOptions(permission=self._mode, overwrite=overwrite, create_parent=False)
+        options = WriteOptions(
+            replication=replication(),
+            permission=self._mode,
+            overwrite=overwrite,
+            create_parent=False,
+        )
         try:
             return self._connection.attempt(
                 self._location, lambda client: client.create(self._location.path, options)
