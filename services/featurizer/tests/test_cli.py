@@ -67,6 +67,8 @@ def _identity(where: Path) -> tuple[str, bytes]:
         (("run", "{tmp}/empty", "--error-budget", "lots"), 2, "lots"),
         (("run", "{tmp}/empty", "--windows", "some"), 2, "--windows"),
         (("gc", "--root", "{tmp}"), 2, "--dry-run"),
+        (("trace", "--root", "{tmp}"), 2, "--group"),
+        (("trace", "--group", "s0"), 2, "--root"),
         (("list", "--root", "{tmp}/nowhere"), 66, "nowhere"),
     ],
 )

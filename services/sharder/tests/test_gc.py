@@ -73,6 +73,8 @@ def test_what_is_young_stays(sharder: Callable, tmp_path: Path, run: Opened) -> 
     """A run may be writing it."""
     _age(tmp_path, hours=1)
     assert [] == sharder("gc", tmp_path, "--delete", "--json").data["files"]
+    found = sharder("gc", tmp_path, "--older-than-hours", "0.5")
+    assert f"gc {tmp_path} --delete --older-than-hours 0.5" in found.err
 
 
 def test_a_run_without_manifest_keeps_its_units(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -43,11 +44,13 @@ def test_a_plan_writes_nothing(sharder: Callable, tmp_path: Path) -> None:
     assert before == sorted(tmp_path.rglob("*"))
 
 
-def test_a_plan_is_what_comes_out(sharder: Callable, tmp_path: Path) -> None:
-    """Splits, records, recordings, groups, labels, shards, lanes, bytes and name of the run."""
-    features = make_features(tmp_path, [ROWS[:100], ROWS[100:]])
-    planned = sharder("plan", features.folder, "--json").data
-    ran = sharder("run", features.folder, "--json").data
+@pytest.mark.parametrize("target", ["label", "number"])
+def test_a_plan_is_what_comes_out(sharder: Callable, tmp_path: Path, target: str) -> None:
+    """Splits, records, recordings, groups, labels, targets, shards, lanes, bytes and name."""
+    rows = [replace(row, target=at / 7) for at, row in enumerate(ROWS)]
+    features = make_features(tmp_path, [rows[:100], rows[100:]])
+    words = (features.folder, "--target", target, "--json")
+    planned, ran = (sharder(command, *words).data for command in ("plan", "run"))
     for split in planned["splits"].values():
         del split["replicas"]
     assert planned["splits"] == ran["splits"]
@@ -55,7 +58,7 @@ def test_a_plan_is_what_comes_out(sharder: Callable, tmp_path: Path) -> None:
     assert planned["labels"] == ran["labels"]
     assert (False, True) == (
         planned["committed"],
-        sharder("plan", features.folder, "--json").data["committed"],
+        sharder("plan", *words).data["committed"],
     )
 
 

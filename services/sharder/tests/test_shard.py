@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from statistics import mean, pvariance
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,7 @@ def test_a_label_outside_the_vocabulary_is_refused(sharder: Callable, tmp_path: 
     assert "label 'c'" in ran.err
 
 
-@pytest.mark.parametrize("target", [None, float("nan"), float("inf")])
+@pytest.mark.parametrize("target", [None, float("nan"), float("inf"), -1e39])
 def test_a_target_that_is_no_number_is_refused(
     sharder: Callable, tmp_path: Path, target: float | None
 ) -> None:
@@ -559,7 +560,7 @@ def test_half_precision_is_stored_as_bytes(sharder: Callable, tmp_path: Path) ->
 
 
 def test_numbers_are_learned_without_labels(sharder: Callable, tmp_path: Path) -> None:
-    """With --target number a label may be missing: its number is -1."""
+    """With --target number a label may be missing: its number is -1. Mean and variance are told."""
     rows = [
         Window(f"{i}.wav", group=f"g{i}", target=i / 4, label="x" if i % 2 else None)
         for i in range(60)
@@ -571,6 +572,20 @@ def test_numbers_are_learned_without_labels(sharder: Callable, tmp_path: Path) -
         for one in some:
             number = int(one.path.removesuffix(".wav"))
             assert (number / 4, 0 if number % 2 else -1) == (one.target, one.label_id)
+    for name, split in opened.manifest.stats.splits.items():
+        mine = [one.target for one in records_of(opened)[name]]
+        assert split.targets is not None
+        assert (mean(mine), pvariance(mine)) == (split.targets.mean, split.targets.variance)
+    train = opened.manifest.stats.splits["train"].targets
+    assert f"{train.mean:.4g} ± {train.variance**0.5:.4g}" in sharder("inspect", opened.folder).out
+
+
+def test_of_labels_there_is_no_mean(sharder: Callable, tmp_path: Path) -> None:
+    """Numbers that lie in the features but are not learned say nothing of the shards."""
+    rows = [Window(f"{i}.wav", group=f"g{i}", target=i / 4, label="ab"[i % 2]) for i in range(60)]
+    opened = committed(sharder("run", make_features(tmp_path, [rows]).folder).out)
+    assert {None} == {split.targets for split in opened.manifest.stats.splits.values()}
+    assert "targets" not in sharder("inspect", opened.folder).out
 
 
 def test_windows_are_left_out_as_asked_for(sharder: Callable, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import shutil
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -178,6 +179,19 @@ def test_other_values_are_found(sharder: Callable, run: Opened) -> None:
     relist(run)
     assert "with its own values" in _problems(sharder, run)
     assert "the mean of the coefficients" in sharder("verify", run.folder, "--no-inputs").out
+
+
+@pytest.mark.parametrize("what", ["mean", "variance"])
+def test_other_stats_of_the_targets_are_named(sharder: Callable, tmp_path: Path, what: str) -> None:
+    """The records are added up again, and a claim that is off by little is another."""
+    rows = [replace(row, target=at / 7) for at, row in enumerate(ROWS)]
+    ran = sharder("run", make_features(tmp_path, [rows]).folder, "--target", "number")
+    run = read_manifest(ran.out.strip(), "shards")
+    assert 0 == sharder("verify", run.folder).code
+    value = run.manifest.to_json()
+    value["stats"]["splits"]["val"]["targets"][what] *= 1 + 1e-9
+    Path(run.location.path).write_text(json.dumps(value))
+    assert "split val: expected targets of" in sharder("verify", run.folder, "--no-inputs").out
 
 
 def test_a_record_in_another_form_is_named(sharder: Callable, run: Opened) -> None:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         RetrySettings,
         RunSettings,
         ScanSettings,
+        TraceSettings,
         VerifySettings,
     )
 
@@ -88,6 +89,18 @@ def list_(settings: ListSettings) -> Result:
     from audioloom_featurizer import featurize
 
     return featurize.runs(settings)
+
+
+@command(app)
+def trace(settings: TraceSettings) -> Result:
+    """Find every run that holds these recordings, or was made from them by any stage.
+
+    First the runs: features, shards and training runs, and recordings manifests; then the
+    recordings themselves. Of a run that is not committed nobody can tell.
+    """
+    from audioloom_featurizer import featurize
+
+    return featurize.trace(settings)
 
 
 @command(app)

@@ -7,6 +7,7 @@ retry    the same for what a committed run refused, where another try may help
 verify   read again all that a manifest claims
 inspect  show what a manifest says
 runs     list what lies under a root
+trace    find what holds certain recordings, or was made from them
 collect  find, and delete on demand, what no manifest names
 """
 
@@ -53,12 +54,13 @@ from audioloom_featurizer.settings import (
     RunSettings,
 )
 from audioloom_featurizer.supervise import Limits
+from audioloom_featurizer.tracing import trace
 from audioloom_featurizer.unit_task import Job
 from audioloom_featurizer.units import Unit, commit_units, make_units, rows_of
 from audioloom_featurizer.verify import verify
 from audioloom_featurizer.wishes import facts, plan_of, plan_with, settings_of
 
-__all__ = ["collect", "inspect", "plan", "retry", "run", "runs", "scan", "verify"]
+__all__ = ["collect", "inspect", "plan", "retry", "run", "runs", "scan", "trace", "verify"]
 
 log = structlog.get_logger()
 
@@ -153,6 +155,7 @@ def _extract(
     receipts = do_units(job, units, budget, runner)
     files = [listed, *(file for receipt in receipts for file in receipt.files)]
     committed = commit(asked, attempt, files, stats_of(receipts))
+    log.info("committed" if committed.ours else "already committed")
     return _result(committed.opened, already=not committed.ours)
 
 

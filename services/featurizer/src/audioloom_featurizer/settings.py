@@ -213,6 +213,20 @@ class ListSettings(Settings):
     root: str = Field(description=ROOT)
 
 
+class TraceSettings(Settings):
+    """Settings of `trace`."""
+
+    root: tuple[str, ...] = Field(
+        description="A root that runs lie under; several, where later stages wrote elsewhere."
+    )
+    group: tuple[str, ...] = Field((), description="Recordings of this group: a speaker, a call.")
+    path: str | None = Field(
+        None,
+        description="Recordings whose whole path below their source this regular expression"
+        " describes.",
+    )
+
+
 class GcSettings(Settings):
     """Settings of `gc`."""
 

@@ -28,9 +28,10 @@ from audioloom_sharder.moments import Moments, moments_of, summed
 from audioloom_sharder.packing import Packing, unpack
 from audioloom_sharder.placed import Placed
 from audioloom_sharder.resampling import times_of
-from audioloom_sharder.rows import Rules, group_of, record_of
+from audioloom_sharder.rows import Rules, group_of, is_target, record_of
 from audioloom_sharder.scan import look, times, to_be_resampled
 from audioloom_sharder.splits_checking import Groups, wrong_splits
+from audioloom_sharder.targets import NOTHING, Targets, summed_targets, targets_of
 from audioloom_sharder.tfrecord import HEADER_BYTES, frame, masked_crc
 from audioloom_sharder.wishes import trained_split
 
@@ -64,6 +65,7 @@ class Seen:
     content: int = 0
     labels: Counter[str] = field(default_factory=Counter)
     moments: list[Moments] = field(default_factory=list)
+    targets: Targets = NOTHING
     left_out: Counter[str] = field(default_factory=Counter)
     offered: Counter[str] = field(default_factory=Counter)
     """Windows of each label in the features that a resampling chose from."""
@@ -93,6 +95,7 @@ def together(parts: Sequence[Seen]) -> Seen:
         whole.content = (whole.content + part.content) % _MODULUS
         whole.labels.update(part.labels)
         whole.moments += part.moments
+        whole.targets = summed_targets((whole.targets, part.targets))
         whole.left_out.update(part.left_out)
         whole.offered.update(part.offered)
     return whole
@@ -191,6 +194,7 @@ def _read_shard(
                 values_seen.clear()
     if values_seen:
         seen.moments.append(moments_of(values_seen, rules.feature, where=where))
+    seen.targets = targets_of(one.target for one in records if is_target(one.target))
     seen.moments[:] = [summed(seen.moments, rules.feature.shape[0])]
     unpacked = Unpacked(bytes=sum(row[1] for row in rows), sha256=plain.hexdigest())
     _check_claims(where, pair.shard, unpacked if packing.is_stream else None, seen)

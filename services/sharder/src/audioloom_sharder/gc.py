@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
 
 import structlog
@@ -43,6 +44,9 @@ def gc(settings: GcSettings) -> Result:
         f"{verb} {len(files):,} files, {bytes_text(total)}",
         *(f"unfinished, left alone: {folder}" for folder in unfinished),
     ]
+    again = ["audioloom-sharder", "gc", settings.root, "--delete"]
+    if settings.older_than_hours != GcSettings.model_fields["older_than_hours"].default:
+        again += ["--older-than-hours", f"{settings.older_than_hours:g}"]
     return Result(
         text="\n".join(part for part in parts if part),
         data={
@@ -51,9 +55,7 @@ def gc(settings: GcSettings) -> Result:
             "bytes": total,
             "unfinished": _uris(unfinished),
         },
-        next=()
-        if settings.delete or not found
-        else (f"audioloom-sharder gc {settings.root} --delete",),
+        next=() if settings.delete or not found else (shlex.join(again),),
     )
 
 

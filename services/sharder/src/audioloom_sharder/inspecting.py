@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
+from math import sqrt
 
 import numpy as np
 from audioloom_manifest import (
     ManifestError,
     Opened,
     ShardsManifest,
+    TargetStats,
     read_manifest,
     resolve_input,
 )
@@ -94,7 +96,10 @@ def _head(opened: Opened[ShardsManifest]) -> str:
 
 
 def _splits(opened: Opened[ShardsManifest]) -> str:
-    head = ("split", "records", "recordings", "groups", "shards", "lanes", "bytes", "labels")
+    splits = opened.manifest.stats.splits
+    numbers_of = {name: _number(one.targets) for name, one in splits.items() if one.targets}
+    head = ["split", "records", "recordings", "groups", "shards", "lanes", "bytes", "labels"]
+    head += ["targets"] if numbers_of else []
     rows = [
         (
             name,
@@ -105,10 +110,15 @@ def _splits(opened: Opened[ShardsManifest]) -> str:
             f"{split.lanes}",
             bytes_text(split.bytes),
             _label_counts(split.labels),
+            *((numbers_of[name],) if numbers_of else ()),
         )
-        for name, split in opened.manifest.stats.splits.items()
+        for name, split in splits.items()
     ]
     return table(head, rows)
+
+
+def _number(targets: TargetStats) -> str:
+    return f"{targets.mean:.4g} ± {sqrt(targets.variance):.4g}"
 
 
 def _label_counts(labels: dict[str, int]) -> str:

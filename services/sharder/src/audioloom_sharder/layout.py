@@ -9,6 +9,7 @@ from audioloom_sharder.assignment import lanes_for, records_in_shard, shards_for
 from audioloom_sharder.errors import BadFeatures, EmptySplit
 from audioloom_sharder.rows import Rules
 from audioloom_sharder.scan import SplitCount, Summary
+from audioloom_sharder.targets import NOTHING, Targets
 from audioloom_sharder.weights import weights_of
 from audioloom_sharder.wishes import trained_split
 
@@ -40,6 +41,7 @@ class SplitLayout:
     lanes: int
     shards: int
     first: int
+    targets: Targets = NOTHING
 
     def records_in(self, shard: int) -> int:
         """Records of one of its shards."""
@@ -123,7 +125,9 @@ def lay_out(summary: Summary, rules: Rules, sizes: Sizes, *, where: str) -> Layo
 
 def _split(name: str, count: SplitCount, lanes: int, shards: int, first: int) -> SplitLayout:
     labels = dict(sorted(count.labels.items()))
-    return SplitLayout(name, count.records, count.bytes, labels, lanes, shards, first)
+    return SplitLayout(
+        name, count.records, count.bytes, labels, lanes, shards, first, count.targets
+    )
 
 
 def _vocabulary(summary: Summary, rules: Rules, where: str) -> tuple[str, ...]:
@@ -163,7 +167,7 @@ _EXPECTED = {
     "ungrouped": "a group (speaker, call, campaign …) for every window, as splits go by group",
     "unlabelled": "a label for every window",
     "long label": "labels of at most 1000 characters",
-    "untargeted": "a finite number as target for every window",
+    "untargeted": "a finite number as target for every window, also as float32",
 }
 _HINTS = {
     "no split": "The pattern or table says none for them: add them, or leave them out with"

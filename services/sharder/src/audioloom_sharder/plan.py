@@ -213,11 +213,13 @@ def _span(least: int, most: int) -> str:
 def _data(planned: _Planned) -> dict[str, JSON]:
     splits: dict[str, JSON] = {}
     for number, split in enumerate(planned.layout.splits):
+        targets = split.targets.stats()
         splits[split.name] = {
             "records": split.records,
             "recordings": planned.counted.recordings[number],
             "groups": planned.counted.groups[number],
             "labels": dict(split.labels),
+            "targets": None if targets is None else targets.model_dump(mode="json"),
             "shards": split.shards,
             "lanes": split.lanes,
             "bytes": split.bytes,

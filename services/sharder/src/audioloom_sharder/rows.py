@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import starmap
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeGuard
 
 import pyarrow as pa
 from audioloom_manifest import Feature, LabelCopies
@@ -16,6 +15,7 @@ from audioloom_manifest.parquet import feature_bytes
 from audioloom_sharder.example import Encoding, Record
 from audioloom_sharder.filters import EVERYTHING, Filters
 from audioloom_sharder.resampling import Copies, Way
+from audioloom_sharder.targets import MOST_TARGET
 from audioloom_sharder.weights import Wish
 from audioloom_sharder.wishes import Share
 
@@ -25,6 +25,7 @@ __all__ = [
     "fault_of",
     "from_manifest",
     "group_of",
+    "is_target",
     "record_of",
     "recording_name",
     "rows_of",
@@ -140,6 +141,11 @@ def group_of(row: Row, rules: Rules) -> str:
     return recording_name(row) if rules.ungrouped == "by-recording" else ""
 
 
+def is_target(number: float | None) -> TypeGuard[float]:
+    """Whether a record can hold it: finite, also as float32."""
+    return number is not None and abs(number) <= MOST_TARGET
+
+
 def fault_of(row: Row, group: str, rules: Rules, known: frozenset[str]) -> Fault | None:
     """Why no record can be made of the row, or None.
 
@@ -157,7 +163,7 @@ def fault_of(row: Row, group: str, rules: Rules, known: frozenset[str]) -> Fault
         return "long label"
     if rules.target == "label" and not row.label:
         return "unlabelled"
-    if rules.target == "number" and (row.target is None or not math.isfinite(row.target)):
+    if rules.target == "number" and not is_target(row.target):
         return "untargeted"
     return None
 
@@ -173,7 +179,7 @@ def record_of(
         label_id=label_id,
         mfcc=values,
         path=recording_name(row),
-        target=row.target if rules.target == "number" else None,
+        target=row.target if rules.target == "number" and is_target(row.target) else None,
         valid_frames=row.valid_frames,
         window=row.window,
     )

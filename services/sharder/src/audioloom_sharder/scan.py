@@ -27,11 +27,13 @@ from audioloom_sharder.rows import (
     Rules,
     fault_of,
     group_of,
+    is_target,
     record_of,
     recording_name,
     rows_of,
 )
 from audioloom_sharder.splits_file import merged
+from audioloom_sharder.targets import NOTHING, Targets, summed_targets, targets_of
 from audioloom_sharder.tfrecord import OVERHEAD_BYTES
 from audioloom_sharder.wishes import trained_split
 
@@ -68,6 +70,23 @@ class SplitCount:
     records: int = 0
     bytes: int = 0
     labels: Counter[str] = field(default_factory=Counter)
+    targets: Targets = NOTHING
+    """Of the numbers, where those are learned."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As a receipt holds it."""
+        return {
+            "records": self.records,
+            "bytes": self.bytes,
+            "labels": dict(self.labels),
+            "targets": self.targets.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> SplitCount:
+        """From a receipt."""
+        targets = Targets.from_json(value["targets"])
+        return cls(value["records"], value["bytes"], Counter(value["labels"]), targets)
 
 
 @dataclass
@@ -85,10 +104,7 @@ class Summary:
     def to_json(self) -> dict[str, Any]:
         """As a receipt holds it."""
         return {
-            "splits": {
-                name: {"records": one.records, "bytes": one.bytes, "labels": dict(one.labels)}
-                for name, one in self.splits.items()
-            },
+            "splits": {name: one.to_json() for name, one in self.splits.items()},
             "faults": {kind: list(fault) for kind, fault in self.faults.items()},
             "left_out": dict(self.left_out),
             "ungrouped": self.ungrouped,
@@ -98,10 +114,7 @@ class Summary:
     def from_json(cls, value: Mapping[str, Any]) -> Summary:
         """From a receipt."""
         return cls(
-            {
-                name: SplitCount(one["records"], one["bytes"], Counter(one["labels"]))
-                for name, one in value["splits"].items()
-            },
+            {name: SplitCount.from_json(one) for name, one in value["splits"].items()},
             {kind: (count, example) for kind, (count, example) in value["faults"].items()},
             Counter(value["left_out"]),
             value["ungrouped"],
@@ -125,6 +138,7 @@ def summed(parts: Iterable[Summary], names: Iterable[str]) -> Summary:
             total.records += one.records
             total.bytes += one.bytes
             total.labels.update(one.labels)
+            total.targets = summed_targets((total.targets, one.targets))
         for kind, (count, example) in part.faults.items():
             before, first = whole.faults.get(kind, (0, example))
             whole.faults[kind] = (before + count, min(first, example))
@@ -277,6 +291,11 @@ def _counts(found: Looked, often: NDArray[np.int64], rules: Rules) -> dict[str, 
         count.bytes += copies * size
         if row.label:
             count.labels[row.label] += copies
+    if rules.target == "number":
+        for number, count in enumerate(counts):
+            mine = compress(found.rows, (found.split == number).tolist())
+            # A row without a number is told as a fault, and labels alone are resampled.
+            count.targets = targets_of(row.target for row in mine if is_target(row.target))
     return {name: count for name, count in zip(rules.splits, counts, strict=True) if count.records}
 
 

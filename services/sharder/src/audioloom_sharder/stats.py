@@ -47,6 +47,7 @@ def stats_of(
                 groups=counted.groups[number],
                 labels=split.labels,
                 coefficients=summed(moments[split.name], feature.shape[0]).stats(),
+                targets=split.targets.stats(),
             )
             for number, split in enumerate(layout.splits)
         },

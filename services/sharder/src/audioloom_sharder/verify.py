@@ -162,6 +162,8 @@ def _against_stats(opened: Opened[ShardsManifest], shards: Sequence[Seen]) -> It
                 yield f"split {name}: expected {expected} {what}, found {found}"
         if stats.coefficients is not None and seen.records:
             yield from _against_coefficients(name, stats.coefficients, seen.moments)
+        if stats.targets not in (None, numbers := seen.targets.stats()):
+            yield f"split {name}: expected targets of {stats.targets}, found {numbers}"
 
 
 def _against_coefficients(
