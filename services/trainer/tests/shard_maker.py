@@ -23,6 +23,7 @@ from audioloom_manifest import (
     ShardsRecipe,
     ShardsStats,
     SplitStats,
+    TargetStats,
     Unpacked,
     commit,
     run_folder,
@@ -101,6 +102,9 @@ def make_shards(
                 mean=tuple(features.mean((0, 2), np.float64).tolist()),
                 variance=tuple(features.var((0, 2), np.float64).tolist()),
             ),
+            targets=TargetStats(mean=float(np.mean(ids / 2)), variance=float(np.var(ids / 2)))
+            if numbers
+            else None,
         )
     recipe = ShardsRecipe(
         algorithm=1,

@@ -75,7 +75,8 @@ def train(
 ) -> tuple[list[float], list[float]]:
     """An epoch in blocks of so many steps: losses and counts of its batches."""
     import tensorflow as tf
-    from audioloom_trainer.loop import make_train_block, stream
+    from audioloom_trainer.loop import make_train_block
+    from audioloom_trainer.stream import stream
 
     strategy = tf.distribute.get_strategy()
     run = make_train_block(strategy, model, CPU, idle=False, class_weights=class_weights)
@@ -89,7 +90,8 @@ def train(
 def evaluate(model: Any) -> tuple[float, np.ndarray]:
     """The mean loss of the records, and what was said of each."""
     import tensorflow as tf
-    from audioloom_trainer.loop import make_evaluation_block, stream
+    from audioloom_trainer.loop import make_evaluation_block
+    from audioloom_trainer.stream import stream
 
     run = make_evaluation_block(tf.distribute.get_strategy(), model, CPU, CLASSES)
     read = stream(batches(), len(SIZES), SHAPE, "float32", numbers=False)
@@ -185,7 +187,8 @@ def test_answers_are_the_same_however_two_classes_are_said(outputs: int, logits:
     """One output or two, probabilities or logits: loss and confidence are what the loss means."""
     import keras
     import tensorflow as tf
-    from audioloom_trainer.loop import make_evaluation_block, stream
+    from audioloom_trainer.loop import make_evaluation_block
+    from audioloom_trainer.stream import stream
 
     def two_classes() -> Iterator[Batch]:
         yield from (each._replace(targets=each.targets % 2) for each in batches())
@@ -224,7 +227,8 @@ def test_outputs_that_are_no_probabilities_have_no_confidence() -> None:
 def test_an_error_of_the_reader_ends_the_block() -> None:
     """It is not taken for the end of the epoch."""
     import tensorflow as tf
-    from audioloom_trainer.loop import make_train_block, stream
+    from audioloom_trainer.loop import make_train_block
+    from audioloom_trainer.stream import stream
 
     def broken() -> Iterator[Batch]:
         yield next(batches())
@@ -239,7 +243,8 @@ def test_an_error_of_the_reader_ends_the_block() -> None:
 def test_a_reader_that_ends_early_ends_the_block() -> None:
     """Steps that are missing are an error, not the end."""
     import tensorflow as tf
-    from audioloom_trainer.loop import make_train_block, stream
+    from audioloom_trainer.loop import make_train_block
+    from audioloom_trainer.stream import stream
 
     run = make_train_block(tf.distribute.get_strategy(), tiny(), CPU, idle=False)
     read = stream(batches(), len(SIZES) + 1, SHAPE, "float32", numbers=False)
@@ -250,7 +255,8 @@ def test_a_reader_that_ends_early_ends_the_block() -> None:
 def test_a_short_batch_in_hand_is_compiled_for_already() -> None:
     """A block that begins with the last batch is the same function as the others."""
     import tensorflow as tf
-    from audioloom_trainer.loop import make_train_block, stream
+    from audioloom_trainer.loop import make_train_block
+    from audioloom_trainer.stream import stream
 
     model, seen = tiny(), []
     call = model.call
@@ -270,7 +276,8 @@ def test_a_short_batch_in_hand_is_compiled_for_already() -> None:
 def test_a_reader_is_read_to_its_end() -> None:
     """With the last batch, whoever holds something for it may let go."""
     import tensorflow as tf
-    from audioloom_trainer.loop import make_train_block, stream
+    from audioloom_trainer.loop import make_train_block
+    from audioloom_trainer.stream import stream
 
     ended = []
 

@@ -1,13 +1,22 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from audioloom_manifest import TargetStats
 from audioloom_storage import locate
 from audioloom_trainer.order import Layout
 from audioloom_trainer.records import Origin
-from audioloom_trainer.results import Finished, evaluation_report, split_scores, write_results
+from audioloom_trainer.results import (
+    Finished,
+    beside_the_mean,
+    evaluation_report,
+    split_scores,
+    write_results,
+)
 from audioloom_trainer.shards import ShardSet, Split
 from audioloom_trainer.tally import Tally
 
@@ -58,6 +67,36 @@ def test_numbers_have_no_classes() -> None:
         "splits_by": "",
         "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}},
     } == report
+
+
+def test_the_mean_is_that_of_the_training_split() -> None:
+    """In a split that lies elsewhere, always answering it is further off than the spread."""
+    train = replace(TRAIN, targets=TargetStats(mean=2.0, variance=9.0))
+    val = replace(VAL, targets=TargetStats(mean=5.0, variance=0.5))
+    shard_set = replace(NUMBERS, splits={"train": train, "val": val})
+    evaluation: dict[str, Any] = {
+        "labels": [],
+        "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}},
+    }
+    found = beside_the_mean(evaluation, shard_set, train=train)
+    assert {"loss": 2.0, "mse_of_mean": 9.5} == found["splits"]["val"]["scores"]
+    assert {"loss": 2.0} == evaluation["splits"]["val"]["scores"]
+
+
+@pytest.mark.parametrize("lacking", ["train", "val"])
+def test_of_shards_that_do_not_say_the_mean(lacking: str) -> None:
+    """Those of contract 1.0, one side or the other: the evaluation is as it was."""
+    stats = TargetStats(mean=2.0, variance=9.0)
+    splits = {
+        each.name: each if each.name == lacking else replace(each, targets=stats)
+        for each in (TRAIN, VAL)
+    }
+    evaluation: dict[str, Any] = {
+        "labels": [],
+        "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}},
+    }
+    shard_set = replace(NUMBERS, splits=splits)
+    assert evaluation == beside_the_mean(evaluation, shard_set, train=splits["train"])
 
 
 ORIGINS = [Origin(f"{name}.wav", 0, -1) for name in "abcd"]

@@ -324,11 +324,18 @@ def test_half_precision_is_trained_on(trainer: Trainer, tmp_path: Path) -> None:
 
 
 def test_numbers_are_learned(trainer: Trainer, tmp_path: Path) -> None:
-    """With a loss, and neither accuracy nor guessing."""
+    """With a loss beside what always answering their mean reaches, and without accuracy."""
     shards = make_shards(tmp_path, records={"train": 40, "val": 8}, lanes=2, numbers=True)
     ran = trainer("run", shards.folder, *QUICK, "--json")
     assert 0 == ran.code, ran.err
-    assert {"val": {"loss"}} == {name: set(each) for name, each in ran.data["scores"].items()}
+    found = ran.data["scores"]["val"]
+    assert {"loss", "mse_of_mean"} == found.keys()
+    again = trainer("evaluate", ran.data["manifest"], *QUICK[-2:], "--json")
+    assert 0 == again.code, again.err
+    assert found == pytest.approx(again.data["splits"]["val"]["scores"], abs=1e-6)
+    run = read_manifest(ran.data["manifest"], "training-run")
+    assert "mse_of_mean" in first(run, "report").read_text()
+    assert "mse_of_mean" not in first(run, "evaluation").read_text()  # shards of 1.0 give the same
 
 
 def test_two_classes_with_one_score_are_counted_right(trainer: Trainer, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from audioloom_manifest import Unpacked
-from audioloom_storage import open_read, stat
+from audioloom_storage import open_read
 
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.patience import patiently
@@ -25,7 +25,7 @@ from audioloom_trainer.unpacking import BadStream, Unpacker
 
 __all__ = ["Cache", "local_path", "readable_in_place", "verified_copy", "verify_in_place"]
 
-_BLOCK = 1 << 20
+_BLOCK = 256 << 10
 _OURS = re.compile(r"[0-9a-f]{64}\.(tfrecord|npy)(\.part)?")
 _MOST_WORKERS = 1024
 
@@ -124,16 +124,16 @@ def verify_in_place(file: Stored, *, patience: float) -> None:
     """Read *file* where it lies and hold it against the manifest; raises as `verified_copy`."""
 
     def read() -> None:
-        _check_size(file)
         with open_read(file.location) as source:
+            _check_size(file, source)
             _check(file, *_sha256(source, None))
 
     patiently(read, patience)
 
 
 def _copy(file: Stored, part: Path) -> None:
-    _check_size(file)
     with open_read(file.location) as source, part.open("wb") as sink:
+        _check_size(file, source)
         if file.unpacked is None:
             _check(file, *_sha256(source, sink.write))
         else:
@@ -160,8 +160,9 @@ def _unpack(file: Stored, wanted: Unpacked, source: BinaryIO, sink: BinaryIO) ->
         raise _mismatch(file, expected, plain.hexdigest())
 
 
-def _check_size(file: Stored) -> None:
-    size = stat(file.location).size
+def _check_size(file: Stored, source: BinaryIO) -> None:
+    size = source.seek(0, os.SEEK_END)  # known since it was opened: the NameNode is asked once
+    source.seek(0)
     if size != file.bytes:
         raise _mismatch(file, f"{file.bytes} bytes", f"{size}")
 
@@ -172,13 +173,16 @@ def _check(file: Stored, size: int, sha256: str) -> None:
         raise _mismatch(file, expected, f"{size} bytes with {sha256}")
 
 
-def _sha256(source: BinaryIO, sink: Callable[[bytes], object] | None) -> tuple[int, str]:
+def _sha256(source: BinaryIO, sink: Callable[[memoryview], object] | None) -> tuple[int, str]:
     found, size = hashlib.sha256(), 0
-    while block := source.read(_BLOCK):
-        found.update(block)
-        size += len(block)
-        if sink is not None:
-            sink(block)
+    # One buffer for all blocks: for new ones the kernel may have to find pages each time.
+    with memoryview(bytearray(_BLOCK)) as buffer:
+        while count := source.readinto(buffer):  # type: ignore[attr-defined] # it is buffered
+            block = buffer[:count]
+            found.update(block)
+            size += count
+            if sink is not None:
+                sink(block)
     return size, found.hexdigest()
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
 from functools import partial
 
 from audioloom_manifest import Opened, ShardFeature, ShardsManifest, read_manifest
@@ -13,9 +11,10 @@ from audioloom_trainer.errors import MissingSplit
 from audioloom_trainer.finished import FinishedRun, open_run, read_trained_on
 from audioloom_trainer.patience import patiently
 from audioloom_trainer.presence import check_presence
+from audioloom_trainer.results import beside_the_mean
 from audioloom_trainer.scores import score_table
-from audioloom_trainer.settings import EvaluateSettings, parse_bytes
-from audioloom_trainer.shards import Shard, ShardSet, Split, open_shards
+from audioloom_trainer.settings import EvaluateSettings
+from audioloom_trainer.shards import ShardSet, Split, open_shards
 
 __all__ = ["chosen_splits", "evaluate"]
 
@@ -41,27 +40,16 @@ def evaluate(settings: EvaluateSettings) -> Result:
         seed=recipe.seed,
         legacy=recipe.keras == "legacy",
     )
-    from audioloom_trainer.cache_place import opened_cache  # noqa: PLC0415
-    from audioloom_trainer.feed import Replicas, needed_shards  # noqa: PLC0415
     from audioloom_trainer.rebuild import rebuild  # noqa: PLC0415
-    from audioloom_trainer.scoring import Scoring, evaluated_report  # noqa: PLC0415
-    from audioloom_trainer.staging import Staging  # noqa: PLC0415
+    from audioloom_trainer.scoring import evaluated_report  # noqa: PLC0415
+    from audioloom_trainer.scoring_alone import scoring_alone  # noqa: PLC0415
 
     model = rebuild(run, own)
-    patience = settings.patience_seconds
-
-    def needed() -> Iterator[Shard]:
-        for split in splits:
-            yield from needed_shards(split, None, Replicas(), batch=settings.batch_size)
-
-    with ExitStack() as stack:
-        limit = parse_bytes(settings.cache_bytes)
-        cache = stack.enter_context(opened_cache(scored, settings.cache, limit))
-        staging = stack.enter_context(Staging(scored, needed(), cache=cache, patience=patience))
-        scoring = Scoring.alone(model, scored, staging, settings.batch_size)
+    with scoring_alone(settings, model, scored, splits) as scoring:
         evaluated = {split.name: scoring.evaluate(split) for split in splits}
-    told = partial(evaluated_report, scored, evaluated, train=own.splits["train"])
-    report = patiently(told, patience)
+    train = own.splits["train"]
+    told = partial(evaluated_report, scored, evaluated, train=train)
+    report = beside_the_mean(patiently(told, settings.patience_seconds), scored, train=train)
     scores = {name: each["scores"] for name, each in report["splits"].items()}
     return Result(
         text=score_table(scores),

@@ -32,7 +32,13 @@ from audioloom_trainer.plan import check_replicas
 from audioloom_trainer.presence import files_of
 from audioloom_trainer.progress import ProgressFile
 from audioloom_trainer.report import report
-from audioloom_trainer.results import Finished, write_file, write_report, write_results
+from audioloom_trainer.results import (
+    Finished,
+    beside_the_mean,
+    write_file,
+    write_report,
+    write_results,
+)
 from audioloom_trainer.schedule import Place, Schedule, needs
 from audioloom_trainer.scoring import Evaluated, Scoring, evaluated_report
 from audioloom_trainer.serving import model_files
@@ -180,7 +186,8 @@ def conclude(task: Task, trained: Trained) -> Outcome:
     patient = partial(patiently, patience=task.patience)
     train_split = shard_set.split("train")
     evaluation = patient(partial(evaluated_report, shard_set, trained.evaluated, train=train_split))
-    scores = {name: each["scores"] for name, each in evaluation["splits"].items()}
+    told = beside_the_mean(evaluation, shard_set, train=train_split)
+    scores = {name: each["scores"] for name, each in told["splits"].items()}
     finished = Finished(
         weights=weights(model),
         config=configuration(model),
@@ -197,9 +204,7 @@ def conclude(task: Task, trained: Trained) -> Outcome:
     )
     files = patient(partial(write_results, task.plan.folder, finished))
     intervals = trained.session.timeline.intervals
-    shown = report(
-        task.plan.name, _facts(task, stats), finished.history, finished.evaluation, intervals
-    )
+    shown = report(task.plan.name, _facts(task, stats), finished.history, told, intervals)
     files.append(patient(partial(write_report, task.plan.folder, shown)))
     files += patient(partial(events_of, task.plan.folder))
     made = model_files(_alone(task, model, finished.weights), task.feature, shard_set)

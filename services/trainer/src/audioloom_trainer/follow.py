@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -36,8 +36,8 @@ from audioloom_trainer.patience import patiently
 from audioloom_trainer.presence import check_presence
 from audioloom_trainer.run_folder import read_launch
 from audioloom_trainer.scores import score_table
-from audioloom_trainer.settings import DEFAULT_MODEL, EvaluateSettings, parse_bytes
-from audioloom_trainer.shards import Shard, ShardSet, Split, open_shards
+from audioloom_trainer.settings import DEFAULT_MODEL, EvaluateSettings
+from audioloom_trainer.shards import open_shards
 
 __all__ = ["follow"]
 
@@ -65,6 +65,7 @@ def follow(settings: EvaluateSettings) -> Result:
     legacy = settings.keras == "legacy"
     set_up_tensorflow(threads=settings.threads, deterministic=False, seed=0, legacy=legacy)
     from audioloom_trainer.model import build_model  # noqa: PLC0415
+    from audioloom_trainer.scoring_alone import scoring_alone  # noqa: PLC0415
     from audioloom_trainer.state import restore_weights_of  # noqa: PLC0415
 
     model = build_model(
@@ -76,19 +77,15 @@ def follow(settings: EvaluateSettings) -> Result:
         coefficients=shard_set.coefficients,
         legacy=legacy,
     )
-    scored: dict[str, Any] = {}
-    for saved in _as_they_come(run, settings.patience_seconds):
-        restore_weights_of(model, saved.state)
-        scored = _scores(settings, model, shard_set, splits)
-        record = {"step": saved.commit.step, "state": saved.fingerprint, "scores": scored}
-        record["shards"] = opened.manifest.identity
-        data = json.dumps(record, indent=2).encode() + b"\n"
-        with suppress(AlreadyExists):  # by another evaluator
-            patiently(
-                partial(publish, _evaluation(run, saved.commit.step), data),
-                settings.patience_seconds,
-            )
-        log.info("scored", step=saved.commit.step, **_losses(scored))
+    scored: dict[str, dict[str, float]] = {}
+    with scoring_alone(settings, model, shard_set, splits, again=True) as scoring:
+        for saved in _as_they_come(run, settings.patience_seconds):
+            restore_weights_of(model, saved.state)
+            scored = {split.name: scoring.evaluate(split).scores for split in splits}
+            record = {"step": saved.commit.step, "state": saved.fingerprint, "scores": scored}
+            record["shards"] = opened.manifest.identity
+            _publish(run, saved.commit.step, record, settings.patience_seconds)
+            log.info("scored", step=saved.commit.step, **_losses(scored))
     return Result(
         text=score_table(scored) if scored else "nothing was left to be scored",
         data={"run": run.uri, "shards": opened.location.uri, "splits": scored},
@@ -133,30 +130,11 @@ def _scored_before(run: Location) -> Iterator[int]:
                 yield int(stem)
 
 
-def _evaluation(run: Location, step: int) -> Location:
-    return run / f"evaluations/step-{step:08}.json"
-
-
-def _scores(
-    settings: EvaluateSettings, model: Any, shard_set: ShardSet, splits: list[Split]
-) -> dict[str, dict[str, float]]:
-    from audioloom_trainer.cache_place import opened_cache  # noqa: PLC0415
-    from audioloom_trainer.feed import Replicas, needed_shards  # noqa: PLC0415
-    from audioloom_trainer.scoring import Scoring  # noqa: PLC0415
-    from audioloom_trainer.staging import Staging  # noqa: PLC0415
-
-    def needed() -> Iterator[Shard]:
-        for split in splits:
-            yield from needed_shards(split, None, Replicas(), batch=settings.batch_size)
-
-    with ExitStack() as stack:
-        limit = parse_bytes(settings.cache_bytes)
-        cache = stack.enter_context(opened_cache(shard_set, settings.cache, limit))
-        staging = stack.enter_context(
-            Staging(shard_set, needed(), cache=cache, patience=settings.patience_seconds)
-        )
-        scoring = Scoring.alone(model, shard_set, staging, settings.batch_size)
-        return {split.name: scoring.evaluate(split).scores for split in splits}
+def _publish(run: Location, step: int, record: dict[str, Any], patience: float) -> None:
+    where = run / f"evaluations/step-{step:08}.json"
+    data = json.dumps(record, indent=2).encode() + b"\n"
+    with suppress(AlreadyExists):  # by another evaluator
+        patiently(partial(publish, where, data), patience)
 
 
 def _losses(scores: dict[str, dict[str, float]]) -> dict[str, float]:

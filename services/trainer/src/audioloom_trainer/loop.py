@@ -9,43 +9,37 @@ block, and one sum over all of them at its end carries losses, counts and signal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import keras
 import numpy as np
 import tensorflow as tf
 
+from audioloom_trainer.answers import answers_of
 from audioloom_trainer.dialect import (
     apply_inside,
     compute_loss,
-    from_logits,
     is_legacy,
     scaled,
     step_seeds,
     update_metrics,
 )
-from audioloom_trainer.feed import Batch, Replicas
+from audioloom_trainer.feed import Replicas
 from audioloom_trainer.normalising import counted_rows
+from audioloom_trainer.stream import Stream
 from audioloom_trainer.variables import other_state, seed_state
 
 __all__ = [
     "Outcome",
-    "Stream",
-    "class_scores",
     "make_evaluation_block",
     "make_train_block",
     "spread_seeds",
-    "stream",
 ]
 
-_PREFETCH = 8
 # Two streams of random numbers may not run into each other: far apart, and prime.
 _SEED_DISTANCE = 1_000_003
-# What Keras takes for the least probability.
-_EPSILON = 1e-7
 
 
 class Outcome(NamedTuple):
@@ -59,64 +53,7 @@ class Outcome(NamedTuple):
     """The workers' signals, added up."""
 
 
-@dataclass
-class Stream:
-    """Batches as tensors. While a step computes on one, the next is handed over.
-
-    TensorFlow takes 0.1 to 0.2 ms for that, which is a tenth of a light network's step.
-    """
-
-    iterator: Any
-    """Of TensorFlow's; after the last batch comes one that nobody computes on."""
-    batch: tuple[Any, ...] | None = None
-    """The one in hand; None before the first."""
-
-
 Block = Callable[[Stream, int, list[float]], Outcome]
-
-
-def stream(
-    batches: Iterator[Batch], steps: int, shape: tuple[int, ...], dtype: str, *, numbers: bool
-) -> Stream:
-    """A stream of *batches*, filled ahead by a thread of TensorFlow's.
-
-    `Dataset.from_generator` would do the same, but lets malloc give every batch's memory back to
-    the system (as of TensorFlow 2.21), for the whole process: feeding took four times as long.
-
-    Args:
-        batches: what is read, to its end.
-        steps: how many there are.
-        shape: of one window.
-        dtype: of the features as they lie in the shards.
-        numbers: targets are numbers (float32), not classes (int32).
-    """
-    signature = (
-        tf.TensorSpec((None, *shape), dtype),
-        tf.TensorSpec((None,), tf.float32 if numbers else tf.int32),
-        tf.TensorSpec((None,), tf.int32),
-        tf.TensorSpec((None,), tf.int32),
-        tf.TensorSpec((), tf.float32),
-    )
-
-    def take(step: Any) -> Batch:
-        batch = next(batches)
-        if step == steps - 1:  # let it end, and with it let go of what it holds
-            next(batches, None)
-        return batch
-
-    def taken(step: Any) -> Any:
-        tensors = tf.numpy_function(take, [step], [spec.dtype for spec in signature])
-        for tensor, spec in zip(tensors, signature, strict=True):
-            tensor.set_shape(spec.shape)
-        return tuple(tensors)
-
-    options = tf.data.Options()
-    options.autotune.enabled = False  # there is nothing to tune, and to end its thread can take 1 s
-    options.threading.private_threadpool_size = 1  # else it waits for the step's threads
-    blank = tuple(tf.zeros([size or 0 for size in spec.shape], spec.dtype) for spec in signature)
-    dataset = tf.data.Dataset.range(steps).map(taken)
-    dataset = dataset.concatenate(tf.data.Dataset.from_tensors(blank)).prefetch(_PREFETCH)
-    return Stream(iter(dataset.with_options(options)))
 
 
 def make_train_block(
@@ -205,7 +142,7 @@ def make_evaluation_block(
         share.update_metrics(model, predictions)
         counted = predictions[: share.count]
         true = share.y[: share.count]
-        known = _answers(model, true, counted, classes) if classes else tf.zeros((0, 4))
+        known = answers_of(model, true, counted, classes) if classes else tf.zeros((0, 4))
         return share.stats(loss), known
 
     as_is = tf.autograph.experimental.do_not_convert(step)
@@ -318,28 +255,6 @@ def _average(variable: Any) -> None:
     first = tf.cast(tf.equal(context.replica_id_in_sync_group, 0), value.dtype)
     base = context.all_reduce(tf.distribute.ReduceOp.SUM, value * first)
     variable.assign(base + context.all_reduce(tf.distribute.ReduceOp.MEAN, value - base))
-
-
-def class_scores(model: keras.Model, outputs: Any, classes: int) -> Any:
-    """One column a class; a single output for two classes is that of class 1."""
-    if outputs.shape[-1] == classes:
-        return outputs
-    logits = from_logits(model)
-    return tf.concat([tf.zeros_like(outputs) if logits else 1.0 - outputs, outputs], axis=1)
-
-
-def _answers(model: keras.Model, y: Any, predictions: Any, classes: int) -> Any:
-    """One row a record, columns as in `tally.ANSWER`."""
-    logits = from_logits(model)
-    outputs = class_scores(model, tf.cast(predictions, tf.float32), classes)
-    said = tf.argmax(outputs, axis=1, output_type=tf.int32)
-    logs = tf.nn.log_softmax(outputs if logits else tf.math.log(tf.maximum(outputs, _EPSILON)))
-    if not logits:
-        sensible = tf.reduce_all((outputs >= 0.0) & (outputs <= 1.0 + 1e-3), axis=1, keepdims=True)
-        logs = tf.where(sensible, logs, float("nan"))
-    loss = -tf.gather(logs, y, batch_dims=1)
-    confidence = tf.exp(tf.gather(logs, said, batch_dims=1))
-    return tf.stack([tf.cast(y, tf.float32), tf.cast(said, tf.float32), loss, confidence], axis=1)
 
 
 def _sum_over_workers(strategy: Any, results: Any, signals: Any, replicas: Replicas) -> Any:

@@ -80,14 +80,21 @@ def _scores(splits: Mapping[str, Any]) -> Markup:
     if not splits:
         return _note("There is no split but train, so nothing was scored.")
     names = list(dict.fromkeys(name for each in splits.values() for name in each["scores"]))
-    last = [name for name in ("chance", "majority") if name in names]
+    last = [name for name in _GUESSES if name in names]
     names = [name for name in names if name not in last] + last
     rows = [
         (split, f"{each['records']:,}", *(_share(each["scores"].get(name)) for name in names))
         for split, each in splits.items()
     ]
-    guesses = "chance guesses at random, majority always says the commonest label of train."
+    guesses = f"{', '.join(f'{name} {_GUESSES[name]}' for name in last)}."
     return joined(_table(("split", "records", *names), rows), _note(guesses) if last else None)
+
+
+_GUESSES = {
+    "chance": "guesses at random",
+    "majority": "always says the commonest label of train",
+    "mse_of_mean": "is the mean squared error of always answering the mean of train",
+}
 
 
 def _curves(history: Sequence[Mapping[str, float]]) -> list[Markup]:

@@ -29,6 +29,7 @@ from audioloom_trainer.tally import Tally
 __all__ = [
     "ROLES",
     "Finished",
+    "beside_the_mean",
     "entry_of",
     "evaluation_report",
     "split_scores",
@@ -135,6 +136,28 @@ def evaluation_report(
         "splits_by": shard_set.splits_by,
         "splits": splits,
     }
+
+
+def beside_the_mean(
+    evaluation: Mapping[str, Any], shard_set: ShardSet, *, train: Split
+) -> dict[str, Any]:
+    """An evaluation and, where numbers are learned, what always answering their mean reaches.
+
+    That is not in the file: shards of contract 1.0 do not say it, and from them comes the same run.
+
+    Args:
+        evaluation: as `evaluation_report` gives it.
+        shard_set: what the splits belong to.
+        train: what the model was trained on.
+    """
+    splits = {}
+    for name, found in evaluation["splits"].items():
+        own, learnt = shard_set.split(name).targets, train.targets
+        scores = dict(found["scores"])
+        if own is not None and learnt is not None:
+            scores["mse_of_mean"] = own.variance + (own.mean - learnt.mean) ** 2
+        splits[name] = {**found, "scores": scores}
+    return {**evaluation, "splits": splits}
 
 
 def _worst(

@@ -10,12 +10,11 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import keras
 import numpy as np
 import structlog
-import tensorflow as tf
 from numpy.typing import NDArray
 
 from audioloom_trainer.agreement import add_up
@@ -23,12 +22,13 @@ from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.errors import NotFinite, WrongCount
 from audioloom_trainer.failures import peers_watched
 from audioloom_trainer.feed import Batch, Feed, Replicas, shares, steps_of
-from audioloom_trainer.loop import Outcome, Stream, make_evaluation_block, stream
+from audioloom_trainer.loop import Outcome, make_evaluation_block
 from audioloom_trainer.order import Shuffle
 from audioloom_trainer.records import origins
 from audioloom_trainer.results import evaluation_report, split_scores
 from audioloom_trainer.shards import ShardSet, Split
 from audioloom_trainer.staging import Staging
+from audioloom_trainer.stream import Stream, stream
 from audioloom_trainer.tally import Tally
 
 __all__ = ["Evaluated", "Scoring", "evaluated_report"]
@@ -103,19 +103,6 @@ class Scoring:
         self._batch = batch
         self._failure: BaseException | None = None
         self._evaluate = make_evaluation_block(strategy, model, replicas, shard_set.classes)
-
-    @classmethod
-    def alone(cls, model: keras.Model, shard_set: ShardSet, staging: Staging, batch: int) -> Self:
-        """Score in this process alone."""
-        return cls(
-            strategy=tf.distribute.get_strategy(),
-            model=model,
-            cluster=Cluster(),
-            replicas=Replicas(),
-            shard_set=shard_set,
-            staging=staging,
-            batch=batch,
-        )
 
     def evaluate(self, split: Split) -> Evaluated:
         """Score a split, on all workers together."""

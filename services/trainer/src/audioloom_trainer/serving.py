@@ -17,9 +17,9 @@ import structlog
 import tensorflow as tf
 from audioloom_manifest import FileEntry
 
+from audioloom_trainer.answers import class_scores
 from audioloom_trainer.dialect import is_legacy, library
 from audioloom_trainer.errors import told
-from audioloom_trainer.loop import class_scores
 from audioloom_trainer.results import entry_of
 from audioloom_trainer.shards import ShardSet
 

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from audioloom_manifest import CoefficientStats, FileEntry, Opened, ShardsManifest, Unpacked
+from audioloom_manifest import (
+    CoefficientStats,
+    FileEntry,
+    Opened,
+    ShardsManifest,
+    TargetStats,
+    Unpacked,
+)
 from audioloom_storage import Location
 
 from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat
@@ -61,6 +68,8 @@ class Split:
     shards: tuple[Shard, ...]
     labels: dict[str, int]
     """Records of each label."""
+    targets: TargetStats | None = None
+    """Mean and variance of the numbers to be learned; None of classes, and in shards of 1.0."""
 
 
 @dataclass(frozen=True)
@@ -147,7 +156,7 @@ def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
                 expected=f"split {name!r} dealt evenly to {counted.lanes} lanes",
                 found=str(error),
             ) from None
-        splits[name] = Split(name, layout, shards, counted.labels)
+        splits[name] = Split(name, layout, shards, counted.labels, counted.targets)
     by_label = opened.manifest.recipe.target == "label"
     if by_label and not stats.labels:
         raise ShardMismatch(

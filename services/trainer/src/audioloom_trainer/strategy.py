@@ -14,6 +14,7 @@ from audioloom_trainer.cores import available_cores
 from audioloom_trainer.errors import KerasMissing, TensorFlowMissing, told
 from audioloom_trainer.failures import peers_watched
 from audioloom_trainer.feed import Replicas
+from audioloom_trainer.heap import keep_freed_memory
 from audioloom_trainer.quiet import without_chatter
 
 __all__ = [
@@ -46,6 +47,7 @@ def set_up_tensorflow(
     os.environ["KERAS_BACKEND"] = "tensorflow"
     # With this set, tf.keras would be the older Keras, of which nobody here would know.
     os.environ.pop("TF_USE_LEGACY_KERAS", None)
+    keep_freed_memory()
     quiet = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2") not in ("", "0")
     try:
         with without_chatter() if quiet else nullcontext():

@@ -33,7 +33,7 @@ class Unpacker:
         self._limit = limit
         self._sink = sink
 
-    def add(self, block: bytes) -> None:
+    def add(self, block: bytes | memoryview) -> None:
         """Unpack the next block.
 
         Raises:
