@@ -57,7 +57,7 @@ def test_a_cluster_without_nodes_is_refused() -> None:
 
 def test_skein_takes_the_description() -> None:
     """And keeps what matters: no container is asked for yet, none is started again by skein."""
-    asked = describe(SHAPE, launcher="hdfs://nn:8020/e/ours.tar.gz", job="/x/job.json")
+    asked = describe(SHAPE, launcher="hdfs://nn:8020/e/ours.tar.gz", folder="/x")
     specification = import_skein().ApplicationSpec.from_dict(asked)
     worker = specification.services["worker"]
     assert (0, 0, True) == (worker.instances, worker.max_restarts, worker.allow_failures)
@@ -68,7 +68,7 @@ def test_skein_takes_the_description() -> None:
     )
     assert {"launcher", "environment", "model.py"} == set(worker.files)
     assert "PRIVATE" == str(worker.files["environment"].visibility)
-    assert {"launcher", "job.json"} == set(specification.master.files)
+    assert {"launcher", "job.json", "heartbeat.jar"} == set(specification.master.files)
     assert {"JAVA_HOME": "/java"} == specification.master.env
     assert {"A": "b"} == worker.env
     assert specification.acls.enable
@@ -78,7 +78,7 @@ def test_nobody_else_may_look_unless_named() -> None:
     """Neither at the application and its logs, nor at its page; nobody else may change it."""
     one = replace(SHAPE, view_users=("ann",), ui_users=("bob", "cy"))
     for shape, (view, ui) in ((SHAPE, ([], [])), (one, (["ann"], ["bob", "cy"]))):
-        asked = describe(shape, launcher="x.tar.gz", job="j")
+        asked = describe(shape, launcher="x.tar.gz", folder="/x")
         acls = import_skein().ApplicationSpec.from_dict(asked).acls
         assert acls.enable
         assert (view, ui) == (acls.view_users, acls.ui_users)
@@ -96,7 +96,8 @@ def test_nobody_else_may_look_unless_named() -> None:
 def test_nodes_keep_for_all_only_what_all_may_read(uri: str, public: bool, visibility: str) -> None:
     """The launcher's own stays its user's."""
     shape = replace(SHAPE, environment=uri, public=public)
-    files = describe(shape, launcher="hdfs://nn/l.tar.gz", job="j")["services"]["worker"]["files"]
+    services = describe(shape, launcher="hdfs://nn/l.tar.gz", folder="/x")["services"]
+    files = services["worker"]["files"]
     assert (visibility, "PRIVATE") == (
         files["environment"]["visibility"],
         files["launcher"]["visibility"],
@@ -106,7 +107,7 @@ def test_nodes_keep_for_all_only_what_all_may_read(uri: str, public: bool, visib
 def test_each_role_is_a_service_of_its_own() -> None:
     """With its own resources; its containers know which they are."""
     shape = replace(SHAPE, roles={"chief": Resources(8192, 4, 1), "ps": Resources(1024, 1)})
-    services = describe(shape, launcher="x.tar.gz", job="j")["services"]
+    services = describe(shape, launcher="x.tar.gz", folder="/x")["services"]
     assert {"chief": 8192, "ps": 1024} == {
         name: service["resources"]["memory"] for name, service in services.items()
     }
@@ -118,7 +119,7 @@ def test_each_role_is_a_service_of_its_own() -> None:
 def test_a_folder_is_unpacked_under_its_name() -> None:
     """It is shipped as an archive, for this application alone."""
     shape = replace(SHAPE, folders={"mine": "file:///tmp/0.tar.gz"})
-    worker = describe(shape, launcher="x.tar.gz", job="j")["services"]["worker"]
+    worker = describe(shape, launcher="x.tar.gz", folder="/x")["services"]["worker"]
     assert {
         "source": "file:///tmp/0.tar.gz",
         "type": "ARCHIVE",
@@ -128,13 +129,13 @@ def test_a_folder_is_unpacked_under_its_name() -> None:
 
 def test_no_word_of_a_setting_is_taken_for_shell() -> None:
     """The script is bash's."""
-    script = describe(SHAPE, launcher="x.tar.gz", job="j")["services"]["worker"]["script"]
+    script = describe(SHAPE, launcher="x.tar.gz", folder="/x")["services"]["worker"]["script"]
     assert "--advertise='{node}; rm -rf /'\n" in script
 
 
 def test_a_script_is_one_line_that_repeats_nothing() -> None:
     """No `set -x`, which would write a command's words into the container's log."""
-    described = describe(SHAPE, launcher="x.tar.gz", job="j")
+    described = describe(SHAPE, launcher="x.tar.gz", folder="/x")
     for each in (described["master"], described["services"]["worker"]):
         assert each["script"].startswith("exec launcher/bin/python -I -m audioloom_yarn_launcher")
         assert 1 == each["script"].count("\n")
@@ -156,5 +157,5 @@ def test_only_what_yarn_unpacks_is_an_archive(uri: str, suffix: str | None) -> N
 
 def test_an_application_leads_to_the_folder_of_its_run() -> None:
     """By its name, which all who list applications see."""
-    described = describe(SHAPE, launcher="file:///l.tar.gz", job="/job.json")
+    described = describe(SHAPE, launcher="file:///l.tar.gz", folder="/x")
     assert "audioloom hdfs://nn/loom/runs/1f0e" == described["name"]

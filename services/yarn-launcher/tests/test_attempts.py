@@ -1,8 +1,18 @@
+import os
 from pathlib import Path
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.attempts import Ended, Started, begin, read_attempts, record_end
+from audioloom_yarn_launcher.attempts import (
+    Ended,
+    Formed,
+    Started,
+    begin,
+    executed_s,
+    read_attempts,
+    record_end,
+    record_roster,
+)
 from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.owner import this_process
@@ -40,6 +50,21 @@ def test_an_attempt_has_one_owner(tmp_path: Path) -> None:
     assert begin(folder, started("one"))
     assert not begin(folder, started("two"))
     assert ["one"] == [attempt.started.launch for attempt in read_attempts(folder)]
+
+
+def test_what_was_worked_is_told_by_the_clock_of_the_storage(tmp_path: Path) -> None:
+    """Whatever the records' own times; who was never complete, or still works, counts nothing."""
+    folder = locate(tmp_path)
+    assert 0 == executed_s(folder, [])
+    for number in (1, 2, 3):
+        begin(folder, started(number=number))
+    for number in (1, 3):
+        record_roster(folder, Formed(attempt=number, formed="2000-01-01T00:00:00Z", workers=()))
+    for number in (1, 2):
+        record_end(folder, ended("one").model_copy(update={"attempt": number}))
+    for name, at in (("1.roster", 100), ("1", 130), ("2", 500), ("3.roster", 600)):
+        os.utime(tmp_path / f"attempts/{name}.json", (at, at))
+    assert 30 == executed_s(folder, read_attempts(folder))
 
 
 def test_the_first_word_on_an_end_stands(tmp_path: Path) -> None:

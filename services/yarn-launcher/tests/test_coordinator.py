@@ -4,14 +4,10 @@ import queue
 import threading
 from collections.abc import Collection
 
+from audioloom_yarn_launcher.beside import Beside
 from audioloom_yarn_launcher.causes import Loss
-from audioloom_yarn_launcher.coordinator import (
-    Gang,
-    Generation,
-    Interruption,
-    begin_generation,
-    run_generation,
-)
+from audioloom_yarn_launcher.coordination import Gang, Generation, Interruption
+from audioloom_yarn_launcher.coordinator import begin_generation, run_generation
 from audioloom_yarn_launcher.gang import (
     ORDER,
     Exit,
@@ -30,6 +26,7 @@ from audioloom_yarn_launcher.kv import Put
 from audioloom_yarn_launcher.limits import Limits
 from audioloom_yarn_launcher.memory_kv import MemoryStore
 from audioloom_yarn_launcher.rendezvous import Arrival
+from audioloom_yarn_launcher.workers import Workers
 
 
 class Hands:
@@ -93,11 +90,23 @@ class Absentees(Hands):
         return self._unplaced
 
 
+def gang_of(
+    store: MemoryStore,
+    workers: Workers,
+    plan: Plan,
+    wakes: queue.SimpleQueue[None],
+    limits: Limits,
+) -> Gang:
+    """A gang that nobody is beside."""
+    nobody = Beside(store, plan, limits, lambda _: workers, lambda _: None)
+    return Gang(store, workers, plan, wakes, Interruption(wakes), limits, nobody)
+
+
 def form(unplaced: int, limits: Limits, workers: type[Absentees] = Absentees) -> Generation:
     store = MemoryStore()
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     plan = Plan(2, ("train",), "/run", "m")
-    gang = Gang(store, workers(store, unplaced), plan, wakes, Interruption(wakes), limits)
+    gang = gang_of(store, workers(store, unplaced), plan, wakes, limits)
     begin_generation(gang, 0)
     went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
     assert went.roster is None
@@ -165,7 +174,7 @@ def test_a_worker_that_freezes_before_the_gang_is_complete_is_lost() -> None:
     store = MemoryStore()
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     workers, plan = Frozen(store), Plan(2, ("train",), "/run", "m", frozen_s=0.5)
-    gang = Gang(store, workers, plan, wakes, Interruption(wakes), Limits(600))
+    gang = gang_of(store, workers, plan, wakes, Limits(600))
     begin_generation(gang, 0)
     went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
     assert went.cause is not None
@@ -179,7 +188,7 @@ def run(says: Exit, *, goes_on: bool = True) -> tuple[Generation, list[bool]]:
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     plan = Plan(2, ("train",), "/run", "m")
     hands = Hands(store, says)
-    gang = Gang(store, hands, plan, wakes, Interruption(wakes), Limits(60))
+    gang = gang_of(store, hands, plan, wakes, Limits(60))
     rosters: list[Roster] = []
     begin_generation(gang, 0)
     went = run_generation(gang, attempt=1, generation=0, formed=rosters.append, goes_on=goes_on)

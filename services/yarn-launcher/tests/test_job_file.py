@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from audioloom_yarn_launcher.errors import BadJob, NoCommand, NoJob
 from audioloom_yarn_launcher.job_file import read_job_file
-from audioloom_yarn_launcher.request import read_request
+from audioloom_yarn_launcher.request import digest_name, read_request
 from audioloom_yarn_launcher.roles import Group
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.team import Team, team_of
@@ -51,6 +51,8 @@ def team(job: Path, text: str, **given: object) -> Team:
         ("[roles.workr]", "there is no role workr: did you mean worker"),
         ("[roles.ps]", "nobody is there to do the work"),
         ("[roles.chief]\ninstances = 2", "one chief at most"),
+        ("[roles.worker]\n[roles.tensorboard]\ninstances = 2", "one tensorboard at most"),
+        ("[roles.worker]\nmax_restarts = 2", "worker is started anew with its gang"),
         ("[roles.worker]\nmust_finish = false", "it would never be done"),
         ("command = []\n[roles.worker]", "command"),
         ("command = ['x']", "roles"),
@@ -106,9 +108,26 @@ def test_roles_stand_in_the_order_of_their_ranks(job: Path) -> None:
         Group("chief", 1, ends_job=True),
         Group("worker", 3),
         Group("ps", 2, ("python", "ps.py"), must_finish=False),
-        Group("evaluator", 1, ("python", "score.py"), must_finish=False, may_fail=True),
+        Group(
+            *("evaluator", 1, ("python", "score.py")),
+            must_finish=False,
+            may_fail=True,
+            max_restarts=3,
+        ),
     ) == found.groups
     assert "1 GiB" == found.tables["ps"].memory
+
+
+def test_tensorboard_needs_no_command(job: Path) -> None:
+    """It only looks on: nobody waits for it, and it has no part in the name of the run."""
+    found = team(job, "command = ['x']\n[roles.tensorboard]\n[roles.worker]")
+    assert Group("worker", 1) == found.groups[0]
+    (board,) = found.groups[1:]
+    assert ("tensorboard", False, True, 3) == (
+        *(board.role, board.must_finish, board.may_fail, board.max_restarts),
+    )
+    assert ("tensorboard", "--logdir={events}") == board.command[:2]
+    assert digest_name(("x",)) == digest_name(("x",), found.groups)
 
 
 def test_the_command_line_is_stronger(job: Path) -> None:

@@ -8,6 +8,7 @@ Container: container_1_0005_01_000001 on 127.0.0.11_50751
 LogType:application.master.log
 LogLength:275
 LogContents:
+26/11/23 09:57:21 WARN conf.Configuration: yarn-site.xml:an attempt to override final parameter: x
 Error: A JNI error has occurred
 Exception in thread "main" java.lang.Error: x
 \tat java.lang.ClassLoader.defineClass1(Native Method)

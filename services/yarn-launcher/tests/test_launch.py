@@ -27,7 +27,7 @@ def settings(launches: Any, helpers: Any, *parts: str, **more: Any) -> RunSettin
 def one_is(slot: int, *command: str) -> AgentCommand:
     """Workers of which one is another program."""
     real = worker_command("127.0.0.1")
-    return lambda fd, worker, at: list(command) if at == slot else real(fd, worker, at)
+    return lambda fd, worker, at, role: list(command) if at == slot else real(fd, worker, at, role)
 
 
 def only_record(launches: Any) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 import pytest
-from audioloom_yarn_launcher.limits import Forming, Limits
+from audioloom_yarn_launcher.limits import Forming, Limits, patience, pause_s
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +20,22 @@ def test_a_place_that_is_lost_is_waited_for_again() -> None:
     """In the time that is left of that, from when the workers were asked for."""
     again = Forming(asked=0).seen(60, unplaced=0).seen(70, unplaced=1)
     assert ("allocation", 30) == (again.part, again.left(LIMITS, 70))
+
+
+def test_of_two_that_wait_for_each_other_one_gives_back_first() -> None:
+    """Chance says which: both have waited as long as they were told to, one of them longer."""
+    hasty, patient = (Forming(0, patience=patience(lambda c=c: c)) for c in (0.0, 1.0))
+    assert (0, 25) == (hasty.left(LIMITS, 100), patient.left(LIMITS, 100))
+    placed = patient.seen(60, unplaced=0)
+    assert 10 == placed.left(LIMITS, 60)  # who has its place is late as ever
+
+
+@given(st.integers(0, 100), st.floats(0, 1))
+def test_what_is_started_anew_pauses_longer_each_time(restarts: int, chance: float) -> None:
+    """For half of that or more, by chance, and never for longer than a minute."""
+    most = pause_s(restarts, lambda: 1.0)
+    assert min(0.5 * 2**restarts, 60) == most
+    assert most / 2 <= pause_s(restarts, lambda: chance) <= most
 
 
 def test_without_a_limit_nothing_is_left_to_wait_for() -> None:

@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import tarfile
+import urllib.error
+import urllib.request
 import venv
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +19,7 @@ import cluster as helpers
 import pytest
 from audioloom_environment import describe, pack, ship
 from audioloom_mini_cluster.client import GIVEN
-from audioloom_storage import exists, list_folder, locate
+from audioloom_storage import exists, list_folder, locate, publish
 from audioloom_yarn_launcher.hadoop import find_hadoop
 from audioloom_yarn_launcher.node_logs import NodeLogs
 from audioloom_yarn_launcher.skein_cluster import connect
@@ -72,6 +74,10 @@ def of_conda(tmp_path: Path) -> Path:
     return archive
 
 
+SEEN_BY_ALL = "--ui-users=dr.who"
+"""As whom Hadoop takes everybody where its pages ask nobody who they are."""
+
+
 @pytest.fixture(scope="module")
 def at_once(yarn: Any, environment: str) -> dict[str, Any]:
     """Three runs at the same time, since each takes most of a minute."""
@@ -79,7 +85,8 @@ def at_once(yarn: Any, environment: str) -> dict[str, Any]:
         *("again", "1.1:exit=3"),
         options=(f"--environment={environment}", "--env=OF_THE_TEST=a=b"),
     )
-    detached = yarn.run("detached", "*.*:stay", options=("--detach",))
+    page = (f"--job={with_a_page(yarn)}", SEEN_BY_ALL)
+    detached = yarn.run("detached", "*.*:stay", options=("--detach", *page))
     started = {"again": again, "detached": yarn.finish(detached)}
     few = ("--workers=3", "--gpus=2", "--timeout-allocation=25")  # there are two nodes with two
     return {**started, "starved": yarn.run("starved", "*.*:stay", options=few)}
@@ -116,6 +123,58 @@ def test_the_end_is_a_table(yarn: Any, at_once: dict[str, Any]) -> None:
     assert logs == [each["log"] for each in status["workers"]]
 
 
+def with_a_page(yarn: Any) -> Path:
+    """A job with a server in the place of TensorBoard, that shows the files which it is given."""
+    job = yarn.folder / "board.toml"
+    server = ["python3", "-m", "http.server", "{port}", "--bind={host}", "--directory={events}"]
+    job.write_text(f"[roles.worker]\n[roles.tensorboard]\ncommand = {json.dumps(server)}\n")
+    return Path(job)
+
+
+def read_page(page: str) -> str:
+    """What a browser gets."""
+    with urllib.request.urlopen(page) as reply:  # noqa: S310 - of the cluster
+        text: str = reply.read().decode()
+    return text
+
+
+def test_a_page_is_seen_through_the_resource_manager(
+    yarn: Any, at_once: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a server in a container, which reads what lies in the run folder on HDFS, as it comes."""
+    monkeypatch.setenv("HADOOP_CONF_DIR", yarn.cluster.conf)
+    code, out, err = at_once["detached"]
+    assert (0, yarn.where("detached")) == (code, out), err
+    page = helpers.until(lambda: page_of(yarn, "detached"), "the page")
+    assert page.startswith(f"{yarn.cluster.pages['yarn']}/proxy/application_")
+    events = locate(yarn.where("detached")) / "logs/tensorboard/train"
+    board = page.partition("?")[0]
+    for number in (1, 2):
+        publish(events / f"events.out.tfevents.{number}", b"scalars")
+        there = f"events.out.tfevents.{number}"
+        helpers.until(lambda there=there: there in read_listing(board), "the events")
+    assert "scalars" == read_page(f"{board}train/events.out.tfevents.2")
+
+
+def read_listing(board: str) -> str:
+    """The files that are there; none before there is a folder."""
+    try:
+        return read_page(f"{board}train/")
+    except urllib.error.HTTPError as error:
+        if error.code != 404:
+            raise
+        return ""
+
+
+def page_of(yarn: Any, name: str) -> str:
+    """The page of a run's TensorBoard, as soon as `status` shows it.
+
+    Of a ResourceManager on a loopback address Hadoop says that it is on `localhost`, and it is not.
+    """
+    pages = [each["page"] for each in yarn.status(name).get("workers", []) if each["page"]]
+    return re.sub("^http://[^/]+", yarn.cluster.pages["yarn"], pages[0]) if pages else ""
+
+
 def test_a_detached_run_goes_on_and_can_be_killed(yarn: Any, at_once: dict[str, Any]) -> None:
     """Nobody waits for it; `kill` ends it as Ctrl-C would, with all that it started."""
     code, out, err = at_once["detached"]
@@ -128,7 +187,7 @@ def test_a_detached_run_goes_on_and_can_be_killed(yarn: Any, at_once: dict[str, 
     status = yarn.status("detached")
     assert "interrupted" == status["state"]
     assert "the launcher got SIGTERM" == status["attempts"][-1]["cause"]
-    assert ["stopped"] * 2 == [each["state"] for each in status["workers"]]
+    assert ["stopped"] * 3 == [each["state"] for each in status["workers"]]
     assert 0 == yarn.call("kill", yarn.where("detached"))[0]
 
 
@@ -163,6 +222,57 @@ def containers_pids(yarn: Any, count: int) -> list[int]:
 
 
 slow = pytest.mark.slow
+
+
+@pytest.fixture
+def with_tensorboard(tmp_path: Path) -> Path:
+    """A Python that has TensorBoard."""
+    python = tmp_path / "venv/bin/python"
+    pip = ("pip", "install", "--quiet", f"--python={python}", "tensorboard")
+    for words in (("venv", "--quiet", "--python=3.11", tmp_path / "venv"), pip):
+        subprocess.run(["uv", *words], check=True)  # noqa: S607 - as the environments are made
+    return python
+
+
+@slow
+def test_the_curves_of_a_run_are_seen_through_the_resource_manager(
+    yarn: Any, tmp_path: Path, with_tensorboard: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the real TensorBoard: its page, and scalars that come while it runs."""
+    monkeypatch.setenv("HADOOP_CONF_DIR", yarn.cluster.conf)
+    events = locate(yarn.where("curves")) / "logs/tensorboard/train"
+
+    def write(step: int) -> None:
+        program = Path(__file__).parent / "programs/write_events.py"
+        made = tmp_path / f"events-{step}"
+        subprocess.run([with_tensorboard, program, made, str(step), "0.5"], check=True)
+        (file,) = made.iterdir()
+        publish(events / file.name, file.read_bytes())
+
+    job = tmp_path / "board.toml"
+    job.write_text("[roles.worker]\n[roles.tensorboard]\nmemory = '1 GiB'\n")
+    options = ("--detach", f"--job={job}", f"--python={with_tensorboard}", SEEN_BY_ALL)
+    code, _, err = yarn.finish(yarn.run("curves", "*.*:stay", options=options))
+    assert 0 == code, err
+    page = helpers.until(lambda: page_of(yarn, "curves"), "the page")
+    assert "<title>TensorBoard</title>" in read_page(page)
+    board = page.partition("?")[0]
+    scalars = f"{board}data/plugin/scalars/scalars?tag=loss&run=train"
+    for step in (1, 2):
+        write(step)
+        helpers.until(lambda step=step: step in steps_of(scalars), f"step {step}")
+    assert [1, 2] == steps_of(scalars)
+    assert 0 == yarn.call("kill", yarn.where("curves"))[0]
+
+
+def steps_of(scalars: str) -> list[int]:
+    """The steps of a curve; none before TensorBoard knows of it."""
+    try:
+        return [step for _, step, _ in json.loads(read_page(scalars))]
+    except urllib.error.HTTPError as error:
+        if error.code not in (400, 404):
+            raise
+        return []
 
 
 @slow

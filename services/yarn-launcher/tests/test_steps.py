@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from audioloom_yarn_launcher.gang import End, Member, Orders, Roster
 from audioloom_yarn_launcher.steps import Standing, Step, next_step
@@ -33,6 +35,14 @@ READY = Standing("me", rank=0, generation=0)
 def test_each_standing_has_one_next_step(orders: Orders, mine: Standing, expected: Step) -> None:
     """The table of a worker's life."""
     assert expected == next_step(orders, mine)
+
+
+def test_one_beside_the_gang_starts_when_it_is_told() -> None:
+    """Its rank is none of the gang's, who run already."""
+    mine = Standing("me", rank=2, generation=0)
+    gang = Roster(1, 0, (OTHER, OTHER))
+    assert Step.WAIT == next_step(Orders(0, gang), mine)
+    assert Step.START == next_step(Orders(0, replace(gang, beside=ME)), mine)
 
 
 @given(

@@ -1,10 +1,19 @@
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.attempts import Ended, FirstCause, begin, read_attempts, record_end
+from audioloom_yarn_launcher.attempts import (
+    Ended,
+    FirstCause,
+    Formed,
+    begin,
+    read_attempts,
+    record_end,
+    record_roster,
+)
 from audioloom_yarn_launcher.causes import Cause
 from audioloom_yarn_launcher.claim import Launch
 from audioloom_yarn_launcher.evidence import case_of
@@ -80,6 +89,18 @@ def test_what_has_ended_is_ended_in_the_same_way(launch: Launch) -> None:
     assert "interrupted" == interrupted.kind
     begun(launch, 4, outcome="finished", exit_code=0)
     assert Legacy(attempts=4, over=True) == take_over(launch, 5)
+
+
+def test_the_time_that_a_lost_master_s_gang_worked_is_used_up(
+    launch: Launch, tmp_path: Path
+) -> None:
+    """The limit counts from when its first gang was complete, not anew with each master."""
+    begun(launch)
+    record_roster(launch.request.folder, Formed(attempt=1, formed="", workers=()))
+    roster = tmp_path / "attempts/1.roster.json"
+    before = roster.stat().st_mtime - 3600
+    os.utime(roster, (before, before))
+    assert 3600 <= take_over(launch, 1).executed_s < 3700
 
 
 def test_what_is_committed_is_no_loss(launch: Launch, tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
 import socket
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.gang import Plan
 from audioloom_yarn_launcher.layout import NODE_PYTHON
+from audioloom_yarn_launcher.skein_import import import_skein
 from audioloom_yarn_launcher.tf_config import marker
-from audioloom_yarn_launcher.worker_in_container import command_variables, place
+from audioloom_yarn_launcher.worker_in_container import command_variables, place, show_page
 
 PLAN = Plan(2, ("train",), "/run", "launch")
 
@@ -59,3 +62,38 @@ def test_a_python_of_the_node_comes_first(tmp_path: Path) -> None:
 def test_without_an_environment_the_node_has_the_command(tmp_path: Path) -> None:
     """Its PATH stays."""
     assert {"PATH": "/bin"} == command_variables({"PATH": "/bin"}, tmp_path)
+
+
+class Pages:
+    """The pages of an application, of which one is there or not."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.ui, self._error = self, error
+        self.there: dict[str, str] = {}
+
+    def remove_page(self, route: str) -> None:
+        if route not in self.there:
+            raise ValueError(f"no page {route}")
+        del self.there[route]
+
+    def add_page(self, route: str, target: str) -> SimpleNamespace:
+        if self._error is not None:
+            raise self._error
+        assert route not in self.there
+        self.there[route] = target
+        return SimpleNamespace(address=f"http://rm/pages/{route}/")
+
+
+def test_a_page_is_put_in_the_place_of_the_one_before() -> None:
+    """By whom it is served now, and in such a way that GET is enough."""
+    pages = Pages()
+    for target in ("http://n1:1/", "http://n2:2/"):
+        shown = show_page(pages, "tensorboard", target)
+        assert {"tensorboard": target} == pages.there
+    assert "http://rm/pages/tensorboard/?tensorboardColab=true#scalars" == shown
+
+
+def test_an_application_master_that_does_not_answer_shows_no_page() -> None:
+    """Which is no end of the world, for who asks it next."""
+    with pytest.raises(StoreLost, match="gone"):
+        show_page(Pages(import_skein().exceptions.ConnectionError("gone")), "tensorboard", "x")

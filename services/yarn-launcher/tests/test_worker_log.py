@@ -1,11 +1,19 @@
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from audioloom_storage import locate, make_folder
 from audioloom_yarn_launcher import worker_log
 from audioloom_yarn_launcher.log_files import log_files
-from audioloom_yarn_launcher.worker_log import DirectLog, PublishedLog, log_name, open_log, tail
+from audioloom_yarn_launcher.worker_log import (
+    DirectLog,
+    PublishedLog,
+    is_full,
+    log_name,
+    open_log,
+    tail,
+)
 
 
 def test_a_person_is_told_a_name_that_finds_it() -> None:
@@ -52,6 +60,27 @@ def test_elsewhere_it_is_published_in_pieces(
     assert list(range(len(pieces))) == [piece.piece for piece in pieces]
     read = b"".join(Path(piece.location.path).read_bytes() for piece in pieces)
     assert written == read
+
+
+def test_what_is_started_anew_goes_on_with_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in pieces; a node would show the new process alone, so it is not asked."""
+    for name in ("NM_HOST", "NM_HTTP_PORT", "CONTAINER_ID"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("LOG_DIRS", str(tmp_path))
+    folder = locate(tmp_path)
+    make_folder(folder / "logs")
+    for again in (False, True):
+        log = open_log(folder, 0, 1, again=again)
+        os.write(log.output, b"line\n")
+        log.close()
+        in_pieces = PublishedLog(folder / "logs", 1, 1, again=again)
+        assert ("" == in_pieces.page) == again
+        os.write(in_pieces.output, b"line\n")
+        in_pieces.close()
+    assert "line\nline\n" == (tmp_path / "logs/0.1.log").read_text()
+    assert [0, 1] == [each.piece for each in log_files(folder, 1, 1)]
 
 
 def test_a_storage_that_fails_costs_no_line(tmp_path: Path) -> None:
@@ -105,3 +134,14 @@ def test_in_a_container_its_node_shows_what_is_written(
     log.close()
     assert [] == [*shown.iterdir()]
     assert "said\n" == (tmp_path / "logs/0.1.0.log").read_text()
+
+
+@pytest.mark.parametrize(("free_bytes", "full"), [(0, True), (1 << 19, True), (1 << 30, False)])
+def test_a_disk_without_room_is_told_from_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free_bytes: int, full: bool
+) -> None:
+    """By what users may still write there."""
+    left = SimpleNamespace(f_bavail=free_bytes // 4096, f_frsize=4096)
+    monkeypatch.setattr(os, "fstatvfs", lambda _: left)
+    with (tmp_path / "log").open("wb") as file:
+        assert full == is_full(file.fileno())

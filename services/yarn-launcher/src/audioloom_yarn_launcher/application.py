@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from audioloom_yarn_launcher.errors import NotOffered
-from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, NAME
+from audioloom_yarn_launcher.layout import ENVIRONMENT, HEARTBEAT, JOB, LAUNCHER, NAME
 from audioloom_yarn_launcher.roles import WORKER
 
 MASTERS = 2
@@ -106,23 +106,20 @@ def parse_memory(text: str) -> int:
     return int(text[:-3]) * _UNITS[text[-3:]]
 
 
-def describe(shape: Shape, *, launcher: str, job: str) -> dict[str, Any]:
+def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
     """The application, as `skein.ApplicationSpec.from_dict` takes it.
 
     Args:
         shape: of it.
         launcher: URI of the launcher's own environment, an archive.
-        job: path of the file for the coordinator.
+        folder: path of the one that holds the files for the application master.
     """
     program = f"exec {LAUNCHER}/bin/python -I -m audioloom_yarn_launcher"
     ours = _archive(launcher)
     files = {LAUNCHER: ours}
     if shape.environment is not None:
         files[ENVIRONMENT] = _archive(shape.environment, public=shape.public)
-    files |= {
-        name: {"source": uri, "type": "FILE", "visibility": "APPLICATION"}
-        for name, uri in shape.files.items()
-    }
+    files |= {name: _file(uri) for name, uri in shape.files.items()}
     files |= {name: _archive(uri) for name, uri in shape.folders.items()}
     return {
         "name": f"{NAME}{shape.run_folder}",
@@ -140,7 +137,7 @@ def describe(shape: Shape, *, launcher: str, job: str) -> dict[str, Any]:
             "resources": _resources(shape.coordinator),
             "files": {
                 LAUNCHER: ours,
-                JOB: {"source": job, "type": "FILE", "visibility": "APPLICATION"},
+                **{name: _file(f"{folder}/{name}") for name in (JOB, HEARTBEAT)},
             },
             "env": dict(shape.coordinator_variables),
             "script": f"{program} coordinator --job={JOB}\n",
@@ -210,6 +207,10 @@ def _archive(uri: str, *, public: bool = False) -> dict[str, Any]:
     kept = not uri.startswith("file:")  # what lies on the cluster is kept by its nodes
     whose = "PUBLIC" if public else "PRIVATE"
     return {"source": uri, "type": "ARCHIVE", "visibility": whose if kept else "APPLICATION"}
+
+
+def _file(source: str) -> dict[str, str]:
+    return {"source": source, "type": "FILE", "visibility": "APPLICATION"}
 
 
 def _resources(asked: Resources) -> dict[str, int]:

@@ -17,7 +17,7 @@ from audioloom_storage import Location, StorageError, open_read
 from audioloom_yarn_launcher.archive_members import Kind, Member, first_fault
 from audioloom_yarn_launcher.errors import BadArchive
 
-_PACKED_BY_US = re.compile(r"[0-9a-f]{64}(?:\.[0-9]+)?\.tar\.gz")
+PACKED_BY_US = re.compile(r"[0-9a-f]{64}(?:\.[0-9]+)?\.tar\.gz")
 _CHUNK_BYTES = 1 << 20
 
 log = structlog.get_logger()
@@ -32,7 +32,7 @@ def check_members(archive: Location) -> None:
     Raises:
         BadArchive: it would, or it is damaged.
     """
-    if _PACKED_BY_US.fullmatch(archive.name):
+    if PACKED_BY_US.fullmatch(archive.name):
         return
     log.info("looking into the archive", archive=str(archive))
     try:

@@ -6,7 +6,6 @@ be called by several addresses.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -23,14 +22,13 @@ from audioloom_storage import (
     open_read,
 )
 
+from audioloom_yarn_launcher.archive_check import PACKED_BY_US
 from audioloom_yarn_launcher.attempts import Attempt, read_attempts
 from audioloom_yarn_launcher.environments import FOLDER
 from audioloom_yarn_launcher.owner import is_alive
 from audioloom_yarn_launcher.pending import find_pending
 from audioloom_yarn_launcher.provision import Provision
 from audioloom_yarn_launcher.submissions import read_submissions
-
-_OURS = re.compile(r"[0-9a-f]{64}(\.[0-9]+)?\.tar\.gz")
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def find_archives(root: Location) -> list[Archive]:
     found = []
     for entry in _listed(root / FOLDER):
         name = entry.location.name
-        if entry.is_folder or not (_OURS.fullmatch(name) or is_temporary(name)):
+        if entry.is_folder or not (PACKED_BY_US.fullmatch(name) or is_temporary(name)):
             continue
         try:
             shared, mine = is_shared(entry.location), _is_mine(entry.location)

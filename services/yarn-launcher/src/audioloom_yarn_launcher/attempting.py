@@ -11,30 +11,32 @@ from dataclasses import replace
 from typing import TypeVar
 
 import structlog
-from audioloom_storage import Location, StorageError
+from audioloom_storage import Location, StorageError, locate
 
 from audioloom_yarn_launcher.asking import Asks
 from audioloom_yarn_launcher.attempts import Formed, Started, record_end, record_roster
+from audioloom_yarn_launcher.beside import Beside
+from audioloom_yarn_launcher.beside_notes import BesideNotes
 from audioloom_yarn_launcher.causes import Cause
 from audioloom_yarn_launcher.claim import Launch, next_attempt
+from audioloom_yarn_launcher.coordination import Gang, Interruption, pause
 from audioloom_yarn_launcher.coordinator import (
-    Gang,
-    Interruption,
     begin_generation,
     close_gang,
+    end_those_beside,
     open_gang,
-    pause,
     run_generation,
 )
 from audioloom_yarn_launcher.gang import Plan
 from audioloom_yarn_launcher.kv import KeyValueStore
-from audioloom_yarn_launcher.limits import Limits
+from audioloom_yarn_launcher.limits import Limits, pause_s
 from audioloom_yarn_launcher.recording import ended, formed
+from audioloom_yarn_launcher.roles import Group
 from audioloom_yarn_launcher.workers import Workers
 
-FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
+Changed = Callable[[], None]
 Record = TypeVar("Record")
 
 log = structlog.get_logger()
@@ -81,11 +83,12 @@ def run_attempts(
                 break
             assert cause is not None  # noqa: S101 - or there were no again
             begin_generation(gang, started.generation + 1)
-            seconds = min(FIRST_PAUSE_S * 2**restarts, MOST_PAUSE_S)
-            log.warning(cause.text, attempt=started.attempt, starting_anew_in_s=seconds)
+            seconds = pause_s(restarts)
+            log.warning(cause.text, attempt=started.attempt, starting_anew_in_s=round(seconds, 1))
             written.append(meanwhile.submit(_put_on_record, record_end, folder, record))
             started = next_attempt(life, started)
             pause(gang, seconds)  # an interruption is seen, and recorded, by the next attempt
+        end_those_beside(gang)
     for each in written:
         each.result()
     record_end(folder, record)
@@ -97,7 +100,8 @@ def gang_at_work(
     store: KeyValueStore,
     plan: Plan,
     limits: Limits,
-    workers: Callable[[Callable[[], None]], Workers],
+    workers: Callable[[Changed], Workers],
+    beside: Callable[[Group, Changed], Workers] | None = None,
 ) -> Iterator[Gang]:
     """A gang that heeds this process's signals; its workers have ended when the block has.
 
@@ -106,10 +110,22 @@ def gang_at_work(
         plan: what it runs.
         limits: how long each part of its life may take.
         workers: makes its workers, from what is to be called when one has ended.
+        beside: makes those of a role that is beside the gang.
     """
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def changed() -> None:
+        wakes.put(None)
+
+    def of_a_role(group: Group) -> Workers:
+        if beside is None:
+            raise ValueError(f"there is no place for {group.role}")
+        return beside(group, changed)
+
+    notes = BesideNotes(locate(plan.folder), plan.groups)
     interruption = Interruption(wakes)
-    gang = Gang(store, workers(lambda: wakes.put(None)), plan, wakes, interruption, limits)
+    alongside = Beside(store, plan, limits, of_a_role, notes)
+    gang = Gang(store, workers(changed), plan, wakes, interruption, limits, alongside)
     asks = Asks(interruption)
     before = {number: signal.signal(number, asks) for number in SIGNALS}
     try:
@@ -118,6 +134,7 @@ def gang_at_work(
     finally:
         asks.close()
         close_gang(gang)
+        notes.close()
         for number, handler in before.items():
             signal.signal(number, handler)
 

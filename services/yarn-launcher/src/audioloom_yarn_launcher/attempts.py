@@ -11,7 +11,7 @@ folder. Files are never changed, so an attempt has up to three, each published o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -26,6 +26,7 @@ from audioloom_storage import (
 )
 from pydantic import BaseModel, ConfigDict
 
+from audioloom_yarn_launcher.causes import Cause, Kind
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.owner import Owner
 from audioloom_yarn_launcher.provision import Provision
@@ -151,6 +152,15 @@ class Ended(AttemptRecord):
     arrivals: tuple[Arrival, ...] = ()
 
 
+def cause_of(ended: Ended) -> Cause | None:
+    """Why a launch ended with this attempt; None if it ended well."""
+    told = ended.cause
+    if told is None or ended.exit_code == 0:
+        return None
+    kind: Kind = "interrupted" if ended.outcome == "interrupted" else "exit"
+    return Cause(kind, told.text, told.exit_code, told.rank, tail=told.tail)
+
+
 @dataclass(frozen=True)
 class Attempt:
     """What is recorded of one attempt."""
@@ -164,6 +174,13 @@ class Attempt:
         """Whether its launcher has more to do, if it lives."""
         return self.ended is None or self.ended.restarts
 
+    @property
+    def seats(self) -> tuple[Seat, ...]:
+        """Its workers: as they ended if that is known, else as they came."""
+        if self.ended is not None and self.ended.workers:
+            return self.ended.workers
+        return self.formed.workers if self.formed is not None else ()
+
 
 def read_attempts(folder: Location) -> list[Attempt]:
     """The attempts at a run, in order.
@@ -172,6 +189,26 @@ def read_attempts(folder: Location) -> list[Attempt]:
         BadRecord: one of the records cannot be read.
     """
     return [_read_attempt(folder, number) for number in sorted(_numbers(folder))]
+
+
+def executed_s(folder: Location, attempts: Iterable[Attempt]) -> float:
+    """For how many seconds the gang was complete in these attempts.
+
+    From when its roster was put on record until its end was, both by the clock of the storage:
+    coordinators on two nodes have two. One that was lost has an end when the next has closed it.
+    """
+    try:
+        entries = list_folder(folder / "attempts")
+        written = {each.location.name: each.modified_ns for each in entries}
+    except NotFound:
+        return 0.0
+    spans = 0
+    for each in attempts:
+        number = each.started.attempt
+        formed, ended = written.get(f"{number}.roster.json"), written.get(f"{number}.json")
+        if formed is not None and ended is not None:
+            spans += max(0, ended - formed)
+    return spans / 1e9
 
 
 def begin(folder: Location, started: Started) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,10 +13,11 @@ from audioloom_stage import StageError, bind, exit_code
 from audioloom_yarn_launcher.attempting import gang_at_work, run_attempts
 from audioloom_yarn_launcher.causes import Cause
 from audioloom_yarn_launcher.claim import claim
-from audioloom_yarn_launcher.coordinator import Gang
+from audioloom_yarn_launcher.coordination import Gang
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.gang import Plan
 from audioloom_yarn_launcher.job import CLIENT, STOP_KEY, Job, Stop
+from audioloom_yarn_launcher.roles import Group, of_the_gang
 from audioloom_yarn_launcher.skein_application import current_application
 from audioloom_yarn_launcher.skein_import import import_skein
 from audioloom_yarn_launcher.skein_kv import SkeinStore
@@ -69,12 +71,17 @@ def _run(job: Job, application: Any) -> Cause | None:
         roles=job.roles,
         frozen_s=job.frozen_s,
     )
-    counts = {group.role: group.count for group in plan.groups}
+
+    def containers(groups: Sequence[Group], changed: Callable[[], None]) -> SkeinWorkers:
+        counts = {group.role: group.count for group in groups}
+        return SkeinWorkers(application, counts, changed)
+
     with gang_at_work(
         store,
         plan,
-        job.limits,
-        lambda changed: SkeinWorkers(application, counts, changed),
+        job.limits.after(legacy.executed_s),
+        lambda changed: containers(of_the_gang(plan.groups), changed),
+        lambda group, changed: containers([group], changed),
     ) as gang:
         _heed_clients(gang)
         return run_attempts(gang, life, started, job.max_restarts, before=legacy.attempts)[0]

@@ -20,6 +20,7 @@ from audioloom_storage import StorageError, locate
 
 from audioloom_yarn_launcher import checks_probe, doctor_cluster, doctor_here
 from audioloom_yarn_launcher.application import Resources, Shape, check_fits, parse_memory
+from audioloom_yarn_launcher.causes import CONFIGURATION
 from audioloom_yarn_launcher.deadline import within
 from audioloom_yarn_launcher.environments import check_archive, ship_launcher
 from audioloom_yarn_launcher.errors import NoCluster
@@ -42,7 +43,6 @@ AT_ONCE_S = 30.0
 DRIVER_WITHIN_S = 90.0
 SHIP_WITHIN_S = 600.0
 PROBE_WITHIN_S = 180.0
-CONFIGURATION = 78
 
 log = structlog.get_logger()
 

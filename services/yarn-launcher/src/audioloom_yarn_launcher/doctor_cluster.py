@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-import urllib.request
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import quote
 
 from audioloom_storage import Location, exists
@@ -16,8 +13,8 @@ from audioloom_yarn_launcher.application import Resources, Shape
 from audioloom_yarn_launcher.default_system import check_default_system
 from audioloom_yarn_launcher.doctor_here import has_kerberos
 from audioloom_yarn_launcher.findings import Finding, ok
-from audioloom_yarn_launcher.hadoop import ANSWER_WITHIN_S, Hadoop, check_reachable
-from audioloom_yarn_launcher.resource_manager import ask
+from audioloom_yarn_launcher.hadoop import Hadoop, check_reachable
+from audioloom_yarn_launcher.resource_manager import ask, ask_pages
 
 AGGREGATION = "yarn.log-aggregation-enable"
 _HTTP_ADDRESS = "dfs.namenode.http-address"
@@ -87,12 +84,12 @@ def encryption(hadoop: Hadoop, root: Location) -> Finding:
     """Whether the root lies in an encryption zone; of one that is not there yet, its parents."""
     status, path = None, root.path
     pages = name_node_pages(hadoop, root.authority) if root.scheme == "hdfs" else ()
-    while pages and status is None:
-        status = _get(pages, f"/webhdfs/v1{quote(path)}?op=GETFILESTATUS")
+    while pages and not status:
+        status = ask_pages(pages, f"/webhdfs/v1{quote(path)}?op=GETFILESTATUS")
         if path == "/":
             break
         path = path.rpartition("/")[0] or "/"
-    return checks_cluster.encryption(status, root.uri)
+    return checks_cluster.encryption(status or None, root.uri)
 
 
 def name_node_pages(hadoop: Hadoop, authority: str) -> tuple[str, ...]:
@@ -107,21 +104,5 @@ def name_node_pages(hadoop: Hadoop, authority: str) -> tuple[str, ...]:
 
 
 def _property(pages: tuple[str, ...], name: str) -> str:
-    found = (_get(pages, f"/conf?name={quote(name)}") or {}).get("property")
+    found = (ask_pages(pages, f"/conf?name={quote(name)}") or {}).get("property")
     return str(found.get("value") or "") if isinstance(found, dict) else ""
-
-
-def _get(pages: tuple[str, ...], what: str) -> dict[str, Any] | None:
-    """What the first page that answers says; None if none does, or it knows of nothing there."""
-    for page in pages:
-        request = urllib.request.Request(  # noqa: S310 - http, by the configuration
-            page + what, headers={"Accept": "application/json"}
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=ANSWER_WITHIN_S) as reply:  # noqa: S310
-                found = json.load(reply)
-        except (OSError, ValueError):
-            continue
-        if isinstance(found, dict):
-            return found
-    return None

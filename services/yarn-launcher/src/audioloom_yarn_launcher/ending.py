@@ -10,7 +10,14 @@ import structlog
 from audioloom_stage import StageError, exit_code
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.attempts import Attempt, Ended, FirstCause, Outcome, record_end
+from audioloom_yarn_launcher.attempts import (
+    Attempt,
+    Ended,
+    FirstCause,
+    Outcome,
+    cause_of,
+    record_end,
+)
 from audioloom_yarn_launcher.causes import TRY_AGAIN, Cause, Kind
 from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.diagnosis import explain, is_known, ours
@@ -97,11 +104,7 @@ def close_record(folder: Location, ending: Ending) -> Cause | None:
     if last is None:
         raise _explained(ending)
     if last.ended is not None and not last.ended.restarts:
-        told = last.ended.cause
-        if last.ended.exit_code == 0 or told is None:
-            return None
-        kind: Kind = "interrupted" if last.ended.outcome == "interrupted" else "exit"
-        return Cause(kind, told.text, told.exit_code, told.rank, tail=told.tail)
+        return cause_of(last.ended)
     cause = _unexplained(ending)
     started = last.started
     record_end(folder, _record(last, cause, "interrupted" if ending.stopped_by else "failed"))

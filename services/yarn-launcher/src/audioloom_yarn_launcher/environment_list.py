@@ -8,6 +8,7 @@ from audioloom_stage import JSON, InputMissing, Result
 from audioloom_storage import exists, locate
 
 from audioloom_yarn_launcher.archives import Archive, Use, find_archives, find_uses
+from audioloom_yarn_launcher.page import table
 from audioloom_yarn_launcher.settings import EnvSettings
 
 _COLUMNS = ("MiB", "written", "read by", "runs", "at work", "archive")
@@ -23,13 +24,8 @@ def list_environments(settings: EnvSettings) -> Result:
     if not found:
         return Result(f"no environments under {root}", {"root": root.uri, "environments": []})
     rows = [_COLUMNS, *(_row(archive, users) for archive, users in found)]
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    lines = [
-        "  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
     data: list[JSON] = [_data(archive, users) for archive, users in found]
-    return Result(lines, {"root": root.uri, "environments": data})
+    return Result(table(rows), {"root": root.uri, "environments": data})
 
 
 def _users(archive: Archive, uses: list[Use]) -> list[Use]:

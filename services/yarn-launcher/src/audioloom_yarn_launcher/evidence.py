@@ -37,18 +37,10 @@ def case_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> Case:
         text=text,
         rank=cause.rank if cause else None,
         exit_code=cause.exit_code if cause else 0,
-        workers=()
-        if at_work
-        else tuple(_witness(folder, attempt, each) for each in _seats(attempt)),
+        workers=() if at_work else tuple(_witness(folder, attempt, each) for each in attempt.seats),
         outside=outside,
         mend=mend,
     )
-
-
-def _seats(attempt: Attempt) -> tuple[Seat, ...]:
-    if attempt.ended is not None and attempt.ended.workers:
-        return attempt.ended.workers
-    return attempt.formed.workers if attempt.formed is not None else ()
 
 
 def _witness(folder: Location, attempt: Attempt, seat: Seat) -> Witness:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from audioloom_manifest import MANIFEST_NAME
 from audioloom_stage import JSON, Result, result_columns
 
 from audioloom_yarn_launcher.attempts import Attempt
+from audioloom_yarn_launcher.beside_records import Story, read_stories
 from audioloom_yarn_launcher.evidence import LAST_BYTES, case_of
 from audioloom_yarn_launcher.log_files import last_lines
 from audioloom_yarn_launcher.page import facts, printable, table
@@ -58,11 +59,12 @@ def show_explanation(settings: ExplainSettings) -> Result:
         text += ["", "its last words", *(f"  | {printable(line)}" for line in last)]
     if len(view.attempts) > 1 or (view.attempts and first is None):
         text += ["", *table(_rows(view, ranked), result_columns())]
+    text += _alongside(stories := read_stories(view.folder))
     follow: tuple[str, ...] = ()
     if first is not None and first.first.rank is not None:
         words = f"--rank={first.first.rank} --attempt={first.first.attempt}"
         follow = (f"{PROGRAM} logs {view.folder} {words}",)
-    return Result(text, _data(view, ranked, first), next=follow)
+    return Result(text, _data(view, ranked, first, stories), next=follow)
 
 
 def _known(view: RunView, attempt: Attempt) -> Case:
@@ -119,6 +121,18 @@ def _headline(view: RunView, bad: Sequence[Ranked]) -> str:
             return f"{view.state} after {attempts}, with exit code {view.last.ended.exit_code}"
 
 
+def _alongside(stories: Mapping[int, Story]) -> Iterator[str]:
+    """What went wrong beside the gang, which was not disturbed by it."""
+    for story in stories.values():
+        if story.failures:
+            times = len(story.failures)
+            who = f"{story.last.role} {story.last.index}, beside the gang"
+            often = "" if times == 1 else f"{times} times; the last time it "
+            then = {"running": "it runs again", "restarting": "it is started anew"}
+            ending = then.get(story.state, "it was given up")
+            yield from ("", printable(f"{who}, {often}{story.failures[-1]}: {ending}"))
+
+
 def _step(known: Case, rank: int | None) -> int | None:
     steps = [each.step for each in known.workers if rank in (None, each.rank)]
     return max((step for step in steps if step is not None), default=None)
@@ -155,7 +169,10 @@ def _outcome(view: RunView, attempt: Attempt) -> str:
 
 
 def _data(
-    view: RunView, ranked: Mapping[int, Ranked | None], first: Ranked | None
+    view: RunView,
+    ranked: Mapping[int, Ranked | None],
+    first: Ranked | None,
+    stories: Mapping[int, Story],
 ) -> dict[str, JSON]:
     return {
         "run": view.folder.uri,
@@ -164,6 +181,17 @@ def _data(
         "attempts": [
             {"attempt": number, "first_cause": _found(each) if each else None}
             for number, each in ranked.items()
+        ],
+        "beside": [
+            {
+                "rank": rank,
+                "role": each.last.role,
+                "index": each.last.index,
+                "state": each.state,
+                "starts": each.starts,
+                "failures": list(each.failures),
+            }
+            for rank, each in stories.items()
         ],
     }
 

@@ -20,6 +20,13 @@ Beats, which are read now and then and wake nobody:
     gang/beat/<id>               how often a worker has said that it lives; owned by it
 
 So a worker's report wakes the coordinator alone, whatever the size of the gang.
+
+Who is beside the gang hears and says the same below `beside/<r>/`, each rank for itself, and counts
+its own generations; only ranks are all claimed in one place. It says one thing more:
+
+    beside/<r>/worker/page/<g>/<r>   where the page of its process is to be seen
+
+and its beats are below `beside-beat/`.
 """
 
 from __future__ import annotations
@@ -30,29 +37,46 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 
 from audioloom_yarn_launcher.roles import WORKER as A_WORKER
-from audioloom_yarn_launcher.roles import Group, Policy, policy
+from audioloom_yarn_launcher.roles import Group, Policy, of_the_gang, policy, size_of
 
-ORDER = "gang/order/"
-WORKER = "gang/worker/"
-BEAT = "gang/beat/"
+GANG, BESIDE = "gang/", "beside/"
+ORDER = f"{GANG}order/"
+WORKER = f"{GANG}worker/"
+BEAT, BEAT_BESIDE = f"{GANG}beat/", "beside-beat/"
 FROZEN_S = 10.0
 PLAN = f"{ORDER}plan"
-GENERATION = f"{ORDER}generation"
-OUTCOME = f"{ORDER}outcome"
 RANKS = f"{WORKER}rank/"
 
 _REMEMBERED = 1 << 15
 """Whoever looks reads all messages again, most of them as before; of the largest gangs, too."""
 
 
-def roster_key(generation: int) -> str:
+def scope_beside(rank: int) -> str:
+    """Below which one beside the gang hears and says everything."""
+    return f"{BESIDE}{rank}/"
+
+
+def generation_key(scope: str = GANG) -> str:
+    """Where the number of the generation stands."""
+    return f"{scope}order/generation"
+
+
+def outcome_key(scope: str = GANG) -> str:
+    """Where it is ordered to leave."""
+    return f"{scope}order/outcome"
+
+
+GENERATION, OUTCOME = generation_key(), outcome_key()
+
+
+def roster_key(generation: int, scope: str = GANG) -> str:
     """Where the roster of a generation stands."""
-    return f"{ORDER}roster/{generation}"
+    return f"{scope}order/roster/{generation}"
 
 
-def end_key(generation: int) -> str:
+def end_key(generation: int, scope: str = GANG) -> str:
     """Where the end of a generation is ordered."""
-    return f"{ORDER}end/{generation}"
+    return f"{scope}order/end/{generation}"
 
 
 def rank_key(rank: int) -> str:
@@ -60,24 +84,29 @@ def rank_key(rank: int) -> str:
     return f"{RANKS}{rank}"
 
 
-def ready_key(generation: int, rank: int) -> str:
+def ready_key(generation: int, rank: int, scope: str = GANG) -> str:
     """Where a worker says that it holds a port."""
-    return f"{WORKER}ready/{generation}/{rank}"
+    return f"{scope}worker/ready/{generation}/{rank}"
 
 
-def exit_key(generation: int, rank: int) -> str:
+def exit_key(generation: int, rank: int, scope: str = GANG) -> str:
     """Where a worker says how its process ended."""
-    return f"{WORKER}exit/{generation}/{rank}"
+    return f"{scope}worker/exit/{generation}/{rank}"
 
 
-def first_key(generation: int) -> str:
+def page_key(generation: int, rank: int, scope: str) -> str:
+    """Where a worker beside the gang says that the page of its process answers."""
+    return f"{scope}worker/page/{generation}/{rank}"
+
+
+def first_key(generation: int, scope: str = GANG) -> str:
     """Where the first failure of a generation is claimed."""
-    return f"{WORKER}first/{generation}"
+    return f"{scope}worker/first/{generation}"
 
 
-def beat_key(worker: str) -> str:
+def beat_key(worker: str, *, beside: bool = False) -> str:
     """Where a worker says that it lives."""
-    return f"{BEAT}{worker}"
+    return f"{BEAT_BESIDE if beside else BEAT}{worker}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +114,7 @@ class Plan:
     """What every worker runs.
 
     Args:
-        size: how many workers there are; ranks go from 0 to size - 1.
+        size: how many workers there are in all; ranks go from 0 to size - 1.
         command: the program and its arguments, of those whose role has none of its own; with
             secrets masked, which workers have beside.
         folder: URI of the run folder.
@@ -108,6 +137,11 @@ class Plan:
         return self.roles or (Group(A_WORKER, self.size),)
 
     @property
+    def gang_size(self) -> int:
+        """How many meet as one; the ranks of the others come after theirs."""
+        return size_of(of_the_gang(self.groups))
+
+    @property
     def policy(self) -> Policy:
         """Who decides how a generation ends."""
         return policy(self.groups)
@@ -125,11 +159,25 @@ class Member:
 
 @dataclass(frozen=True)
 class Roster:
-    """Who runs in a generation, by rank."""
+    """Who runs in a generation, by rank.
+
+    Args:
+        attempt: of the gang.
+        generation: of the gang.
+        members: of the gang.
+        beside: who is told, if it is one beside the gang.
+        again: that one had a process before in this attempt.
+    """
 
     attempt: int
     generation: int
     members: tuple[Member, ...]
+    beside: Member | None = None
+    again: bool = False
+
+    def of(self, rank: int) -> Member | None:
+        """Who runs as this rank."""
+        return self.members[rank] if rank < len(self.members) else self.beside
 
 
 @dataclass(frozen=True)
@@ -187,6 +235,7 @@ class Reports:
     ready: Mapping[int, Member] = field(default_factory=dict)
     exits: Mapping[int, Exit] = field(default_factory=dict)
     first: int | None = None
+    page: str = ""
 
 
 def encode(message: Plan | Member | Roster | End | Exit) -> str:
@@ -205,7 +254,9 @@ def decode_plan(text: str) -> Plan:
 def decode_roster(text: str) -> Roster:
     """The roster in a JSON text."""
     value = json.loads(text)
-    return Roster(**{**value, "members": tuple(Member(**member) for member in value["members"])})
+    members = tuple(Member(**member) for member in value["members"])
+    beside = value["beside"] and Member(**value["beside"])
+    return Roster(**{**value, "members": members, "beside": beside})
 
 
 @lru_cache(_REMEMBERED)
@@ -220,28 +271,33 @@ def decode_exit(text: str) -> Exit:
     return Exit(**json.loads(text))
 
 
-def read_orders(keys: Mapping[str, str]) -> Orders:
-    """The orders among the keys below `ORDER`; those of other generations do not count."""
-    if GENERATION not in keys:
-        return Orders(over=OUTCOME in keys)
-    generation = int(keys[GENERATION])
-    roster, end = keys.get(roster_key(generation)), keys.get(end_key(generation))
+def read_orders(keys: Mapping[str, str], scope: str = GANG) -> Orders:
+    """The orders among the keys of a scope; those of other generations do not count."""
+    over, number = outcome_key(scope) in keys, keys.get(generation_key(scope))
+    if number is None:
+        return Orders(over=over)
+    generation = int(number)
+    roster, end = keys.get(roster_key(generation, scope)), keys.get(end_key(generation, scope))
     return Orders(
         generation=generation,
         roster=decode_roster(roster) if roster else None,
         end=End(**json.loads(end)) if end else None,
-        over=OUTCOME in keys,
+        over=over,
     )
 
 
-def read_reports(keys: Mapping[str, str], generation: int) -> Reports:
-    """The reports on a generation among the keys below `WORKER`."""
+def read_reports(keys: Mapping[str, str], generation: int, scope: str = GANG) -> Reports:
+    """The reports on a generation among the keys of a scope."""
     ranks: dict[int, str] = {}
     ready: dict[int, Member] = {}
     exits: dict[int, Exit] = {}
     first: int | None = None
+    page = ""
+    below = f"{scope}worker/"
     for key, text in keys.items():
-        match key.removeprefix(WORKER).split("/"):
+        if not key.startswith(below):
+            continue
+        match key.removeprefix(below).split("/"):
             case ["rank", rank]:
                 ranks[int(rank)] = text
             case ["ready", of, rank] if int(of) == generation:
@@ -250,4 +306,6 @@ def read_reports(keys: Mapping[str, str], generation: int) -> Reports:
                 exits[int(rank)] = decode_exit(text)
             case ["first", of] if int(of) == generation:
                 first = int(text)
-    return Reports(ranks, ready, exits, first)
+            case ["page", of, _] if int(of) == generation:
+                page = text
+    return Reports(ranks, ready, exits, first, page)

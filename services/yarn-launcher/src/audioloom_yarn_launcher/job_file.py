@@ -11,6 +11,8 @@
     [roles.evaluator]
     command = ["python", "evaluate.py"]
 
+    [roles.tensorboard]
+
 What a role does not say of its containers, it has from the flags (`--memory`, `--vcores`,
 `--gpus`); what the command line says is stronger than the file: COMMAND than the command of all,
 `--workers` than the instances of `worker`.
@@ -26,8 +28,19 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from audioloom_yarn_launcher.errors import BadJob, NoJob
-from audioloom_yarn_launcher.roles import CHIEF, EVALUATOR, PS, ROLES, WORKER
+from audioloom_yarn_launcher.roles import (
+    BESIDE,
+    CHIEF,
+    PS,
+    ROLES,
+    TENSORBOARD,
+    WORKER,
+)
 from audioloom_yarn_launcher.settings import Memory
+
+MAX_RESTARTS = 3
+TENSORBOARD_COMMAND = ("tensorboard", "--logdir={events}", "--host={host}", "--port={port}")
+"""What is in braces is filled in where it runs; in any other command of that role, too."""
 
 Command = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -36,14 +49,15 @@ class RoleTable(BaseModel):
     """One role.
 
     Args:
-        instances: how many; there is one chief at most.
+        instances: how many; there is one chief at most, and one TensorBoard.
         command: what they run.
         memory: of each one's container.
         vcores: of the same.
         gpus: of the same.
-        must_finish: the job is not done before they are. Not so for ps.
-        may_fail: the job goes on without them. So for evaluator.
+        must_finish: the job is not done before they are. Not so for ps and tensorboard.
+        may_fail: the job goes on without them. So for evaluator and tensorboard.
         ends_job: when they have finished well, the job is done, whoever else is at work.
+        max_restarts: how often one of them is started anew by itself; only for those two.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -56,6 +70,7 @@ class RoleTable(BaseModel):
     must_finish: bool | None = None
     may_fail: bool | None = None
     ends_job: bool = False
+    max_restarts: int | None = Field(None, ge=0)
 
 
 class JobFile(BaseModel):
@@ -75,6 +90,11 @@ class JobFile(BaseModel):
             raise ValueError("nobody is there to do the work: add a chief or a worker")
         if CHIEF in self.roles and self.roles[CHIEF].instances > 1:
             raise ValueError("there is one chief at most")
+        if TENSORBOARD in self.roles and self.roles[TENSORBOARD].instances > 1:
+            raise ValueError("there is one tensorboard at most")
+        for name, role in self.roles.items():
+            if role.max_restarts is not None and name not in BESIDE:
+                raise ValueError(f"{name} is started anew with its gang: --max-restarts")
         if not any(decides(name, role) for name, role in self.roles.items()):
             raise ValueError("nobody must finish, and nobody ends the job: it would never be done")
         return self
@@ -82,12 +102,19 @@ class JobFile(BaseModel):
 
 def must_finish(name: str, role: RoleTable) -> bool:
     """Whether the job waits for this role."""
-    return name != PS if role.must_finish is None else role.must_finish
+    return name not in (PS, TENSORBOARD) if role.must_finish is None else role.must_finish
 
 
 def may_fail(name: str, role: RoleTable) -> bool:
     """Whether the job goes on without this role."""
-    return name == EVALUATOR if role.may_fail is None else role.may_fail
+    return name in BESIDE if role.may_fail is None else role.may_fail
+
+
+def max_restarts(name: str, role: RoleTable) -> int:
+    """How often one of this role is started anew by itself."""
+    if name not in BESIDE:
+        return 0
+    return MAX_RESTARTS if role.max_restarts is None else role.max_restarts
 
 
 def decides(name: str, role: RoleTable) -> bool:

@@ -13,7 +13,7 @@ FILES = "application.master.log,application.driver.log"
 WITHIN_S = 20.0
 MOST_LINES = 12
 _PIECE = re.compile(r"^LogContents:\n(.*?)^End of LogType:", re.DOTALL | re.MULTILINE)
-_NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J|NativeCodeLoader")
+_NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J|NativeCodeLoader|WARN conf.Configuration: ")
 
 
 def last_words(application: str) -> str:

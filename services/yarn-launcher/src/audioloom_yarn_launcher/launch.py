@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 import structlog
 from audioloom_stage import Result, bind
 
 from audioloom_yarn_launcher.attempting import gang_at_work, run_attempts
 from audioloom_yarn_launcher.claim import claim, new_launch
-from audioloom_yarn_launcher.coordinator import Gang
+from audioloom_yarn_launcher.coordination import Gang
 from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.gang import Plan
 from audioloom_yarn_launcher.limits import Limits
@@ -101,19 +102,16 @@ def local_gang(
     """
     store = MemoryStore()
     server = StoreServer(store)
+    place = partial(
+        LocalWorkers, server=server, marker=plan.marker, command=agents, variables=variables
+    )
     try:
         with gang_at_work(
             store,
             plan,
             limits,
-            lambda changed: LocalWorkers(
-                plan.size,
-                server=server,
-                marker=plan.marker,
-                command=agents,
-                variables=variables,
-                changed=changed,
-            ),
+            lambda changed: place(plan.gang_size, changed=changed),
+            lambda group, changed: place(group.count, changed=changed, role=group.role),
         ) as gang:
             yield gang
     finally:

@@ -19,7 +19,7 @@ from audioloom_yarn_launcher.application import (
     describe,
     parse_memory,
 )
-from audioloom_yarn_launcher.attempts import read_attempts
+from audioloom_yarn_launcher.attempts import executed_s, read_attempts
 from audioloom_yarn_launcher.claim import Launch, new_launch, relaunched, wait_for_turn
 from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.default_system import check_default_system
@@ -29,9 +29,10 @@ from audioloom_yarn_launcher.environments import check_archive, ship_launcher
 from audioloom_yarn_launcher.errors import Busy, NoCommand
 from audioloom_yarn_launcher.folders import pack_folder
 from audioloom_yarn_launcher.hadoop import check_programs, check_reachable, find_hadoop
+from audioloom_yarn_launcher.heartbeat import write_heartbeat
 from audioloom_yarn_launcher.job import Job
-from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, NODE_PYTHON
-from audioloom_yarn_launcher.limits import Limits
+from audioloom_yarn_launcher.layout import ENVIRONMENT, HEARTBEAT, JOB, LAUNCHER, NODE_PYTHON
+from audioloom_yarn_launcher.limits import Limits, pause_s
 from audioloom_yarn_launcher.login import read_login
 from audioloom_yarn_launcher.owner import this_process
 from audioloom_yarn_launcher.pending import find_pending, tell_pending
@@ -77,10 +78,12 @@ def launch_on_yarn(settings: RunSettings) -> Result:
         life = replace(life, provision=_provision(settings, shape, launcher))
         with hearing() as heard:
             application, ending = _run_once(cluster, settings, life, shape, launcher, heard, number)
-            for _ in range(settings.max_resubmissions):
+            for again in range(settings.max_resubmissions):
                 if ending is None or request.committed or not was_lost(ending):
                     break
                 _tell_lost(life, ending)
+                settings = _with_time_left(settings, executed_s(request.folder, ending.attempts))
+                time.sleep(pause_s(again))
                 life = relaunched(life)
                 shape, number = replace(shape, launch=life.id), _next_number(life)
                 application, ending = _run_once(
@@ -115,6 +118,12 @@ def _tell_lost(life: Launch, ending: Ending) -> None:
         application=ending.application,
         because=cause.text if cause else ending.report.diagnostics,
     )
+
+
+def _with_time_left(settings: RunSettings, executed: float) -> RunSettings:
+    """What the next application is asked for, after one whose gang worked for so many seconds."""
+    left = Limits(REGISTRATION_S, execution_s=settings.timeout_execution).after(executed)
+    return settings.model_copy(update={"timeout_execution": left.execution_s})
 
 
 def _next_number(life: Launch) -> int:
@@ -271,12 +280,12 @@ def _job(life: Launch, settings: RunSettings) -> Job:
 
 def _submit(cluster: Cluster, shape: Shape, launcher: str, job: Job) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, JOB)
-        path.write_text(job.model_dump_json())
+        Path(folder, JOB).write_text(job.model_dump_json())
+        write_heartbeat(Path(folder, HEARTBEAT))
         packed: dict[str, str] = {}
         for number, (name, source) in enumerate(shape.folders.items()):
             archive = Path(folder, f"{number}.tar.gz")
             pack_folder(Path(source), archive)
             packed[name] = archive.as_uri()
         whole = replace(shape, folders=packed)
-        return cluster.submit(describe(whole, launcher=launcher, job=str(path)))
+        return cluster.submit(describe(whole, launcher=launcher, folder=folder))

@@ -7,10 +7,35 @@ and neither says anything of how long the work takes: so each has a limit of its
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
 Part = Literal["allocation", "registration"]
+Chance = Callable[[], float]
+"""A number from 0 to 1, another one each time."""
+
+FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
+MOST_PATIENCE = 1.25
+"""Of two runs that each hold what the other waits for, one has to give it back first: none knows of
+the other, so how much longer than asked each waits for containers is left to chance."""
+
+
+def pause_s(restarts: int, chance: Chance = random.random) -> float:
+    """Seconds until something is started anew: twice as many each time, and not the same for all.
+
+    Args:
+        restarts: how often it was before.
+        chance: who failed together does not come back together.
+    """
+    most = min(FIRST_PAUSE_S * 2.0**restarts, MOST_PAUSE_S)
+    return most * (0.5 + 0.5 * chance())
+
+
+def patience(chance: Chance = random.random) -> float:
+    """How many times the limit of allocation one waits: from 1 to `MOST_PATIENCE`."""
+    return 1 + (MOST_PATIENCE - 1) * chance()
 
 
 @dataclass(frozen=True)
@@ -42,10 +67,12 @@ class Forming:
     Args:
         asked: when its workers were asked for.
         placed: since when all of them have a place, None while one has not.
+        patience: how many times the limit of allocation it waits for that.
     """
 
     asked: float
     placed: float | None = None
+    patience: float = 1.0
 
     def seen(self, now: float, *, unplaced: int) -> Forming:
         """What is known when so many workers are seen to have no place at this moment."""
@@ -64,4 +91,4 @@ class Forming:
             return self.placed + limits.registration_s - now
         if limits.allocation_s is None:
             return None
-        return self.asked + limits.allocation_s - now
+        return self.asked + self.patience * limits.allocation_s - now

@@ -47,7 +47,8 @@ def live_page(view: RunView, workers: Sequence[WorkerView], size: os.terminal_si
 
     Of more workers than there is room for, those that are not like the most are shown.
     """
-    head = [_title(view), *_bar(workers)]
+    pages = [f"{each.role}  {printable(each.page)}" for each in workers if each.page]
+    head = [_title(view), *pages, *_bar(workers)]
     foot = [*_causes(view), HINT]
     if view.pending is not None:
         foot = [f"it waits: {printable(view.pending.because)}", *foot]

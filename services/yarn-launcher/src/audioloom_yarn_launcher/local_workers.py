@@ -24,8 +24,8 @@ LEAVE_WITHIN_S = 10.0
 KNOWN_WITHIN_S = 5.0
 TAIL_BYTES = 2048
 
-AgentCommand = Callable[[int, str, int], list[str]]
-"""The command of a worker: from the descriptor of its connection, its id and its slot."""
+AgentCommand = Callable[[int, str, int, str | None], list[str]]
+"""The command of a worker: from the descriptor of its connection, its id, its slot and its role."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ class LocalWorkers:
         command: the command of a worker.
         variables: for a worker, beside what this process has.
         changed: called, from any thread, when a worker has ended.
+        role: of all of them, if it is one beside the gang.
     """
 
     def __init__(
@@ -59,8 +60,10 @@ class LocalWorkers:
         command: AgentCommand,
         variables: Mapping[str, str],
         changed: Callable[[], None],
+        role: str | None = None,
     ) -> None:
         self._server, self._marker, self._command = server, marker, command
+        self._role = role
         self._variables = variables
         self._changed = changed
         self._slots: list[Agent | None] = [None] * size
@@ -136,16 +139,20 @@ class LocalWorkers:
                 agent.process.kill()
                 agent.process.wait()
         self.lost()
-        processes.sweep(f"{self._marker}/")
+        processes.sweep(f"{self._marker}/{self._called}-")
+
+    @property
+    def _called(self) -> str:
+        return self._role or "worker"
 
     def _start(self, slot: int) -> Agent:
-        name = f"worker-{self._started}"
+        name = f"{self._called}-{self._started}"
         self._started += 1
         messages, path = tempfile.mkstemp()
         Path(path).unlink()  # nobody needs its name, and so nothing is left behind
         with self._server.admit(name) as connection:
             process = processes.start(
-                self._command(connection.fileno(), name, slot),
+                self._command(connection.fileno(), name, slot, self._role),
                 environment={**os.environ, **self._variables},
                 output=messages,
                 when_orphaned=signal.SIGTERM,
@@ -172,9 +179,10 @@ class LocalWorkers:
 def worker_command(advertise: str) -> AgentCommand:
     """The command of a worker: this program, by the interpreter that runs it now."""
 
-    def command(descriptor: int, worker: str, slot: int) -> list[str]:
+    def command(descriptor: int, worker: str, slot: int, role: str | None) -> list[str]:
         program = [sys.executable, "-m", "audioloom_yarn_launcher", "worker"]
         store = [f"--store=fd:{descriptor}", f"--id={worker}"]
-        return [*program, *store, f"--prefer={slot}", f"--advertise={advertise}"]
+        which = [f"--prefer={slot}", *([f"--role={role}"] if role else [])]
+        return [*program, *store, *which, f"--advertise={advertise}"]
 
     return command

@@ -22,6 +22,11 @@ class LogFile:
     location: Location
     size: int = field(default=0, compare=False)
 
+    @property
+    def log(self) -> tuple[int, int]:
+        """Whose, and of which attempt."""
+        return self.rank, self.attempt
+
 
 def log_files(folder: Location, attempt: int, rank: int | None) -> list[LogFile]:
     """The logs of an attempt, by rank and piece."""

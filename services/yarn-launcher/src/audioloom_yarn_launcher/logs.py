@@ -10,14 +10,19 @@ from itertools import groupby
 from audioloom_stage import JSON, Result
 from audioloom_storage import Location
 
+from audioloom_yarn_launcher.beside_records import read_stories
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.log_files import LogFile, Stream, log_files
 from audioloom_yarn_launcher.node_logs import NodeLogs
 from audioloom_yarn_launcher.pending import tell_pending
+from audioloom_yarn_launcher.roles import ranks_of
 from audioloom_yarn_launcher.run_view import RunView, locate_run, view_run
 from audioloom_yarn_launcher.settings import LogsSettings
 
 LOOK_AGAIN_S = 0.3
+
+Streams = defaultdict[tuple[int, int], Stream]
+"""What is read of each log, by rank and attempt."""
 
 
 def show_logs(settings: LogsSettings) -> Result:
@@ -29,7 +34,7 @@ def show_logs(settings: LogsSettings) -> Result:
     folder = locate_run(settings.run)
     view = view_run(folder)
     attempt = settings.attempt or _last_number(view) or 0
-    files = log_files(folder, attempt, settings.rank)
+    files = _files(view, attempt, settings.rank)
     if not files and not settings.attempt and view.pending is not None and not view.over:
         tell_pending(view.pending)
     elif not files and view.over:
@@ -58,8 +63,9 @@ def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
     """Lines as they come, attempt after attempt, until the run is over or the one asked for is."""
     number: int | None = settings.attempt or _last_number(view_run(folder))
     number = number or _next_number(folder, 0)
+    streams: Streams = defaultdict(Stream)
     while number is not None:
-        yield from _follow_attempt(folder, number, settings.rank)
+        yield from _follow_attempt(folder, number, settings.rank, streams)
         number = None if settings.attempt else _next_number(folder, number)
 
 
@@ -79,23 +85,43 @@ def _next_number(folder: Location, number: int) -> int | None:
         time.sleep(LOOK_AGAIN_S)
 
 
-def _follow_attempt(folder: Location, attempt: int, rank: int | None) -> Iterator[str]:
-    streams: defaultdict[int, Stream] = defaultdict(Stream)
+def _follow_attempt(
+    folder: Location, attempt: int, rank: int | None, streams: Streams
+) -> Iterator[str]:
     pages = NodeLogs(folder, attempt)
     alone = rank is not None
     while True:
         view = view_run(folder)
         over = _attempt_over(view, attempt)  # before the last look, so nothing is missed
-        for each, files in groupby(log_files(folder, attempt, rank), key=lambda file: file.rank):
-            yield from _prefixed(streams[each].read([*files]), each, alone=alone)
+        for log, files in groupby(_files(view, attempt, rank), lambda file: file.log):
+            yield from _prefixed(streams[log].read([*files]), log[0], alone=alone)
         if over:
-            for each in sorted(streams):
-                yield from _prefixed(streams[each].rest(), each, alone=alone)
+            goes_on = set() if view.over else {*_beside_ranks(view)}
+            for log in sorted(streams):
+                if log[0] not in goes_on:
+                    yield from _prefixed(streams[log].rest(), log[0], alone=alone)
             return
         for each in _ranks(view, attempt) if rank is None else [rank]:
-            new = pages.read(each, streams[each].position)
-            yield from _prefixed(streams[each].take(new), each, alone=alone)
+            log = (each, attempt)
+            new = pages.read(each, streams[log].position)
+            yield from _prefixed(streams[log].take(new), each, alone=alone)
         time.sleep(LOOK_AGAIN_S)
+
+
+def _files(view: RunView, attempt: int, rank: int | None) -> list[LogFile]:
+    """The logs of an attempt; with the last one, of who was started beside one before, and runs."""
+    files = log_files(view.folder, attempt, rank)
+    if attempt == _last_number(view) and (wanted := {*_beside_ranks(view)}):
+        for each, story in read_stories(view.folder).items():
+            earlier = story.last.attempt < attempt and each in wanted
+            if earlier and rank in (None, each):
+                files += log_files(view.folder, story.last.attempt, each)
+    return sorted(files)
+
+
+def _beside_ranks(view: RunView) -> list[int]:
+    roles = view.last.started.roles if view.last else ()
+    return ranks_of(roles, lambda group: group.beside)
 
 
 def _ranks(view: RunView, attempt: int) -> Iterable[int]:

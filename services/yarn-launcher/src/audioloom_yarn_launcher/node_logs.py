@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import re
 import time
-import urllib.error
-import urllib.request
 
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.errors import NoCluster
-from audioloom_yarn_launcher.hadoop import ANSWER_WITHIN_S, find_hadoop
+from audioloom_yarn_launcher.log_page import last_bytes, scheme
 from audioloom_yarn_launcher.usage import read_usage
 
 EVERY_S, SEARCH_EVERY_S = 1.0, 3.0
 AHEAD_BYTES, MOST_BYTES = 1 << 16, 16 << 20
 _PAGE = re.compile(r"[^/@?#\s]+:[0-9]+/ws/v1/node/containers/container_[0-9a-z_]+/logs/[0-9.]+log")
-_HEAD = re.compile(rb"LogLength: *([0-9]+)\r?\nLogContents:\r?\n")
 
 
 class NodeLogs:
@@ -33,7 +29,7 @@ class NodeLogs:
 
     def __init__(self, folder: Location, attempt: int) -> None:
         self._folder, self._attempt = folder, attempt
-        self._scheme = "" if folder.scheme == "file" else _scheme()
+        self._scheme = "" if folder.scheme == "file" else scheme()
         self._pages: dict[int, str] = {}
         self._next: dict[int, float] = {}
 
@@ -57,7 +53,7 @@ def read_from(page: str, position: int) -> bytes:
     """What a log's page shows from this byte on; one can only ask for the last so many bytes."""
     size = AHEAD_BYTES
     while size <= MOST_BYTES:
-        found = _last(page, size)
+        found = last_bytes(page, size)
         if found is None:
             return b""
         length, data = found
@@ -66,27 +62,3 @@ def read_from(page: str, position: int) -> bytes:
             return data[position - start :]
         size = max(2 * size, length - position + AHEAD_BYTES)
     return b""
-
-
-def _last(page: str, size: int) -> tuple[int, bytes] | None:
-    """How long a log is, and its last bytes."""
-    try:
-        with urllib.request.urlopen(f"{page}?size=-{size}", timeout=ANSWER_WITHIN_S) as reply:  # noqa: S310 - see _PAGE
-            body = reply.read()
-    except (OSError, ValueError, urllib.error.URLError):
-        return None
-    head = _HEAD.search(body)
-    if head is None:
-        return None
-    length = int(head[1])
-    data = body[head.end() :][: min(length, size)]
-    return (length, data) if len(data) == min(length, size) else None
-
-
-def _scheme() -> str:
-    """As the pages of the ResourceManager have it; "" where no cluster is known."""
-    try:
-        pages = find_hadoop().pages
-    except NoCluster:
-        return ""
-    return pages[0].partition(":")[0] if pages else ""

@@ -10,7 +10,7 @@ from audioloom_yarn_launcher.application import Shape, describe
 from audioloom_yarn_launcher.checks_probe import Answer
 from audioloom_yarn_launcher.diagnosis import explain, why_it_waits
 from audioloom_yarn_launcher.errors import ApplicationLost
-from audioloom_yarn_launcher.layout import ENVIRONMENT, JOB, LAUNCHER, SERVICE
+from audioloom_yarn_launcher.layout import ENVIRONMENT, LAUNCHER, SERVICE
 
 TOLD = "probe: "
 LOOK_EVERY_S = 0.5
@@ -37,7 +37,7 @@ def describe_probe(shape: Shape, *, launcher: str, read: str) -> dict[str, Any]:
         launcher: URI of the launcher's own environment.
         read: location of a file that is to be read there.
     """
-    whole = describe(shape, launcher=launcher, job=JOB)
+    whole = describe(shape, launcher=launcher, folder="")
     shipped = whole["services"][SERVICE]["files"]
     master = whole["master"] | {
         "resources": whole["master"]["resources"] | {"gpus": shape.worker.gpus},

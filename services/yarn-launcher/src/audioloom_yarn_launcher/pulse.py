@@ -54,10 +54,14 @@ class Pulse:
         store: where the gang meets.
         me: id of the worker.
         changed: called, from the thread, when the process is found frozen.
+        beside: it is not one of the gang.
     """
 
-    def __init__(self, store: KeyValueStore, me: str, changed: Callable[[], None]) -> None:
+    def __init__(
+        self, store: KeyValueStore, me: str, changed: Callable[[], None], *, beside: bool = False
+    ) -> None:
         self._store, self._me, self._changed = store, me, changed
+        self._key = beat_key(me, beside=beside)
         self._over = threading.Event()
         self.watched: Watched | None = None
 
@@ -73,7 +77,7 @@ class Pulse:
         count = 0
         while not self._over.is_set():
             try:
-                self._store.transaction([], [Put(beat_key(self._me), str(count), self._me)])
+                self._store.transaction([], [Put(self._key, str(count), self._me)])
             except StoreLost:
                 return  # the worker finds out by itself
             count += 1

@@ -17,7 +17,7 @@ from audioloom_yarn_launcher.attempts import (
 )
 from audioloom_yarn_launcher.causes import Cause, describe_end
 from audioloom_yarn_launcher.clock import now
-from audioloom_yarn_launcher.coordinator import Generation
+from audioloom_yarn_launcher.coordination import Generation
 from audioloom_yarn_launcher.gang import Exit, Member, Roster
 from audioloom_yarn_launcher.roles import Group, task
 

@@ -16,7 +16,7 @@ from audioloom_storage import Location, exists, locate
 from audioloom_yarn_launcher.attempts import Attempt, Started
 from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
 from audioloom_yarn_launcher.redaction import fingerprint, redact
-from audioloom_yarn_launcher.roles import Group
+from audioloom_yarn_launcher.roles import TENSORBOARD, Group
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.team import team_of
 
@@ -204,7 +204,11 @@ def _comparable(command: tuple[str, ...]) -> list[str]:
 
 def _commands_of(roles: tuple[Group, ...]) -> dict[str, list[str]]:
     """What is run by each role that has a command of its own."""
-    return {group.role: _comparable(group.command) for group in roles if group.command}
+    return {
+        group.role: _comparable(group.command)
+        for group in roles
+        if group.command and group.role != TENSORBOARD  # it only looks on
+    }
 
 
 def _relative_path(request: Request, before: str) -> str | None:

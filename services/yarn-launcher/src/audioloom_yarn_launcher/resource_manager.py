@@ -10,6 +10,7 @@ import json
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any
@@ -91,9 +92,19 @@ def why_not_allocated(application: str, patience_s: float = SAID_WITHIN_S) -> st
 
 def ask(hadoop: Hadoop, what: str) -> dict[str, Any] | None:
     """What the first ResourceManager that answers says of `/ws/v1/<what>`; {} if there is none."""
-    for page in hadoop.pages:
+    return ask_pages(hadoop.pages, f"/ws/v1/{what}")
+
+
+def ask_pages(pages: Iterable[str], what: str) -> dict[str, Any] | None:
+    """What the first page that answers says; {} if it knows of no such thing, None if none does.
+
+    Args:
+        pages: of daemons that stand in for each other, `http://host:port`.
+        what: the path and the query.
+    """
+    for page in pages:
         request = urllib.request.Request(  # noqa: S310 - http or https, by the configuration
-            f"{page}/ws/v1/{what}", headers={"Accept": "application/json"}
+            page + what, headers={"Accept": "application/json"}
         )
         try:
             with urllib.request.urlopen(request, timeout=ANSWER_WITHIN_S) as reply:  # noqa: S310

@@ -1,7 +1,8 @@
 """Who is called what in a gang: ranks go from 0, and each role has a stretch of them.
 
-Chief, workers and parameter servers are the cluster that TF_CONFIG names. An evaluator is beside
-it: it starts and restarts with the gang, and the others do not know of it.
+Chief, workers and parameter servers are the cluster that TF_CONFIG names: they meet, and end, as
+one gang. An evaluator and TensorBoard are beside it, and their ranks come last: each starts when
+the gang is first complete, and is started anew by itself; the others do not know of it.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 CHIEF, WORKER, PS, EVALUATOR = "chief", "worker", "ps", "evaluator"
-ROLES = (CHIEF, WORKER, PS, EVALUATOR)
+TENSORBOARD = "tensorboard"
+ROLES = (CHIEF, WORKER, PS, EVALUATOR, TENSORBOARD)
 """In the order of their ranks."""
-BESIDE = frozenset({EVALUATOR})
+BESIDE = frozenset({EVALUATOR, TENSORBOARD})
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Group:
         must_finish: the job is not done before they are.
         may_fail: the job goes on when one of them fails or is lost.
         ends_job: the job is done when all of them have finished well, whoever else is at work.
+        max_restarts: how often one of them is started anew by itself, if they are beside the gang.
     """
 
     role: str
@@ -34,6 +37,12 @@ class Group:
     must_finish: bool = True
     may_fail: bool = False
     ends_job: bool = False
+    max_restarts: int = 0
+
+    @property
+    def beside(self) -> bool:
+        """Whether they are beside the gang, each for itself."""
+        return self.role in BESIDE
 
 
 @dataclass(frozen=True)
@@ -65,10 +74,24 @@ def size_of(groups: Sequence[Group]) -> int:
     return sum(group.count for group in groups)
 
 
+def of_the_gang(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """Those that meet and end as one."""
+    return tuple(group for group in groups if not group.beside)
+
+
+def beside(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """Those that start and end each for itself."""
+    return tuple(group for group in groups if group.beside)
+
+
 def ranks_of(groups: Sequence[Group], wanted: Callable[[Group], bool]) -> list[int]:
     """The ranks of the groups that are wanted, in order."""
-    owners = [group for group in groups for _ in range(group.count)]
-    return [rank for rank, group in enumerate(owners) if wanted(group)]
+    return [rank for rank, group in enumerate(by_rank(groups)) if wanted(group)]
+
+
+def by_rank(groups: Sequence[Group]) -> list[Group]:
+    """The group of each rank."""
+    return [group for group in groups for _ in range(group.count)]
 
 
 def policy(groups: Sequence[Group]) -> Policy:
@@ -92,12 +115,11 @@ def task(groups: Sequence[Group], rank: int) -> Task:
 
 
 def by_role(groups: Sequence[Group], addresses: Sequence[str]) -> dict[str, list[str]]:
-    """The addresses of each role in the cluster, from those of all ranks."""
+    """The addresses of each role in the cluster, from those of its ranks."""
     found: dict[str, list[str]] = {}
     first = 0
-    for group in groups:
-        if group.role not in BESIDE:
-            found[group.role] = list(addresses[first : first + group.count])
+    for group in of_the_gang(groups):
+        found[group.role] = list(addresses[first : first + group.count])
         first += group.count
     return found
 

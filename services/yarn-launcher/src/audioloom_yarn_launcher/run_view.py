@@ -11,12 +11,14 @@ from audioloom_manifest import MANIFEST_NAME
 from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.attempts import Attempt, Seat, WorkerEnd, read_attempts
+from audioloom_yarn_launcher.beside_records import Happened, Story, read_stories
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.layout import NAME
 from audioloom_yarn_launcher.owner import is_alive
 from audioloom_yarn_launcher.pending import Pending, find_pending
 from audioloom_yarn_launcher.progress_file import newest, progress_lines
 from audioloom_yarn_launcher.resource_manager import look_up
+from audioloom_yarn_launcher.roles import beside
 from audioloom_yarn_launcher.usage import read_usage
 from audioloom_yarn_launcher.worker_log import log_name
 
@@ -39,13 +41,16 @@ AT_WORK = ("committed", "forming", "running", "restarting")
 
 @dataclass(frozen=True)
 class WorkerView:
-    """A worker of the last attempt.
+    """A worker of the last attempt, or one beside the gang.
 
     Args:
-        attempts: how many attempts a worker of this rank took part in.
+        role: what it is called in TF_CONFIG.
+        attempts: how many attempts a worker of this rank took part in; of one beside the gang, how
+            often its process was started.
         exit: exit code, or the name of the signal that ended its process; "" while unknown.
         progress: the newest that its program wrote of each of `PROGRESS`.
         usage: what its processes take, or took; see `usage`.
+        page: where it shows itself, as long as it runs.
     """
 
     rank: int
@@ -57,6 +62,8 @@ class WorkerView:
     progress: dict[str, Any]
     usage: dict[str, Any]
     log: Location | None
+    role: str = "worker"
+    page: str = ""
 
 
 @dataclass(frozen=True)
@@ -130,16 +137,15 @@ def view_run(folder: Location) -> RunView:
 
 
 def view_workers(view: RunView) -> list[WorkerView]:
-    """Look at the workers of the last attempt, by rank."""
+    """Look at the workers of the last attempt, by rank, and then at those beside the gang."""
     last = view.last
     if last is None:
         return []
-    seats: tuple[Seat, ...] = ()
-    if last.ended is not None and last.ended.workers:
-        seats = last.ended.workers
-    elif last.formed is not None:
-        seats = last.formed.workers
-    return [_view_worker(view, last, seat) for seat in seats]
+    alongside = read_stories(view.folder).values() if beside(last.started.roles) else ()
+    return [
+        *(_view_worker(view, last, seat) for seat in last.seats),
+        *(_view_beside(view, story) for story in alongside),
+    ]
 
 
 def _state_before(pending: Pending) -> State:
@@ -187,10 +193,29 @@ def _view_worker(view: RunView, attempt: Attempt, seat: Seat) -> WorkerView:
         progress=newest(progress_lines(view.folder, seat.rank)),
         usage=read_usage(view.folder, seat.rank, attempt.started.attempt),
         log=log,
+        role=seat.role,
     )
 
 
-def _exit(end: WorkerEnd) -> str:
+def _view_beside(view: RunView, story: Story) -> WorkerView:
+    last = story.last
+    state = "lost" if view.over and story.state in ("running", "restarting") else story.state
+    return WorkerView(
+        rank=last.rank,
+        state=state,
+        host=last.host,
+        pid=last.pid,
+        attempts=story.starts,
+        exit=_exit(last),
+        progress={},
+        usage=read_usage(view.folder, last.rank, last.attempt),
+        log=view.folder / log_name(view.folder, last.rank, last.attempt) if story.starts else None,
+        role=last.role,
+        page=story.page if state == "running" else "",
+    )
+
+
+def _exit(end: WorkerEnd | Happened) -> str:
     if end.signal is not None:
         return signal.Signals(end.signal).name
     return "" if end.exit_code is None else str(end.exit_code)

@@ -39,8 +39,9 @@ class RunSettings(Settings):
     )
     job: str | None = Field(
         None,
-        description="A job file (TOML): roles, each with instances, command, memory, vcores, gpus,"
-        " must_finish, may_fail, ends_job. The command line is stronger than what it says of all.",
+        description="A job file (TOML): roles (chief, worker, ps, evaluator, tensorboard), each"
+        " with instances, command, memory, vcores, gpus, must_finish, may_fail, ends_job,"
+        " max_restarts. The command line is stronger than what it says of all.",
     )
     name: Name | None = Field(
         None, description="Name of the run; otherwise a digest of the command."
@@ -102,8 +103,8 @@ class RunSettings(Settings):
     timeout_allocation: float | None = Field(
         None,
         gt=0,
-        description="(yarn) Seconds within which YARN must have given all containers; otherwise"
-        " those that it has given are given back. Default: 600.",
+        description="(yarn) Seconds within which YARN must have given all containers, and by chance"
+        " up to a quarter more; otherwise those that it has given are given back. Default: 600.",
     )
     queue: str = Field("default", description="(yarn) Queue to run in.")
     memory: Memory = Field("2 GiB", description="(yarn) Memory of a worker: 4096 MiB, 4 GiB.")

@@ -32,7 +32,7 @@ def show_status(settings: StatusSettings) -> Result:
     view = view_run(folder)
     workers = view_workers(view)
     columns = result_columns()
-    text = _head(view)
+    text = _head(view, workers)
     for table in (
         worker_table(workers, columns, over=view.over),
         rendezvous_table(arrivals_of(view.last), columns),
@@ -42,7 +42,7 @@ def show_status(settings: StatusSettings) -> Result:
     return Result(text, _data(view, workers), next=follow)
 
 
-def _head(view: RunView) -> list[str]:
+def _head(view: RunView, workers: Sequence[WorkerView]) -> list[str]:
     facts = {"run": view.folder.name, "state": view.state, "folder": str(view.folder)}
     if view.state == "committed":
         facts["manifest"] = str(view.folder / MANIFEST_NAME)
@@ -55,6 +55,7 @@ def _head(view: RunView) -> list[str]:
         facts["launcher"] = str(started.owner)
         if last.ended is not None:
             facts["ended"] = last.ended.ended or "unseen"
+    facts |= {worker.role: worker.page for worker in workers if worker.page}
     if view.pending is not None:
         facts |= _waiting(view.pending)
     for attempt in view.attempts:
@@ -98,6 +99,7 @@ def _data(view: RunView, workers: Sequence[WorkerView]) -> Mapping[str, JSON]:
         "workers": [
             {
                 "rank": worker.rank,
+                "role": worker.role,
                 "state": worker.state,
                 "host": worker.host,
                 "pid": worker.pid,
@@ -106,6 +108,7 @@ def _data(view: RunView, workers: Sequence[WorkerView]) -> Mapping[str, JSON]:
                 "progress": worker.progress,
                 "usage": worker.usage,
                 "log": worker.log.uri if worker.log else None,
+                "page": worker.page or None,
             }
             for worker in workers
         ],

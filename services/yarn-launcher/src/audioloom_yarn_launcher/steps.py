@@ -63,7 +63,8 @@ def _within_generation(orders: Orders, mine: Standing, rank: int) -> Step:
         return Step.WAIT
     if mine.started and not mine.running:
         return Step.REPORT
-    if orders.roster is None or orders.roster.members[rank].id != mine.id:
+    holder = orders.roster.of(rank) if orders.roster is not None else None
+    if holder is None or holder.id != mine.id:
         return Step.WAIT  # a worker that took over this rank too late runs in the next generation
     if orders.end is not None:
         return Step.STOP if mine.running else Step.REPORT

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from audioloom_yarn_launcher.attempts import Attempt, FirstCause, read_attempts
-from audioloom_yarn_launcher.causes import Cause, Kind
+from audioloom_yarn_launcher.attempts import FirstCause, cause_of, executed_s, read_attempts
+from audioloom_yarn_launcher.causes import Cause
 from audioloom_yarn_launcher.claim import Launch, close_lost
 
 
@@ -19,11 +19,13 @@ class Legacy:
 
     Args:
         attempts: how many this launch has made: they count as restarts of the next.
+        executed_s: for how long the gang was complete in them.
         over: the launch has come to its end.
         cause: why it failed then, None if it did not.
     """
 
     attempts: int = 0
+    executed_s: float = 0.0
     over: bool = False
     cause: Cause | None = None
 
@@ -41,18 +43,13 @@ def take_over(launch: Launch, max_restarts: int) -> Legacy:
         return Legacy(len(mine))
     last = mine[-1]
     again = len(mine) <= max_restarts
-    if not last.open:
-        return Legacy(len(mine), over=True, cause=_cause_of(last))
+    if last.ended is not None and not last.ended.restarts:
+        return Legacy(len(mine), over=True, cause=cause_of(last.ended))
     lost = close_lost(folder, last, restarts=again)
-    return Legacy(len(mine), over=not again, cause=None if again else _cause(lost))
+    if not again:
+        return Legacy(len(mine), over=True, cause=_lost(lost))
+    return Legacy(len(mine), executed_s(folder, mine))
 
 
-def _cause_of(last: Attempt) -> Cause | None:
-    ended = last.ended
-    if ended is None or ended.cause is None or ended.exit_code == 0:
-        return None
-    return _cause(ended.cause, "interrupted" if ended.outcome == "interrupted" else "exit")
-
-
-def _cause(told: FirstCause, kind: Kind = "launcher-lost") -> Cause:
-    return Cause(kind, told.text, told.exit_code, told.rank, tail=told.tail)
+def _lost(told: FirstCause) -> Cause:
+    return Cause("launcher-lost", told.text, told.exit_code, told.rank, tail=told.tail)

@@ -8,13 +8,15 @@ from pathlib import Path
 
 from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.job_file import (
+    TENSORBOARD_COMMAND,
     JobFile,
     RoleTable,
+    max_restarts,
     may_fail,
     must_finish,
     read_job_file,
 )
-from audioloom_yarn_launcher.roles import CHIEF, ROLES, WORKER, Group, of_workers
+from audioloom_yarn_launcher.roles import CHIEF, ROLES, TENSORBOARD, WORKER, Group, of_workers
 from audioloom_yarn_launcher.settings import RunSettings
 
 
@@ -45,7 +47,7 @@ def team_of(settings: RunSettings) -> Team:
     file = read_job_file(Path(settings.job))
     command = settings.command or file.command or _of_those_that_train(file)
     for name, role in file.roles.items():
-        if not (role.command or command):
+        if not (role.command or command or name == TENSORBOARD):
             raise NoCommand(
                 f"the role {name} has nothing to run",
                 where=settings.job,
@@ -72,7 +74,7 @@ def _of_those_that_train(file: JobFile) -> tuple[str, ...]:
 
 
 def _group(name: str, role: RoleTable, command: tuple[str, ...]) -> Group:
-    own = role.command or ()
+    own = role.command or (TENSORBOARD_COMMAND if name == TENSORBOARD else ())
     return Group(
         name,
         role.instances,
@@ -80,4 +82,5 @@ def _group(name: str, role: RoleTable, command: tuple[str, ...]) -> Group:
         must_finish=must_finish(name, role),
         may_fail=may_fail(name, role),
         ends_job=role.ends_job,
+        max_restarts=max_restarts(name, role),
     )

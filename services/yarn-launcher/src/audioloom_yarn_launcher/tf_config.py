@@ -59,7 +59,7 @@ def environment(
         plan: of the gang.
         roster: who runs.
         rank: of the worker.
-        page_port: a port for a page of its own (TensorBoard), for the one who leads.
+        page_port: a port for a page of its own, for who leads and for TensorBoard.
     """
     mine = task(plan.groups, rank)
     found = {

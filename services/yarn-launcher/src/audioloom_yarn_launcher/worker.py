@@ -13,17 +13,21 @@ import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from audioloom_storage import locate
+from audioloom_storage import Location, locate
 
 from audioloom_yarn_launcher import port, processes
+from audioloom_yarn_launcher.causes import describe_end
 from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.gang import (
-    GENERATION,
+    BESIDE,
+    GANG,
     ORDER,
     PLAN,
     RANKS,
@@ -35,18 +39,25 @@ from audioloom_yarn_launcher.gang import (
     encode,
     exit_key,
     first_key,
+    generation_key,
+    page_key,
     rank_key,
     read_orders,
     ready_key,
+    scope_beside,
 )
 from audioloom_yarn_launcher.kv import Equals, KeyValueStore, Missing, Put
 from audioloom_yarn_launcher.pulse import Pulse, Watched
 from audioloom_yarn_launcher.redaction import restore
-from audioloom_yarn_launcher.roles import group_of, ranks_of
+from audioloom_yarn_launcher.roles import BESIDE as ROLES_BESIDE
+from audioloom_yarn_launcher.roles import TENSORBOARD, Group, group_of, ranks_of
 from audioloom_yarn_launcher.steps import Standing, Step, next_step
 from audioloom_yarn_launcher.tf_config import environment, leads, marker
 from audioloom_yarn_launcher.usage import Program, Watch, container_limit_mb
-from audioloom_yarn_launcher.worker_log import WorkerLog, open_log, tail
+from audioloom_yarn_launcher.worker_log import WorkerLog, is_full, open_log, tail
+
+if TYPE_CHECKING:
+    from audioloom_yarn_launcher.board import Board
 
 TAIL_BYTES = 2048
 CLAIM_AGAIN_S = 0.25
@@ -65,6 +76,7 @@ class Place:
         stop_grace_s: how long the command may take to end when the worker itself is told to.
         container: the id that YARN gave it, if it is in one. skein's, under which it owns keys,
             begin anew with each application master.
+        show: makes the page of a server here seen by others; where they see it.
     """
 
     host: str
@@ -72,6 +84,7 @@ class Place:
     environment: Mapping[str, str] = field(repr=False)
     stop_grace_s: float = STOP_GRACE_S
     container: str = ""
+    show: Callable[[str], str] = field(default=str, repr=False)
 
 
 def work(store: KeyValueStore, me: str, prefer: int, place: Place, role: str | None = None) -> int:
@@ -84,7 +97,7 @@ def work(store: KeyValueStore, me: str, prefer: int, place: Place, role: str | N
         me: the id that this worker may own keys under.
         prefer: the rank to try first, so that claims do not collide; of those of the role.
         place: where it is.
-        role: what it is to be, None for anything.
+        role: what it is to be, None for anything in the gang.
     """
     worker = Worker(store, me, prefer, place, role)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -98,13 +111,13 @@ def work(store: KeyValueStore, me: str, prefer: int, place: Place, role: str | N
 
 
 class Worker:
-    """What a worker holds: a rank, a port, a process and its log."""
+    """What a worker holds: a rank, a port, a process, its log, and the page it may show."""
 
     def __init__(
         self, store: KeyValueStore, me: str, prefer: int, place: Place, role: str | None = None
     ) -> None:
         self._store = store
-        self._role = role
+        self._role, self._beside = role, role in ROLES_BESIDE
         self._prefer = prefer
         self._place = place
         self._wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -116,8 +129,9 @@ class Worker:
         self._marker = ""
         self._log: WorkerLog | None = None
         self._usage: Watch | None = None
+        self._board: Board | None = None
         self._exit = Exit(id=me, code=None, stopped=True)
-        self._pulse = Pulse(store, me, lambda: self._wakes.put(None))
+        self._pulse = Pulse(store, me, lambda: self._wakes.put(None), beside=self._beside)
 
     def stop(self) -> None:
         """Leave as soon as possible; safe to call from a signal handler."""
@@ -126,10 +140,11 @@ class Worker:
 
     def run(self) -> int:
         """Do step after step until there is none."""
-        self._store.subscribe(ORDER, lambda: self._wakes.put(None))
+        heard = BESIDE if self._beside else ORDER
+        self._store.subscribe(heard, lambda: self._wakes.put(None))
         self._pulse.start()
         while True:
-            orders = read_orders(self._store.get_prefix(ORDER))
+            orders = read_orders(self._store.get_prefix(heard), self._scope)
             if self._told_to_stop:
                 self._end_process(self._place.stop_grace_s)
                 return TOLD_TO_STOP  # what it owned vanishes, and so the coordinator knows
@@ -158,12 +173,22 @@ class Worker:
             self._port.close()
             self._port = None
 
+    @property
+    def _scope(self) -> str:
+        """Below which it hears and says everything, once it has a rank."""
+        if not self._beside:
+            return GANG
+        return BESIDE if self._mine.rank is None else scope_beside(self._mine.rank)
+
+    def _takes(self, group: Group) -> bool:
+        return not group.beside if self._role is None else group.role == self._role
+
     def _claim(self) -> None:
         plan = self._store.get_prefix(PLAN).get(PLAN)
         if plan is not None:
             self._plan = decode_plan(plan)
             taken = self._store.get_prefix(RANKS)
-            mine = ranks_of(self._plan.groups, lambda group: self._role in (None, group.role))
+            mine = ranks_of(self._plan.groups, self._takes)
             first = self._prefer % max(len(mine), 1)
             for rank in mine[first:] + mine[:first]:
                 if rank_key(rank) in taken:
@@ -189,10 +214,10 @@ class Worker:
         )
         # Not ready for a generation that has passed meanwhile, nor without the rank.
         still = [
-            Equals(GENERATION, str(orders.generation)),
+            Equals(generation_key(self._scope), str(orders.generation)),
             Equals(rank_key(self._mine.rank), self._mine.id),
         ]
-        key = ready_key(orders.generation, self._mine.rank)
+        key = ready_key(orders.generation, self._mine.rank, self._scope)
         if self._store.transaction(still, [Put(key, encode(member), self._mine.id)]):
             self._mine = Standing(
                 id=self._mine.id, rank=self._mine.rank, generation=orders.generation
@@ -209,23 +234,29 @@ class Worker:
         plan, roster, rank = self._plan, orders.roster, self._mine.rank
         assert plan is not None  # noqa: S101 - there is a rank, so there was a plan
         assert roster is not None  # noqa: S101 - next_step saw it
+        assert orders.generation is not None  # noqa: S101
         assert rank is not None  # noqa: S101
         folder = locate(plan.folder)
-        self._log = open_log(folder, rank, roster.attempt)
+        self._log = open_log(folder, rank, roster.attempt, again=roster.again)
         runs_in = self._place.container or self._mine.id
-        self._marker = marker(plan, runs_in, roster.generation)
-        own = group_of(plan.groups, rank).command  # in these nothing is masked: it was refused
+        self._marker = marker(plan, runs_in, orders.generation)
+        group = group_of(plan.groups, rank)  # in a command of its own nothing is masked
+        command = group.command or restore(plan.command, self._place.environment)
+        page_port = port.free() if leads(plan, rank) or group.role == TENSORBOARD else None
+        if group.role == TENSORBOARD:
+            self._board = self._open_board(folder, page_port or 0)
+            command = self._board.fill_in(command)
         self._process = processes.start(
-            own or restore(plan.command, self._place.environment),
+            command,
             environment={
-                **environment(
-                    *(self._place.environment, plan, roster, rank),
-                    page_port=port.free() if leads(plan, rank) else None,
-                ),
+                **environment(*(self._place.environment, plan, roster, rank), page_port=page_port),
                 processes.MARKER: self._marker,
             },
             output=self._log.output,
         )
+        if self._board is not None:
+            key = page_key(orders.generation, rank, self._scope)
+            self._board.begin(lambda page: self._say_page(key, page))
         program = Program(self._process.pid, container_limit_mb(), self._log.page)
         self._usage = Watch(folder, rank, roster.attempt, program)
         self._exit = Exit(
@@ -234,6 +265,15 @@ class Worker:
         self._pulse.watched = Watched(self._process.pid, plan.frozen_s / 2)
         self._mine = replace(self._mine, started=True, running=True)
         threading.Thread(target=self._wait_for, args=(self._process,), daemon=True).start()
+
+    def _open_board(self, folder: Location, page_port: int) -> Board:
+        from audioloom_yarn_launcher.board import Board  # noqa: PLC0415 - the others need none
+
+        below = Path.cwd() if self._place.container else None  # YARN takes it away in the end
+        return Board(folder, self._place.advertise, page_port, self._place.show, below)
+
+    def _say_page(self, key: str, page: str) -> None:
+        self._store.transaction([], [Put(key, page, self._mine.id)])
 
     def _wait_for(self, process: subprocess.Popen[bytes]) -> None:
         process.wait()
@@ -259,12 +299,18 @@ class Worker:
 
     def _note_exit(self, process: subprocess.Popen[bytes], *, stopped: bool, why: str = "") -> None:
         self._pulse.watched = None
+        if self._board is not None:
+            self._board.close()
+            self._board = None
         processes.sweep(self._marker)  # what it started and left behind holds files and devices
         last = ""
         if self._usage is not None:
             self._usage.close()
         if self._log is not None:
             last = tail(self._log.output, TAIL_BYTES)
+            if process.returncode > 0 and not why and not stopped and is_full(self._log.output):
+                # It could perhaps not even say so: its log lies there too.
+                why = f"{describe_end(process.returncode)}: the disk of its log has no room left"
             self._log.close()
         self._exit = replace(
             self._exit, code=process.returncode, stopped=stopped, ended=now(), tail=last, why=why
@@ -276,8 +322,8 @@ class Worker:
         generation, rank = self._mine.generation, self._mine.rank
         assert generation is not None  # noqa: S101 - next_step saw it
         assert rank is not None  # noqa: S101
-        report = Put(exit_key(generation, rank), encode(self._exit))
-        first = Put(first_key(generation), str(rank))
+        report = Put(exit_key(generation, rank, self._scope), encode(self._exit))
+        first = Put(first_key(generation, self._scope), str(rank))
         was_first = self._exit.failed and self._store.transaction(
             [Missing(first.key)], [first, report]
         )

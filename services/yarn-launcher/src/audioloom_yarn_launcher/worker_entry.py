@@ -60,7 +60,7 @@ def _work_here(asked: argparse.Namespace) -> int:
     store = StoreClient(connection)
     place = Place(socket.gethostname(), asked.advertise, os.environ)
     try:
-        return work(store, me=asked.id, prefer=asked.prefer, place=place)
+        return work(store, me=asked.id, prefer=asked.prefer, place=place, role=asked.role)
     finally:
         store.close()
 

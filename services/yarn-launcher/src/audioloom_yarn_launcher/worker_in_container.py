@@ -6,7 +6,10 @@ import os
 import socket
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from audioloom_yarn_launcher.causes import CONFIGURATION
 from audioloom_yarn_launcher.errors import StoreLost
@@ -18,6 +21,10 @@ from audioloom_yarn_launcher.skein_kv import SkeinStore
 from audioloom_yarn_launcher.worker import ALONE, Place, work
 
 STOP_GRACE_S = 0.5
+THROUGH_A_PROXY = "tensorboardColab=true#scalars"
+"""TensorBoard's word for a proxy that lets nothing but GET through, as YARN's does: else its curves
+stay empty, since it asks for them by POST. In what its other page of curves, Time Series, asks for
+are braces, which YARN's proxy does not take either."""
 _ONLY_OURS = ("PYTHONHOME", "PYTHONPATH")
 
 
@@ -26,10 +33,11 @@ def work_in_container(advertise: str, role: str | None) -> int:
     skein = import_skein()
     me = str(skein.properties.container_id)
     try:
-        store = SkeinStore(current_application())
+        application = current_application()
+        here = place(advertise, os.environ)
         return work(
-            *(store, me, int(me.rpartition("_")[2])),
-            place=place(advertise, os.environ),
+            *(SkeinStore(application), me, int(me.rpartition("_")[2])),
+            place=replace(here, show=lambda page: show_page(application, str(role), page)),
             role=role,
         )
     except NoAddress as error:
@@ -38,6 +46,27 @@ def work_in_container(advertise: str, role: str | None) -> int:
     except StoreLost as error:
         sys.stderr.write(f"the application master is gone: {error}\n")
         return ALONE
+
+
+def show_page(application: Any, route: str, page: str) -> str:
+    """Let the application's own page lead to one of a server here; where others see that.
+
+    Args:
+        application: `skein.ApplicationClient`.
+        route: below its pages.
+        page: of the server, as the application master reaches it.
+
+    Raises:
+        StoreLost: the application master does not answer.
+    """
+    errors = import_skein().exceptions.SkeinError
+    try:
+        with suppress(errors, ValueError):  # there is one only after a restart
+            application.ui.remove_page(route)
+        shown = application.ui.add_page(route, page)
+    except (errors, ValueError) as error:
+        raise StoreLost(str(error)) from error
+    return f"{shown.address}?{THROUGH_A_PROXY}"
 
 
 def place(advertise: str, variables: Mapping[str, str]) -> Place:

@@ -19,12 +19,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from audioloom_storage import Location, StorageError, create, make_folder
+from audioloom_storage import Location, StorageError, create, list_folder, make_folder
 
 FIRST_WAIT_S, MOST_WAIT_S = 10.0, 600.0
 MOST_WAITING_BYTES = 16 << 20
 CHUNK_BYTES = 1 << 20
 LOOK_EVERY_S = 1.0
+LEAST_ROOM_BYTES = 1 << 20
 LOG_DIRS = "LOG_DIRS"
 _NODE = ("NM_HOST", "NM_HTTP_PORT", "CONTAINER_ID")
 
@@ -44,15 +45,21 @@ class WorkerLog(Protocol):
         """Make everything written so far stand in the run folder."""
 
 
-def open_log(folder: Location, rank: int, attempt: int) -> WorkerLog:
+def open_log(folder: Location, rank: int, attempt: int, *, again: bool = False) -> WorkerLog:
     """A new log in the run folder *folder*.
+
+    Args:
+        folder: of the run.
+        rank: of the worker.
+        attempt: in which its process is started.
+        again: not for the first time; what it writes follows.
 
     Raises:
         FileExistsError: there is one already, so this rank and attempt ran before.
     """
     logs = folder / "logs"
     make_folder(logs, private=True)
-    return (DirectLog if _appends(logs) else PublishedLog)(logs, rank, attempt)
+    return (DirectLog if _appends(logs) else PublishedLog)(logs, rank, attempt, again=again)
 
 
 def log_name(folder: Location, rank: int, attempt: int) -> str:
@@ -62,6 +69,12 @@ def log_name(folder: Location, rank: int, attempt: int) -> str:
 
 def _appends(storage: Location) -> bool:
     return storage.scheme == "file"
+
+
+def is_full(descriptor: int) -> bool:
+    """Whether the disk of a file has no room left."""
+    found = os.fstatvfs(descriptor)
+    return found.f_bavail * found.f_frsize < LEAST_ROOM_BYTES
 
 
 def tail(descriptor: int, limit: int) -> str:
@@ -97,9 +110,10 @@ class DirectLog:
 
     page = ""
 
-    def __init__(self, logs: Location, rank: int, attempt: int) -> None:
+    def __init__(self, logs: Location, rank: int, attempt: int, *, again: bool = False) -> None:
         path = (logs / f"{rank}.{attempt}.log").path
-        self.output = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o666)
+        new = 0 if again else os.O_EXCL
+        self.output = os.open(path, os.O_RDWR | os.O_CREAT | new | os.O_APPEND, 0o666)
 
     def close(self) -> None:
         """Nothing is left to do but to close it."""
@@ -109,12 +123,13 @@ class DirectLog:
 class PublishedLog:
     """A log that is published in pieces."""
 
-    def __init__(self, logs: Location, rank: int, attempt: int) -> None:
+    def __init__(self, logs: Location, rank: int, attempt: int, *, again: bool = False) -> None:
         self._logs, self._stem = logs, f"{rank}.{attempt}"
         self.output, self._shown = _open_shown(f"{self._stem}.log")
-        self.page = "" if self._shown is None else _page(self._shown.name)
+        # What a node shows begins anew, and would be taken for what stands in pieces already.
+        self.page = "" if self._shown is None or again else _page(self._shown.name)
         self._published = 0
-        self._pieces = 0
+        self._pieces = self._pieces_of_before() if again else 0
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._mirror, name="log", daemon=True)
         self._thread.start()
@@ -138,6 +153,10 @@ class PublishedLog:
                 if waiting:
                     self._publish()
                 wait, waited = min(2 * wait, MOST_WAIT_S), 0.0
+
+    def _pieces_of_before(self) -> int:
+        names = [each.location.name for each in list_folder(self._logs)]
+        return sum(name.startswith(f"{self._stem}.") for name in names)
 
     def _waiting(self) -> int:
         return os.fstat(self.output).st_size - self._published

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from audioloom_yarn_launcher.page import printable, table
+from audioloom_yarn_launcher.roles import WORKER
 from audioloom_yarn_launcher.run_view import WorkerView
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _STEP, _ROUND = 1024, 100
 _ALWAYS = ("rank", "state", "host", "attempts", "step", "loss", "log")
-_SPARE = ("pid", "log", "attempts", "exit", "gpu", "host")
+_SPARE = ("pid", "log", "attempts", "exit", "gpu", "role", "host")
 """What is left out first where there is no room."""
 
 
@@ -33,6 +34,8 @@ def worker_table(
         for name, column in cells.items()
         if name in _ALWAYS or any(column)
     }
+    if {each.role for each in workers} == {WORKER}:
+        del shown["role"]
     for name in _SPARE:
         if columns is None or _width(shown) <= columns:
             break
@@ -92,6 +95,7 @@ def _gpu(usage: Mapping[str, Any]) -> str:
 
 _COLUMNS: dict[str, Callable[[WorkerView, bool], str]] = {
     "rank": lambda worker, _: str(worker.rank),
+    "role": lambda worker, _: worker.role,
     "state": lambda worker, _: worker.state,
     "host": lambda worker, _: worker.host,
     "pid": lambda worker, _: _text(worker.pid),

@@ -4,8 +4,9 @@
 
 Rank 0 opens its address of TF_CONFIG and makes the next link of what all ranks send, as a
 collective does; every few links it keeps a checkpoint in the run folder (STORE is the page of the
-NameNode, or `-` for a run folder on disk). The result depends on nothing but the number of workers,
-so a run that was disturbed must end with the result of one that was not.
+NameNode, or `-` for a run folder on disk). Each rank leaves something of each link in its working
+folder, as programs do that keep copies on their node. The result depends on nothing but the number
+of workers, so a run that was disturbed must end with the result of one that was not.
 
 NOTES is a folder of this machine. Each process writes `<rank>.<attempt>.jsonl` there: who it is,
 and when each link was made. In attempt 1 all wait at link `HOLD`, talking to each other, for a file
@@ -34,6 +35,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 STEPS, HOLD, KEEP_EVERY = 40, 20, 5
+LOCAL_BYTES = 1 << 16
 STEP_S = 0.05
 SILENCE_S, LINGER_S, MEET_S = 8.0, 10.0, 60.0
 TRY_AGAIN = 75
@@ -147,11 +149,25 @@ def give_up(why: str, after_s: float) -> None:
 
 
 class Notes:
-    """What a process tells the test; by the one clock that all processes of a machine share."""
+    """What a process tells the test; by the one clock that all processes of a machine share.
 
-    def __init__(self, folder: Path, rank: int, attempt: int) -> None:
+    The first line says who it is.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        config = json.loads(os.environ["TF_CONFIG"])
         self.folder = folder
-        self._file = (folder / f"{rank}.{attempt}.jsonl").open("a")
+        self.rank, self.addresses = config["task"]["index"], config["cluster"]["worker"]
+        self.attempt = int(os.environ["AUDIOLOOM_RUN_ATTEMPT"])
+        self._file = (folder / f"{self.rank}.{self.attempt}.jsonl").open("a")
+        self.add(
+            pid=os.getpid(),
+            agent=os.getppid(),
+            node=os.environ.get("NM_HOST", ""),
+            container=os.environ.get("CONTAINER_ID", ""),
+            addresses=self.addresses,
+            clock=time.time(),
+        )
 
     def add(self, **what: object) -> None:
         self._file.write(json.dumps({**what, "at": time.monotonic()}) + "\n")
@@ -160,18 +176,8 @@ class Notes:
 
 def main() -> None:
     """Make the chain, as one of its workers."""
-    config = json.loads(os.environ["TF_CONFIG"])
-    rank, addresses = config["task"]["index"], config["cluster"]["worker"]
-    attempt = int(os.environ["AUDIOLOOM_RUN_ATTEMPT"])
-    notes = Notes(Path(sys.argv[1]), rank, attempt)
-    notes.add(
-        pid=os.getpid(),
-        agent=os.getppid(),
-        node=os.environ.get("NM_HOST", ""),
-        container=os.environ.get("CONTAINER_ID", ""),
-        addresses=addresses,
-        clock=time.time(),
-    )
+    notes = Notes(Path(sys.argv[1]))
+    rank, attempt, addresses = notes.rank, notes.attempt, notes.addresses
     for what in mine(sys.argv[3:], rank, attempt):
         act(what, addresses[rank])
     folder = os.environ["AUDIOLOOM_RUN_FOLDER"]
@@ -204,6 +210,7 @@ def lead(addresses: list[str], store: Disk | Hdfs, notes: Notes, *, hold: bool) 
         if not waits:
             now = {"step": step + 1, "state": link(state, [part(0, step, state), *parts])}
             notes.add(step=step + 1)
+            leave_here(0, step)
             if (step + 1) % KEEP_EVERY == 0:
                 store.keep(f"{KEPT}{step + 1}", now)
         elif not notes.folder.joinpath("holds").exists():
@@ -212,6 +219,11 @@ def lead(addresses: list[str], store: Disk | Hdfs, notes: Notes, *, hold: bool) 
     store.keep("result", now)
     for peer in peers:
         peer.send({"over": True})
+
+
+def leave_here(rank: int, step: int) -> None:
+    """Write a file of a link."""
+    Path(f"link-{rank}-{step}").write_bytes(bytes(LOCAL_BYTES))
 
 
 def meet(addresses: list[str]) -> list[Peer]:
@@ -246,6 +258,7 @@ def follow(rank: int, addresses: list[str], notes: Notes) -> None:
         leader.send({"part": part(rank, said["step"], said["state"])})
         if not said["waits"]:
             notes.add(step=said["step"] + 1)
+            leave_here(rank, said["step"])
 
 
 def reach(address: str) -> Peer:

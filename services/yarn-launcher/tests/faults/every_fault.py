@@ -10,12 +10,12 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-import chain
 import pytest
+from disks import small_disks
 from ground import Gang, Ground, Times, YarnGround, alive, kill, parent
 
 FINISHED = ("finished", "")
@@ -70,7 +70,7 @@ def restarted(
             same = gang.member(rank, 1)["agent"] == gang.member(rank, 2)["agent"]
             assert (rank in keeps) == same
         links = [line["step"] for line in gang.lines(0, 2) if "step" in line]
-        assert chain.HOLD < links[0] <= chain.HOLD + chain.KEEP_EVERY  # from its checkpoint
+        assert ground.resumes_after < links[0]  # from its checkpoint
         return gang.times
 
     return play
@@ -361,6 +361,26 @@ def without_its_master(number: signal.Signals) -> Play:
     return play
 
 
+def disks_full(ground: YarnGround, name: str) -> Times:
+    """The disks of all nodes are full while the gang works, until somebody makes room."""
+    with small_disks(ground.yarn.cluster) as disks:
+        gang = ground.gang(name, options=("--max-restarts=5",))
+        gang.until_it_holds()
+        since = time.monotonic()
+        disks.fill()
+        gang.go()
+        gang.until(lambda: not alive(gang.member(0)["pid"]), "it finds no room")
+        gang.times.noticed = time.monotonic() - since
+        gang.until(lambda: len(gang.attempts()) > 1, "the end of the first attempt is told")
+        disks.free()
+        gang.watch(since)
+        gang.well()
+        assert FINISHED == gang.attempts()[-1]
+        assert "no room" in gang.attempts()[0][1]
+        ground.close()
+    return gang.times
+
+
 def no_room(ground: YarnGround, name: str) -> Times:
     """The run folder's quota is used up while the gang works, until somebody makes room."""
     gang = ground.gang(name, options=("--max-restarts=5",))
@@ -422,6 +442,22 @@ BOTH = [
         stolen,
     ),
 ]
+CONTAINER_KILLED = (
+    "container-killed",
+    "another container is asked for, the survivor stays",
+    restarted(container(1, KILL), "was lost: its container on", keeps=(0,)),
+)
+MASTER_KILLED = (
+    "master-killed",
+    "YARN starts another one, which goes on with the run and with new workers",
+    without_its_master(KILL),
+)
+TRAINED = [
+    *(row for row in BOTH if row[0] in ("process-killed", "process-frozen")),
+    CONTAINER_KILLED,
+    MASTER_KILLED,
+]
+"""What two trainers have to survive too, and train the same weights as if nothing had been."""
 FAULTS = [
     *(Fault(f"local-{name}", must, play, "local") for name, must, play in BOTH),
     Fault(
@@ -431,11 +467,7 @@ FAULTS = [
         "local",
     ),
     *(Fault(*row) for row in BOTH),
-    Fault(
-        "container-killed",
-        "another container is asked for, the survivor stays",
-        restarted(container(1, KILL), "was lost: its container on", keeps=(0,)),
-    ),
+    Fault(*CONTAINER_KILLED),
     Fault(
         "memory",
         "the container is ended by its node, the record says why and what to ask for",
@@ -470,7 +502,13 @@ FAULTS = [
     ),
     Fault(
         "disk-full",
-        "the program fails and is started anew until there is room; nothing is lost",
+        "on every node: the program fails, the record says why, and it is started anew until there"
+        " is room",
+        disks_full,
+    ),
+    Fault(
+        "quota-used-up",
+        "of the run folder: the program fails and is started anew until there is room",
         no_room,
     ),
     Fault(
@@ -493,11 +531,8 @@ FAULTS = [
         "the same the other way",
         with_a_wrong_clock(-3600),
     ),
-    Fault(
-        "master-killed",
-        "YARN starts another one, which goes on with the run and with new workers",
-        without_its_master(KILL),
-    ),
+    Fault(*MASTER_KILLED),
+    *(Fault(f"trainer-{name}", must, play, "trainer") for name, must, play in TRAINED),
     Fault(
         "master-frozen",
         "the same, once YARN gives it up",
@@ -531,4 +566,4 @@ def test_it_goes_on_as_it_must(
         stack.callback(ground.clear)
         times = fault.play(ground, f"{fault.name}-{turn}")
         ground.close()
-    figures.append((fault.name, time.monotonic() - since, (times.noticed, times.goes_on)))
+    figures.append((fault.name, time.monotonic() - since, astuple(times)))

@@ -23,9 +23,16 @@ LOOK_EVERY_S = 0.02
 
 @dataclass
 class Times:
-    """Seconds from a fault until the first of the others was ended, and until there was a link."""
+    """Seconds from a fault.
+
+    Args:
+        noticed: until the first of the others was ended.
+        started: until all processes of the attempt that went on were started.
+        goes_on: until that made a link.
+    """
 
     noticed: float | None = None
+    started: float | None = None
     goes_on: float | None = None
 
 
@@ -126,29 +133,32 @@ class Gang:
             os.kill(pid, signal.SIGSTOP)
             self.frozen.append(pid)
 
-    def next_link(self) -> float | None:
-        """When an attempt after the first made its first link."""
-        later = [path for path in self.notes.glob("0.*.jsonl") if path.name != "0.1.jsonl"]
-        found = [
-            line["at"]
-            for path in later
-            for line in self.lines(0, int(path.name.split(".")[1]))
-            if "step" in line
-        ]
-        return min(found, default=None)
+    def next_link(self) -> tuple[float, int] | None:
+        """When an attempt after the first made its first link, and which one that was."""
+        attempts = sorted(int(path.name.split(".")[1]) for path in self.notes.glob("0.*.jsonl"))
+        return next(
+            (
+                (line["at"], attempt)
+                for attempt in attempts
+                if attempt > 1
+                for line in self.lines(0, attempt)
+                if "step" in line
+            ),
+            None,
+        )
 
     def watch(self, since: float, *, victims: tuple[int, ...] = ()) -> None:
         """Wait until a later attempt makes a link, and note the times."""
         pids = {self.member(rank)["pid"] for rank in range(WORKERS)} - set(victims)
 
-        def look() -> bool:
+        def look() -> tuple[float, int] | None:
             if self.times.noticed is None and not all(map(alive, pids)):
                 self.times.noticed = time.monotonic() - since
-            link = self.next_link()
-            self.times.goes_on = None if link is None else link - since
-            return link is not None
+            return self.next_link()
 
-        self.until(look, "it goes on")
+        at, attempt = self.until(look, "it goes on")
+        starts = [self.member(rank, attempt)["at"] for rank in range(WORKERS)]
+        self.times.started, self.times.goes_on = max(starts) - since, at - since
 
     def finish(self) -> tuple[int, str, str]:
         """Wait for the end of who waits: exit code, stdout, stderr."""
@@ -159,12 +169,12 @@ class Gang:
         """It ends as if nothing had been."""
         code, out, err = self.finish()
         assert 0 == code, err
-        assert [self.ground.where(self.name)] == out.splitlines()[-1:], err
+        assert [self.ground.answer(self.name)] == out.splitlines()[-1:], err
         self.same_result()
 
     def same_result(self) -> None:
         """The result is that of the undisturbed run."""
-        assert chain.undisturbed(WORKERS) == self.ground.store(self.name).read("result")
+        assert self.ground.undisturbed() == self.ground.result(self.name)
 
     def attempts(self) -> list[tuple[str, str]]:
         """How each attempt ended, and why."""
@@ -183,6 +193,8 @@ class Ground:
 
     folder: Path
     gangs: list[Gang] = field(default_factory=list)
+    resumes_after = chain.HOLD
+    """A step that an attempt does not begin before which comes after one that was hit."""
 
     def start(self, gang: Gang) -> subprocess.Popen[str]:
         """Start the launcher of a gang."""
@@ -218,9 +230,17 @@ class Ground:
         """The folder of a run."""
         return str(self.folder / "root/runs" / name)
 
-    def store(self, name: str) -> chain.Disk | chain.Hdfs:
-        """What a run has kept."""
-        return chain.Disk(self.where(name))
+    def answer(self, name: str) -> str:
+        """What the launcher prints of a run that ended well."""
+        return self.where(name)
+
+    def undisturbed(self) -> dict[str, Any]:
+        """The result of a run to which nothing happens."""
+        return chain.undisturbed(WORKERS)
+
+    def result(self, name: str) -> dict[str, Any]:
+        """The result of a run."""
+        return chain.Disk(self.where(name)).read("result")
 
     def status(self, name: str) -> dict[str, Any]:
         """What `status --json` says; {} if there is no such run yet."""
@@ -288,9 +308,9 @@ class YarnGround(Ground):
         """The folder of a run."""
         return self.yarn.where(name)
 
-    def store(self, name: str) -> chain.Disk | chain.Hdfs:
-        """What a run has kept."""
-        return chain.Hdfs(self.where(name), self.yarn.cluster.pages["hdfs"])
+    def result(self, name: str) -> dict[str, Any]:
+        """The result of a run."""
+        return chain.Hdfs(self.where(name), self.yarn.cluster.pages["hdfs"]).read("result")
 
     def left(self) -> list[str]:
         """What of the gangs still runs."""
@@ -329,14 +349,15 @@ class YarnGround(Ground):
     @contextmanager
     def quota(self, path: str, size: int) -> Iterator[None]:
         """Until the block ends, no more than so many bytes fit below a folder of HDFS."""
-        self._admin("-setSpaceQuota", str(size), path)
+        self.hdfs("dfsadmin", "-setSpaceQuota", str(size), path)
         try:
             yield
         finally:
-            self._admin("-clrSpaceQuota", path)
+            self.hdfs("dfsadmin", "-clrSpaceQuota", path)
 
-    def _admin(self, *words: str) -> None:
-        command = ["hdfs", "dfsadmin", *words]
+    def hdfs(self, *words: str) -> None:
+        """A command of Hadoop's own."""
+        command = ["hdfs", *words]
         subprocess.run(command, env=self.variables, check=True, capture_output=True)
 
 

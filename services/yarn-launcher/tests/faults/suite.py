@@ -1,11 +1,14 @@
 """The suite's cluster, how often it runs, and what it prints at its end: a plugin of pytest's."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import cluster as helpers
 import ground
 import pytest
+import training
 from audioloom_mini_cluster.client import Running, running
 
 COUNT, FIGURES = pytest.StashKey[int](), pytest.StashKey[list[tuple[str, float, Any]]]()
@@ -32,6 +35,19 @@ def on_yarn(hadoop: Running, tmp_path_factory: pytest.TempPathFactory) -> ground
 
 
 @pytest.fixture(scope="session")
+def on_trainer(hadoop: Running, tmp_path_factory: pytest.TempPathFactory) -> training.TrainerGround:
+    folder = tmp_path_factory.mktemp("trainer")
+    found = training.TrainerGround(
+        folder,
+        yarn=helpers.OnCluster(hadoop, folder),
+        python=os.environ["FAULTS_TRAINER"],
+        shard_maker=Path(os.environ["FAULTS_SHARD_MAKER"]),
+    )
+    found.prepare()
+    return found
+
+
+@pytest.fixture(scope="session")
 def on_local(tmp_path_factory: pytest.TempPathFactory) -> ground.Ground:
     return ground.Ground(tmp_path_factory.mktemp("local"))
 
@@ -45,8 +61,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     rows = config.stash[FIGURES]
     write = terminalreporter.write_line
     terminalreporter.section("seconds from the fault")
-    write(f"{'case':<44}{'noticed':>10}{'goes on':>10}{'whole case':>12}")
+    write(f"{'case':<32}{'noticed':>10}{'started':>10}{'goes on':>10}{'whole case':>12}")
     for name, seconds, times in rows:
         cells = [f"{each:.1f}" if each is not None else "-" for each in times]
-        write(f"{name:<44}{cells[0]:>10}{cells[1]:>10}{seconds:>12.1f}")
+        write(f"{name:<32}{''.join(f'{each:>10}' for each in cells)}{seconds:>12.1f}")
     write(f"{len(rows)} cases held, {sum(row[1] for row in rows):.0f} s")

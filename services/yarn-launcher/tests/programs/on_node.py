@@ -45,6 +45,7 @@ def act(kind: str, value: str = "0") -> None:
     if kind == "exit":
         sys.exit(int(value))
     if kind == "eat":
+        time.sleep(3)  # YARN may kill it within a second, before anyone has noted what it takes
         held = [b"x" * (1 << 20) for _ in range(int(value))]
         time.sleep(300)
         del held

@@ -1,0 +1,145 @@
+"""The page of TensorBoard: what it reads, where it answers, and where others see it.
+
+TensorBoard reads folders of this machine. A run folder that lies elsewhere is followed: what comes
+to the trainer's events is added to a copy of them, every few seconds. Storage that does not answer
+costs a look, no more.
+"""
+
+from __future__ import annotations
+
+import http.client
+import sys
+import tempfile
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from audioloom_storage import Entry, Location, NotFound, StorageError, open_read, walk
+
+from audioloom_yarn_launcher.errors import StoreLost
+
+EVENTS = "logs/tensorboard"
+"""Where the trainer writes them, in the run folder."""
+FOLLOW_EVERY_S, ASK_EVERY_S, ASK_WITHIN_S = 5.0, 0.5, 5.0
+CHUNK_BYTES = 1 << 20
+_A_SIGN = "tfevents"  # in the name of what TensorBoard reads
+
+
+class Board:
+    """The page of one process.
+
+    Args:
+        run: the run folder.
+        host: the name or address that others reach this machine by.
+        port: that its server is to listen at.
+        show: makes a page here seen by others; where they see it.
+        below: the folder that a copy of the events is made in; by default where others like it are.
+    """
+
+    def __init__(
+        self,
+        run: Location,
+        host: str,
+        port: int,
+        show: Callable[[str], str],
+        below: Path | None = None,
+    ) -> None:
+        self._events, self._host, self._port, self._show = run / EVENTS, host, port, show
+        self._over = threading.Event()
+        self._copy: tempfile.TemporaryDirectory[str] | None = None
+        if run.scheme != "file":
+            self._copy = tempfile.TemporaryDirectory(
+                prefix="events-", dir=below, ignore_cleanup_errors=True
+            )
+
+    @property
+    def folder(self) -> Path:
+        """What TensorBoard reads."""
+        return Path(self._events.path if self._copy is None else self._copy.name)
+
+    def fill_in(self, command: Sequence[str]) -> tuple[str, ...]:
+        """The command, with `{events}`, `{host}` and `{port}` filled in."""
+        known = {"{events}": str(self.folder), "{host}": self._host, "{port}": str(self._port)}
+        found = []
+        for word in command:
+            for name, value in known.items():
+                word = word.replace(name, value)  # noqa: PLW2901
+            found.append(word)
+        return tuple(found)
+
+    def begin(self, shown: Callable[[str], None]) -> None:
+        """Follow the events, and show the page as soon as it answers.
+
+        Args:
+            shown: called, from a thread, with where the page is to be seen.
+        """
+        if self._copy is not None:
+            threading.Thread(target=self._follow, name="events", daemon=True).start()
+        threading.Thread(target=self._introduce, args=(shown,), name="page", daemon=True).start()
+
+    def close(self) -> None:
+        """Follow no more."""
+        self._over.set()
+        if self._copy is not None:
+            self._copy.cleanup()
+
+    def _follow(self) -> None:
+        while not self._over.is_set():
+            try:
+                follow(self._events, self.folder)
+            except (StorageError, OSError) as error:
+                if not self._over.is_set():
+                    sys.stderr.write(f"the events cannot be read now: {error}\n")
+            self._over.wait(FOLLOW_EVERY_S)
+
+    def _introduce(self, shown: Callable[[str], None]) -> None:
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        page = f"http://{host}:{self._port}/"
+        while not answers(page):
+            if self._over.wait(ASK_EVERY_S):
+                return
+        try:
+            shown(self._show(page))
+        except StoreLost as error:
+            sys.stderr.write(f"the page cannot be shown: {error}\n")
+
+
+def follow(events: Location, copy: Path) -> None:
+    """Add to the copy what has come to the events since.
+
+    Raises:
+        StorageError, OSError: what could not be read or written comes the next time.
+    """
+    with suppress(NotFound):  # nothing has been written yet
+        for entry in walk(events):
+            if _A_SIGN in entry.location.name and not entry.is_folder:
+                _add(entry, copy / entry.location.relative_to(events))
+
+
+def _add(entry: Entry, copy: Path) -> None:
+    """Files of events only grow."""
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    with copy.open("ab") as to:
+        position = to.tell()
+        if position >= entry.size:
+            return
+        with open_read(entry.location) as source:
+            source.seek(position)
+            while data := source.read(CHUNK_BYTES):
+                to.write(data)
+
+
+def answers(page: str) -> bool:
+    """Whether a server answers there, whatever it says."""
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with direct.open(page, timeout=ASK_WITHIN_S):
+            return True
+    except urllib.error.HTTPError as error:
+        error.close()
+        return True
+    except (OSError, ValueError, http.client.HTTPException):
+        return False
