@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -104,7 +105,11 @@ def test_a_killed_daemon_can_be_started_again(
 def test_a_frozen_daemon_goes_on(answer: Callable[[str], dict[str, Any]]) -> None:
     """The same process; while it is frozen nobody waits for it."""
     frozen = answer("stop nodemanager-1")["pid"]
-    assert "T" == Path(f"/proc/{frozen}/stat").read_text().rpartition(")")[2].split()[0]
+    for _ in range(500):  # a signal is on its way when the call that sent it returns
+        if (state := Path(f"/proc/{frozen}/stat").read_text().rpartition(")")[2].split()[0]) == "T":
+            break
+        time.sleep(0.02)
+    assert "T" == state
     assert "kill nodemanager-2" == answer("kill nodemanager-2")["done"]
     assert "does not run" in answer("stop nodemanager-2")["error"]
     assert "cont nodemanager-1" == answer("cont nodemanager-1")["done"]

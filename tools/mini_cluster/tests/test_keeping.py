@@ -38,12 +38,12 @@ def begun(tmp_path: Path, what: str) -> tuple[subprocess.Popen[bytes], list[int]
 
 
 def alive(process: int) -> bool:
+    """Whether it runs; it may end, and be reaped, at any moment."""
     try:
-        os.kill(process, 0)
-    except ProcessLookupError:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    return state != "Z"
+    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def wait_for_end(processes: list[int]) -> list[int]:
