@@ -58,6 +58,7 @@ def made_shards(
         recordings=records,
         groups=records,
         coefficients=None,
+        targets=None,
         labels={label: int(n) for label, n in zip(LABELS, counts, strict=True) if n},
     )
     # What is not said has its default, which types do not know of.

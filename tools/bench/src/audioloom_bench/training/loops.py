@@ -65,6 +65,7 @@ def ours(
     *,
     source: str = "shards",
     timed: bool = False,
+    late_s: float = 0.0,
     cache: Path | None = None,
     window: int = WINDOW,
     threads: int = 0,
@@ -77,6 +78,7 @@ def ours(
         steps: of an epoch.
         source: "shards", or "memory" for one batch over and over.
         timed: note the seconds that the loop waited for input.
+        late_s: by how much each batch then comes later, to see these seconds grow.
         cache: where copies of the shards go, if they cannot be read in place.
         window: shards of a lane that are shuffled together.
         threads: of TensorFlow; 0 takes the cores there are.
@@ -89,7 +91,7 @@ def ours(
 
     if timed:
         clock = Clock(trainer.model)
-        batches = epochs.endless_stream() if source == "shards" else in_memory()
+        batches = epochs.endless_stream(late_s) if source == "shards" else in_memory()
 
         def timed_epoch() -> dict[str, float]:
             before = clock.seconds

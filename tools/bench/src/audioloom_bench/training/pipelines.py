@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from itertools import count, islice
 from pathlib import Path
@@ -123,18 +124,21 @@ class Epochs:
     def stream(self) -> Any:
         """The next epoch's, as the trainer's loop gets them."""
         from audioloom_trainer.feed import steps_of  # noqa: PLC0415
-        from audioloom_trainer.loop import stream  # noqa: PLC0415
+        from audioloom_trainer.stream import stream  # noqa: PLC0415
 
         steps = steps_of(self.split.layout.total, BATCH)
         return stream(self.batches()(), steps, SHAPE, "float32", numbers=False)
 
-    def endless_stream(self) -> Any:
-        """Those of all epochs, one after the other."""
-        from audioloom_trainer.loop import stream  # noqa: PLC0415
+    def endless_stream(self, late_s: float = 0.0) -> Any:
+        """Those of all epochs, one after the other, each so many seconds later."""
+        from audioloom_trainer.stream import stream  # noqa: PLC0415
 
         def batches() -> Iterator[Any]:
             while True:
-                yield from self.batches()()
+                for batch in self.batches()():
+                    if late_s:  # to sleep no time gives way to other threads too
+                        time.sleep(late_s)
+                    yield batch
 
         return stream(batches(), sys.maxsize, SHAPE, "float32", numbers=False)
 
@@ -146,7 +150,7 @@ class Epochs:
 def in_memory() -> Any:
     """The floor's: one batch, made beforehand, over and over."""
     import tensorflow as tf  # noqa: PLC0415
-    from audioloom_trainer.loop import Stream  # noqa: PLC0415
+    from audioloom_trainer.stream import Stream  # noqa: PLC0415
 
     random = np.random.default_rng(0)
     batch = (
