@@ -130,7 +130,15 @@ def tests(session: nox.Session, project: str) -> None:
     """Run the tests of a project in the environment of its lock; `-- -m slow` for the long form."""
     python = sync(session, project)
     options = session.posargs or ["-m", "not slow", "--numprocesses=2", "--dist=loadgroup"]
-    session.run(python / "pytest", str(PROJECTS[project] / "tests"), *options, external=True)
+    session.run(
+        python / "pytest", *tested(session, PROJECTS[project] / "tests"), *options, external=True
+    )
+
+
+def tested(session: nox.Session, folder: Path | str) -> list[str]:
+    """The folder of the tests, unless files or folders are named behind `--`."""
+    named = any(Path(word.partition("::")[0]).exists() for word in session.posargs)
+    return [] if named else [str(folder)]
 
 
 @nox.session
@@ -191,7 +199,8 @@ def integration(session: nox.Session) -> None:
     programs = installed_programs(session, "debian_voices", "mini_cluster")
     options = session.posargs or ["-m", "not slow"]
     session.run(
-        *(python / "pytest", "-o", "pythonpath=integration_tests", "integration_tests", *options),
+        *(python / "pytest", "-o", "pythonpath=integration_tests"),
+        *(*tested(session, "integration_tests"), *options),
         env={"AUDIOLOOM_PROGRAMS": programs},
         external=True,
     )
@@ -257,13 +266,17 @@ def kills(session: nox.Session) -> None:
 @nox.session(default=False)
 def faults(session: nox.Session) -> None:
     """Do to gangs, on this machine and on a real cluster, what can be done: `-- --count 3`."""
-    python = sync(session, "yarn-launcher")
+    python, trainer = sync(session, "yarn-launcher"), sync(session, "trainer")
     tests = ROOT / PROJECTS["yarn-launcher"] / "tests"
     suite = tests / "faults"
     session.run(
         *(python / "pytest", "-p", "ground", "-p", "suite", str(suite / "every_fault.py"), "-v"),
         *session.posargs,
-        env={"PYTHONPATH": os.pathsep.join(map(str, (suite, tests)))},
+        env={
+            "PYTHONPATH": os.pathsep.join(map(str, (suite, tests))),
+            "FAULTS_TRAINER": str(trainer / "python"),
+            "FAULTS_SHARD_MAKER": str(ROOT / PROJECTS["trainer"] / "tests" / "shard_maker.py"),
+        },
         external=True,
     )
 

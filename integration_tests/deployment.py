@@ -88,10 +88,18 @@ class Deployment:
     root: str
     started: list[Command] = field(default_factory=list)
 
-    def start(self, program: str, *arguments: str) -> Command:
-        """Start a program, one that is installed or else one of the cluster's."""
+    def start(
+        self, program: str, *arguments: str, variables: Mapping[str, str] | None = None
+    ) -> Command:
+        """Start a program, one that is installed or else one of the cluster's.
+
+        Args:
+            program: which.
+            arguments: its command line.
+            variables: of its environment, beside those of the tests.
+        """
         words = (self.paths.get(program, program), *arguments)
-        messages = self.folder / f"{len(self.started)}-{program}.log"
+        messages = self.folder / f"{len(self.started)}-{Path(program).name}.log"
         with messages.open("wb") as sink:
             process = subprocess.Popen(
                 words,
@@ -101,7 +109,7 @@ class Deployment:
                 text=True,
                 cwd=self.folder,
                 # What those that are killed leave behind goes with the tests' own folder.
-                env={**os.environ, "TMPDIR": str(self.folder)},
+                env={**os.environ, "TMPDIR": str(self.folder), **(variables or {})},
             )
         self.started.append(Command(process, words, messages))
         return self.started[-1]

@@ -16,10 +16,12 @@ class Made:
     Args:
         left_by_killed: how many more manifests were there after the kill.
         answers: of the two that were started together.
+        said: what these told beside.
     """
 
     left_by_killed: int
     answers: list[str]
+    said: list[str]
 
     @property
     def manifest(self) -> str:
@@ -43,4 +45,4 @@ def killed_then_twice(deployment: Deployment, folder: str, *command: str) -> Mad
     until(lambda: not deployment.cluster.applications(), "the application notices")
     left = len(set(deployment.manifests(folder)) - before)
     both = [deployment.start(*command) for _ in range(2)]
-    return Made(left, [each.answer() for each in both])
+    return Made(left, [each.answer() for each in both], [each.said for each in both])

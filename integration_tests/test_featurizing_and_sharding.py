@@ -23,9 +23,10 @@ def test_a_killed_driver_commits_nothing(stage: str, request: pytest.FixtureRequ
 def test_two_identical_commands_at_once_make_one_thing(
     deployment: Deployment, stage: str, request: pytest.FixtureRequest
 ) -> None:
-    """Both succeed with the same answer, and it verifies."""
+    """Both succeed with the same answer; one says that it was not the first. And it verifies."""
     made: Made = request.getfixturevalue(stage)
     assert 1 == len(set(made.answers))
+    assert [False, True] == sorted("already committed" in each for each in made.said)
     program = {"featurizing": "featurizer", "sharding": "sharder"}[stage]
     deployment.answer(program, "verify", made.manifest)
 
