@@ -74,6 +74,9 @@ def of_conda(tmp_path: Path) -> Path:
     return archive
 
 
+A_VALUE = """{"a": {"b": "$HOME `id` \\ {{PWD}}<CPS>'"}}"""
+"""A variable that YARN's script of a container would change in every way it has."""
+
 SEEN_BY_ALL = "--ui-users=dr.who"
 """As whom Hadoop takes everybody where its pages ask nobody who they are."""
 
@@ -83,7 +86,7 @@ def at_once(yarn: Any, environment: str) -> dict[str, Any]:
     """Three runs at the same time, since each takes most of a minute."""
     again = yarn.run(
         *("again", "1.1:exit=3"),
-        options=(f"--environment={environment}", "--env=OF_THE_TEST=a=b"),
+        options=(f"--environment={environment}", f"--env=OF_THE_TEST={A_VALUE}"),
     )
     page = (f"--job={with_a_page(yarn)}", SEEN_BY_ALL)
     detached = yarn.run("detached", "*.*:stay", options=("--detach", *page))
@@ -104,7 +107,7 @@ def test_a_gang_meets_on_two_nodes_and_is_started_anew(yarn: Any, at_once: dict[
     for rank, note in enumerate(notes):
         task = {"type": "worker", "index": rank}
         assert {"cluster": {"worker": addresses}, "task": task} == note["config"]
-        assert (1, "a=b") == (note["generation"], note["variable"])
+        assert (1, A_VALUE) == (note["generation"], note["variable"])
         local = f"{yarn.cluster.folder}/node-"
         inside = [note["python"], note["prefix"], note["folder"], *note["path"]]
         assert [] == [each for each in inside if not each.startswith(local)]

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
+from audioloom_yarn_launcher.carried import carry
 from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.layout import ENVIRONMENT, HEARTBEAT, JOB, LAUNCHER, NAME
 from audioloom_yarn_launcher.roles import WORKER
@@ -150,7 +151,7 @@ def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
                 "allow_failures": True,
                 "resources": _resources(resources),
                 "files": files,
-                "env": dict(shape.variables),
+                "env": carry(shape.variables),
                 "script": f"{program} worker --store=skein --launch={shape.launch} --role={role}"
                 f" --advertise={shlex.quote(shape.advertise)}\n",
             }

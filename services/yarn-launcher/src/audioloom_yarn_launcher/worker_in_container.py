@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from audioloom_yarn_launcher.carried import unwrap
 from audioloom_yarn_launcher.causes import CONFIGURATION
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.layout import ENVIRONMENT, NODE_PYTHON
@@ -25,7 +26,6 @@ THROUGH_A_PROXY = "tensorboardColab=true#scalars"
 """TensorBoard's word for a proxy that lets nothing but GET through, as YARN's does: else its curves
 stay empty, since it asks for them by POST. In what its other page of curves, Time Series, asks for
 are braces, which YARN's proxy does not take either."""
-_ONLY_OURS = ("PYTHONHOME", "PYTHONPATH")
 
 
 def work_in_container(advertise: str, role: str | None) -> int:
@@ -101,7 +101,7 @@ def command_variables(variables: Mapping[str, str], environment: Path) -> dict[s
 
     A conda environment finds what it needs by CONDA_PREFIX; its scripts of activation are not run.
     """
-    found = {name: value for name, value in variables.items() if name not in _ONLY_OURS}
+    found = unwrap(variables)
     usual = found.get("PATH", "/usr/bin:/bin")
     python = found.pop(NODE_PYTHON, None)
     if python is not None:
