@@ -26,7 +26,7 @@ STEPS = 26
 
 PLAIN, NORMALISED, HALF = 1e-6, 5e-5, 5e-3
 ACCUMULATING = ("--model-arg", "optimizer=accumulating")
-TRY_AGAIN = 75
+TRY_AGAIN, BAD_CONFIGURATION = 75, 78
 
 
 @dataclass(frozen=True)
@@ -237,6 +237,14 @@ def test_half_precision_trains_together(weighted: Trainings, policy: str, optimi
     found = difference(one, other)
     print(f"{policy}: weights differ by {found:.1e}")  # noqa: T201  (shown with -rP)
     assert found <= HALF
+
+
+def test_weights_that_cannot_be_shared_are_refused(trainings: Trainings, nursery: Nursery) -> None:
+    """Before the first step, with what to do instead."""
+    words = ("--model-arg", "policy=bfloat16", "--name", "halves")
+    ended = nursery.gang(2, *trainings.words, *words)
+    assert [BAD_CONFIGURATION] * 2 == [each.code for each in ended]
+    assert all("use the policy mixed_bfloat16" in each.err for each in ended)
 
 
 def test_half_precision_can_be_evaluated(weighted: Trainings, nursery: Nursery) -> None:

@@ -24,6 +24,13 @@ __all__ = ["build_model", "configuration", "load_function"]
 
 log = structlog.get_logger()
 
+_CALLED = "The function takes shape and classes by name, and each --model-arg."
+_BETWEEN_WORKERS = "CollectiveBcast"  # TensorFlow's operation that hands a new weight to the others
+_MIXED = (
+    "TensorFlow cannot hand weights of this type from worker to worker: use the policy"
+    " mixed_bfloat16, which keeps them in float32, or one worker."
+)
+
 
 def build_model(
     source: ModelSource,
@@ -65,7 +72,7 @@ def build_model(
             where=source.place,
             expected=f"a compiled model from {source.function}({_shown(given)})",
             found=told(error),
-            hint="The function takes shape and classes by name, and each --model-arg.",
+            hint=_MIXED if _BETWEEN_WORKERS in str(error) else _CALLED,
         ) from error
     check_model(model, source, shape=shape, classes=classes, replicas=replicas, legacy=legacy)
     if normalising := synchronise(model, source, shape, replicas=replicas):
