@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,29 @@ def test_what_is_there_is_taken_and_what_is_damaged_is_fetched_anew(
     (found / "a-1.jar").write_text("damaged")
     assert b"good" == (folder() / "a-1.jar").read_bytes()
     assert 2 == len((tmp_path / "calls").read_text().splitlines())
+
+
+def test_two_who_come_at_once_fetch_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second waits, and takes what the first has fetched."""
+    fake = tmp_path / "bin" / "mvn"
+    fake.parent.mkdir()
+    fake.write_text(
+        f"#!/bin/sh\necho x >> {tmp_path}/calls\nsleep 1\n"
+        'for w; do o=${w#-DoutputDirectory=}; done\nprintf good > "$o/a-1.jar"\n'
+    )
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{fake.parent}:/usr/bin:/bin")
+    good = Jar("g", "a", "1", "", hashlib.sha256(b"good").hexdigest())
+    monkeypatch.setattr(jars, "pinned", lambda: (good,))
+
+    def folder(_: int) -> Path:
+        return ensure_jars(tmp_path / "cache", java=Path("java"))
+
+    with ThreadPoolExecutor(2) as both:
+        one, other = both.map(folder, range(2))
+    assert one == other
+    assert b"good" == (one / "a-1.jar").read_bytes()
+    assert 1 == len((tmp_path / "calls").read_text().splitlines())
 
 
 def test_every_jar_is_pinned_once() -> None:

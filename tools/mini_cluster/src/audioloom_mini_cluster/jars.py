@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from importlib.util import find_spec
@@ -85,7 +87,25 @@ def ensure(name: str, jars: Sequence[Jar], cache: Path, *, java: Path) -> Path:
     if target.is_dir() and not _faults(target, jars):
         return target
     cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache, prefix=f".{name}-") as made:
+    with _alone(cache):
+        if _faults(target, jars):  # else another process has fetched them meanwhile
+            _replace(target, jars, name, java)
+    return target
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time; the lock leaves no file, and goes with the process that holds it."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(held)
+
+
+def _replace(target: Path, jars: Sequence[Jar], name: str, java: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{name}-") as made:
         work, new = Path(made), Path(made) / "jars"
         new.mkdir()
         _fetch(jars, work, new, java)
@@ -96,12 +116,7 @@ def ensure(name: str, jars: Sequence[Jar], cache: Path, *, java: Path) -> Path:
                 "the registry's copy is damaged or not the real one"
             )
         shutil.rmtree(target, ignore_errors=True)  # it is missing or damaged
-        try:
-            new.rename(target)
-        except OSError:
-            if _faults(target, jars):  # else somebody else was faster
-                raise
-    return target
+        new.rename(target)
 
 
 def _faults(folder: Path, jars: Iterable[Jar]) -> list[str]:
