@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -56,6 +57,7 @@ def test_closing_early_cancels_the_rest(session: SparkSession, tmp_path: Path) -
 
     def mark(unit: int) -> int:
         (tmp_path / str(unit)).touch()
+        time.sleep(0.05)
         return unit
 
     answers = run_units(session, list(range(200)), mark)

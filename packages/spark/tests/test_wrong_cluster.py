@@ -172,7 +172,7 @@ def test_before_anything_is_shipped(
     """No application is started for it."""
     before = sorted(cluster.applications(states=""))
     nothing = replace(yarn, folder=locate(cluster.hdfs) / "nothing-here")
-    assert told(AT_ONCE[name], cluster, nothing, tmp_path, monkeypatch) < 20
+    assert told(AT_ONCE[name], cluster, nothing, tmp_path, monkeypatch) < 60
     assert before == sorted(cluster.applications(states=""))
 
 

@@ -116,8 +116,11 @@ def test_a_gateway_that_forgets_options_is_refused(cluster: Any, relay: Any) -> 
 
 
 @MOSTLY_HDFS
-def test_a_namenode_killed_in_the_middle_and_started_again(scheme: str, cluster: Any) -> None:
+def test_a_namenode_killed_in_the_middle_and_started_again(
+    scheme: str, cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The commit waits for it; and what is opened and listed goes on as well."""
+    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 300)  # how long a start takes is not ours
     folder = root(cluster, scheme)
     publish(folder / "before", b"x" * 3_000_000)
     with open_read(folder / "before") as file, ThreadPoolExecutor(1) as other:

@@ -34,8 +34,11 @@ def test_who_never_answered_is_not_waited_for(kind: type[Unavailable]) -> None:
 
 
 @pytest.mark.parametrize("kind", [Outage, Busy])
-def test_who_answered_before_is_waited_for(kind: type[Unavailable]) -> None:
+def test_who_answered_before_is_waited_for(
+    kind: type[Unavailable], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A refusal is an answer too."""
+    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 60)
     waiting = Patience()
     with pytest.raises(NotFound):
         waiting.run(Attempts(1, NotFound))

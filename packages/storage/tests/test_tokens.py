@@ -37,7 +37,7 @@ try:
     stat(locate(sys.argv[1]))
 except StorageError as error:
     print(type(error).__name__, error)
-assert time.monotonic() - begin < 5
+assert time.monotonic() - begin < 20
 """
 
 

@@ -178,7 +178,7 @@ def _freezes(stage: Stage) -> None:
     ("does", "why"),
     [
         (_never_comes, "did not come in time (came: none; evaluator-0: it hangs)"),
-        (_freezes, "was lost: its agent had said nothing for 1 s"),
+        (_freezes, "was lost: its agent had said nothing for "),
     ],
 )
 def test_who_never_comes_or_freezes_is_given_up(
@@ -194,7 +194,9 @@ def test_who_never_comes_or_freezes_is_given_up(
         return bool(stage.all.exits())
 
     helpers.until(over, "it is given up")  # type: ignore[attr-defined]
-    assert ("ended", why, False) == stage.told[-1]
+    what, told, again = stage.told[-1]
+    assert ("ended", False) == (what, again)
+    assert told.startswith(why)
     assert (["evaluator-0"] if does is _freezes else []) == stage.agents.killed
 
 

@@ -16,6 +16,7 @@ BESIDE = ("evaluator", "tensorboard")
 SAY = "import os; print(os.environ['JOB_NAME'], os.environ['TF_CONFIG'])"
 STAY = "import time; time.sleep(300)"
 FAIL = "import sys; sys.exit(3)"
+TOGETHER = "while not starts('worker'): time.sleep(0.02)"  # of a `program`
 
 
 def job_file(folder: Path, **roles: str) -> str:
@@ -56,7 +57,9 @@ def explained(launches: Any) -> str:
 
 def test_one_who_may_not_fail_fails_the_gang(launches: Any, tmp_path: Path) -> None:
     """The record says who it was; who has to finish did not matter any more."""
-    job = job_file(tmp_path, worker=STAY, ps=FAIL)
+    notes = tmp_path / "notes"
+    worker = program(notes, "time.sleep(300)")
+    job = job_file(tmp_path, worker=worker, ps=program(notes, f"{TOGETHER}\nsys.exit(3)"))
     code, record = run(launches, job, "--max-restarts=0")
     assert 3 == code
     assert [("worker", 0, "stopped"), ("ps", 0, "failed")] == ends(record)
@@ -90,7 +93,9 @@ def test_a_gang_is_done_when_those_that_must_have_finished(launches: Any, tmp_pa
 
 def test_a_role_may_end_the_job(launches: Any, tmp_path: Path) -> None:
     """Whoever else is at work."""
-    job = job_file(tmp_path, chief="ends_job=true|pass", worker=STAY)
+    notes = tmp_path / "notes"
+    chief, worker = program(notes, TOGETHER), program(notes, "time.sleep(300)")
+    job = job_file(tmp_path, chief=f"ends_job=true|{chief}", worker=worker)
     code, record = run(launches, job)
     assert 0 == code
     assert [("chief", 0, "finished"), ("worker", 0, "stopped")] == ends(record)

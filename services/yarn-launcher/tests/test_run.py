@@ -120,7 +120,7 @@ def test_a_frozen_process_is_ended_with_its_gang(launches: Any, helpers: Any) ->
 @pytest.mark.parametrize("whom", ["pid", "worker"])
 def test_what_is_frozen_is_noticed_and_replaced(launches: Any, helpers: Any, whom: str) -> None:
     """A process, or a worker: nobody else fails here, so that nobody else would tell."""
-    process = launches.start("0.1:stay", options=run_options("--timeout-frozen=4"))
+    process = launches.start("0.1:stay", options=run_options("--timeout-frozen=8"))
     first = [launches.note(rank, 1) for rank in range(2)]
     os.kill(first[1][whom], signal.SIGSTOP)
     second = [launches.note(rank, 2) for rank in range(2)]
@@ -134,7 +134,7 @@ def test_what_is_frozen_is_noticed_and_replaced(launches: Any, helpers: Any, who
     cause = launches.record(out, "1.json")["cause"]
     kind = "signal" if whom == "pid" else "lost"
     assert (kind, 1) == (cause["kind"], cause["rank"])
-    assert ("was stopped (SIGSTOP) for 2 s" if whom == "pid" else "it was frozen") in cause["text"]
+    assert ("was stopped (SIGSTOP) for 4 s" if whom == "pid" else "it was frozen") in cause["text"]
 
 
 @pytest.mark.parametrize("code", [65, 78])

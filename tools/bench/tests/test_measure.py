@@ -14,7 +14,7 @@ def spin(seconds: float) -> None:
 def test_ratios_follow_the_work() -> None:
     """A lane that does a quarter of the naive lane's work is about four times the naive lane."""
     lanes = measure(
-        {"naive": lambda: spin(0.04), "ours": lambda: spin(0.01), "floor": lambda: spin(0.005)},
+        {"naive": lambda: spin(0.4), "ours": lambda: spin(0.1), "floor": lambda: spin(0.05)},
         amount=1,
         unit="x",
         input_name="i",

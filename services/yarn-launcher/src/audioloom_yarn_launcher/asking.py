@@ -53,13 +53,13 @@ class Asks:
         _say("\n".join(lines))
         while (answer := self._read()) is not None:
             if answer in offered:
+                self._asking.clear()  # before it is said: a Ctrl-C after that is a new one
                 _say(_SAID[answer])
                 self._heed(answer)
                 return
             _say(f"One of {', '.join(offered)}:")
 
     def _heed(self, answer: str) -> None:
-        self._asking.clear()
         if answer == "e":
             self._answered = True
             self._take(signal.SIGINT)
