@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from audioloom_mini_cluster.client import Running, running
-from audioloom_mini_cluster.faults import listening, processes_of
+from audioloom_mini_cluster.faults import listening, processes_of, until
 from audioloom_quickstart.programs import StepFailedError, programs_from_environment
 from audioloom_quickstart.realdata import REFUSED, SkippedError, fetch
 from deployment import SPLIT, Deployment
@@ -18,6 +18,7 @@ from made import Made, killed_then_twice
 
 LANGUAGES = ("en", "fr", "ru")
 PROMPTS = 40
+AT_MOST_S = 10  # what the kernel takes to clear up after processes that have ended
 
 _failed = pytest.StashKey[bool]()
 
@@ -37,8 +38,9 @@ def cluster() -> Iterator[Running]:
     with running(python=python) as cluster, cluster.exported():
         addresses = [cluster.hdfs, *cluster.pages.values()]
         yield cluster
-    assert [] == processes_of(cluster.folder)
-    assert [] == listening(each.rpartition("/")[2] for each in addresses)
+    until(lambda: not processes_of(cluster.folder), "no process is left", AT_MOST_S)
+    ports = [each.rpartition("/")[2] for each in addresses]
+    until(lambda: not listening(ports), "their ports are free", AT_MOST_S)
 
 
 @pytest.fixture(scope="session")

@@ -171,7 +171,8 @@ class Deployment:
         """Wait until nothing of ours runs any more on the cluster."""
         until(lambda: not self.cluster.applications(), "all applications have ended")
         until(lambda: not list(self.processes()), "all containers have ended")
-        assert [] == listening(self.seats())
+        seats = self.seats()  # the kernel frees a port a moment after the process is no longer seen
+        until(lambda: not listening(seats), "the ports of all workers are free")
 
     def processes(self, word: str = "") -> Iterator[tuple[int, list[str], dict[str, str]]]:
         """The processes in containers: id, command line with *word* in it, environment."""

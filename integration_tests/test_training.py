@@ -22,13 +22,11 @@ class Killed:
         rank: of the worker.
         interpreter: that it ran on.
         words: its command line.
-        step: the last one that the run had told of before.
     """
 
     rank: int
     interpreter: Path
     words: list[str]
-    step: int
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def kill_a_worker(deployment: Deployment, launcher: Command) -> Killed:
     for pid, words, variables in deployment.processes("audioloom-trainer"):
         with suppress(KeyError, OSError):
             if rank_of(variables) == 1:
-                killed = Killed(1, Path(f"/proc/{pid}/exe").resolve(), words, step())
+                killed = Killed(1, Path(f"/proc/{pid}/exe").resolve(), words)
                 kill(pid)
                 return killed
     raise AssertionError(f"no trainer of rank 1 is there\n{launcher.said}")

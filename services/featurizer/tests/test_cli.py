@@ -140,7 +140,7 @@ finally:
     heavy = {"pyspark", "pyarrow", "numpy", "scipy", "soundfile", "librosa"} & set(sys.modules)
     assert not heavy, heavy
 """
-    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, timeout=300)
 
 
 @pytest.mark.slow

@@ -220,7 +220,7 @@ assert main(["run", {recordings!r}, "--unit-recordings=3", "--window-seconds=1"]
 loaded = {{"pyspark", "librosa", "numba"}} & set(sys.modules)
 assert not loaded, loaded
 """
-    subprocess.run([sys.executable, "-c", program], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=300)
 
 
 def _noting(names: list[str]) -> Callable[..., Iterator[Receipt]]:

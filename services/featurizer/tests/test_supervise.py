@@ -14,8 +14,10 @@ import pytest
 from audioloom_featurizer import doing, featurize
 from audioloom_featurizer.errors import MissingLibrary, WorkerLost
 from audioloom_featurizer.settings import RunSettings, VerifySettings
+from audioloom_featurizer.supervise import Limits
 from audioloom_manifest import Opened, read_manifest
 from featurizer_work import (
+    LIMITS,
     checksums,
     done,
     features_of,
@@ -152,7 +154,9 @@ def test_it_imports_nothing_heavy(
     monkeypatch.setattr(doing, "do_unit", deadly.noting_imports)
     for name, data in specimens().items():
         (source / "no" / f"x-{name}").write_bytes(data)
-    features(source, root, level="recording", engine="numpy")
+    patient = Limits(LIMITS.memory, 60)
+    runner = lambda units, task: supervised(units, task, patient)  # noqa: E731
+    features(source, root, runner, level="recording", engine="numpy")
     imported = (notes / "imports").read_text().split()
     assert {"soundfile", "soxr", "scipy.fft", "pyarrow.parquet"} <= set(imported)
     heavy = {
@@ -214,13 +218,13 @@ def test_the_process_ends_with_its_supervisor(tmp_path: Path, number: signal.Sig
         assert None is parent.poll()
         child = int(note.read_text())
         parent.send_signal(number)
-        said = parent.communicate(timeout=30)[1].decode()
+        said = parent.communicate(timeout=300)[1].decode()
     until(lambda: not Path(f"/proc/{child}").exists())
     assert (number == signal.SIGINT) == ("KeyboardInterrupt" in said)
 
 
 def until(holds: Any) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 300
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.02)

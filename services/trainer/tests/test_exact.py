@@ -207,6 +207,7 @@ def test_an_update_goes_on_after_a_restart(trainings: Trainings, nursery: Nurser
     """Told to end between two updates: the bits of a training that was not."""
     calm = trainings.train(ONE, *ACCUMULATING)
     words = (*trainings.words, *ACCUMULATING, "--name", "told", "--checkpoint-steps", 1)
+    words += ("--keep-checkpoints", STEPS)
     assert TRY_AGAIN == nursery.run(*words, told_at_step=4).code
     saved = trainings.root / "runs" / "told" / "checkpoints" / "step-00000005"
     assert _accumulated(_arrays(saved))

@@ -13,6 +13,8 @@ from audioloom_trainer.arrays import load_arrays
 from program import Trained, Trainer
 from shard_maker import SHAPE
 
+pytestmark = pytest.mark.usefixtures("tensorflow")
+
 ZOO = Path(__file__).with_name("model_zoo.py")
 WINDOWS = np.random.Generator(np.random.PCG64(1)).normal(size=(5, *SHAPE)).astype(np.float32)
 

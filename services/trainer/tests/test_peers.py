@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 
 import pytest
+from audioloom_trainer import peers
 from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.errors import PeerLost
 from audioloom_trainer.failures import peers_watched
@@ -29,8 +30,9 @@ calling /tensorflow.WorkerService/RecvBuf:"""
 
 
 @pytest.fixture
-def ports() -> Iterator[dict[str, str]]:
+def ports(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """Addresses of a worker that answers, of one that is frozen and of one that is gone."""
+    monkeypatch.setattr(peers, "_ASK_SECONDS", 8.0)  # the one that answers may have to wait
     with ExitStack() as stack:
         alive, frozen, gone = (stack.enter_context(socket.socket()) for _ in range(3))
         for each in (alive, frozen, gone):

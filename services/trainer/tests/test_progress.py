@@ -40,10 +40,11 @@ def test_storage_that_does_not_answer_holds_nobody_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was not written meanwhile is written when it is there again."""
-    back, real, asked = threading.Event(), progress.publish, []
+    back, begun, real, asked = threading.Event(), threading.Event(), progress.publish, []
 
     def away(where: object, data: bytes) -> None:
         asked.append(data)
+        begun.set()
         back.wait(60.0)
         real(where, data)  # type: ignore[arg-type]
 
@@ -52,6 +53,7 @@ def test_storage_that_does_not_answer_holds_nobody_up(
     clock = Clock()
     file = ProgressFile(locate(tmp_path), 0, COMMON, clock)
     file.event("start", step=0)
+    assert begun.wait(60.0)
     file.event("epoch", step=1)
     clock.now += 5.0
     file.step(step=2)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audioloom_mini_cluster.faults import until
 from audioloom_storage import locate
 from audioloom_trainer.progress import read_progress
 from shard_maker import make_shards
@@ -72,8 +73,7 @@ def test_a_lost_peer_is_named(nursery: Nursery, tmp_path: Path, rank: int, fate:
         for each in configurations
     ]
     lost, other = workers[rank], workers[1 - rank]
-    while not all(_trains(file) for file in files):
-        time.sleep(0.1)
+    until(lambda: all(map(_trains, files)), "both train")
     os.kill(lost.pid, fate)
     began = time.monotonic()
     ended = other.wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import socket
@@ -20,6 +21,10 @@ from audioloom_trainer.arrays import load_arrays
 from numpy.typing import NDArray
 
 NETWORK = f"{Path(__file__).with_name('tiny_networks.py')}:dense"
+
+# Below those that the kernel gives to whoever asks for any; others for each of pytest's processes.
+_FIRST = 20_000 + 2_000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_PORTS = itertools.cycle(range(_FIRST, _FIRST + 2_000))
 
 Weights = dict[str, NDArray[np.generic]]
 
@@ -111,7 +116,8 @@ class Nursery:
             words: the command line.
             environment: variables besides those that the tests have.
             faults: `kill_at_step`, `told_at_step`, `kill_in_storage`, `storage_gone_at_step`,
-                `storage_back_after`, `drift_at_step`, `devices`, `trace`; see `nursery.py`.
+                `storage_back_after`, `drift_at_step`, `devices`, `trace`, `timeless` (no line of
+                progress because of the time that has passed); see `nursery.py`.
         """
         folder = self.folder / f"worker-{len(self._started)}"
         folder.mkdir()
@@ -148,12 +154,22 @@ class Nursery:
 def cluster(size: int) -> list[str]:
     """TF_CONFIG of each worker of a cluster on free ports."""
     with ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(size)]
-        for each in sockets:
-            each.bind(("127.0.0.1", 0))
+        sockets = [stack.enter_context(_bound()) for _ in range(size)]
         addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
     task = {"cluster": {"worker": addresses}}
     return [json.dumps(task | {"task": {"type": "worker", "index": rank}}) for rank in range(size)]
+
+
+def _bound() -> socket.socket:
+    """A socket at a port that nobody is given by chance before the worker takes it."""
+    while True:
+        found = socket.socket()
+        try:
+            found.bind(("127.0.0.1", next(_PORTS)))
+        except OSError:
+            found.close()
+        else:
+            return found
 
 
 def run_of(root: Path, name: str) -> Opened[TrainingRunManifest]:
