@@ -26,17 +26,27 @@ def test_without_maven_and_ivy_the_error_says_what_to_install(
     assert [] == list((tmp_path / "cache").iterdir())
 
 
-def test_other_bytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A registry that gives something else gives nothing."""
-    fake = tmp_path / "bin" / "mvn"
-    fake.parent.mkdir()
-    fake.write_text(
-        '#!/bin/sh\nfor w; do o=${w#-DoutputDirectory=}; done\necho evil > "$o/a-1.jar"\n'
+def fake_maven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gives: str, also: str = "") -> None:
+    """Let `mvn` give one jar, of which `good` is pinned; each call of it adds a line to a file."""
+    program = tmp_path / "bin" / "mvn"
+    program.parent.mkdir()
+    program.write_text(
+        f"#!/bin/sh\necho x >> {tmp_path}/calls\n{also}\n"
+        f'for w; do o=${{w#-DoutputDirectory=}}; done\nprintf {gives} > "$o/a-1.jar"\n'
     )
-    fake.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{fake.parent}:/usr/bin:/bin")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
     good = Jar("g", "a", "1", "", hashlib.sha256(b"good").hexdigest())
     monkeypatch.setattr(jars, "pinned", lambda: (good,))
+
+
+def calls(tmp_path: Path) -> int:
+    return len((tmp_path / "calls").read_text().splitlines())
+
+
+def test_other_bytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A registry that gives something else gives nothing."""
+    fake_maven(tmp_path, monkeypatch, "evil")
     with pytest.raises(JarsMissing, match=r"a-1\.jar"):
         ensure_jars(tmp_path / "cache", java=Path("java"))
     assert [] == list((tmp_path / "cache").iterdir())
@@ -46,49 +56,29 @@ def test_what_is_there_is_taken_and_what_is_damaged_is_fetched_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Maven is called for a missing and for a damaged folder only."""
-    fake = tmp_path / "bin" / "mvn"
-    fake.parent.mkdir()
-    fake.write_text(
-        f"#!/bin/sh\necho x >> {tmp_path}/calls\n"
-        'for w; do o=${w#-DoutputDirectory=}; done\nprintf good > "$o/a-1.jar"\n'
-    )
-    fake.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{fake.parent}:/usr/bin:/bin")
-    good = Jar("g", "a", "1", "", hashlib.sha256(b"good").hexdigest())
-    monkeypatch.setattr(jars, "pinned", lambda: (good,))
+    fake_maven(tmp_path, monkeypatch, "good")
 
     def folder() -> Path:
         return ensure_jars(tmp_path / "cache", java=Path("java"))
 
     found = folder()
     assert found == folder()
-    assert 1 == len((tmp_path / "calls").read_text().splitlines())
+    assert 1 == calls(tmp_path)
     (found / "a-1.jar").write_text("damaged")
     assert b"good" == (folder() / "a-1.jar").read_bytes()
-    assert 2 == len((tmp_path / "calls").read_text().splitlines())
+    assert 2 == calls(tmp_path)
 
 
 def test_two_who_come_at_once_fetch_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The second waits, and takes what the first has fetched."""
-    fake = tmp_path / "bin" / "mvn"
-    fake.parent.mkdir()
-    fake.write_text(
-        f"#!/bin/sh\necho x >> {tmp_path}/calls\nsleep 1\n"
-        'for w; do o=${w#-DoutputDirectory=}; done\nprintf good > "$o/a-1.jar"\n'
-    )
-    fake.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{fake.parent}:/usr/bin:/bin")
-    good = Jar("g", "a", "1", "", hashlib.sha256(b"good").hexdigest())
-    monkeypatch.setattr(jars, "pinned", lambda: (good,))
-
-    def folder(_: int) -> Path:
-        return ensure_jars(tmp_path / "cache", java=Path("java"))
-
+    fake_maven(tmp_path, monkeypatch, "good", also="sleep 1")
     with ThreadPoolExecutor(2) as both:
-        one, other = both.map(folder, range(2))
+        one, other = both.map(
+            lambda cache: ensure_jars(cache, java=Path("java")), [tmp_path / "cache"] * 2
+        )
     assert one == other
     assert b"good" == (one / "a-1.jar").read_bytes()
-    assert 1 == len((tmp_path / "calls").read_text().splitlines())
+    assert 1 == calls(tmp_path)
 
 
 def test_every_jar_is_pinned_once() -> None:
