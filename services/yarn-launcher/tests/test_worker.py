@@ -1,3 +1,6 @@
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -128,3 +131,27 @@ def wait_for(store: MemoryStore, key: str) -> Any:
     while key not in store.get_prefix(key):
         assert change.wait(60), f"{key} never came"
         change.clear()
+
+
+HANGS = """
+import threading
+from audioloom_yarn_launcher import worker
+from audioloom_yarn_launcher.memory_kv import MemoryStore
+
+class Deaf(MemoryStore):
+    def subscribe(self, prefix, hint):
+        print("hangs", flush=True)
+        threading.Event().wait()
+
+worker.END_WITHIN_S = 0
+worker.work(Deaf(), "x", 0, worker.Place("here", "127.0.0.1", {}, stop_grace_s=0))
+"""
+
+
+def test_a_worker_whose_store_never_answers_ends_when_it_is_told_to() -> None:
+    """YARN's SIGKILL reaches the process that guards it, and its container is gone."""
+    with subprocess.Popen([sys.executable, "-c", HANGS], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert b"hangs\n" == process.stdout.readline()
+        process.send_signal(signal.SIGTERM)
+        assert 143 == process.wait()

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -62,6 +63,8 @@ if TYPE_CHECKING:
 TAIL_BYTES = 2048
 CLAIM_AGAIN_S = 0.25
 STOP_GRACE_S = 2.0
+END_WITHIN_S = 60.0
+"""After the grace: a call to the store may hang for ever, and YARN's SIGKILL does not reach us."""
 LEFT, TOLD_TO_STOP, ALONE = 0, 143, 75
 
 
@@ -122,6 +125,7 @@ class Worker:
         self._place = place
         self._wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._told_to_stop = False
+        self._stops: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._mine = Standing(id=me)
         self._plan: Plan | None = None
         self._port: socket.socket | None = None
@@ -136,10 +140,20 @@ class Worker:
     def stop(self) -> None:
         """Leave as soon as possible; safe to call from a signal handler."""
         self._told_to_stop = True
+        self._stops.put(None)
         self._wakes.put(None)
+
+    def _end_if_hung(self) -> None:
+        """End this process some time after it was told to stop, whatever its main thread does."""
+        self._stops.get()
+        time.sleep(self._place.stop_grace_s + END_WITHIN_S)
+        if self._marker:
+            processes.sweep(self._marker)
+        os._exit(TOLD_TO_STOP)
 
     def run(self) -> int:
         """Do step after step until there is none."""
+        threading.Thread(target=self._end_if_hung, name="end-if-hung", daemon=True).start()
         heard = BESIDE if self._beside else ORDER
         self._store.subscribe(heard, lambda: self._wakes.put(None))
         self._pulse.start()
