@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from audioloom_mini_cluster.client import GIVEN, running
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +70,29 @@ def test_the_nodes_offer_what_was_said(cluster: dict[str, Any]) -> None:
         nodes = json.load(reply)["nodes"]["node"]
     assert cluster["nodes"] == sorted(node["nodeHostName"] for node in nodes)
     assert [1024, 1024] == [node["availMemoryMB"] for node in nodes]
-    for node in nodes:
-        offered = node["totalResource"]["resourceInformations"]["resourceInformation"]
-        assert [2] == [each["value"] for each in offered if each["name"] == "yarn.io/gpu"]
+    assert [2, 2] == [gpus_of(node["totalResource"]) for node in nodes]
+
+
+def test_nodes_offer_less_memory_for_a_while(cluster: dict[str, Any], tmp_path: Path) -> None:
+    """The scheduler knows the smaller offer inside the block, and all of the old one after it."""
+    (tmp_path / "line").write_text(json.dumps(cluster))
+
+    def offers() -> list[tuple[int, int]]:
+        nodes = found.ask("/ws/v1/cluster/nodes")["nodes"]["node"]
+        return [(each["availMemoryMB"], gpus_of(each["availableResource"])) for each in nodes]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(GIVEN, str(tmp_path / "line"))
+        with running() as found:
+            with found.with_memory(512):
+                assert [(512, 2)] * 2 == offers()
+            assert [(1024, 2)] * 2 == offers()
+
+
+def gpus_of(resource: dict[str, Any]) -> int:
+    """The GPUs in an amount of resources."""
+    each = resource["resourceInformations"]["resourceInformation"]
+    return int(next(one["value"] for one in each if one["name"] == "yarn.io/gpu"))
 
 
 def test_skein_finds_its_class_path(cluster: dict[str, Any]) -> None:

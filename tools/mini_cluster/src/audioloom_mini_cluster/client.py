@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ __all__ = ["GIVEN", "LIVING", "Running", "running"]
 GIVEN = "AUDIOLOOM_TEST_CLUSTER"
 """Variable: the file with the line that `python -m audioloom_mini_cluster` printed."""
 LIVING = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
-_END_SECONDS = 120
+_END_SECONDS = 600  # a busy machine takes its time to end six daemons and remove their folders
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,43 @@ class Running:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(self.pages["yarn"] + path, timeout=30) as reply:
             return json.load(reply)
+
+    @contextmanager
+    def with_memory(self, megabytes: int) -> Iterator[None]:
+        """Let each node offer only this much memory until the block ends.
+
+        YARN is free to put all containers on one node. A test that needs them on two starts them
+        while one node has no room for all. Containers that run are left alone.
+        """
+        before = self._offers()
+        self._offer({node: {**offer, "memory-mb": megabytes} for node, offer in before.items()})
+        try:
+            yield
+        finally:
+            self._offer(before)
+
+    def _offers(self) -> dict[str, dict[str, int]]:
+        """What each node offers, by the name of the resource, as the scheduler knows it."""
+        offers: dict[str, dict[str, int]] = {}
+        for node in self.ask("/ws/v1/cluster/nodes?states=RUNNING")["nodes"]["node"]:
+            offer = offers[node["id"]] = {}
+            for part in (node["usedResource"], node["availableResource"]):
+                for each in part["resourceInformations"]["resourceInformation"]:
+                    offer[each["name"]] = offer.get(each["name"], 0) + each["value"]
+        return offers
+
+    def _offer(self, offers: Mapping[str, Mapping[str, int]]) -> None:
+        # The page takes such a change too, but sets every resource to 0 that is neither memory
+        # nor cores.
+        for node, offer in offers.items():
+            resources = ",".join(
+                f"{name}={amount}{'Mi' if name == 'memory-mb' else ''}"
+                for name, amount in offer.items()
+            )
+            command = ["yarn", "rmadmin", "-updateNodeResource", node, resources]
+            subprocess.run(command, env=self.variables, check=True, capture_output=True)
+        while self._offers() != offers:  # the scheduler learns of the change a moment later
+            time.sleep(0.1)
 
     def applications(self, states: str = LIVING) -> list[str]:
         """The applications in these states; by default those that have not ended."""

@@ -22,6 +22,7 @@ _CLASSES = {
         "node": "org.apache.hadoop.yarn.client.cli.NodeCLI",
         "queue": "org.apache.hadoop.yarn.client.cli.QueueCLI",
         "logs": "org.apache.hadoop.yarn.client.cli.LogsCLI",
+        "rmadmin": "org.apache.hadoop.yarn.client.cli.RMAdminCLI",
     },
 }
 _NAMED = {"application"}  # its class serves several words, and wants to see which
