@@ -192,15 +192,28 @@ def compare(session: nox.Session) -> None:
     pipeline(session, "compare", *session.posargs)
 
 
+_NOT_SLOW = ("-m", "not slow")
+
+
 @nox.session
 def integration(session: nox.Session) -> None:
     """Drive the installed stages on a real cluster; `-- -m slow` for the long form."""
+    integration_tests(session, "integration_tests", *(() if session.posargs else _NOT_SLOW))
+
+
+@nox.session(default=False)
+def attacks(session: nox.Session) -> None:
+    """Attack the installed stages as a stranger would: each line must say `refused`."""
+    integration_tests(session, "integration_tests/attacks", "--capture=no", "--quiet")
+
+
+def integration_tests(session: nox.Session, folder: str, *options: str) -> None:
+    """Run black-box tests of the installed stages."""
     python = sync(session, "integration_tests")
     programs = installed_programs(session, "debian_voices", "mini_cluster")
-    options = session.posargs or ["-m", "not slow"]
+    paths = "pythonpath=integration_tests integration_tests/attacks"
     session.run(
-        *(python / "pytest", "-o", "pythonpath=integration_tests"),
-        *(*tested(session, "integration_tests"), *options),
+        *(python / "pytest", "-o", paths, *tested(session, folder), *options, *session.posargs),
         env={"AUDIOLOOM_PROGRAMS": programs},
         external=True,
     )
