@@ -18,7 +18,7 @@ from made import Made, killed_then_twice
 
 LANGUAGES = ("en", "fr", "ru")
 PROMPTS = 40
-AT_MOST_S = 10  # what the kernel takes to clear up after processes that have ended
+AT_MOST_S = 60  # what the kernel takes, on a busy machine, to clear up after ended processes
 
 _failed = pytest.StashKey[bool]()
 

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from deployment import Command, Deployment
 
+ONE_A_NODE = ("--memory", "3200 MiB")
+"""Options of the launcher: a node has room for one worker only, so two workers are on two nodes."""
+
 
 def launch(
     deployment: Deployment,

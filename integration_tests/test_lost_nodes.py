@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from deployment import Deployment, until
-from launching import launch
+from launching import ONE_A_NODE, launch
 from made import WORKING, Made
 
 pytestmark = pytest.mark.slow
-SERVICE_DOWN, TRY_AGAIN = 69, 75
+SERVICE_DOWN = 69
 
 
 @pytest.fixture(scope="module")
@@ -26,18 +26,14 @@ def test_a_datanode_is_lost_while_featurizing(deployment: Deployment, many: str)
         deployment.answer("featurizer", "verify", manifest)
 
 
-def test_the_namenode_is_restarted_while_featurizing(deployment: Deployment, many: str) -> None:
-    """The run goes on, or says that a service is down and a rerun makes it whole."""
+def test_the_namenode_is_away_while_featurizing(deployment: Deployment, many: str) -> None:
+    """A run outlives no longer absence: it says that a service is down, and a rerun goes on."""
     words = ("featurizer", "run", many, "--master", "yarn", "--name", "restarted")
     command = deployment.start(*words)
     command.until_said(WORKING)
     with deployment.cluster.without("namenode"):
-        pass
-    code, manifest = command.finish()
-    if code != 0:
-        assert code in (SERVICE_DOWN, TRY_AGAIN), command.said
-        manifest = deployment.answer(*words)
-    deployment.answer("featurizer", "verify", manifest)
+        assert (SERVICE_DOWN, "") == command.finish(), command.said
+    deployment.answer("featurizer", "verify", deployment.answer(*words))
 
 
 def test_a_datanode_is_lost_while_shards_are_staged(
@@ -50,19 +46,29 @@ def test_a_datanode_is_lost_while_shards_are_staged(
         command.answer()
 
 
+@pytest.mark.parametrize("with_master", [False, True], ids=["without-master", "with-master"])
 def test_a_nodemanager_is_lost_while_training(
-    deployment: Deployment, sharding: Made, environment: str
+    deployment: Deployment, sharding: Made, environment: str, *, with_master: bool
 ) -> None:
-    """The gang goes on where there is a node; or the run says "try again", and that succeeds."""
-    command = launch(deployment, sharding.manifest, environment, "moved", epochs=200)
+    """The gang waits for a node with room, and then goes on from its last checkpoint."""
+    name = "moved-with-master" if with_master else "moved"
+    options = (deployment, sharding.manifest, environment, name)
+    command = launch(*options, epochs=200, gang=ONE_A_NODE)
     command.until_said("the gang is complete")
-    run = f"{deployment.root}/runs/moved"
+    run = f"{deployment.root}/runs/{name}"
     until(lambda: deployment.step(run), "a step")
-    with deployment.cluster.without("nodemanager-2"):
-        code, manifest = command.finish()
-    if code != 0:
-        assert code == TRY_AGAIN, command.said
-        manifest = launch(deployment, sharding.manifest, environment, "moved", epochs=200).answer()
-    assert f"{run}/manifest.json" == manifest
+    nodes = deployment.cluster.nodes
+    lost = 1 + next(i for i in range(2) if (nodes[i] == host_of_master(deployment)) == with_master)
+    with deployment.cluster.without(f"nodemanager-{lost}"):
+        until(lambda: deployment.status(run)["attempts"][0]["outcome"] == "failed", "it is noticed")
+    assert f"{run}/manifest.json" == command.answer()
     deployment.until_quiet()
-    assert "finished" == deployment.status(run)["attempts"][-1]["outcome"]
+    outcomes = [each["outcome"] for each in deployment.status(run)["attempts"]]
+    assert ["failed", "finished"] == outcomes
+
+
+def host_of_master(deployment: Deployment) -> str:
+    """The node of the only application's master."""
+    (application,) = deployment.cluster.applications()
+    found = deployment.cluster.ask(f"/ws/v1/cluster/apps/{application}")["app"]
+    return str(found["amHostHttpAddress"]).rpartition(":")[0]

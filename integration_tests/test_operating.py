@@ -104,11 +104,11 @@ def test_all_that_was_made_of_one_group_is_found(
     group = min(path.stem for path in (voices / "en").iterdir())
     found = traced(deployment, "--group", group)
     expected = [recordings, featurizing.manifest, sharding.manifest, trained]
-    folders = [each.removesuffix("/manifest.json") for each in expected]
-    assert folders == [run["location"] for run in found["runs"] if run["state"] != "cannot-tell"]
+    assert expected == [each for each in manifests(found) if each in expected]
     paths = [f"{language}/{group}.wav" for language in ("en", "fr", "ru")]
     assert [f"{deployment.root}/voices/{path}" for path in paths] == found["recordings"]
-    assert [] == traced(deployment, "--group", "nobody")["recordings"]
+    nobody = traced(deployment, "--group", "nobody")
+    assert ([], []) == (nobody["recordings"], manifests(nobody))
 
 
 def traced(deployment: Deployment, *words: str) -> Any:
@@ -116,6 +116,12 @@ def traced(deployment: Deployment, *words: str) -> Any:
     return json.loads(
         deployment.answer("featurizer", "trace", "--root", deployment.root, *words, "--json")
     )
+
+
+def manifests(found: Any) -> list[str]:
+    """The manifests of the runs that hold the group, or are made from one that does."""
+    runs = [run for run in found["runs"] if run["state"] != "cannot-tell"]
+    return [f"{run['location']}/manifest.json" for run in runs]
 
 
 def named(manifest: str) -> set[str]:

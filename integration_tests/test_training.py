@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from audioloom_quickstart.programs import read_manifest
 from deployment import Command, Deployment, kill, rank_of, until
-from launching import launch
+from launching import ONE_A_NODE, launch
 from made import Made
 
 NAME = "languages"
@@ -58,7 +58,9 @@ def trained(deployment: Deployment, sharding: Made, environment: str) -> Trained
 def start(deployment: Deployment, shards: str, environment: str) -> Command:
     """Start the training run, or go on with it."""
     checkpoints = ("--checkpoint-steps", "20")
-    return launch(deployment, shards, environment, NAME, *checkpoints, epochs=EPOCHS)
+    return launch(
+        deployment, shards, environment, NAME, *checkpoints, epochs=EPOCHS, gang=ONE_A_NODE
+    )
 
 
 def kill_a_worker(deployment: Deployment, launcher: Command) -> Killed:

@@ -15,7 +15,7 @@ from audioloom_spark.yarn import _LEFT_OUT
 from audioloom_storage import locate
 from pyspark.sql import SparkSession
 
-MEMORY = 1 << 30
+MEMORY = 1792 << 20  # of an executor: a node has room for one, so two are on two nodes
 
 
 @pytest.fixture(scope="session")

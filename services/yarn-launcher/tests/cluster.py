@@ -18,6 +18,10 @@ from audioloom_mini_cluster.client import Running
 
 PATIENCE_S = 240
 until = partial(faults.until, seconds=PATIENCE_S)
+ONE_A_NODE = "--memory=3200 MiB"
+"""An option of `run`: a node has room for one worker only, so two workers are on two nodes."""
+NO_ROOM_FOR_ALL_MB = 1152
+"""Of a node: an application master and one worker fit, not two workers beside the master."""
 OURS = ("skein.Driver", "skein.ApplicationMaster", "audioloom_yarn_launcher", "/bin/sleep 317")
 
 

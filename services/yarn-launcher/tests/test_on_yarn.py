@@ -86,7 +86,10 @@ def at_once(yarn: Any, environment: str) -> dict[str, Any]:
     """Three runs at the same time, since each takes most of a minute."""
     again = yarn.run(
         *("again", "1.1:exit=3"),
-        options=(f"--environment={environment}", f"--env=OF_THE_TEST={A_VALUE}"),
+        options=(
+            *(helpers.ONE_A_NODE, f"--environment={environment}"),
+            f"--env=OF_THE_TEST={A_VALUE}",
+        ),
     )
     page = (f"--job={with_a_page(yarn)}", SEEN_BY_ALL)
     detached = yarn.run("detached", "*.*:stay", options=("--detach", *page))
@@ -326,7 +329,10 @@ def test_a_worker_that_hangs_in_its_container_is_shown_with_its_last_words(yarn:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen()
         proxy = f"--env=grpc_proxy=http://127.0.0.1:{deaf.getsockname()[1]}"
-        options = (proxy, "--env=LD_PRELOAD=/none", "--timeout-registration=20")
+        options = (
+            *(helpers.ONE_A_NODE, proxy, "--env=LD_PRELOAD=/none"),
+            "--timeout-registration=20",
+        )
         code, _, err = yarn.finish(yarn.run("hangs", "*.*:stay", options=options))
     assert 75 == code
     assert "0 of 2 workers came within 20 s" in err
@@ -549,20 +555,24 @@ def manager_of(yarn: Any, host: str) -> str:
     return f"nodemanager-{yarn.cluster.nodes.index(host) + 1}"
 
 
-def until_spread(yarn: Any, name: str) -> tuple[str, str]:
-    """Wait until a run is at work: the host of its coordinator, and another one with a worker."""
-    yarn.until_running(name)
+def spread(yarn: Any, name: str) -> tuple[Any, str, str]:
+    """Start a run whose workers are not all on the coordinator's node, until it is at work.
+
+    The launcher's process, the host of the coordinator, and another host with a worker.
+    """
+    with yarn.cluster.with_memory(helpers.NO_ROOM_FOR_ALL_MB):
+        process = yarn.run(name, "*.1:stay")
+        yarn.until_running(name)
     _, page, _ = yarn.call("status", yarn.where(name))
     (master,) = re.findall(r"^launcher +application_\S+ on (\S+)$", page, re.MULTILINE)
     hosts = {each["host"] for each in yarn.status(name)["workers"]}
-    return master, next(iter(hosts - {master}))
+    return process, master, next(iter(hosts - {master}))
 
 
 @slow
 def test_a_node_that_is_lost_is_made_good_on_the_other(yarn: Any, tell: Any) -> None:
     """Its worker lives on, cut off, and whatever it says does not count."""
-    process = yarn.run("cut-off", "*.1:stay")
-    master, cut_off = until_spread(yarn, "cut-off")
+    process, master, cut_off = spread(yarn, "cut-off")
     tell(manager_of(yarn, cut_off))
     code, _, err = yarn.finish(process)
     assert 0 == code, err
@@ -576,8 +586,7 @@ def test_a_node_that_is_lost_is_made_good_on_the_other(yarn: Any, tell: Any) -> 
 @slow
 def test_with_the_node_of_the_coordinator_the_run_moves_to_another(yarn: Any, tell: Any) -> None:
     """Application master, coordinator and workers; nothing stays on the node that was cut off."""
-    process = yarn.run("moved", "*.1:stay")
-    master, other = until_spread(yarn, "moved")
+    process, master, other = spread(yarn, "moved")
     tell(manager_of(yarn, master))
     code, _, err = yarn.finish(process)
     assert 0 == code, err

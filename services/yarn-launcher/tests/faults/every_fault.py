@@ -14,6 +14,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+import cluster as helpers
 import pytest
 from disks import small_disks
 from ground import Gang, Ground, Times, YarnGround, alive, kill, parent
@@ -118,8 +119,9 @@ def at_the_node(
     """Something happens to the NodeManager of a worker that is not on the master's node."""
 
     def play(ground: YarnGround, name: str) -> Times:
-        gang = ground.gang(name)
-        gang.until_it_holds()
+        with ground.yarn.cluster.with_memory(helpers.NO_ROOM_FOR_ALL_MB):
+            gang = ground.gang(name)
+            gang.until_it_holds()
         nodes = [gang.member(rank)["node"] for rank in range(2)]
         rank = next(rank for rank in range(2) if nodes[rank] != ground.host_of_master())
         with daemons(ground, ground.manager_of(nodes[rank])):
