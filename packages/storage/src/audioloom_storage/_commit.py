@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from audioloom_storage._backends import Entry
 from audioloom_storage._patience import Busy, Outage, Patience
+from audioloom_storage._temporary import gone
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,
@@ -54,7 +55,7 @@ def commit(
         patience.run(attempt)
     except NotFound as error:
         if not _is_ours(before, target, stat, error):
-            raise _not_published(error, target) from error
+            raise gone(target) from error
     except (Outage, Busy) as error:
         if unanswered:
             raise _unknown(error, target) from error
@@ -92,14 +93,6 @@ def _taken(found: Entry) -> StorageError:
             "a folder lies there", where=found.location, expected="a name that is free"
         )
     return AlreadyExists("a file lies there, and none is ever replaced", where=found.location)
-
-
-def _not_published(error: StorageError, target: Location) -> Unavailable:
-    return Unavailable(
-        f"the unfinished file is gone, and cannot get its name: {error.found}",
-        where=target,
-        hint="See that nothing removes files while they are written (gc), then run again.",
-    )
 
 
 def _unknown(error: StorageError, target: Location) -> UnknownOutcome:

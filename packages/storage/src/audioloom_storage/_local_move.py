@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from audioloom_storage._local_errors import is_refusal, translated, translating
-from audioloom_storage._temporary import temporary_beside
+from audioloom_storage._temporary import gone, temporary_beside
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,
@@ -37,7 +37,7 @@ class _Unsupported(Exception):
 
 def move(temporary: Location, target: Location) -> None:
     """Give the file its name, and replace nothing."""
-    with translating(target):
+    with translating(temporary):
         before = os.lstat(temporary.path)
     for way in WAYS:
         try:
@@ -140,6 +140,8 @@ def _judge(error: OSError, before: os.stat_result, target: Location) -> None:
     try:
         found = os.lstat(target.path)
     except OSError as blind:
+        if error.errno == blind.errno == errno.ENOENT:
+            raise gone(target) from error
         if is_refusal(error) and is_refusal(blind):
             raise translated(error, target) from error
         raise _unknown(error, target) from error

@@ -10,12 +10,13 @@ from typing import BinaryIO, cast
 from audioloom_storage._backends import backend_of
 from audioloom_storage._new_file import NewFile
 from audioloom_storage._steps import Step, step
-from audioloom_storage._temporary import temporary_beside
+from audioloom_storage._temporary import gone, temporary_beside
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,
     NotFound,
     StorageError,
+    Unavailable,
     UnknownOutcome,
     UnsafePath,
 )
@@ -139,6 +140,15 @@ def _told_of(location: Location, temporary: Location) -> Iterator[None]:
     try:
         yield
     except StorageError as error:
-        if error.where == str(temporary):
-            error.where = str(location)
+        if error.where != str(temporary):
+            raise
+        if isinstance(error, NotFound):
+            raise gone(location) from error
+        if isinstance(error, AlreadyExists):
+            raise Unavailable(
+                "the name of the unfinished file is taken: an answer was lost",
+                where=location,
+                hint="Run again.",
+            ) from error
+        error.where = str(location)
         raise

@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from audioloom_storage import Location, _local_move, make_folder
+from audioloom_storage import Location, _local_move, locate, make_folder
+from audioloom_storage.testing import MemoryStore
 
 # The ways of a local commit are tried in order; leaving out the first is a file system without it.
 _LOCAL_WAYS = {"local": 0, "local-without-links": 1, "local-without-any": 2}
@@ -65,20 +66,39 @@ _HADOOP = [
 ]
 
 
-@pytest.fixture(params=[*_LOCAL_WAYS, *_HADOOP])
-def place(request: pytest.FixtureRequest) -> Place:
-    """Every test below runs once for each storage."""
+# Other processes and other users are not there, and its folders have no permissions to speak of.
+_ALONE = ("test_reading.py", "test_writing.py")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run every test once for each storage; that in memory where one process is enough."""
+    chosen = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "place" in metafunc.fixturenames and "place" not in chosen:
+        memory = ["memory"] if metafunc.definition.path.name in _ALONE else []
+        metafunc.parametrize("place", [*_LOCAL_WAYS, *memory, *_HADOOP], indirect=True)
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """The storage under test."""
+    if request.param == "memory":
+        with MemoryStore().installed():
+            empty = locate("/in/memory")
+            make_folder(empty)
+            yield Place(empty, "")
+        return
     if request.param not in _LOCAL_WAYS:
         cluster = request.getfixturevalue("cluster")
         root: Location = getattr(cluster, request.param)
         empty = root / f"tests/{os.urandom(8).hex()}"
         make_folder(empty)
-        return Place(empty, "", cluster)
+        yield Place(empty, "", cluster)
+        return
     first = _LOCAL_WAYS[request.param]
     request.getfixturevalue("monkeypatch").setattr(_local_move, "WAYS", _local_move.WAYS[first:])
     prelude = "from audioloom_storage import _local_move\n"
     here: Location = request.getfixturevalue("here")
-    return Place(here, f"{prelude}_local_move.WAYS = _local_move.WAYS[{first}:]\n")
+    yield Place(here, f"{prelude}_local_move.WAYS = _local_move.WAYS[{first}:]\n")
 
 
 @pytest.fixture

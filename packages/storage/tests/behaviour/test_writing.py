@@ -11,6 +11,7 @@ from audioloom_storage import (
     Location,
     NotAFolder,
     NotFound,
+    Unavailable,
     UnsafePath,
     create,
     exists,
@@ -94,6 +95,22 @@ def test_an_exception_in_the_block_leaves_nothing(
         file.write(b"x" * 3_000_000)
         raise error
     assert [] == names(folder)
+
+
+@pytest.mark.parametrize(
+    "place",  # over webhdfs nobody sees the file before it is complete
+    ["local", "local-without-links", "local-without-any", "memory", "hdfs"],
+    indirect=True,
+)
+def test_an_unfinished_file_that_is_removed_is_no_missing_input(folder: Location) -> None:
+    """Nothing landed, and the writer may try again: gc was too quick, and no input is missing."""
+    with pytest.raises(Unavailable), create(folder / "file") as file:  # noqa: PT012
+        file.write(b"x")
+        file.flush()
+        (unfinished,) = list_folder(folder)
+        remove(unfinished.location)
+    assert [] == list(list_folder(folder))
+    publish(folder / "file", b"x")
 
 
 def test_nothing_appears_before_the_end(folder: Location) -> None:

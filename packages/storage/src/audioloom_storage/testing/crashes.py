@@ -1,4 +1,4 @@
-"""Faults for tests: cut the power at a numbered input/output step. Product code never imports this.
+"""Cut the power at a numbered input/output step.
 
 Every operation that changes storage takes the next number, from a counter file that all processes
 share: the size of the file, for each step adds one byte to it. Reading takes no number. First
@@ -19,8 +19,6 @@ from typing import Literal, NoReturn
 
 from audioloom_storage._steps import Listener, Step, listen
 from audioloom_storage.location import Location
-
-__all__ = ["VARIABLE", "CrashPlan", "Crashed", "Steps", "install_from_environment", "steps"]
 
 VARIABLE = "AUDIOLOOM_STORAGE_CRASH"
 
@@ -61,7 +59,7 @@ class CrashPlan:
         """Take a number for the step, and die if it is time."""
         taken = _count(self.counter)
         if what is not Step.READ and taken < self.at:
-            taken = _take(self.counter, what)
+            taken = take_number(self.counter, what.value)
         if taken >= self.at:  # also when another process has died: one machine, one power cut
             what_not = f"{what.name.lower().replace('_', ' ')} {location}"
             self._die(f"the power went off at step {self.at}: no {what_not}")
@@ -98,16 +96,14 @@ def steps(counter_file: str | os.PathLike[str]) -> Iterator[Steps]:
 
     def hear(what: Step, _location: Location) -> None:
         if what is not Step.READ:
-            _take(counter, what)
+            take_number(counter, what.value)
 
     with _heard_by(hear):
         yield Steps(counter)
 
 
-def install_from_environment(environment: Mapping[str, str] = os.environ) -> None:
+def arm_from_environment(environment: Mapping[str, str] = os.environ) -> None:
     """Arm the plan that `CrashPlan.environment` put there, if any, for the rest of this process.
-
-    For a sitecustomize, a conftest or a worker hook of a test.
 
     Raises:
         ValueError: the variable is set, and is no COUNTER:N:raise or COUNTER:N:kill.
@@ -138,10 +134,11 @@ def _count(counter: Path) -> int:
         return 0
 
 
-def _take(counter: Path, what: Step) -> int:
+def take_number(counter: Path, byte: bytes) -> int:
+    """The next number, from 1, of all processes that share the file."""
     descriptor = os.open(counter, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o666)
     try:
-        os.write(descriptor, what.value)
+        os.write(descriptor, byte)
         # Where an appending write ends is a number that no other writer got.
         return os.lseek(descriptor, 0, os.SEEK_CUR)
     finally:

@@ -1,0 +1,43 @@
+"""Faults for tests: power cuts and storages that cannot be relied on. Product code imports none."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from audioloom_storage.testing.crashes import (
+    VARIABLE,
+    Crashed,
+    CrashPlan,
+    Steps,
+    arm_from_environment,
+    steps,
+)
+from audioloom_storage.testing.memory import MemoryStore
+from audioloom_storage.testing.schedule import Ended, Schedule
+from audioloom_storage.testing.unreliable import UnreliableStore
+
+__all__ = [
+    "VARIABLE",
+    "CrashPlan",
+    "Crashed",
+    "Ended",
+    "MemoryStore",
+    "Schedule",
+    "Steps",
+    "UnreliableStore",
+    "install_from_environment",
+    "steps",
+]
+
+
+def install_from_environment(environment: Mapping[str, str] = os.environ) -> None:
+    """Install the faults that the `environment` of one of these put there, for good.
+
+    For a sitecustomize, a conftest or a worker hook of a test.
+
+    Raises:
+        ValueError: the variable of a fault is set, and is not of its form.
+    """
+    arm_from_environment(environment)
+    UnreliableStore.install_from_environment(environment)

@@ -1,0 +1,242 @@
+"""A storage that cannot be relied on: the same seed, the same faults at the same requests.
+
+Requests are numbered through a file that all processes share. Which are hit, and how, is drawn
+from the seed before the first one, and each fault is logged, so that a red seed shows what it did.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, Self, TypeVar
+
+from audioloom_storage._backends import Backend, Entry, Sink, put_between
+from audioloom_storage.errors import NoSpace, Unavailable, UnknownOutcome
+from audioloom_storage.location import Location
+from audioloom_storage.testing.crashes import take_number
+
+VARIABLE = "AUDIOLOOM_STORAGE_UNRELIABLE"
+
+T = TypeVar("T")
+
+
+class Fault(StrEnum):
+    """How a request is answered wrongly."""
+
+    FAILS = "it fails, and was not done"
+    LIES = "it was done, and is said to have failed"
+    SILENT_BEFORE = "no answer, and it was not done"
+    SILENT_AFTER = "no answer, and it was done"
+    TWICE = "it was done twice, and the second answer is the one that comes"
+    FULL = "the storage is full from here on"
+
+
+_READS = (Fault.FAILS,)
+_CHANGES = (Fault.FAILS, Fault.LIES, Fault.TWICE)
+_MOVES = (Fault.FAILS, Fault.LIES, Fault.TWICE, Fault.SILENT_BEFORE, Fault.SILENT_AFTER)
+_FULL_SHARE = 0.2
+_MOST_FAULTS = 3
+
+
+@dataclass(frozen=True)
+class UnreliableStore:
+    """Stands before every storage of a process and answers some requests wrongly.
+
+    Args:
+        folder: where the processes that share it keep the number of requests and the log.
+        seed: which requests are hit, and how.
+        among: the faults fall on the first so many requests: as many as an undisturbed run makes.
+            0 lets all requests through, and counts them.
+    """
+
+    folder: Path
+    seed: int
+    among: int
+
+    @property
+    def requests(self) -> int:
+        """How many there were so far, by all processes."""
+        counter = self.folder / "requests"
+        return counter.stat().st_size if counter.exists() else 0
+
+    @property
+    def log(self) -> str:
+        """The faults so far, a line each; with the seed, what a red test has to show."""
+        file = self.folder / "faults"
+        return f"seed {self.seed} among {self.among}\n" + (
+            file.read_text() if file.exists() else ""
+        )
+
+    @contextmanager
+    def installed(self) -> Iterator[Self]:
+        """Stand before the storages of this process until the block ends."""
+        before = put_between(self.between)
+        try:
+            yield self
+        finally:
+            put_between(before)
+
+    def environment(self) -> dict[str, str]:
+        """The variable by which `install_from_environment` installs this in another process."""
+        return {VARIABLE: f"{self.folder}:{self.seed}:{self.among}"}
+
+    @classmethod
+    def install_from_environment(cls, environment: Mapping[str, str]) -> None:
+        """Install what `environment` put there, if anything, for the rest of this process."""
+        text = environment.get(VARIABLE)
+        if not text:
+            return
+        match = re.fullmatch(r"(.+):([0-9]+):([0-9]+)", text, re.DOTALL)
+        if match is None:
+            raise ValueError(f"{VARIABLE}={text!r}: expected FOLDER:SEED:AMONG")
+        put_between(cls(Path(match[1]), int(match[2]), int(match[3])).between)
+
+    def between(self, backend: Backend) -> Backend:
+        """A storage with this one's faults before it."""
+        return _Unreliable(backend, self)
+
+    @cached_property
+    def _drawn(self) -> dict[int, float]:
+        """The requests that are hit, each with a number from which its fault follows."""
+        numbers = random.Random(self.seed)  # noqa: S311 - no secret
+        if not self.among:
+            return {}
+        count = numbers.randint(1, _MOST_FAULTS)
+        return {numbers.randint(1, self.among): numbers.random() for _ in range(count)}
+
+    @cached_property
+    def _full_from(self) -> float:
+        numbers = random.Random(f"full {self.seed}")  # noqa: S311 - no secret
+        full = self.among and numbers.random() < _FULL_SHARE
+        return numbers.randint(1, self.among) if full else float("inf")
+
+    def meet(
+        self, what: str, location: Location, possible: tuple[Fault, ...], *, grows: bool
+    ) -> Fault | None:
+        """Take a number for a request; answer what is wrong with it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        number = take_number(self.folder / "requests", b".")
+        fault: Fault | None = None
+        if number >= self._full_from:
+            fault = Fault.FULL if grows else None
+        elif (drawn := self._drawn.get(number)) is not None:
+            fault = possible[int(drawn * len(possible))]
+        if fault is not None:
+            with (self.folder / "faults").open("a") as log:
+                log.write(f"request {number}: {what} {location}: {fault.value}\n")
+        return fault
+
+
+class _Unreliable:
+    """What `Backend` asks for, with faults."""
+
+    def __init__(self, backend: Backend, store: UnreliableStore) -> None:
+        self._backend = backend
+        self._store = store
+
+    def stat(self, location: Location) -> Entry:
+        return self._ask("stat", location, lambda: self._backend.stat(location))
+
+    def permissions(self, location: Location) -> int:
+        return self._ask("permissions", location, lambda: self._backend.permissions(location))
+
+    def list_folder(self, location: Location) -> Iterator[Entry]:
+        return self._ask("list", location, lambda: self._backend.list_folder(location))
+
+    def folder_identity(self, location: Location) -> Hashable:
+        return self._ask("identity", location, lambda: self._backend.folder_identity(location))
+
+    def open_read(self, location: Location) -> BinaryIO:
+        return self._ask("open", location, lambda: self._backend.open_read(location))
+
+    def open_new(self, location: Location, *, private: bool) -> Sink:
+        def make() -> Sink:
+            return self._backend.open_new(location, private=private)
+
+        sink = self._change("create", location, make, grows=True)
+        return _UnreliableSink(sink, location, self._change)
+
+    def move(self, temporary: Location, target: Location) -> None:
+        def move() -> None:
+            self._backend.move(temporary, target)
+
+        self._change("move", target, move, possible=_MOVES)
+
+    def set_permissions(self, location: Location, mode: int) -> None:
+        self._change("chmod", location, lambda: self._backend.set_permissions(location, mode))
+
+    def make_folder(self, location: Location, *, private: bool) -> None:
+        def make() -> None:
+            self._backend.make_folder(location, private=private)
+
+        self._change("mkdir", location, make, grows=True)
+
+    def remove(self, location: Location) -> None:
+        self._change("remove", location, lambda: self._backend.remove(location))
+
+    def remove_tree(self, location: Location) -> None:
+        self._change("remove tree", location, lambda: self._backend.remove_tree(location))
+
+    def _ask(self, what: str, location: Location, ask: Callable[[], T]) -> T:
+        if self._store.meet(what, location, _READS, grows=False) is not None:
+            raise Unavailable("no answer (a fault of the test)", where=location)
+        return ask()
+
+    def _change(
+        self,
+        what: str,
+        location: Location,
+        change: Callable[[], T],
+        *,
+        grows: bool = False,
+        possible: tuple[Fault, ...] = _CHANGES,
+    ) -> T:
+        """Do it, or not, or twice, and tell it, or not."""
+        fault = self._store.meet(what, location, possible, grows=grows)
+        if fault is Fault.FULL:
+            raise NoSpace("no room (a fault of the test)", where=location)
+        if fault is Fault.FAILS:
+            raise Unavailable("it failed (a fault of the test)", where=location)
+        if fault is Fault.SILENT_BEFORE:
+            raise UnknownOutcome("no answer (a fault of the test)", where=location)
+        done = change()
+        if fault is Fault.LIES:
+            raise Unavailable("it failed (a fault of the test)", where=location)
+        if fault is Fault.SILENT_AFTER:
+            raise UnknownOutcome("no answer (a fault of the test)", where=location)
+        return change() if fault is Fault.TWICE else done
+
+
+class _UnreliableSink:
+    """A new file on it. What is said to have failed ends the file, so it is done or not."""
+
+    def __init__(self, sink: Sink, location: Location, change: Callable[..., Any]) -> None:
+        self._sink, self._location, self._change = sink, location, change
+
+    def write(self, data: memoryview) -> int:
+        written: int = self._change(
+            "write",
+            self._location,
+            lambda: self._sink.write(data),
+            grows=True,
+            possible=(Fault.FAILS, Fault.LIES),
+        )
+        return written
+
+    def finish(self) -> None:
+        self._change(
+            "close",
+            self._location,
+            self._sink.finish,
+            grows=True,
+            possible=(Fault.FAILS, Fault.LIES),
+        )
+
+    def abandon(self) -> None:
+        self._sink.abandon()
