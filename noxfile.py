@@ -269,6 +269,14 @@ def fuzz(session: nox.Session) -> None:
 
 
 @nox.session(default=False)
+def simulate(session: nox.Session) -> None:
+    """Play seeded schedules of concurrent commits: `-- --schedules 1000000 --first 0`."""
+    python = sync(session, "manifest")
+    simulation = ROOT / PROJECTS["manifest"] / "tests" / "simulation.py"
+    session.run(python / "python", str(simulation), *session.posargs, external=True)
+
+
+@nox.session(default=False)
 def kills(session: nox.Session) -> None:
     """Kill workers of a training at every kind of moment: it ends like one that never was."""
     python = sync(session, "trainer")
