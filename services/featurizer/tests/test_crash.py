@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from audioloom_featurizer import featurize
 from audioloom_featurizer.settings import GcSettings, VerifySettings
-from audioloom_manifest import Opened
+from audioloom_manifest import Opened, read_manifest
 from audioloom_storage import is_temporary
 from audioloom_storage.testing import Crashed, CrashPlan, steps
-from featurizer_work import features_of, header_only, write_wav
+from featurizer_work import features_of, header_only, run, scan, write_wav
 
 SAMPLED = 7
 
@@ -59,6 +59,21 @@ def test_sampled_steps(small: Path, tmp_path: Path) -> None:
 def test_every_step(small: Path, tmp_path: Path) -> None:
     """All of them."""
     check_every(1, small, tmp_path)
+
+
+def test_what_another_recipe_left_under_the_same_name_is_not_taken_up(tmp_path: Path) -> None:
+    """A run that died just before its commit, then the same name with other settings."""
+    source, root = tmp_path / "small", tmp_path / "root"
+    write_wav(source / "a" / "x-1.wav", seconds=2.5, seed=1)
+    recordings = str(scan(source, root).text)
+    with steps(tmp_path / "count") as taken:
+        first = read_manifest(str(run(recordings, name="whole", windows="first").text), "features")
+    plan = CrashPlan(tmp_path / "counter", taken.count - 2)
+    with pytest.raises(Crashed), plan.armed():
+        run(recordings, name="calls", windows="first")
+    found = read_manifest(str(run(recordings, name="calls", windows="all").text), "features")
+    assert 1 == first.manifest.stats.windows
+    assert 3 == found.manifest.stats.windows
 
 
 def _data(root: Path) -> set[str]:

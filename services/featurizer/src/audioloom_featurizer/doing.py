@@ -15,7 +15,7 @@ from audioloom_stage import progress
 
 from audioloom_featurizer.budget import Budget, Refusals, check_budget
 from audioloom_featurizer.unit_task import Job, do_unit
-from audioloom_featurizer.units import Unit
+from audioloom_featurizer.units import Unit, receipt_name
 
 Task: TypeAlias = Callable[[Unit], Receipt]
 Runner: TypeAlias = Callable[[Sequence[Unit], Task], Iterator[Receipt]]
@@ -29,8 +29,9 @@ def do_units(job: Job, units: list[Unit], budget: Budget, runner: Runner) -> lis
     Raises:
         TooManyRefused, NothingReadable: as soon as it is certain. Finished units are kept.
     """
-    receipts = dict(read_receipts(job.folder, [unit.id for unit in units]))
-    todo = [unit for unit in units if unit.id not in receipts]
+    names = {unit: receipt_name(unit, job.basis) for unit in units}
+    receipts = dict(read_receipts(job.folder, names.values()))
+    todo = [unit for unit in units if names[unit] not in receipts]
     recordings = sum(unit.recordings for unit in units)
     if receipts:
         log.info("going on", units_finished=len(receipts), units_to_do=len(todo))
@@ -45,7 +46,7 @@ def do_units(job: Job, units: list[Unit], budget: Budget, runner: Runner) -> lis
                     receipts[receipt.unit] = receipt
                     bar.advance(tally.add(receipt))
                     tally.check()
-    return [receipts[unit.id] for unit in units]
+    return [receipts[names[unit]] for unit in units]
 
 
 class _Tally:

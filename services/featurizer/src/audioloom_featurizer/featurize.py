@@ -32,6 +32,7 @@ from audioloom_manifest import (
     read_manifest,
     read_receipts,
     root_of,
+    run_name,
 )
 from audioloom_stage import JSON, Result, bind
 from audioloom_storage import Location, locate
@@ -56,7 +57,7 @@ from audioloom_featurizer.settings import (
 from audioloom_featurizer.supervise import Limits
 from audioloom_featurizer.tracing import trace
 from audioloom_featurizer.unit_task import Job
-from audioloom_featurizer.units import Unit, commit_units, make_units, rows_of
+from audioloom_featurizer.units import Unit, commit_units, make_units, receipt_name, rows_of
 from audioloom_featurizer.verify import verify
 from audioloom_featurizer.wishes import facts, plan_of, plan_with, settings_of
 
@@ -70,7 +71,9 @@ def plan(settings: PlanSettings) -> Result:
     opened, asked = _asked(settings)
     standing = find_committed(asked)
     units = _units(asked, inventory_location(opened))
-    finished = len(units) if standing else len(read_receipts(asked.folder, _ids(units)))
+    finished = (
+        len(units) if standing else len(read_receipts(asked.folder, _receipt_names(asked, units)))
+    )
     todo = len(units) - finished
     state = "committed" if standing else "started" if finished else "new"
     stats = opened.manifest.stats
@@ -143,6 +146,7 @@ def _extract(
         feature=_recipe(asked).feature,
         settings=settings_of(_recipe(asked)),
         attempt=attempt.id,
+        basis=_basis(asked),
     )
     runner = runner or partial(
         _in_spark,
@@ -208,5 +212,9 @@ def _recipe(asked: Plan) -> FeaturesRecipe:
     return cast("FeaturesRecipe", asked.recipe)
 
 
-def _ids(units: Iterable[Unit]) -> list[str]:
-    return [unit.id for unit in units]
+def _receipt_names(asked: Plan, units: Iterable[Unit]) -> list[str]:
+    return [receipt_name(unit, _basis(asked)) for unit in units]
+
+
+def _basis(asked: Plan) -> str:
+    return run_name(asked.kind, asked.recipe, asked.input_identities)

@@ -28,7 +28,7 @@ from audioloom_featurizer.inventory import Row, read_rows
 from audioloom_featurizer.pulse import Pulse
 from audioloom_featurizer.spill import Spill, spill
 from audioloom_featurizer.trial import Trial
-from audioloom_featurizer.units import Unit, unit_id
+from audioloom_featurizer.units import Unit, receipt_name, unit_id
 
 FEATURES, LEDGER_ROLE = "features", "ledger"
 
@@ -41,6 +41,7 @@ class Job:
         folder: the run's folder.
         inventory: the inventory file.
         source: the folder that the inventory's paths are relative to.
+        basis: tells the recipe and the inputs from others that were given the same name.
     """
 
     folder: Location
@@ -49,6 +50,7 @@ class Job:
     feature: Feature
     settings: MfccSettings
     attempt: str
+    basis: str
 
 
 @dataclass
@@ -141,7 +143,8 @@ def do_unit(
     tally = _Tally()
     work = _Work(job, rows, trial or Trial(), pulse or Pulse())
     files = _extract_all(job, unit, work, tally)
-    receipt = Receipt(unit=unit.id, attempt=job.attempt, files=files, counts=tally.counts())
+    name = receipt_name(unit, job.basis)
+    receipt = Receipt(unit=name, attempt=job.attempt, files=files, counts=tally.counts())
     return publish_receipt(job.folder, receipt)
 
 

@@ -85,6 +85,11 @@ def unit_id(rows: Iterable[Mapping[str, Any]]) -> str:
     return digest.hexdigest()[:ID_DIGITS]
 
 
+def receipt_name(unit: Unit, basis: str) -> str:
+    """The name of a unit's receipt: a try of another recipe under the same name has another one."""
+    return f"{unit.id}-{basis}"
+
+
 def _line(row: Mapping[str, Any]) -> bytes:
     return canonical_bytes(dict(row)) + b"\n"
 
