@@ -88,6 +88,7 @@ STATS = FeaturesStats(
 )
 NAME = "calls"
 YOUNG = 3600.0
+AWAY = 2  # requests after a lost one: more than are tried again
 ANY_AGE = -60.0  # the clock of a file system may be ahead of ours
 MOST = 1 << 20
 
@@ -184,6 +185,7 @@ class Simulation:
         self.root = locate("/simulated" if self.folder is None else self.folder)
         self.run_folder = run_folder(self.root, "features", NAME)
         self._manifest = self.run_folder / "manifest.json"
+        self._away = 0
         self._store = MemoryStore(self.schedule.pause, self._lose)
 
     def run(self) -> None:
@@ -222,8 +224,12 @@ class Simulation:
                     yield
 
     def _lose(self) -> str:
+        if self._away:
+            self._away -= 1
+            return "request"
         if self._numbers.random() >= self.losses:
             return ""
+        self._away = self._numbers.choice((0, AWAY))
         return self._numbers.choice(("request", "answer"))
 
     def _peek(self) -> bytes | None:
@@ -311,6 +317,8 @@ class Simulation:
     def _check_error(
         self, writer: Writer, error: BaseException, standing: Opened[Envelope] | None
     ) -> None:
+        if standing is not None and standing.manifest.execution.attempt == writer.id:
+            raise Violation(f"writer {writer.number} was told {error!r}, and its commit stands")
         if isinstance(error, NameTaken):
             if standing is None or standing.manifest.recipe == writer.recipe:
                 raise Violation(f"writer {writer.number} was refused its own name") from error
@@ -323,7 +331,7 @@ class Simulation:
 
     def _check_rerun(self) -> None:
         """Whatever was left, the same command again ends well; and gc leaves what is named."""
-        self.losses = 0
+        self.losses = self._away = 0
         rerun = Writer(len(self.writers), FIRST, self.writers[0].units, self.writers[0].steady)
         before = self.committed
         try:

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 from audioloom_manifest import Committed, commit, committing
-from audioloom_storage import Location, _local_move, publish
+from audioloom_storage import AlreadyExists, Location, _local_move, publish
 from audioloom_storage.testing import MemoryStore
 
 from . import simulation
@@ -91,8 +91,9 @@ def _always_ours(*asked: Any) -> Committed:
         ("local", patch.object(_local_move, "WAYS", (_replace,)), "replaced"),
         ("memory", patch.object(committing, "publish", _manifest_first()), "not what it names"),
         ("memory", patch.object(simulation, "commit", _always_ours), "ours=True, and it is not so"),
+        ("memory", patch.object(committing, "UnknownOutcome", AlreadyExists), "its commit stands"),
     ],
-    ids=["rename that replaces", "same on disk", "manifest before its list", "losers told ours"],
+    ids=["replaces", "replaces on disk", "manifest first", "losers told ours", "does not look"],
 )
 def test_a_planted_bug_is_found(store: str, planted: Any, what: str, tmp_path: Path) -> None:
     """A simulation that finds nothing proves nothing."""
