@@ -70,6 +70,7 @@ def test_a_stages_own_error_has_its_parents_code() -> None:
         (ConnectionResetError(), 75),
         (TimeoutError(), 75),
         (audioloom_storage.errors.NoSpace("full"), 75),
+        (audioloom_storage.errors.UnknownOutcome("gone"), 74),
         (audioloom_storage.errors.UnsupportedScheme("s3"), 2),
         (audioloom_storage.errors.NotConfigured("no HADOOP_CONF_DIR"), 78),
     ],

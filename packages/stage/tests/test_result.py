@@ -19,9 +19,22 @@ def gone(text: str) -> None:
 
 @pytest.mark.parametrize("as_json", [True, False])
 @pytest.mark.parametrize("text", ["one", ["one", "two"]])
-def test_a_reader_that_left_is_no_error(text: str, *, as_json: bool) -> None:
-    """`… | head -1` has what it wanted."""
-    emit(Result(text), gone, kind="audioloom.toy.run", as_json=as_json)
+def test_a_reader_that_was_never_there_is_told(text: str, *, as_json: bool) -> None:
+    """No error, and no success."""
+    assert not emit(Result(text), gone, kind="audioloom.toy.run", as_json=as_json)
+
+
+def test_a_reader_of_lines_that_left_has_what_it_wanted() -> None:
+    """`… | head -1`."""
+    said: list[str] = []
+
+    def write(text: str) -> None:
+        if said:
+            raise BrokenPipeError
+        said.append(text)
+
+    assert emit(Result(["one", "two"]), write, kind="k", as_json=False)
+    assert ["one\n"] == said
 
 
 @pytest.mark.parametrize("name", ["kind", "version"])
@@ -57,7 +70,7 @@ def test_a_file_name_that_is_not_utf8_survives() -> None:
 def test_text_ends_with_one_newline(text: str, written: list[str]) -> None:
     """Lines are handed on as they come, for a log that is followed."""
     said: list[str] = []
-    emit(Result(text), said.append, kind="k", as_json=False)
+    assert emit(Result(text), said.append, kind="k", as_json=False)
     assert written == said
 
 
@@ -102,10 +115,12 @@ def test_without_a_stderr_noise_goes_nowhere() -> None:
     assert b"r\nafter\n" == done.stdout
 
 
-def test_without_a_stdout_nothing_breaks() -> None:
-    """The work was what mattered."""
+def test_without_a_stdout_noise_still_lands_on_stderr() -> None:
+    """And the result is refused, as by a pipe that nobody reads."""
+    program = RESERVED.format(text="r\n")
+    refused = program.replace("    write(", "    with contextlib.suppress(BrokenPipeError): write(")
     done = subprocess.run(
-        ["/bin/sh", "-c", 'exec "$0" -c "$1" >&-', sys.executable, RESERVED.format(text="r\n")],
+        ["/bin/sh", "-c", 'exec "$0" -c "$1" >&-', sys.executable, f"import contextlib\n{refused}"],
         stderr=subprocess.PIPE,
         check=True,
     )

@@ -158,6 +158,29 @@ def test_a_reader_that_leaves_ends_nothing() -> None:
     assert (0, "line 0\n", "") == (done.returncode, done.stdout, done.stderr)
 
 
+@pytest.mark.parametrize("pipe", [True, False])
+@pytest.mark.parametrize("words", ["list", "list --json", "run noise", "--help"])
+def test_a_result_that_nobody_read_is_no_success(words: str, *, pipe: bool) -> None:
+    """The work is done, and who waits for its result must not take nothing for an answer."""
+    read, write = os.pipe()
+    os.close(read)  # as `| head -0` has it, when it was quick
+    done = subprocess.run(
+        ["/bin/bash", "-c", f'"$0" "$1" {words}{"" if pipe else " >&-"}', sys.executable, str(TOY)],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(write)
+    assert 141 == done.returncode, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_bad_news_that_nobody_read_is_bad_news() -> None:
+    """The code of the check itself."""
+    assert 65 == bash('"$0" "$1" verify >&-').returncode
+
+
 @pytest.mark.parametrize("words", ["--help", "run --help", "--version", "list --json", "run noise"])
 def test_a_reader_that_never_came(words: str) -> None:
     """The pipe is closed before the first byte."""

@@ -76,7 +76,7 @@ def test_what_our_coordinator_says_is_recognised() -> None:
     assert ours("Attempt exit 75: no") is None
 
 
-@pytest.mark.parametrize("code", [65, 66, 69, 73, 75, 77, 78])
+@pytest.mark.parametrize("code", [65, 66, 69, 73, 74, 75, 77, 78])
 def test_a_refusal_ends_the_launcher_as_it_ended_the_coordinator(code: int) -> None:
     """With the same exit code."""
     assert code == exit_code(refusal(code, "no", application="a"))

@@ -6,6 +6,7 @@
   - InputMissing       what was named is not there
   - ServiceDown        something this stage needs does not answer
   - NameTaken          the output exists, made by another recipe
+  - OutcomeUnknown     nobody can tell whether it was done: look before running again
   - TryAgain           a peer was lost or time ran out: the same command may succeed
   - NoPermission       this user may not
   - BadConfiguration   a variable or a configuration file is wrong
@@ -82,6 +83,10 @@ class ServiceDown(StageError):
 
 class NameTaken(StageError):
     """The output exists already and was made by another recipe. Nothing was overwritten."""
+
+
+class OutcomeUnknown(StageError):
+    """Nobody can tell whether it was done: look before running again."""
 
 
 class TryAgain(StageError):

@@ -20,10 +20,12 @@ class ExitCode(IntEnum):
     SERVICE_DOWN = 69
     OUR_BUG = 70
     NAME_TAKEN = 73
+    OUTCOME_UNKNOWN = 74
     TRY_AGAIN = 75
     NO_PERMISSION = 77
     CONFIGURATION = 78
     INTERRUPTED = 130
+    UNREAD = 141
 
 
 MEANING = {
@@ -34,10 +36,12 @@ MEANING = {
     ExitCode.SERVICE_DOWN: "a service is down",
     ExitCode.OUR_BUG: "our own bug",
     ExitCode.NAME_TAKEN: "output exists with another recipe",
+    ExitCode.OUTCOME_UNKNOWN: "outcome unknown: look before running again",
     ExitCode.TRY_AGAIN: "try again",
     ExitCode.NO_PERMISSION: "no permission",
     ExitCode.CONFIGURATION: "bad configuration",
     ExitCode.INTERRUPTED: "interrupted",
+    ExitCode.UNREAD: "done, but nobody read the result",
 }
 
 TABLE = {
@@ -46,6 +50,7 @@ TABLE = {
     "audioloom_stage.InputMissing": ExitCode.INPUT_MISSING,
     "audioloom_stage.ServiceDown": ExitCode.SERVICE_DOWN,
     "audioloom_stage.NameTaken": ExitCode.NAME_TAKEN,
+    "audioloom_stage.OutcomeUnknown": ExitCode.OUTCOME_UNKNOWN,
     "audioloom_stage.TryAgain": ExitCode.TRY_AGAIN,
     "audioloom_stage.NoPermission": ExitCode.NO_PERMISSION,
     "audioloom_stage.BadConfiguration": ExitCode.CONFIGURATION,
@@ -61,7 +66,7 @@ TABLE = {
     "audioloom_storage.Unavailable": ExitCode.SERVICE_DOWN,
     "audioloom_storage.NotConfigured": ExitCode.CONFIGURATION,
     "audioloom_storage.NoSpace": ExitCode.TRY_AGAIN,
-    "audioloom_storage.UnknownOutcome": ExitCode.TRY_AGAIN,
+    "audioloom_storage.UnknownOutcome": ExitCode.OUTCOME_UNKNOWN,
     "audioloom_storage.UnsupportedScheme": ExitCode.USAGE,
     "audioloom_storage.UnsafePath": ExitCode.BAD_DATA,
     "audioloom_storage.StorageError": ExitCode.BAD_DATA,

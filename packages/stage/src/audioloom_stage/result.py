@@ -35,19 +35,27 @@ class Result:
     exit_code: int = 0
 
 
-def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> None:
+def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
     """Write a result: its text, or with *as_json* one object on one line.
 
-    A reader that has gone away (`… | head -1`) is not an error: what it wanted, it has.
+    Returns:
+        Whether somebody read it. A reader of lines that has left (`… | head -1`) has what it
+        wanted; one that had nothing yet, or a part of what is one piece, has not.
     """
-    with contextlib.suppress(BrokenPipeError):
-        if as_json:
-            write(as_object(result.data, kind=kind) + "\n")
-        elif isinstance(result.text, str):
-            write(result.text if result.text.endswith("\n") else result.text + "\n")
-        else:
-            for line in result.text:
-                write(line + "\n")
+    parts: Iterable[str]
+    if as_json:
+        parts = [as_object(result.data, kind=kind)]
+    else:
+        text = result.text
+        parts = [text.removesuffix("\n")] if isinstance(text, str) else text
+    read = False
+    try:
+        for part in parts:
+            write(part + "\n")
+            read = True
+    except BrokenPipeError:
+        return read
+    return True
 
 
 def as_object(data: Mapping[str, JSON], *, kind: str, version: int = 1) -> str:
@@ -134,6 +142,7 @@ def _write_all(descriptor: int, text: str) -> None:
 
 
 def _write_captured(stream: TextIO | None, text: str) -> None:
-    if stream is not None:
-        stream.write(text)
-        stream.flush()
+    if stream is None:  # closed before the program began
+        raise BrokenPipeError
+    stream.write(text)
+    stream.flush()

@@ -83,12 +83,12 @@ def perform(job: Declaration[Any], words: Mapping[str, Any], common: Common) -> 
         with reserved_stdout() as write:
             result = job.function(settings)
             kind = f"audioloom.{job.stage}.{job.name}"
-            emit(result, write, kind=kind, as_json=common.as_json)
+            read = emit(result, write, kind=kind, as_json=common.as_json)
         if result.exit_code == 0:
             say_next(result.next, as_json=logs.as_json)
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - this is the rim
         return report(error, program=job.program, debug=common.debug, as_json=logs.as_json)
-    return result.exit_code
+    return result.exit_code or (ExitCode.DONE if read else ExitCode.UNREAD)
 
 
 def _level(common: Common) -> int:
@@ -103,6 +103,8 @@ def _parse_and_perform(app: StageApp, argv: Sequence[str] | None) -> int:
         words = None if argv is None else list(argv)
         code = program.main(args=words, prog_name=app.program, standalone_mode=False)
     except SystemExit as ending:  # shell completion, a reader of --help that went away, a library
+        if isinstance(ending.__context__, BrokenPipeError):
+            return ExitCode.UNREAD
         if isinstance(ending.code, str):
             write_line(ending.code)
             return ExitCode.OUR_BUG
@@ -117,12 +119,14 @@ def _parse_and_perform(app: StageApp, argv: Sequence[str] | None) -> int:
 
 def _flushed(code: int) -> int:
     """Flush stdout while an error can still be caught; at exit Python would complain about it."""
+    if sys.stdout is None:  # closed before the program began
+        return code or ExitCode.UNREAD
     try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except BrokenPipeError:
         with contextlib.suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, sys.stdout.fileno())
             os.close(nowhere)
+        return code or ExitCode.UNREAD
     return code

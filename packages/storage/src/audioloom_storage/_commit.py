@@ -99,5 +99,6 @@ def _unknown(error: StorageError, target: Location) -> UnknownOutcome:
     return UnknownOutcome(
         f"the cluster went away while the file got its name: {error.found}",
         where=target,
-        hint="Look whether it is there, and whose it is, before running again.",
+        hint="Look whether it is there, and whose it is, before running again; the same command"
+        " looks first, and says that it is done or goes on.",
     )

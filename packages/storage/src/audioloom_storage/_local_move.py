@@ -156,5 +156,6 @@ def _unknown(error: OSError, target: Location) -> UnknownOutcome:
     return UnknownOutcome(
         f"the file system failed while the file got its name: {error.strerror}",
         where=target,
-        hint="Look whether it is there, and whose it is, before running again.",
+        hint="Look whether it is there, and whose it is, before running again; the same command"
+        " looks first, and says that it is done or goes on.",
     )

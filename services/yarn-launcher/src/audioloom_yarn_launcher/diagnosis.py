@@ -11,6 +11,7 @@ from audioloom_stage import (
     InputMissing,
     NameTaken,
     NoPermission,
+    OutcomeUnknown,
     ServiceDown,
     StageError,
     exit_code,
@@ -119,10 +120,21 @@ def ours(diagnostics: str) -> tuple[int, str] | None:
     return (int(match[1]), match[2]) if match else None
 
 
+_REFUSALS = (
+    BadData,
+    InputMissing,
+    ServiceDown,
+    NameTaken,
+    OutcomeUnknown,
+    NoPermission,
+    BadConfiguration,
+)
+
+
 def refusal(code: int, text: str, *, application: str) -> StageError:
     """The error that our coordinator met before it began."""
     hint = f"yarn logs -applicationId {application}"
-    for kind in (BadData, InputMissing, ServiceDown, NameTaken, NoPermission, BadConfiguration):
+    for kind in _REFUSALS:
         if exit_code(kind()) == code:
             return kind(text, where=application, hint=hint)
     return ApplicationLost(text, where=application, hint=hint)
