@@ -1,5 +1,6 @@
 """What holds for the tests of every project: they are the same each time, wherever they run."""
 
+import os
 import signal
 from contextlib import suppress
 
@@ -8,6 +9,9 @@ import pytest
 # Whoever starts the tests in the background of a shell has them ignore Ctrl-C, which their children
 # would inherit: those that are interrupted on purpose would not end.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests that take files away are not about files that appear late.
+os.environ.setdefault("AUDIOLOOM_LATE_FILES_SECONDS", "0")
 
 with suppress(ImportError):  # not every project has properties to test
     from hypothesis import HealthCheck, settings

@@ -1,4 +1,5 @@
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from audioloom_manifest import (
@@ -7,10 +8,12 @@ from audioloom_manifest import (
     NameTaken,
     check_files,
     commit,
+    committing,
     find_committed,
     read_manifest,
+    reading,
 )
-from audioloom_storage import Location, locate
+from audioloom_storage import Location, Unavailable, UnknownOutcome, locate
 from audioloom_storage.testing import Crashed, CrashPlan, steps
 
 from .conftest import RECIPE, STATS, attempt, commit_one, plan, write
@@ -85,3 +88,22 @@ def test_manifest_of_a_broken_run_is_not_taken_for_nothing(root: Location) -> No
     Path(asked.folder.path, "manifest.json").write_text("{")
     with pytest.raises(MalformedManifest):
         find_committed(asked)
+
+
+def test_an_outcome_that_nobody_can_look_at_stays_unknown(
+    root: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Storage that does not answer afterwards says nothing of the commit before it."""
+    asked = plan(root)
+
+    def gone(*_: object, **__: object) -> NoReturn:
+        raise Unavailable("no answer")
+
+    def publish(where: Location, data: bytes) -> None:
+        if where.name == "manifest.json":
+            monkeypatch.setattr(reading, "read_bytes", gone)
+            raise UnknownOutcome("nobody knows", where=where)
+
+    monkeypatch.setattr(committing, "publish", publish)
+    with pytest.raises(UnknownOutcome, match="nobody knows"):
+        commit(asked, attempt(), [], STATS)

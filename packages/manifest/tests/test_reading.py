@@ -3,7 +3,6 @@ from pathlib import Path
 
 import pytest
 from audioloom_manifest import (
-    InputRef,
     MalformedManifest,
     MissingManifest,
     UnknownKind,
@@ -73,12 +72,38 @@ def test_only_a_later_minor_is_newer(tmp_path: Path, version: str, newer: bool) 
     assert newer == read_manifest(locate(tmp_path)).newer_minor
 
 
-@pytest.mark.parametrize("location", ["../elsewhere", "/etc", "a/../../b", "a\\b", ""])
-def test_input_cannot_leave_the_root(root: Location, location: str) -> None:
-    """A relative input that would leave the root is refused."""
-    reference = InputRef.model_construct(location=location)
-    with pytest.raises(MalformedManifest):
-        resolve_input(reference, root)
+@pytest.mark.parametrize(
+    "location",
+    [
+        "../elsewhere",
+        "/etc",
+        "a/../../b",
+        "a\\b",
+        "",
+        "s3://bucket/a",
+        "hdfs://u:p@nn/a",
+        "file://a",
+    ],
+)
+def test_an_input_that_is_nowhere_is_refused_with_its_manifest(
+    tmp_path: Path, location: str
+) -> None:
+    """A path that would leave the root, and a URI that no storage knows: the manifest is wrong."""
+    value = json.loads((SHARDS / "v1.0" / "minimal.json").read_bytes())
+    value["inputs"][0]["location"] = location
+    (tmp_path / "manifest.json").write_text(json.dumps(value))
+    with pytest.raises(MalformedManifest, match=r"manifest\.json: .*inputs\.0\.location"):
+        read_manifest(locate(tmp_path))
+
+
+@pytest.mark.parametrize("source", ["s3://bucket/archive", "archive", ""])
+def test_a_source_that_is_nowhere_is_refused_with_its_manifest(tmp_path: Path, source: str) -> None:
+    """It is not the command line that is wrong."""
+    value = json.loads((SHARDS.parent / "1-recordings/v1.0/minimal.json").read_bytes())
+    value["recipe"]["source"] = source
+    (tmp_path / "manifest.json").write_text(json.dumps(value))
+    with pytest.raises(MalformedManifest, match=r"manifest\.json: .*recipe\.source"):
+        read_manifest(locate(tmp_path))
 
 
 def test_folder_and_file_name_the_same_manifest(root: Location) -> None:

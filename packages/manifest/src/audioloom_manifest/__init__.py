@@ -58,6 +58,7 @@ from audioloom_manifest.kinds import (
     TrainingRunRecipe,
     TrainingRunStats,
 )
+from audioloom_manifest.late_files import Patience
 from audioloom_manifest.naming import (
     manifest_location,
     root_of,
@@ -101,6 +102,7 @@ __all__ = [
     "ModelRef",
     "NameTaken",
     "Opened",
+    "Patience",
     "Plan",
     "Problem",
     "Producer",

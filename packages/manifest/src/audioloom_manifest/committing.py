@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from audioloom_storage import AlreadyExists, Location, UnknownOutcome, make_folder, publish
+from audioloom_storage import (
+    AlreadyExists,
+    Location,
+    Unavailable,
+    UnknownOutcome,
+    make_folder,
+    publish,
+)
 
 from audioloom_manifest.canonical import canonical_bytes
 from audioloom_manifest.envelope import (
@@ -109,8 +116,13 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
     where = manifest_location(plan.folder)
     try:
         publish(where, canonical_bytes(model.to_json(), indent=2))
-    except (AlreadyExists, UnknownOutcome):
-        standing = find_committed(plan)
+    except (AlreadyExists, UnknownOutcome) as error:
+        try:
+            standing = find_committed(plan)
+        except Unavailable:
+            if isinstance(error, UnknownOutcome):
+                raise error from None  # that nobody can look now does not say what became of it
+            raise
         if standing is None:
             raise
         ours = standing.manifest.execution.attempt == attempt.id

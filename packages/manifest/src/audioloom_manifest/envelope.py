@@ -9,6 +9,7 @@ from pydantic import Field
 from audioloom_manifest.fields import (
     Count,
     Identity,
+    InputPlace,
     LabelCounts,
     Moment,
     Name,
@@ -61,7 +62,7 @@ class InputRef(Part):
 
     kind: Kind
     name: Name
-    location: Text = Field(
+    location: InputPlace = Field(
         description="the folder: relative to the root when under the same root, else a URI"
     )
     identity: Identity

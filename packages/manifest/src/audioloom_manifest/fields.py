@@ -6,6 +6,7 @@ import re
 from datetime import UTC, datetime
 from typing import Annotated
 
+from audioloom_storage import locate
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainSerializer
 
 NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
@@ -39,6 +40,17 @@ def check_relative_path(text: str) -> str:
     return text
 
 
+def _input(text: str) -> str:
+    return _uri(text) if "://" in text else check_relative_path(text)
+
+
+def _uri(text: str) -> str:
+    if "://" not in text:
+        raise ValueError("a URI, such as hdfs://namenode/archive, was expected")
+    locate(text)  # whose errors are ValueErrors, and name the schemes
+    return text
+
+
 def _utc(moment: datetime) -> datetime:
     if moment.tzinfo is None:
         raise ValueError("a time needs its zone, as in 2026-01-31T12:00:00Z")
@@ -56,6 +68,8 @@ RelativePath = Annotated[
     str, Field(min_length=1, max_length=MOST_PATH_BYTES), AfterValidator(check_relative_path)
 ]
 Text = Annotated[str, Field(max_length=4096)]
+InputPlace = Annotated[Text, AfterValidator(_input)]
+Uri = Annotated[Text, AfterValidator(_uri)]
 Word = Annotated[str, Field(min_length=1, max_length=200)]
 Count = Annotated[int, Field(ge=0, le=2**63 - 1)]
 Positive = Annotated[int, Field(ge=1, le=2**63 - 1)]

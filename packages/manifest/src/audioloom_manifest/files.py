@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from audioloom_storage import Location, NotFound, open_read, read_bytes, stat
+from audioloom_storage import Location, open_read, read_bytes
 from pydantic import ValidationError
 
 from audioloom_manifest.canonical import canonical_bytes, parse_json
@@ -16,9 +16,9 @@ from audioloom_manifest.envelope import FileEntry, FilesRef
 from audioloom_manifest.errors import (
     MalformedManifest,
     ManifestError,
-    MissingFile,
     WrongChecksum,
 )
+from audioloom_manifest.late_files import Patience
 
 MOST_LIST_BYTES = 1 << 30
 _BLOCK = 1 << 20
@@ -56,10 +56,8 @@ def read_files(folder: Location, ref: FilesRef, *, newer_minor: bool = False) ->
         raise MalformedManifest(
             where=where, expected=f"at most {MOST_LIST_BYTES} bytes", found=f"{ref.bytes}"
         )
-    try:
-        data = read_bytes(where, limit=ref.bytes + 1)
-    except NotFound as error:
-        raise _missing(where) from error
+    Patience().stat(where)
+    data = read_bytes(where, limit=ref.bytes + 1)
     found = hashlib.sha256(data).hexdigest()
     if found != ref.sha256 or len(data) != ref.bytes:
         raise WrongChecksum(
@@ -93,17 +91,22 @@ class Problem:
     error: ManifestError
 
 
-def check_file(folder: Location, entry: FileEntry, *, content: bool = True) -> None:
+def check_file(
+    folder: Location,
+    entry: FileEntry,
+    *,
+    content: bool = True,
+    patience: Patience | None = None,
+) -> None:
     """Compare one data file with its entry: presence, size and, unless told not to, SHA-256.
+
+    One that is not there yet is waited for, with others where they share their *patience*.
 
     Raises:
         MissingFile, WrongChecksum: naming the file.
     """
     where = folder / entry.path
-    try:
-        size = stat(where).size
-    except NotFound as error:
-        raise _missing(where) from error
+    size = (patience or Patience()).stat(where).size
     if size != entry.bytes:
         raise WrongChecksum(
             where=where,
@@ -121,12 +124,17 @@ def check_file(folder: Location, entry: FileEntry, *, content: bool = True) -> N
 
 
 def check_files(
-    folder: Location, entries: Iterable[FileEntry], *, content: bool = True
+    folder: Location,
+    entries: Iterable[FileEntry],
+    *,
+    content: bool = True,
+    patience: Patience | None = None,
 ) -> Iterator[Problem]:
     """Compare every data file with its entry, and go on after the first that is wrong."""
+    patience = patience or Patience()
     for entry in entries:
         try:
-            check_file(folder, entry, content=content)
+            check_file(folder, entry, content=content, patience=patience)
         except ManifestError as error:
             yield Problem(entry.path, error)
 
@@ -154,12 +162,3 @@ def describe(error: ValidationError) -> str:
         faults.append(f"{field}: {fault['msg']}{value}")
     more = error.error_count() - len(faults)
     return "; ".join(faults) + (f"; and {more} more" if more > 0 else "")
-
-
-def _missing(where: Location) -> MissingFile:
-    return MissingFile(
-        where=where,
-        expected="a file that the manifest names",
-        found="nothing",
-        hint="Copy the whole folder, or rerun the stage that wrote it.",
-    )

@@ -19,6 +19,7 @@ from audioloom_manifest.fields import (
     Positive,
     Sha256,
     Text,
+    Uri,
     Word,
 )
 
@@ -33,7 +34,7 @@ ClassWeights = Annotated[dict[Text, Weight], Field(min_length=1, max_length=100_
 class RecordingsRecipe(Recipe):
     """What was listed, and how labels and groups were taken from the paths."""
 
-    source: Text = Field(description="URI of the folder that paths are relative to")
+    source: Uri = Field(description="URI of the folder that paths are relative to")
     suffixes: tuple[Word, ...] = Field(description="file name endings taken; empty takes all")
     pattern: Text | None = Field(description="regular expression with groups label, group, target")
     listing: Sha256 = Field(description="digest of the listing itself")

@@ -39,7 +39,6 @@ from audioloom_manifest.errors import (
     UnsupportedVersion,
     WrongKind,
 )
-from audioloom_manifest.fields import check_relative_path
 from audioloom_manifest.files import describe, read_files, unknown_fields
 from audioloom_manifest.kinds import (
     MODELS,
@@ -193,19 +192,9 @@ def _head(value: Any, where: object) -> tuple[Kind, int]:
 
 
 def resolve_input(reference: InputRef, root: Location) -> Location:
-    """The folder of an input: below *root* when its location is relative.
-
-    Raises:
-        ManifestError: when a relative location leaves the root.
-    """
-    if "://" in reference.location:
-        return locate(reference.location)
-    try:
-        return root / check_relative_path(reference.location)
-    except ValueError as error:
-        raise MalformedManifest(
-            where=root, expected="an input below the root, or a URI", found=str(error)
-        ) from None
+    """The folder of an input: below *root* when its location is relative."""
+    place = reference.location
+    return locate(place) if "://" in place else root / place
 
 
 def list_manifests(

@@ -27,6 +27,7 @@ from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.errors import MalformedManifest, ManifestError
 from audioloom_manifest.fields import Name, Part, Word
 from audioloom_manifest.files import check_file, describe
+from audioloom_manifest.late_files import Patience
 
 RECEIPTS = "receipts"
 MOST_RECEIPT_BYTES = 4 << 20
@@ -83,7 +84,7 @@ def read_receipts(folder: Location, units: Iterable[str]) -> Mapping[str, Receip
 def _holds(folder: Location, receipt: Receipt) -> bool:
     try:
         for file in receipt.files:
-            check_file(folder, file, content=False)
+            check_file(folder, file, content=False, patience=Patience(0))
     except ManifestError:
         return False
     return True

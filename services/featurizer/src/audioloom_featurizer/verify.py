@@ -8,6 +8,7 @@ from typing import Any
 from audioloom_manifest import (
     FileEntry,
     Opened,
+    Patience,
     RecordingsManifest,
     check_files,
     run_identity,
@@ -38,9 +39,11 @@ def verify(settings: VerifySettings) -> Result:
     entries = opened.files()
     problems = _identity(opened, entries)
     agreement: Agreement | None = None
+    patience = Patience()
     with progress(len(entries), "checking", "files") as bar:
         for entry in bar.over(entries):
-            problems += [str(problem.error) for problem in check_files(opened.folder, [entry])]
+            found = check_files(opened.folder, [entry], patience=patience)
+            problems += [str(problem.error) for problem in found]
     _stop_at(problems, opened)  # what damaged files hold says nothing
     try:
         if isinstance(opened.manifest, RecordingsManifest):
