@@ -68,12 +68,41 @@ def test_nothing_secret_is_recorded_shown_or_logged(
     assert [got(WORDS), f"{digest(SECRETS[3])} False"] == log
     assert [] == found_in("\n".join(said))
     assert [] == found_below(launches.root)
-    closed = [folder / each for each in ("attempts", "logs")]
-    assert [0o700] * 2 == [each.stat().st_mode & 0o777 for each in closed]
+    closed = {"attempts": 0o700, "logs/0.1.log": 0o600}
+    assert closed == {each: (folder / each).stat().st_mode & 0o777 for each in closed}
     other = [word.replace(SECRETS[0], "another") for word in words]
     code, out, err = launches.run(*other)
     assert 73 == code, err
     assert [] == found_in(out + err)
+
+
+COMMITS = """
+import os, pathlib
+folder = pathlib.Path(os.environ["AUDIOLOOM_RUN_FOLDER"].removeprefix("file://"))
+for name in ("logs/tensorboard/train/events", "model/weights", "manifest.json"):
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("{}")
+"""
+
+
+def test_what_is_committed_can_be_read_by_whoever_reads_the_manifest(
+    launches: Any,
+) -> None:
+    """Also what a program writes where the launcher keeps logs, which are its owner's alone."""
+    before = os.umask(0o022)
+    try:
+        words = ("run", f"--root={launches.root}", "--name=mine", "--")
+        code, _, err = launches.run(*words, sys.executable, "-c", COMMITS)
+    finally:
+        os.umask(before)
+    assert 0 == code, err
+    folder = launches.the_run()
+    for name in ("manifest.json", "model/weights", "logs/tensorboard/train/events"):
+        way = [folder / name, *(folder / name).parents]
+        inside = way[: way.index(launches.root) + 1]
+        closed = [each for each in inside[1:] if each.stat().st_mode & 0o055 != 0o055]
+        assert ([], 0o644) == (closed, inside[0].stat().st_mode & 0o777)
+    assert {0o600} == {each.stat().st_mode & 0o777 for each in (folder / "logs").glob("*.log")}
 
 
 def test_nothing_secret_comes_into_the_store(
@@ -122,8 +151,10 @@ def test_nothing_secret_stays_on_a_cluster(yarn: Any) -> None:
     done = yarn.finish(process)
     assert 3 == done[0], done[2]
     folders = modes(yarn, yarn.where("secret").removeprefix(yarn.cluster.hdfs))
-    closed = ("attempts", "logs", "submissions")
+    closed = ("attempts", "submissions")
     assert dict.fromkeys(closed, "700") == {name: folders[name] for name in closed}
+    logs = modes(yarn, f"{yarn.where('secret')}/logs".removeprefix(yarn.cluster.hdfs))
+    assert {"600"} == {mode for name, mode in logs.items() if name.endswith(".log")}
     said = [*done[1:]]
     for show in (["status"], ["status", "--json"], ["logs"]):
         said += yarn.call(*show, yarn.where("secret"))[1:]

@@ -58,7 +58,7 @@ def open_log(folder: Location, rank: int, attempt: int, *, again: bool = False) 
         FileExistsError: there is one already, so this rank and attempt ran before.
     """
     logs = folder / "logs"
-    make_folder(logs, private=True)
+    make_folder(logs)
     return (DirectLog if _appends(logs) else PublishedLog)(logs, rank, attempt, again=again)
 
 
@@ -113,7 +113,7 @@ class DirectLog:
     def __init__(self, logs: Location, rank: int, attempt: int, *, again: bool = False) -> None:
         path = (logs / f"{rank}.{attempt}.log").path
         new = 0 if again else os.O_EXCL
-        self.output = os.open(path, os.O_RDWR | os.O_CREAT | new | os.O_APPEND, 0o666)
+        self.output = os.open(path, os.O_RDWR | os.O_CREAT | new | os.O_APPEND, 0o600)
 
     def close(self) -> None:
         """Nothing is left to do but to close it."""
@@ -165,7 +165,7 @@ class PublishedLog:
         end = self._published + self._waiting()
         number, self._pieces = self._pieces, self._pieces + 1
         try:
-            with create(self._logs / f"{self._stem}.{number}.log") as piece:
+            with create(self._logs / f"{self._stem}.{number}.log", private=True) as piece:
                 position = self._published
                 while position < end:
                     data = os.pread(self.output, min(CHUNK_BYTES, end - position), position)
