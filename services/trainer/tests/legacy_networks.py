@@ -42,7 +42,16 @@ def logits(shape: tuple[int, ...], classes: int) -> keras.Model:
     return compiled(model, loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
 
 
+def not_said_to_be_logits(shape: tuple[int, ...], classes: int) -> keras.Model:
+    inputs = layers.Input(shape)
+    return compiled(keras.Model(inputs, layers.Dense(classes)(layers.Flatten()(inputs))))
+
+
 # --- what is refused -------------------------------------------------------------------------
+
+
+def transposed(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return compiled(network(shape[::-1], classes))
 
 
 def not_compiled(shape: tuple[int, ...], classes: int) -> keras.Model:

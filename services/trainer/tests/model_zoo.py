@@ -78,6 +78,36 @@ def infinite_loss(shape: tuple[int, ...], classes: int) -> keras.Model:
     return compiled(model, optimizer=keras.optimizers.SGD(1e38))
 
 
+def scores(shape: tuple[int, ...], classes: int | None) -> keras.Model:
+    """Without an end: what it says are no probabilities."""
+    inputs = layers.Input(shape)
+    return keras.Model(inputs, layers.Dense(classes or 1)(layers.Flatten()(inputs)))
+
+
+def not_said_to_be_logits(shape: tuple[int, ...], classes: int) -> keras.Model:
+    return compiled(scores(shape, classes))
+
+
+def explodes(shape: tuple[int, ...], classes: int) -> keras.Model:
+    """The loss of the second step is finite, and means nothing; one number tells no classes."""
+    inputs = layers.Input(shape)
+    x = layers.GlobalAveragePooling1D()(layers.Reshape((-1, 1))(inputs))
+    model = keras.Model(inputs, layers.Dense(classes)(x))
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    return compiled(model, loss=loss, optimizer=keras.optimizers.SGD(1e20))
+
+
+def any_windows(shape: tuple[int, ...], classes: int) -> keras.Model:
+    inputs = layers.Input((None, None))
+    x = layers.GlobalAveragePooling1D()(layers.Reshape((-1, 1))(inputs))
+    return compiled(keras.Model(inputs, layers.Dense(classes, "softmax")(x)))
+
+
+def with_channel(shape: tuple[int, ...], classes: int) -> keras.Model:
+    """Keras adds an axis of 1 at the end by itself."""
+    return compiled(network((*shape, 1), classes))
+
+
 # --- what is refused -------------------------------------------------------------------------
 
 
@@ -132,6 +162,18 @@ def too_many_scores(shape: tuple[int, ...], classes: int) -> keras.Model:
 
 def other_windows(shape: tuple[int, ...], classes: int) -> keras.Model:
     return compiled(network((5, 5), classes))
+
+
+def transposed(shape: tuple[int, ...], classes: int) -> keras.Model:
+    """As many numbers, on their side: Flatten takes them."""
+    return compiled(network(shape[::-1], classes))
+
+
+def built_transposed(shape: tuple[int, ...], classes: int) -> keras.Model:
+    """A class of the user's, which says what it takes by having been called."""
+    model = own_class(shape, classes)
+    model(keras.ops.zeros((1, *shape[::-1])))
+    return model
 
 
 class PerClass(keras.metrics.Metric):

@@ -57,6 +57,7 @@ def build(file: Path, name: str, *, replicas: int = 1, legacy: bool = True) -> A
         ("loss_without_reduction", "reduction='none'"),
         ("metric_of_three", r"one number each, found 'per_class' of shape \(3,\)"),
         ("own_step", r"OwnStep overrides train_step\(\)"),
+        ("transposed", r"found one that takes \(20, 6\)"),
         ("older_optimizer", r"the optimizer tf_keras\..*\.legacy\.adam\.Adam"),
         ("scaled_loss", "mixed precision in tf_keras"),
         ("half_precision", "mixed precision in tf_keras"),

@@ -81,11 +81,16 @@ def test_the_file_of_the_model_has_to_be_given(
     assert (0, True) == (there.code, "--model 'my model.py:small'" in there.err), there.err
 
 
-def test_a_missing_split_is_told(trainer: Trainer, trained: Trained) -> None:
-    """With those that there are."""
-    ran = trainer("evaluate", trained.run.folder, "--split", "dev")
-    assert 65 == ran.code
-    assert "the splits test, train, val" in ran.err
+@pytest.mark.parametrize(("split", "hint"), [("tset", "Did you mean test?"), ("nothing", "")])
+def test_a_split_that_there_is_not_is_wrong_usage(
+    trainer: Trainer, trained: Trained, split: str, hint: str
+) -> None:
+    """The shards are as they should be; told with those that there are."""
+    ran = trainer("evaluate", trained.run.folder, "--split", split)
+    assert 2 == ran.code
+    assert "one of test, train, val" in ran.err
+    assert hint in ran.err
+    assert "hard the features" not in ran.err
 
 
 def test_shards_made_anew_are_not_those_of_the_run(

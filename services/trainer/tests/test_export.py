@@ -53,6 +53,32 @@ def test_nothing_is_overwritten(trainer: Trainer, trained: Trained, tmp_path: Pa
     assert {name, f"{name}.labels.json"} == {path.name for path in tmp_path.iterdir()}
 
 
+@pytest.mark.parametrize("form", ["keras", "saved-model"])
+def test_an_export_that_is_there_already_is_done(
+    trainer: Trainer, trained: Trained, tmp_path: Path, form: str
+) -> None:
+    """The same command again is no failure; what somebody changed since is not taken for it."""
+    words = ("export", trained.run.folder, "--to", tmp_path, "--format", form, "--json")
+    first, again = trainer(*words), trainer(*words)
+    assert (0, False) == (first.code, first.data["already_exported"])
+    assert (0, True) == (again.code, again.data["already_exported"]), again.err
+    assert {**first.data, "already_exported": True} == again.data
+    assert "already exported" in again.err
+    target = Path(again.data["model"])
+    changed = target if form == "keras" else target / "saved_model.pb"
+    changed.write_bytes(flip(changed.read_bytes()))
+    assert 73 == trainer(*words).code
+    changed.write_bytes(flip(changed.read_bytes()))
+    assert 0 == trainer(*words).code
+    if form == "saved-model":
+        (target / "notes").touch()
+        assert 73 == trainer(*words).code
+
+
+def flip(data: bytes) -> bytes:
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
 def test_only_this_machine_is_exported_to(trainer: Trainer, trained: Trained) -> None:
     """A folder called hdfs: would be a surprise."""
     ran = trainer("export", trained.run.folder, "--to", "hdfs://namenode/models")

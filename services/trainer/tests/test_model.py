@@ -38,6 +38,8 @@ def build(name: str, *, replicas: int = 1, classes: int | None = 3, **more: obje
         ("two_outputs", "a model with one output, found list of several"),
         ("too_many_scores", r"\(batch, 3\): one score for each of 3 classes, found \(batch, 7\)"),
         ("other_windows", r"windows of shape \(6, 20\), found one that takes \(5, 5\)"),
+        ("transposed", r"found one that takes \(20, 6\).*Permute\(\(2, 1\)\) transposes"),
+        ("built_transposed", r"found one that takes \(20, 6\).*Permute"),
         ("metric_of_three", r"one number each, found 'per_class' of shape \(3,\)"),
         ("own_step", r"OwnStep overrides train_step\(\)"),
         ("own_test", r"OwnTest overrides test_step\(\)"),
@@ -94,6 +96,12 @@ def test_a_model_comes_with_all_its_variables() -> None:
     assert [0.0] * len(model.metrics) == [
         float(metric.variables[0].numpy()) for metric in model.metrics if metric.variables
     ] + [0.0] * sum(not metric.variables for metric in model.metrics)
+
+
+@pytest.mark.parametrize("name", ["own_class", "any_windows", "with_channel"])
+def test_what_takes_the_windows_need_not_say_so_in_so_many_words(name: str) -> None:
+    """A class says nothing before it is called, an axis may be of any length or be added."""
+    assert build(name).built
 
 
 def test_two_classes_may_have_one_score() -> None:

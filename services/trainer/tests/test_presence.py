@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -93,6 +94,29 @@ def test_what_is_gone_or_cut_is_told_before_any_reading(
     damage(shard.index, shard.index)
     with pytest.raises(kind, match=shard.index.location.name):
         check_presence(shard_set, SPLITS)
+
+
+def test_shards_that_appear_late_are_waited_for(
+    shard_set: ShardSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network file system may show the manifest before them."""
+    monkeypatch.setenv("AUDIOLOOM_LATE_FILES_SECONDS", "30")
+    late = path_of(shard_set.split("val").shards[0].data)
+    hidden = late.rename(late.with_name("hidden"))
+    timer = threading.Timer(0.4, hidden.rename, [late])
+    timer.start()
+    check_presence(shard_set, SPLITS)
+    timer.join()
+
+
+def test_all_shards_that_are_gone_are_named(shard_set: ShardSet) -> None:
+    """Whoever copies them again wants to know which."""
+    gone = [shard.data for shard in shard_set.split("val").shards]
+    for file in gone:
+        path_of(file).unlink()
+    with pytest.raises(MissingFile) as caught:
+        check_presence(shard_set, SPLITS)
+    assert all(file.location.name in str(caught.value) for file in gone)
 
 
 def test_links_are_looked_at_themselves(shard_set: ShardSet, tmp_path: Path) -> None:

@@ -221,6 +221,33 @@ def test_a_loss_that_is_not_finite_ends_the_run(
     assert "NotFinite" == json.loads(lines[-1])["error"]
 
 
+def test_scores_that_are_taken_for_probabilities_end_the_run(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """At the first step, whose records are the first that the model sees."""
+    words = (*QUICK[:-1], f"{ZOO}:not_said_to_be_logits", "--root", tmp_path, "--name", "bad")
+    ran = trainer("run", trained.root / "shards" / "demo", *words)
+    assert 78 == ran.code, ran.err
+    assert "step 1 of epoch 1" in ran.err
+    assert "of 16 records" in ran.err
+    assert "from_logits=True" in ran.err
+    assert not (tmp_path / "runs" / "bad" / "checkpoints").exists()
+
+
+def test_a_loss_that_explodes_ends_the_run(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """With the step; whoever means it says so, and it is the same run."""
+    words = (*QUICK[:-1], f"{ZOO}:explodes", "--root", tmp_path, "--name", "bad")
+    ran = trainer("run", trained.root / "shards" / "demo", *words)
+    assert 65 == ran.code, ran.err
+    assert "step 2 of epoch 1" in ran.err
+    assert "--allow-exploding-loss" in ran.err
+    assert not (tmp_path / "runs" / "bad" / "checkpoints").exists()
+    ran = trainer("run", trained.root / "shards" / "demo", *words, "--allow-exploding-loss")
+    assert 0 == ran.code, ran.err
+
+
 def test_a_loss_of_exactly_0_ends_the_run(
     trainer: Trainer, trained: Trained, tmp_path: Path
 ) -> None:

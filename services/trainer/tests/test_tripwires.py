@@ -35,6 +35,26 @@ def test_a_weight_that_drifts_on_one_worker_is_found(
     assert not (tmp_path / "runs" / f"drift-{rank}" / "checkpoints").exists()
 
 
+@pytest.mark.parametrize(
+    ("network", "code", "text"),
+    [
+        ("not_said_to_be_logits", 78, "step 1 of epoch 1"),
+        ("explodes", 65, "--allow-exploding-loss"),
+    ],
+)
+def test_a_training_that_means_nothing_is_ended_by_all_workers(
+    nursery: Nursery, tmp_path: Path, network: str, code: int, text: str
+) -> None:
+    """Alike, so that none waits for another; what one replica sees counts for all."""
+    made = make_shards(tmp_path, records={"train": 61}, lanes=6)
+    model = f"{Path(__file__).with_name('model_zoo.py')}:{network}"
+    words = ("run", made.folder, "--model", model, "--batch-size", 8, "--epochs", 1)
+    for ended in nursery.gang(2, *words, "--name", "nothing"):
+        assert code == ended.code, ended.err
+        assert text in ended.err
+    assert not (tmp_path / "runs" / "nothing" / "manifest.json").exists()
+
+
 @pytest.mark.parametrize("what", ["run", "attempt", "generation"])
 def test_workers_of_different_gangs_do_not_train_together(
     nursery: Nursery, tmp_path: Path, what: str

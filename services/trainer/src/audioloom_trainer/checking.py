@@ -127,13 +127,25 @@ def _inexact(source: ModelSource, found: str, hint: str) -> BadModel:
 def _check_shapes(
     model: keras.Model, source: ModelSource, shape: tuple[int, ...], classes: int | None
 ) -> None:
+    expected = f"a model that takes windows of shape {shape}"
+    declared = _input_shape(model)
+    if declared is not None and not _fits(declared, shape):
+        turn = (
+            "keras.layers.Permute((2, 1)) transposes" if _fits(declared, shape[::-1]) else "reshape"
+        )
+        raise BadModel(
+            where=source.place,
+            expected=expected,
+            found=f"one that takes {declared}",
+            hint=f"Its first layer is keras.layers.Input(shape); {turn} after that.",
+        )
     try:
         output = in_replica(model, lambda: model(tf.zeros((1, *shape)), training=False))
     except Exception as error:
         raise BadModel(
             where=source.place,
-            expected=f"a model that takes windows of shape {shape}",
-            found=_input_shapes(model) or told(error),
+            expected=expected,
+            found=told(error),
             hint="Its first layer is keras.layers.Input(shape); reshape after that.",
         ) from error
     if not tf.is_tensor(output):
@@ -192,9 +204,22 @@ def metric_names(model: keras.Model) -> list[str]:
     return [name for name in metric_shapes(model) if name != "loss"]
 
 
-def _input_shapes(model: keras.Model) -> str:
-    try:
-        shapes: Sequence[Any] = [tuple(tensor.shape[1:]) for tensor in model.inputs]
-    except (AttributeError, TypeError, ValueError):
-        return ""
-    return f"one that takes {', '.join(map(str, shapes))}"
+def _input_shape(model: Any) -> tuple[int | None, ...] | None:
+    """What the model says that it takes, without the batch; None where it has not said.
+
+    Keras itself compares the rank alone, and a dense layer takes windows that lie on their side.
+    """
+    inputs: Sequence[Any] | None = getattr(model, "inputs", None)
+    if inputs:
+        return tuple(inputs[0].shape[1:]) if len(inputs) == 1 else None
+    built = (model.get_build_config() or {}).get("input_shape")  # a class of the user's, if built
+    return None if built is None else tuple(built[1:])
+
+
+def _fits(declared: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
+    """Whether windows of a shape are what was declared; Keras adds a last axis of 1 by itself."""
+    if len(declared) == len(shape) + 1 and declared[-1] == 1:
+        declared = declared[:-1]
+    return len(declared) == len(shape) and all(
+        one in (None, other) for one, other in zip(declared, shape, strict=True)
+    )

@@ -6,6 +6,7 @@ Everything else that is done with a model is the same for both, and stands where
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import keras
@@ -103,8 +104,9 @@ def apply_inside(model: Any, gradients: Sequence[Any], variables: Sequence[Any])
 
 def from_logits(model: Any) -> bool:
     """Whether the loss takes outputs that are no probabilities."""
-    default = getattr(model.loss, "_fn_kwargs", {}).get("from_logits") if is_legacy(model) else None
-    return bool(getattr(model.loss, "from_logits", default))
+    loss = model.loss
+    given = loss.keywords if isinstance(loss, partial) else getattr(loss, "_fn_kwargs", {})
+    return bool(getattr(loss, "from_logits", given.get("from_logits")))
 
 
 def in_replica(model: Any, run: Callable[[], Any]) -> Any:

@@ -6,6 +6,7 @@
   - UnknownLabel       a record's class number is outside the vocabulary
   - MissingSplit       the shards have no split of the name that is needed
   - NotFinite          the loss became NaN or infinite, with the step
+  - LossExploded       the loss became a million times what it was at first, with the step
   - ZeroLoss           the loss of a training step was exactly 0, with the step
   - WrongCount         a step saw another number of records than it must, with the step
   - DamagedRun         a committed run cannot be used: its model does not fit its weights
@@ -13,6 +14,7 @@
   - BadCluster         TF_CONFIG is not what this program can work with
   - BadReplicas        the number of replicas does not divide the lanes of the training split
   - BadModel           the model function, or what it returned, cannot be trained exactly
+  - NotProbabilities   the model's outputs are none, and its loss wants some
   - BadCallbacks       the callbacks cannot be called, or not carried through a restart
   - CacheTooSmall      the cache cannot hold what has to be read together
   - TensorFlowMissing  TensorFlow is not installed in this environment
@@ -41,8 +43,10 @@ __all__ = [
     "DamagedRun",
     "DiskFull",
     "KerasMissing",
+    "LossExploded",
     "MissingSplit",
     "NotFinite",
+    "NotProbabilities",
     "PeerLost",
     "PeersDisagree",
     "RunTaken",
@@ -77,6 +81,10 @@ class NotFinite(BadData):
     """The loss became NaN or infinite."""
 
 
+class LossExploded(BadData):
+    """The loss became a million times what it was at first."""
+
+
 class ZeroLoss(BadData):
     """The loss of a training step was exactly 0."""
 
@@ -99,6 +107,10 @@ class BadReplicas(BadConfiguration):
 
 class BadModel(BadConfiguration):
     """The model function, or what it returned, cannot be trained exactly."""
+
+
+class NotProbabilities(BadConfiguration):
+    """The model's outputs are no probabilities, and its loss wants some."""
 
 
 class BadCallbacks(BadConfiguration):

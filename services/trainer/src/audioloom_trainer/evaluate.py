@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from functools import partial
 
 from audioloom_manifest import Opened, ShardFeature, ShardsManifest, read_manifest
-from audioloom_stage import BadData, Result
+from audioloom_stage import BadData, Result, Usage
 
 from audioloom_trainer.errors import MissingSplit
 from audioloom_trainer.finished import FinishedRun, open_run, read_trained_on
@@ -66,6 +67,15 @@ def chosen_splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
             found="train alone",
             hint="Give --split train to score what was trained on.",
         )
+    for name in names:
+        if name not in scored.splits:
+            near = get_close_matches(name, scored.splits, 1)
+            raise Usage(
+                where="--split",
+                expected=f"one of {', '.join(scored.splits)}",
+                found=name,
+                hint=f"Did you mean {near[0]}?" if near else "",
+            )
     return [scored.split(name) for name in dict.fromkeys(found)]
 
 

@@ -8,11 +8,13 @@ import tempfile
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import structlog
 from audioloom_manifest import (
     FileEntry,
     Opened,
     ShardsManifest,
     TrainingRunManifest,
+    file_sha256,
     read_manifest,
 )
 from audioloom_stage import NameTaken, Result, Usage
@@ -24,6 +26,8 @@ from audioloom_trainer.settings import ExportSettings
 
 __all__ = ["export"]
 
+log = structlog.get_logger()
+
 
 def export(settings: ExportSettings) -> Result:
     """Copy the model, checked, and write beside it `labels.json`: what it takes and answers."""
@@ -34,23 +38,32 @@ def export(settings: ExportSettings) -> Result:
     folder = _folder(settings.to)
     target = folder / (f"{name}.keras" if settings.format == "keras" else name)
     beside = folder / f"{name}.labels.json"
-    _check_free(target, beside, run)
+    standing = target.exists()
+    _check_free(target, beside, run, entries)
     folder.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".part", dir=folder))
     try:  # under their names only when they are whole
-        for entry in entries:
+        for entry in () if standing else entries:
             where = made / target.name / _inside(entry)
             where.parent.mkdir(parents=True, exist_ok=True)
             where.write_bytes(read_entry(run, entry))
         text = json.dumps(_meaning(run, shards), indent=2, ensure_ascii=False) + "\n"
         (made / beside.name).write_text(text, encoding="utf-8")
         (made / beside.name).replace(beside)
-        (made / target.name).rename(target)
+        if not standing:
+            (made / target.name).rename(target)
     finally:
         shutil.rmtree(made, ignore_errors=True)
+    if standing:
+        log.info("already exported", model=str(target))
     return Result(
         text=str(target),
-        data={"model": str(target), "labels": str(beside), "format": settings.format},
+        data={
+            "model": str(target),
+            "labels": str(beside),
+            "format": settings.format,
+            "already_exported": standing,
+        },
     )
 
 
@@ -86,18 +99,30 @@ def _folder(text: str) -> Path:
     return Path(where.path)
 
 
-def _check_free(target: Path, beside: Path, run: Opened[TrainingRunManifest]) -> None:
-    """Refuse to write over anything, but for the labels of the same run in another format."""
-    taken, identity = target.exists(), run.manifest.identity
+def _check_free(
+    target: Path, beside: Path, run: Opened[TrainingRunManifest], entries: list[FileEntry]
+) -> None:
+    """Refuse to write over anything but the labels of the same run; the same model may stand."""
+    taken = target.exists() and not _is_same(target, entries)
+    identity = run.manifest.identity
     if not taken and beside.exists():
         taken, target = identity not in beside.read_text(encoding="utf-8", errors="replace"), beside
     if taken:
         raise NameTaken(
             where=target,
             expected="nothing of that name",
-            found="an earlier export",
+            found="something else",
             hint="Nothing is overwritten: remove it, or give another --to.",
         )
+
+
+def _is_same(target: Path, entries: list[FileEntry]) -> bool:
+    """Whether an earlier export wrote these very files."""
+    wanted = {target / _inside(entry): entry.sha256 for entry in entries}
+    found = [path for path in (target, *target.rglob("*")) if not path.is_dir()]
+    return wanted.keys() == set(found) and all(
+        file_sha256(locate(path)) == wanted[path] for path in found
+    )
 
 
 def _meaning(run: Opened[TrainingRunManifest], shards: Opened[ShardsManifest]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from audioloom_trainer.dialect import (
 )
 from audioloom_trainer.feed import Replicas
 from audioloom_trainer.normalising import counted_rows
+from audioloom_trainer.probabilities import improper
 from audioloom_trainer.stream import Stream
 from audioloom_trainer.variables import other_state, seed_state
 
@@ -49,6 +50,8 @@ class Outcome(NamedTuple):
     """Loss of each global batch, as the model defines it."""
     counts: np.ndarray
     """Records of each global batch that took part."""
+    improper: np.ndarray
+    """Of these, those of which the model said no probabilities though its loss wants some."""
     signals: np.ndarray
     """The workers' signals, added up."""
 
@@ -99,7 +102,7 @@ def make_train_block(
         share.update_metrics(model, predictions)
         for variable in others:
             _average(variable)
-        return share.stats(loss), gradients
+        return share.stats(model, loss, predictions), gradients
 
     def step(*batch: Any) -> Any:
         stats, gradients = strategy.run(part, args=batch)
@@ -114,7 +117,7 @@ def make_train_block(
     as_is = tf.autograph.experimental.do_not_convert(step)  # rewriting it takes half a second
 
     def block(iterator: Any, batch: Any, k: Any, signals: Any) -> Any:
-        results = tf.TensorArray(tf.float32, size=k, element_shape=(2,))
+        results = tf.TensorArray(tf.float32, size=k, element_shape=(3,))
         for i in tf.range(k):
             following = next(iterator)
             results = results.write(i, as_is(*batch))
@@ -143,12 +146,12 @@ def make_evaluation_block(
         counted = predictions[: share.count]
         true = share.y[: share.count]
         known = answers_of(model, true, counted, classes) if classes else tf.zeros((0, 4))
-        return share.stats(loss), known
+        return share.stats(model, loss, predictions), known
 
     as_is = tf.autograph.experimental.do_not_convert(step)
 
     def block(iterator: Any, k: Any) -> Any:
-        results = tf.TensorArray(tf.float32, size=k, element_shape=(2,))
+        results = tf.TensorArray(tf.float32, size=k, element_shape=(3,))
         answers = tf.TensorArray(tf.float32, size=k, element_shape=(None, 4), infer_shape=False)
         for i in tf.range(k):
             stats, part = strategy.run(as_is, args=next(iterator))
@@ -197,9 +200,10 @@ class _Share(NamedTuple):
         weights = None if self.weights is None else self.weights[:n]
         update_metrics(model, self.x[:n], self.y[:n], predictions[:n], weights)
 
-    def stats(self, loss: Any) -> Any:
-        """What the step answers for this replica: its part of the loss, its records."""
-        return tf.stack([tf.cast(loss, tf.float32), tf.cast(self.count, tf.float32)])
+    def stats(self, model: keras.Model, loss: Any, predictions: Any) -> Any:
+        """What the step answers for this replica: its part of the loss, its records, the bad."""
+        bad = improper(model, predictions[: self.count])
+        return tf.stack([tf.cast(loss, tf.float32), tf.cast(self.count, tf.float32), bad])
 
 
 def _share(
@@ -292,5 +296,5 @@ def _runner(block: Any) -> Block:
 
 
 def _outcome(flat: np.ndarray, k: int) -> Outcome:
-    results = flat[: 2 * k].reshape(k, 2)
-    return Outcome(results[:, 0], results[:, 1], flat[2 * k :])
+    results = flat[: 3 * k].reshape(k, 3)
+    return Outcome(results[:, 0], results[:, 1], results[:, 2], flat[3 * k :])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from audioloom_manifest import MissingFile
+from audioloom_manifest import Patience
 from audioloom_storage import Location, NotFound, list_folder, stat
 
 from audioloom_trainer.errors import ShardMismatch
@@ -19,13 +19,15 @@ def check_presence(shard_set: ShardSet, splits: Iterable[str]) -> None:
     A folder is listed once, whatever the number of its files.
 
     Raises:
-        MissingFile, ShardMismatch: naming the first file that is gone or of another size.
+        MissingFile: naming the files that are not there, and did not come late either.
+        ShardMismatch: naming the first file of another size.
     """
     files = [file for split in splits for file in files_of(shard_set, split)]
     sizes = dict(_sizes({file.location.parent for file in files}))
-    for file in files:
-        if sizes.get(file.location) != file.bytes:
-            _check(file)
+    other = [file for file in files if sizes.get(file.location) != file.bytes]
+    Patience().wait_for(file.location for file in other)
+    for file in other:
+        _check(file)
 
 
 def files_of(shard_set: ShardSet, split: str, *, part: int = 0, parts: int = 1) -> Iterator[Stored]:
@@ -44,15 +46,7 @@ def _sizes(folders: Iterable[Location]) -> Iterator[tuple[Location, int]]:
 
 def _check(file: Stored) -> None:
     """Look at a file itself: a link is listed with a size of its own."""
-    try:
-        found = stat(file.location).size
-    except NotFound as error:
-        raise MissingFile(
-            where=file.location,
-            expected="a shard or index that the manifest names",
-            found="nothing",
-            hint="Copy the whole folder, or delete the run of the sharder and rerun it.",
-        ) from error
+    found = stat(file.location).size
     if found != file.bytes:
         raise ShardMismatch(
             where=file.location,

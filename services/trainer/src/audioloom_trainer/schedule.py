@@ -26,6 +26,7 @@ class Schedule:
     compare_steps: int = 100
     """How often the weights of all replicas are compared."""
     allow_zero_loss: bool = False
+    allow_exploding_loss: bool = False
     watched: bool = False
     """Callbacks look at the end of each epoch, so the last one is validated like the others."""
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.agreement import add_up
 from audioloom_trainer.cluster import Cluster
-from audioloom_trainer.errors import NotFinite, WrongCount
+from audioloom_trainer.errors import LossExploded, NotFinite, NotProbabilities, WrongCount
 from audioloom_trainer.failures import peers_watched
 from audioloom_trainer.feed import Batch, Feed, Replicas, shares, steps_of
 from audioloom_trainer.loop import Outcome, make_evaluation_block
@@ -99,6 +99,8 @@ class Scoring:
         self.shard_set = shard_set
         self.block = 1
         """Steps that are done at a time; equal on all workers."""
+        self.most_loss: float | None = None
+        """What the loss of a batch may be, as soon as a training knows it."""
         self.staging = staging
         self._batch = batch
         self._failure: BaseException | None = None
@@ -159,6 +161,25 @@ class Scoring:
                 found=f"{outcome.losses[bad[0]]}",
                 hint="Lower the learning rate or clip gradients in the model function, and look"
                 " for features that are not finite (audioloom-featurizer verify).",
+            )
+        bad = np.flatnonzero(outcome.improper)
+        if len(bad):
+            raise NotProbabilities(
+                where=f"step {start + int(bad[0]) + 1} of {where}",
+                expected="outputs from 0 to 1, which add up to 1 over the classes, as the loss"
+                " wants them",
+                found=f"others, for {outcome.improper[bad[0]]:g} of {sizes[bad[0]]:g} records",
+                hint="Give the loss from_logits=True, or end the network with a softmax (a sigmoid"
+                " for one output).",
+            )
+        limit = self.most_loss
+        if limit is not None and len(bad := np.flatnonzero(np.abs(outcome.losses) > limit)):
+            raise LossExploded(
+                where=f"step {start + int(bad[0]) + 1} of {where}",
+                expected=f"a loss below {limit:.3g}, a million times what it was at first",
+                found=f"{outcome.losses[bad[0]]:.3g}",
+                hint="Lower the learning rate or clip gradients in the model function. If it is as"
+                " it should be, give --allow-exploding-loss.",
             )
         return sizes
 

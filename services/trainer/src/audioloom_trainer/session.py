@@ -22,6 +22,7 @@ from audioloom_trainer.checkpoint import Saver
 from audioloom_trainer.errors import PeersDisagree, Stopped, ZeroLoss
 from audioloom_trainer.feed import steps_of
 from audioloom_trainer.loop import Outcome, make_train_block
+from audioloom_trainer.loss_limit import most_loss
 from audioloom_trainer.progress import ProgressFile
 from audioloom_trainer.schedule import Place, Schedule, needs
 from audioloom_trainer.scoring import Evaluated, Scoring
@@ -86,13 +87,18 @@ class Session:
         self._saved_at = time.monotonic()
         self._traced = False
         self._staged = 0.0
+        place = self.place  # after a restart the first loss is about what came before
+        if place.history or place.records:
+            before = place.history[0]["loss"] if place.history else place.loss / place.records
+            self._learn_most_loss(before)
 
     def run(self) -> dict[str, Evaluated]:
         """Train to the end and score every split that was not trained on.
 
         Raises:
             Stopped: told to end; a checkpoint of the last step was taken.
-            NotFinite, ZeroLoss, WrongCount, PeerLost, PeersDisagree, and what staging raises.
+            NotFinite, NotProbabilities, LossExploded, ZeroLoss, WrongCount, PeerLost,
+            PeersDisagree, and what staging raises.
         """
         while self.place.epoch < self.schedule.epochs and not self.place.stopped:
             if self.place.step == 0:
@@ -135,6 +141,7 @@ class Session:
                 outcome, self._train_split, place.step, f"epoch {place.epoch + 1}"
             )
             self._check_not_zero(outcome)
+            self._learn_most_loss(float(outcome.losses[0]))
             place.loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
             place.records += int(sizes.sum())
             place.step += k
@@ -239,6 +246,10 @@ class Session:
                 hint="Labels that are all the same, or a loss that does not fit the model's output,"
                 " do this. If it is as it should be, give --allow-zero-loss.",
             )
+
+    def _learn_most_loss(self, first: float) -> None:
+        if self.scoring.most_loss is None and not self.schedule.allow_exploding_loss:
+            self.scoring.most_loss = most_loss(first, self.scoring.shard_set)
 
     def _input_wait_of_epoch(self) -> str:
         begin = self.place.epoch * self._steps

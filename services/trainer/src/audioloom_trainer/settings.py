@@ -134,6 +134,10 @@ class RunSettings(Settings):
     allow_zero_loss: bool = Field(
         default=False, description="Go on when the loss of a batch is exactly 0."
     )
+    allow_exploding_loss: bool = Field(
+        default=False,
+        description="Go on when the loss of a batch is a million times that of the first.",
+    )
     keep_checkpoints: int = Field(2, ge=1, le=1000, description="How many checkpoints stay.")
     cache: Cache = None
     cache_bytes: CacheBytes = "20GiB"

@@ -158,6 +158,7 @@ def _schedule(settings: RunSettings) -> Schedule:
         checkpoint_minutes=settings.checkpoint_minutes,
         compare_steps=settings.compare_steps,
         allow_zero_loss=settings.allow_zero_loss,
+        allow_exploding_loss=settings.allow_exploding_loss,
         watched=settings.callbacks is not None,
     )
 
