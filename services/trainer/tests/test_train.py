@@ -342,6 +342,21 @@ def test_a_run_folder_holds_what_the_contract_says(trained: Trained) -> None:
     assert {"step", "epoch", "loss", "steps_per_second", "rank", "attempt"} <= step.keys()
 
 
+def test_what_is_committed_can_be_read_by_whoever_reads_the_manifest(trained: Trained) -> None:
+    """Every file that it names, and the folders on the way to it."""
+    manifest = Path(trained.run.location.path)
+    who = manifest.stat().st_mode & 0o444
+    closed = set()
+    for entry in trained.run.files():
+        file = manifest.parent / entry.path
+        way = [file, *file.parents]
+        for each in way[: way.index(trained.root)]:
+            needed = who if each == file else who | who >> 2  # folders are entered, too
+            if each.stat().st_mode & needed != needed:
+                closed.add(each)
+    assert set() == closed
+
+
 def test_half_precision_is_trained_on(trainer: Trainer, tmp_path: Path) -> None:
     """float16 in the shards, float32 in the model."""
     shards = make_shards(tmp_path, records={"train": 40, "val": 8}, lanes=2, dtype="float16")
