@@ -9,6 +9,7 @@ from audioloom_manifest import (
     WrongChecksum,
     check_file,
     check_files,
+    read_manifest,
 )
 from audioloom_manifest.files import files_list, read_files
 from audioloom_storage import Location, create, locate
@@ -39,7 +40,7 @@ def test_changed_list_is_refused(root: Location) -> None:
     name = Path(opened.folder.path, opened.manifest.files.name)
     name.write_bytes(name.read_bytes().replace(b'"records":1', b'"records":2'))
     with pytest.raises(WrongChecksum, match="SHA-256"):
-        opened.files()
+        read_manifest(opened.folder)
 
 
 def test_missing_list_is_refused(root: Location) -> None:
@@ -47,7 +48,7 @@ def test_missing_list_is_refused(root: Location) -> None:
     opened = commit_one(root).opened
     Path(opened.folder.path, opened.manifest.files.name).unlink()
     with pytest.raises(MissingFile):
-        opened.files()
+        read_manifest(opened.folder)
 
 
 @pytest.mark.parametrize(

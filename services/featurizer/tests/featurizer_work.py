@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -15,7 +16,8 @@ from audioloom_featurizer import featurize
 from audioloom_featurizer.settings import RunSettings, ScanSettings
 from audioloom_featurizer.supervise import Limits, do_supervised
 from audioloom_featurizer.units import Unit
-from audioloom_manifest import Opened, Receipt, read_manifest
+from audioloom_manifest import Opened, Receipt, parse_manifest, read_manifest, run_identity
+from audioloom_manifest.files import files_list
 from audioloom_stage import Result
 
 PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
@@ -68,6 +70,19 @@ def run(recordings: str, runner: object = in_process, **more: object) -> Result:
 def features_of(source: Path, root: Path, **more: object) -> Opened:
     """Scan and run, and open what was committed."""
     return read_manifest(str(run(str(scan(source, root).text), **more).text), "features")
+
+
+def write_manifest(folder: Path, value: dict[str, Any]) -> str:
+    """A manifest of no files, such as a stage would have written it: its identity, which is so."""
+    data, ref = files_list([])
+    value = value | {"files": ref.model_dump(mode="json")}
+    manifest = parse_manifest(json.dumps(value).encode(), where=folder)
+    inputs = [each.identity for each in manifest.inputs]
+    identity = run_identity(manifest.kind, manifest.recipe, inputs, [])
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / ref.name).write_bytes(data)
+    (folder / "manifest.json").write_text(json.dumps(value | {"identity": identity}))
+    return identity
 
 
 def checksums(opened: Opened) -> dict[str, str]:

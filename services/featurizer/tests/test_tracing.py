@@ -10,20 +10,17 @@ from audioloom_featurizer.errors import BadPattern, BadWish
 from audioloom_featurizer.settings import TraceSettings
 from audioloom_manifest import Opened
 from audioloom_storage import NotFound
-from featurizer_work import features_of, header_only, scan, write_wav
+from featurizer_work import features_of, header_only, scan, write_manifest, write_wav
 
 CONTRACTS = Path(__file__).parents[3] / "shared" / "contracts"
 
 
 def descend(kind: str, folder: Path, identity: str) -> str:
-    """A manifest of a later stage below *folder*, made from one input; its own identity."""
+    """A manifest of a later stage below *folder*, made from one input: its identity."""
     manifest = json.loads((CONTRACTS / kind / "v1.0/minimal.json").read_text())
     manifest["inputs"][0]["identity"] = identity
     manifest["name"] = folder.name
-    manifest["identity"] = "sha256:" + folder.name.encode().hex().ljust(64, "0")[:64]
-    folder.mkdir(parents=True)
-    (folder / "manifest.json").write_text(json.dumps(manifest))
-    return str(manifest["identity"])
+    return write_manifest(folder, manifest)
 
 
 def chain(features: Opened, root: Path, name: str) -> None:

@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
-from audioloom_manifest import Opened, canonical_bytes, run_identity
+from audioloom_manifest import FileEntry, Opened, canonical_bytes, run_identity
 from audioloom_manifest.files import files_list
 from audioloom_sharder.example import Record, decode, encode
 from audioloom_sharder.index import dump
@@ -54,12 +54,22 @@ def relist(run: Opened, **recipe: object) -> None:
                 update={"bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
             )
         )
+    _list(run, entries, recipe)
+
+
+def unlist(run: Opened, role: str) -> None:
+    """Make list and manifest say nothing of files of a role, as an older release may have."""
+    _list(run, [entry for entry in run.files() if entry.role != role], {})
+
+
+def _list(run: Opened, entries: list[FileEntry], recipe: dict[str, object]) -> None:
+    folder = Path(run.folder.path)
     data, ref = files_list(entries)
     (folder / ref.name).write_bytes(data)
     manifest = run.manifest
     manifest = manifest.model_copy(update={"recipe": manifest.recipe.model_copy(update=recipe)})
     identity = run_identity(
-        "shards", manifest.recipe, [one.identity for one in manifest.inputs], entries
+        manifest.kind, manifest.recipe, [one.identity for one in manifest.inputs], entries
     )
     changed = manifest.model_copy(update={"files": ref, "identity": identity})
     (folder / "manifest.json").write_bytes(canonical_bytes(changed.to_json(), indent=2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import shutil
 from pathlib import Path
 
 import pytest
@@ -33,17 +34,18 @@ def test_all_runs_are_listed(sharder: Callable, tmp_path: Path, run: Opened) -> 
     (tmp_path / "shards" / "half" / "shards").mkdir(parents=True)
     (tmp_path / "shards" / "torn").mkdir()
     (tmp_path / "shards" / "torn" / "manifest.json").write_text("{")
-    (tmp_path / "shards" / "alien").mkdir()
-    (tmp_path / "shards" / "alien" / "manifest.json").write_bytes(
-        Path(run.manifest.inputs[0].location and tmp_path, run.manifest.inputs[0].location,
-             "manifest.json").read_bytes()
-    )  # fmt: skip
+    shutil.copytree(tmp_path / run.manifest.inputs[0].location, tmp_path / "shards" / "alien")
+    shutil.copytree(run.folder.path, tmp_path / "shards" / "forged")
+    forged = tmp_path / "shards" / "forged" / "manifest.json"
+    forged.write_text(forged.read_text().replace('"seed": 0', '"seed": 1'))
     data = sharder("list", tmp_path, "--json").data
     states = {one["name"]: one["state"] for one in data["runs"]}
     assert "committed" == states[run.manifest.name]
     assert "unfinished" == states["half"]
     assert states["torn"].startswith("unreadable")
     assert "not a shards run" == states["alien"]
+    assert "unreadable: " in states["forged"]
+    assert "the identity of its recipe" in states["forged"]
     text = sharder("list", tmp_path).out
     assert "half" in text
     assert run.manifest.name in text

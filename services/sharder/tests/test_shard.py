@@ -31,6 +31,7 @@ from features_maker import (
     values_of,
     windows,
 )
+from forging import relist
 
 ROWS = windows(120, each=2)
 
@@ -191,6 +192,9 @@ def test_features_without_windows_are_refused(sharder: Callable, tmp_path: Path)
     assert "windows of features" in ran.err
 
 
+OTHER = "sha256:" + "0" * 64
+
+
 def _edit(features: Opened, change: Callable[[dict], None]) -> Path:
     path = Path(features.location.path)
     value = json.loads(path.read_text())
@@ -207,7 +211,9 @@ def _edit(features: Opened, change: Callable[[dict], None]) -> Path:
         (lambda value: value.update(kind="cats"), 65, "'cats'"),
         (lambda value: value["files"].update(name="../files.jsonl"), 65, "files.name"),
         (lambda value: value["files"].update(sha256="0" * 64), 65, "SHA-256"),
-        (lambda value: value["recipe"]["feature"].update(name="logmel"), 65, "the feature mfcc"),
+        (lambda value: value["recipe"]["feature"].update(name="logmel"), 65, "the identity of"),
+        (lambda value: value["inputs"][0].update(identity=OTHER), 65, "the identity of"),
+        (lambda value: value.update(identity=OTHER), 65, f"found     {OTHER}"),
     ],
 )
 def test_bad_manifests_are_refused(
@@ -221,6 +227,16 @@ def test_bad_manifests_are_refused(
     assert text in ran.err
     assert str(tmp_path) in ran.err
     assert not (tmp_path / "shards").exists()
+
+
+def test_another_feature_is_refused(sharder: Callable, tmp_path: Path) -> None:
+    """In features that are what they say: of a later release, perhaps."""
+    features = make_features(tmp_path, [ROWS])
+    feature = features.manifest.recipe.feature.model_copy(update={"name": "logmel"})
+    relist(features, feature=feature)
+    ran = sharder("run", features.folder)
+    assert 65 == ran.code
+    assert "the feature mfcc" in ran.err
 
 
 def test_a_truncated_manifest_is_refused(sharder: Callable, tmp_path: Path) -> None:
@@ -639,10 +655,7 @@ def test_a_window_that_should_have_been_left_out_is_found(
     odd = [replace(row, flags=("silent",)) if not at else row for at, row in enumerate(ROWS)]
     features = make_features(tmp_path, [odd])
     opened = committed(sharder("run", features.folder).out)
-    manifest = Path(opened.location.path)
-    said = json.loads(manifest.read_text())
-    said["recipe"]["without_flags"] = ["silent"]
-    manifest.write_text(json.dumps(said))
+    relist(opened, without_flags=("silent",))
     assert "{'flag silent': 1}" in sharder("verify", opened.folder).out
 
 

@@ -231,13 +231,23 @@ def test_other_inputs_are_told(sharder: Callable, run: Opened, tmp_path: Path) -
 
 def test_another_algorithm_is_refused(sharder: Callable, run: Opened) -> None:
     """What a later release assigned, this one cannot check."""
-    path = Path(run.location.path)
-    value = json.loads(path.read_text())
-    value["recipe"]["algorithm"] = 2
-    path.write_text(json.dumps(value))
+    relist(run, algorithm=2)
     ran = sharder("verify", run.folder)
     assert 65 == ran.code
     assert "algorithm 2" in ran.err
+
+
+@pytest.mark.parametrize("command", ["verify", "inspect"])
+def test_a_changed_recipe_is_refused(sharder: Callable, run: Opened, command: str) -> None:
+    """The identity is worked out again, and both are told, with the manifest that lies."""
+    path = Path(run.location.path)
+    value = json.loads(path.read_text())
+    value["recipe"]["seed"] = 8
+    path.write_text(json.dumps(value))
+    ran = sharder(command, run.folder)
+    assert 65 == ran.code
+    assert f"found     {run.manifest.identity}" in ran.err
+    assert str(run.location) in ran.err
 
 
 @pytest.mark.parametrize("command", ["verify", "inspect"])

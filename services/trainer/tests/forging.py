@@ -5,18 +5,32 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest import (
+    ManifestError,
+    Opened,
+    parse_manifest,
+    read_manifest,
+    run_identity,
+)
+from audioloom_manifest.files import read_files
 
 
 def edit_manifest(opened: Opened[Any], change: Callable[[dict[str, Any]], object]) -> None:
-    """Change the fields of a manifest, in place."""
+    """Change the fields of a manifest, in place, and its identity with them."""
     where = Path(opened.location.path)
     value = json.loads(where.read_text())
     change(value)
     where.write_text(json.dumps(value))
+    with suppress(ManifestError):  # what can be read no more has no identity
+        manifest = parse_manifest(where.read_bytes(), where=where)
+        inputs = [each.identity for each in manifest.inputs]
+        files = read_files(opened.folder, manifest.files)
+        value["identity"] = run_identity(manifest.kind, manifest.recipe, inputs, files)
+        where.write_text(json.dumps(value))
 
 
 def edit_list(opened: Opened[Any], change: Callable[[list[dict[str, Any]]], object]) -> None:

@@ -28,16 +28,19 @@ def test_all_runs_are_listed(trainer: Trainer, trained: Trained, tmp_path: Path)
     (runs / "begun").mkdir()
     (runs / "torn").mkdir()
     (runs / "torn" / "manifest.json").write_text("{")
-    (runs / "alien").mkdir()
-    shutil.copy(tmp_path / "shards" / "demo" / "manifest.json", runs / "alien")
+    shutil.copytree(tmp_path / "shards" / "demo", runs / "alien")
+    shutil.copytree(runs / name, runs / "forged")
+    forged = runs / "forged" / "manifest.json"
+    forged.write_text(forged.read_text().replace('"seed": ', '"seed": 1'))
     (runs / "notes.txt").write_text("mine")
     data = trainer("list", tmp_path, "--json").data
     found = {each["name"]: each for each in data["runs"]}
-    assert {name, "half", "begun", "torn", "alien"} == found.keys()
+    assert {name, "half", "begun", "torn", "alien", "forged"} == found.keys()
     assert "committed" == found[name]["state"]
     assert ("unfinished", [12]) == (found["half"]["state"], found["half"]["checkpoints"])
     assert ("unfinished", []) == (found["begun"]["state"], found["begun"]["checkpoints"])
     assert found["torn"]["state"].startswith("unreadable")
+    assert f"unreadable: {copied.run.manifest.identity}" == found["forged"]["state"]
     assert "a shards manifest" == found["alien"]["state"]
     text = trainer("list", tmp_path).out
     scores = trained.run.manifest.stats.scores

@@ -31,6 +31,7 @@ from audioloom_manifest.errors import (
     UnknownKind,
     UnsupportedVersion,
     WrongChecksum,
+    WrongIdentity,
     WrongKind,
 )
 from audioloom_manifest.files import Problem, check_file, check_files, file_sha256
@@ -124,6 +125,7 @@ __all__ = [
     "Unpacked",
     "UnsupportedVersion",
     "WrongChecksum",
+    "WrongIdentity",
     "WrongKind",
     "canonical_bytes",
     "check_file",

@@ -7,6 +7,7 @@
   * WrongKind             a good manifest of another kind than the one asked for
   * UnsupportedVersion    another major version: reading it would be guessing
   * WrongChecksum         bytes differ from what the manifest (or its files list) says
+  * WrongIdentity         its identity is not that of its recipe, inputs and files
   * MissingFile           a file that the manifest names is not there
   * NameTaken             a run of that name was made by another recipe or from other inputs
 """
@@ -68,6 +69,10 @@ class UnsupportedVersion(ManifestError, ValueError):
 
 class WrongChecksum(ManifestError, ValueError):
     """Bytes are not what the manifest says they are."""
+
+
+class WrongIdentity(ManifestError, ValueError):
+    """The identity is not that of what the manifest says: it was changed, or made up."""
 
 
 class MissingFile(ManifestError, FileNotFoundError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, overload
 from typing import Literal as L  # noqa: N817
 
@@ -48,7 +48,7 @@ from audioloom_manifest.kinds import (
     ShardsManifest,
     TrainingRunManifest,
 )
-from audioloom_manifest.naming import root_of
+from audioloom_manifest.naming import check_identity, root_of
 
 MOST_MANIFEST_BYTES = 16 << 20
 _VERSION = r"([0-9]{1,4})\.([0-9]{1,4})"
@@ -63,6 +63,8 @@ class Opened(Generic[M_co]):
     manifest: M_co
     folder: Location
     sha256: str
+    entries: tuple[FileEntry, ...] = field(repr=False, compare=False)
+    """The list of files, which was read to recompute the identity: kept, for it may be long."""
 
     @property
     def location(self) -> Location:
@@ -77,13 +79,11 @@ class Opened(Generic[M_co]):
     @property
     def newer_minor(self) -> bool:
         """Whether it is of a later minor version, so that unknown fields were passed over."""
-        _, minor = self.manifest.version.split(".")
-        return int(minor) > MINORS[self.manifest.kind]
+        return _is_newer(self.manifest)
 
     def files(self, *roles: str) -> list[FileEntry]:
         """The data files, all or those of the named roles, in path order."""
-        entries = read_files(self.folder, self.manifest.files, newer_minor=self.newer_minor)
-        return [entry for entry in entries if not roles or entry.role in roles]
+        return [entry for entry in self.entries if not roles or entry.role in roles]
 
     def reference(self, root: Location) -> InputRef:
         """How a manifest under *root* names this one as its input."""
@@ -114,12 +114,17 @@ def read_manifest(place: str | Location, expect: None = None) -> Opened[Manifest
 def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[Any]:
     """Read the manifest at *place*: the file itself or the run folder that holds it.
 
+    Its list of files is read with it, and its identity recomputed: what does not hold is no
+    manifest to believe.
+
     Args:
         place: a location; a folder stands for the manifest inside it.
         expect: the kind wanted; None takes any.
 
     Raises:
         MissingManifest, MalformedManifest, UnknownKind, WrongKind, UnsupportedVersion.
+        WrongIdentity: it was changed or made up.
+        MissingFile, WrongChecksum: of its list of files.
     """
     where = locate(place)
     if where.name != MANIFEST_NAME:
@@ -138,12 +143,22 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
         raise MalformedManifest(
             where=where, expected=f"at most {MOST_MANIFEST_BYTES} bytes", found=str(error)
         ) from error
-    manifest = parse_manifest(data, where=where, expect=expect)
-    return Opened(manifest, where.parent, hashlib.sha256(data).hexdigest())
+    value, manifest = _parse(data, where, expect)
+    entries = read_files(where.parent, manifest.files, newer_minor=_is_newer(manifest))
+    check_identity(manifest, value["recipe"], entries, where=where)
+    return Opened(manifest, where.parent, hashlib.sha256(data).hexdigest(), tuple(entries))
 
 
 def parse_manifest(data: bytes, *, where: object, expect: Kind | None = None) -> Envelope:
-    """Check manifest bytes and make the model of their kind; as `read_manifest` without the I/O."""
+    """Check manifest bytes and make the model of their kind: `read_manifest` without the I/O.
+
+    So without what needs the list of files, the identity.
+    """
+    return _parse(data, where, expect)[1]
+
+
+def _parse(data: bytes, where: object, expect: Kind | None) -> tuple[dict[str, Any], Envelope]:
+    """The manifest as it stands in the file, and its model."""
     value = parse_json(data, where=where)
     kind, minor = _head(value, where)
     if expect is not None and kind != expect:
@@ -153,14 +168,19 @@ def parse_manifest(data: bytes, *, where: object, expect: Kind | None = None) ->
             found=f"a {kind} manifest",
             hint=f"A {expect} manifest lies under {FOLDERS[expect]}/ of a root.",
         )
+    extra = unknown_fields(minor > MINORS[kind])
     try:
-        return MODELS[kind].model_validate_json(data, extra=unknown_fields(minor > MINORS[kind]))
+        return value, MODELS[kind].model_validate_json(data, extra=extra)
     except ValidationError as error:
         raise MalformedManifest(
             where=where,
             expected=f"a {kind} manifest of version {value['version']}",
             found=describe(error),
         ) from None
+
+
+def _is_newer(manifest: Envelope) -> bool:
+    return int(manifest.version.split(".")[1]) > MINORS[manifest.kind]
 
 
 def _head(value: Any, where: object) -> tuple[Kind, int]:

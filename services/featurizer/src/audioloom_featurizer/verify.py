@@ -5,14 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-from audioloom_manifest import (
-    FileEntry,
-    Opened,
-    Patience,
-    RecordingsManifest,
-    check_files,
-    run_identity,
-)
+from audioloom_manifest import Opened, Patience, RecordingsManifest, check_files
 from audioloom_stage import JSON, Result, bind, progress
 
 from audioloom_featurizer.errors import BadInventory, BadUnits, Damaged, MissingLibrary
@@ -27,9 +20,10 @@ MOST_SHOWN = 20
 
 
 def verify(settings: VerifySettings) -> Result:
-    """Check files first, then what they hold.
+    """Check files first, then what they hold; whoever reads a manifest checks its identity.
 
     Raises:
+        ManifestError: manifest and list of files are not those that were committed.
         Damaged: with the first problems; nothing was changed.
         MissingLibrary: what to verify against is not installed here.
     """
@@ -37,7 +31,7 @@ def verify(settings: VerifySettings) -> Result:
     opened = open_ours(settings.manifest)
     bind(run=opened.manifest.name)
     entries = opened.files()
-    problems = _identity(opened, entries)
+    problems: list[str] = []
     agreement: Agreement | None = None
     patience = Patience()
     with progress(len(entries), "checking", "files") as bar:
@@ -101,15 +95,6 @@ def _against_librosa(opened: Opened[Any], settings: VerifySettings) -> Agreement
         )
     with explaining():
         return compare_values(opened, recordings, settings.sample)
-
-
-def _identity(opened: Opened[Any], entries: list[FileEntry]) -> list[str]:
-    manifest = opened.manifest
-    inputs = [reference.identity for reference in manifest.inputs]
-    found = run_identity(manifest.kind, manifest.recipe, inputs, entries)
-    if found == manifest.identity:
-        return []
-    return [f"{opened.location}: its identity is not that of its recipe, inputs and files"]
 
 
 def _stop_at(problems: list[str], opened: Opened[Any]) -> None:
