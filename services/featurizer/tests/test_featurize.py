@@ -122,6 +122,47 @@ def test_every_recording_ends_in_one_place(source: Path, root: Path) -> None:
     featurize.verify(VerifySettings(manifest=str(opened.location)))
 
 
+def test_what_changed_since_the_scan_counts_against_the_budget(source: Path, root: Path) -> None:
+    """Other samples of the same length: refused as `changed`, and another try does not help."""
+    recordings = str(scan(source, root).text)
+    path = source / "no" / "s1-take.wav"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    with pytest.raises(TooManyRefused, match=r"(?s)changed=0.*1 × changed, such as no/s1-"):
+        run(recordings, error_budget="100%,changed=0")
+    opened = read_manifest(str(run(recordings, error_budget="1").text), "features")
+    assert {"changed": 1} == opened.manifest.stats.refusals
+    (row,) = ledger_of(opened)
+    assert ("no/s1-take.wav", "changed", False) == (row["path"], row["class"], row["retryable"])
+    assert "scan again" in row["message"]
+    again = read_manifest(str(run(str(scan(source, root).text)).text), "features")
+    assert 0 == again.manifest.stats.refused
+
+
+def test_a_name_that_is_no_text_is_accounted_for(source: Path, root: Path) -> None:
+    """Through scan, run, ledger and budget, beside good ones, and in a folder of such a name."""
+    good = (source / "no" / "s1-take.wav").read_bytes()
+    os.mkdir(bytes(source) + b"/\xfe")  # noqa: PTH102
+    for name in (b"no/s\xe9-take.wav", b"\xfe/s1-take.wav"):
+        with open(bytes(source) + b"/" + name, "wb") as file:  # noqa: PTH123
+            file.write(good)
+    scanned = scan(source, root)
+    assert 9 == scanned.data["recordings"]
+    with pytest.raises(TooManyRefused, match=r"2 × bad_name, such as \\xfe/s1-take\.wav"):
+        run(str(scanned.text), error_budget="9,bad_name=1")
+    opened = read_manifest(str(run(str(scanned.text), error_budget="2").text), "features")
+    stats = opened.manifest.stats
+    assert (9, 7, {"bad_name": 2}) == (stats.recordings, stats.extracted, stats.refusals)
+    assert {r"no/s\xe9-take.wav", r"\xfe/s1-take.wav"} == {row["path"] for row in ledger_of(opened)}
+    for manifest in (str(scanned.text), str(opened.location)):
+        featurize.verify(VerifySettings(manifest=manifest))
+
+
+def ledger_of(opened: Opened) -> list[dict]:
+    """The rows of the ledger."""
+    paths = [Path(opened.folder.path, entry.path) for entry in opened.files("ledger")]
+    return [row for path in paths for row in pq.read_table(path).to_pylist()]
+
+
 def test_labels_reach_the_windows(source: Path, root: Path) -> None:
     """Label and group stand in every row."""
     opened = features_of(source, root)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from audioloom_featurizer.listing import AUDIO, Skipped, clean_suffixes, list_recordings
@@ -18,24 +19,30 @@ def touch(folder: Path, *names: str) -> None:
         (folder / name).write_bytes(b"x")
 
 
+def write_bytes(folder: Path, *names: bytes) -> None:
+    """Files whose names need not be text."""
+    for name in names:
+        path = os.fsencode(folder) + b"/" + name
+        os.makedirs(os.path.dirname(path), exist_ok=True)  # noqa: PTH103, PTH120
+        with open(path, "wb") as file:  # noqa: PTH123
+            file.write(b"x")
+
+
 def test_hidden_files_are_passed_over_and_counted(tmp_path: Path) -> None:
     """AppleDouble files and hidden folders are no recordings, whatever their ending."""
     touch(tmp_path, "a/x.wav", "a/._x.wav", ".trash/y.wav", "notes.txt")
     paths, skipped = listed(tmp_path)
     assert ["a/x.wav"] == paths
-    assert (2, 1, 0) == (skipped.hidden, skipped.other, skipped.unnameable)
+    assert (2, 1) == (skipped.hidden, skipped.other)
     assert "notes.txt" == skipped.examples["other"]
 
 
-def test_a_name_that_is_no_text_is_counted(tmp_path: Path) -> None:
-    """A name that no manifest can hold is passed over with its escaped form as the example."""
-    (Path(str(tmp_path)) / "ok.wav").write_bytes(b"x")
-    with open(bytes(tmp_path) + b"/\xff.wav", "wb") as file:  # noqa: PTH123
-        file.write(b"x")
+def test_a_name_that_is_no_text_is_listed(tmp_path: Path) -> None:
+    """With its bytes written out, so that it is refused later, and counted; folders likewise."""
+    write_bytes(tmp_path, b"caf\xe9.wav", b"\xff\xfe/ok.wav", "\N{SNOWMAN}.wav".encode(), b"\xe9.txt")
     paths, skipped = listed(tmp_path)
-    assert ["ok.wav"] == paths
-    assert 1 == skipped.unnameable
-    assert r"\udcff.wav" == skipped.examples["unnameable"]
+    assert [r"\xff\xfe/ok.wav", r"caf\xe9.wav", "\N{SNOWMAN}.wav"] == sorted(paths)
+    assert 1 == skipped.total == skipped.other
 
 
 def test_endings_are_taken_in_any_case(tmp_path: Path) -> None:

@@ -126,8 +126,9 @@ CASES: list[tuple[str, bytes, tuple[str, ...] | str]] = [
 
 
 def outcome_of(path: Path, **settings: Any) -> Any:
+    found = path.stat()
     row = {
-        "path": path.name, "member": None, "size": path.stat().st_size, "modified_ns": 1,
+        "path": path.name, "member": None, "size": found.st_size, "modified_ns": found.st_mtime_ns,
         "label": None, "target": None, "group": None,
     }  # fmt: skip
     wanted = MfccSettings(**{"window_seconds": 0.5, "windows": "all", **settings})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,8 +43,10 @@ def tree(tmp_path: Path) -> Path:
     (folder / "b/c/up").symlink_to("..")
     (folder / "b/across").symlink_to("../a")
     (folder / "a/back").symlink_to("../b")
-    with open(bytes(folder) + b"/a/\xff.wav", "wb"):  # noqa: PTH123
-        pass
+    os.mkdir(bytes(folder) + b"/\xff")  # noqa: PTH102
+    for name in (b"/a/\xff.wav", b"/\xff/1.wav", b"/\xff.wav", b"/Z\xff.wav", b"/z.wav"):
+        with open(bytes(folder) + name, "wb"):  # noqa: PTH123
+            pass
     return folder
 
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -14,9 +15,9 @@ import pytest
 from audioloom_featurizer import featurize
 from audioloom_featurizer.errors import Damaged, MissingLibrary
 from audioloom_featurizer.settings import VerifySettings
-from audioloom_manifest import Opened, WrongKind, canonical_bytes, run_identity
+from audioloom_manifest import Opened, WrongIdentity, WrongKind, canonical_bytes, run_identity
 from audioloom_manifest.parquet import features_schema
-from featurizer_work import features_of, header_only
+from featurizer_work import features_of, header_only, write_manifest
 
 Table = Callable[[pa.Table], pa.Table]
 
@@ -130,7 +131,7 @@ def test_an_identity_that_was_changed(made: Opened) -> None:
     where = Path(made.location.path)
     other = "sha256:" + "0" * 64
     where.write_text(where.read_text().replace(made.manifest.identity, other))
-    with pytest.raises(Damaged, match="identity"):
+    with pytest.raises(WrongIdentity, match=f"{made.manifest.identity}, found {other}"):
         verify(made)
 
 
@@ -157,7 +158,7 @@ def test_features_without_their_recordings_still_verify(made: Opened, root: Path
 def test_another_stages_manifest_is_refused(tmp_path: Path) -> None:
     """The kind is named."""
     contract = Path(__file__).parents[3] / "shared/contracts/3-shards/v1.0/minimal.json"
-    shutil.copy(contract, tmp_path / "manifest.json")
+    write_manifest(tmp_path, json.loads(contract.read_text()))
     with pytest.raises(WrongKind, match="shards"):
         featurize.verify(VerifySettings(manifest=str(tmp_path)))
 
@@ -235,6 +236,13 @@ def test_values_that_are_not_librosas_are_told(made: Opened) -> None:
     verify(made)
     with pytest.raises(Damaged, match=r"window 0 of channel -1: 0\.\d+ from librosa"):
         against_librosa(made)
+
+
+def test_recordings_that_were_copied_anew_are_compared(made: Opened, source: Path) -> None:
+    """With other times: their values tell whether they are as they were."""
+    for path in source.rglob("*.wav"):
+        os.utime(path, ns=(0, 5))
+    against_librosa(made)
 
 
 def test_recordings_that_changed_since_are_told(made: Opened, source: Path) -> None:

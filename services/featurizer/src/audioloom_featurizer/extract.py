@@ -33,10 +33,13 @@ from audioloom_storage import (
     Unavailable,
     UnsafePath,
     open_read,
+    stat,
 )
 
 from audioloom_featurizer.inventory import Row
+from audioloom_featurizer.paths import may_be_escaped
 from audioloom_featurizer.pulse import Pulse, Stage, Watched
+from audioloom_featurizer.times import same_time, utc
 from audioloom_featurizer.trial import Cause, Verdict
 
 TRIES = 3
@@ -146,6 +149,9 @@ def _try(
         kinds = (name for base, name in _STORAGE_CLASSES if isinstance(error, base))
         kind: Cause = next(kinds, "storage")
         message = f"expected {error.expected or 'a file'}, found {error.found}"
+        if kind == "missing" and may_be_escaped(row["path"]):
+            kind = "bad_name"
+            message = "expected a name in UTF-8, found other bytes in it, listed as \\xNN: rename it"
         return attempt.refuse(kind, message, retryable=isinstance(error, Unavailable))
     except MemoryError as error:  # the watch over this process sees the others
         message = f"expected memory for its samples, found {str(error) or 'none'}"
@@ -171,13 +177,36 @@ class _Attempt:
 
     def run(self, source: Location, settings: MfccSettings, scratch: IO[bytes]) -> Extracted:
         self._pulse.waiting()
-        with open_read(source.child(self._row["path"])) as file:
+        where = source.child(self._row["path"])
+        with open_read(where) as file:
             self._pulse.answered(0)
+            self._check_unchanged(where)
             reader = self._reader = DigestingReader(Watched(file, self._pulse))
             self._reached("header")
-            with extract(reader, settings, name=self._row["path"]) as extraction:
-                self._reached("samples")
-                return self._drain(extraction, reader, settings, scratch)
+            try:
+                with extract(reader, settings, name=self._row["path"]) as extraction:
+                    self._reached("samples")
+                    return self._drain(extraction, reader, settings, scratch)
+            finally:  # whatever was found in it: if it changed meanwhile, that is why
+                self._check_unchanged(where)
+
+    def _check_unchanged(self, where: Location) -> None:
+        """Ask the storage whether the file still is the one that was listed.
+
+        Raises:
+            _Changed: it is not; its features would not be those of the listing in the run's name.
+        """
+        self._pulse.waiting()
+        found = stat(where)
+        self._pulse.answered(self._offset() or 0)
+        if found.size != (size := self._row["size"]):
+            raise _Changed(f"expected {size} bytes as listed, found {found.size}: scan again")
+        listed = self._row["modified_ns"]
+        if not same_time(listed, found.modified_ns):
+            raise _Changed(
+                f"expected it last modified at {utc(listed)} as listed, found"
+                f" {utc(found.modified_ns)}: scan again"
+            )
 
     def _reached(self, stage: Stage) -> None:
         self._stage = stage

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from audioloom_storage import Entry, Location, walk
 
+from audioloom_featurizer.paths import as_text
 from audioloom_featurizer.rows import BATCH_ROWS, batch_of
 
 AUDIO = (
@@ -41,13 +42,11 @@ class Skipped:
         hidden: names that begin with a dot, AppleDouble files (`._x.wav`) among them, and whatever
             lies in a folder of such a name.
         other: names with another ending.
-        unnameable: names that are no UTF-8, which no manifest can hold.
         elsewhere: what an fsimage's dump tells of places that are not below the source.
     """
 
     hidden: int = 0
     other: int = 0
-    unnameable: int = 0
     elsewhere: int = 0
     examples: dict[str, str] = field(default_factory=dict)
 
@@ -84,8 +83,8 @@ def list_recordings(
 ) -> Iterator[pa.RecordBatch]:
     """The recordings of a source, as batches of `ROWS`, as the walk meets them.
 
-    Empty files and dangling links are recordings too: they end in the ledger, which says so, and
-    not in silence.
+    Empty files, dangling links and names that are no UTF-8 are recordings too: they end in the
+    ledger, which says so, and not in silence.
 
     Args:
         source: what paths are relative to.
@@ -103,15 +102,10 @@ def take_recordings(
 ) -> Iterator[pa.RecordBatch]:
     """Those of some files below a source that are recordings, as batches of `ROWS`."""
     while some := list(islice(entries, BATCH_ROWS)):
-        named = [(entry.location.relative_to(source), entry) for entry in some]
-        good = [(path, entry) for path, entry in named if _is_text(path)]
-        if len(good) < len(named):
-            example = next(path for path, _ in named if not _is_text(path))
-            skipped.count("unnameable", len(named) - len(good), ascii(example)[1:-1])
         batch = batch_of(
-            path=[path for path, _ in good],
-            size=[entry.size for _, entry in good],
-            modified_ns=[entry.modified_ns for _, entry in good],
+            path=[as_text(entry.location.relative_to(source)) for entry in some],
+            size=[entry.size for entry in some],
+            modified_ns=[entry.modified_ns for entry in some],
         )
         yield choose(batch, suffixes, skipped)
 
@@ -129,13 +123,3 @@ def choose(batch: pa.RecordBatch, suffixes: tuple[str, ...], skipped: Skipped) -
         passed = paths.filter(which)
         skipped.count(reason, len(passed), passed[0].as_py() if len(passed) else "")
     return batch.filter(pc.and_not(named, hidden))
-
-
-def _is_text(path: str) -> bool:
-    if path.isascii():
-        return True
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -1,6 +1,13 @@
-"""Paths of recordings, a column at a time: relative to the source, and never out of it."""
+"""Paths of recordings, a column at a time: relative to the source, and never out of it.
+
+A path of a local disk may hold bytes that are no UTF-8, which no table can hold: it is written with
+`\\xNN` for each of them, so that its recording is listed, and refused, and counted.
+"""
 
 from __future__ import annotations
+
+import os
+import re
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -8,6 +15,7 @@ from audioloom_manifest.fields import MOST_PATH_BYTES
 from audioloom_storage import Location
 
 _UNSAFE = r"(?:^|/)\.{0,2}(?:/|$)"
+_ESCAPED = re.compile(r"\\x[89a-f][0-9a-f]")
 _ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:/)"
 
 
@@ -43,3 +51,15 @@ def relative(paths: pa.StringArray, source: Location) -> pa.StringArray:
 def absolute(paths: pa.StringArray) -> pa.BooleanArray:
     """Which paths begin with a slash or with the scheme of a URI."""
     return pc.match_substring_regex(paths, _ABSOLUTE)
+
+
+def as_text(path: str) -> str:
+    """The path as a table holds it: itself, unless some of its bytes are no UTF-8."""
+    if path.isascii():
+        return path
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def may_be_escaped(path: str) -> bool:
+    """Whether `as_text` may have made it of another; a file may also just be called that."""
+    return _ESCAPED.search(path) is not None

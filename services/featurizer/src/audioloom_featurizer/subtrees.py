@@ -31,6 +31,7 @@ from audioloom_storage import (
 
 from audioloom_featurizer.labels import Matches, compile_pattern, label_by_pattern
 from audioloom_featurizer.listing import Skipped, take_recordings
+from audioloom_featurizer.paths import as_text
 from audioloom_featurizer.rows import BATCH_ROWS, ROWS, in_groups
 from audioloom_featurizer.sorting import concatenate, merge, sorted_batches
 
@@ -173,7 +174,7 @@ def _leads_back(folder: Location, source: Location) -> bool:
 
 
 def _parts(folders: list[str], most: int, *, deep: bool) -> list[Part]:
-    ordered = sorted(folders, key=lambda folder: f"{folder}/".encode("utf-8", "surrogateescape"))
+    ordered = sorted(folders, key=lambda folder: f"{as_text(folder)}/".encode())
     size = -(-len(ordered) // most)
     starts = range(0, len(ordered), size)
     return [Part(number, ordered[at : at + size], deep) for number, at in enumerate(starts)]

@@ -16,6 +16,7 @@ Cause = Literal[
     "no_permission",
     "not_a_file",
     "unsafe_path",
+    "bad_name",
     "unavailable",
     "storage",
     "changed",

@@ -148,7 +148,8 @@ def _computed(
     source: Location, row: Row, settings: MfccSettings
 ) -> dict[Place, NDArray[np.float64]]:
     wide = replace(settings, dtype="float32")
-    with extract_recording(source, row, wide) as outcome:
+    untimed = {**row, "modified_ns": None}  # copied anew it may be as it was: its values tell
+    with extract_recording(source, untimed, wide) as outcome:
         if not isinstance(outcome, Extracted):
             raise _Unreadable(f"{outcome.kind}: {outcome.row['message']}")
         places = [(each["window"], each["channel"]) for each in outcome.rows]
