@@ -38,12 +38,13 @@ def test_the_list_of_commands_does_without_pydantic() -> None:
     assert (0, []) == imported(["--help"], ("pydantic", "audioloom_trainer.settings"))
 
 
-@pytest.mark.parametrize("verb", ["run", "inspect", "list", "gc"])
+@pytest.mark.parametrize("verb", ["run", "inspect", "verify", "list", "gc"])
 def test_what_needs_no_model_imports_no_tensorflow(trained: Trained, verb: str) -> None:
     """A run that is committed is recognised by its manifest, and shown from it."""
     words = {
         "run": ["run", str(trained.root / "shards" / "demo"), *SMALL],
         "inspect": ["inspect", str(trained.run.folder)],
+        "verify": ["verify", str(trained.run.folder)],
     }.get(verb, [verb, str(trained.root)])
     assert (0, []) == imported(words, ("tensorflow", "keras"))
 
@@ -86,7 +87,7 @@ def test_settings_come_from_a_file(trainer: Callable, trained: Trained, tmp_path
 
 def test_all_commands_have_a_help_page(trainer: Callable) -> None:
     """Each with its settings."""
-    for command in ("run", "evaluate", "export", "inspect", "list", "gc"):
+    for command in ("run", "evaluate", "export", "inspect", "verify", "list", "gc"):
         ran = trainer(command, "--help")
         assert 0 == ran.code
         assert "--json" in ran.out
@@ -115,7 +116,7 @@ def test_the_commands_that_are_shown_next_work(
     assert (tmp_path / f"{trained.run.manifest.name}.keras").is_file()
 
 
-@pytest.mark.parametrize("verb", ["run", "inspect", "list", "gc", "evaluate"])
+@pytest.mark.parametrize("verb", ["run", "inspect", "verify", "list", "gc", "evaluate"])
 def test_json_is_one_object_with_kind_and_version(
     trainer: Callable, trained: Trained, verb: str
 ) -> None:
@@ -123,6 +124,7 @@ def test_json_is_one_object_with_kind_and_version(
     words: dict[str, tuple[object, ...]] = {
         "run": (trained.root / "shards" / "demo", *SMALL),
         "inspect": (trained.run.folder,),
+        "verify": (trained.run.folder,),
         "evaluate": (trained.run.folder, "--split", "val"),
     }
     ran = trainer(verb, *words.get(verb, (trained.root,)), "--json")

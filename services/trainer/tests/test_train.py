@@ -41,6 +41,9 @@ def flip(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 1])
 
 
+OTHER = "sha256:" + "0" * 64
+
+
 def next_major(opened: Opened[Any]) -> None:
     edit_manifest(opened, lambda value: value.update(version="2.0"))
 
@@ -52,6 +55,18 @@ def truncate_manifest(opened: Opened[Any]) -> None:
 
 def leave_the_folder(opened: Opened[Any]) -> None:
     edit_list(opened, lambda entries: entries[0].update(path="../../../etc/passwd"))
+
+
+def forge(change: Callable[[dict[str, Any]], object]) -> Callable[[Opened[Any]], None]:
+    """Change the manifest alone, with an identity that is not its own."""
+
+    def damage(opened: Opened[Any]) -> None:
+        where = Path(opened.location.path)
+        value = json.loads(where.read_bytes())
+        change(value)
+        where.write_text(json.dumps(value))
+
+    return damage
 
 
 def change_the_list(opened: Opened[Any]) -> None:
@@ -101,6 +116,9 @@ def unknown_label(opened: Opened[Any]) -> None:
         (next_major, 65, "version 2.0"),
         (truncate_manifest, 65, "manifest.json"),
         (leave_the_folder, 65, "files-"),
+        (forge(lambda value: value["recipe"].update(seed=7)), 65, "the identity of its recipe"),
+        (forge(lambda value: value["inputs"][0].update(identity=OTHER)), 65, "the identity of its"),
+        (forge(lambda value: value.update(identity=OTHER)), 65, f"found     {OTHER}"),
         (change_the_list, 65, "files-"),
         (lose_the_list, 66, "files-"),
         (change_a_shard, 65, "test-00000-"),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         InspectSettings,
         ListSettings,
         RunSettings,
+        VerifySettings,
     )
 
 app = stage_app(
@@ -69,6 +70,14 @@ def inspect(settings: InspectSettings) -> Result:
     from audioloom_trainer.inspecting import inspect
 
     return inspect(settings)
+
+
+@command(app)
+def verify(settings: VerifySettings) -> Result:
+    """Read a committed run again and check all that its manifest claims."""
+    from audioloom_trainer.verify import verify
+
+    return verify(settings)
 
 
 @command(app)

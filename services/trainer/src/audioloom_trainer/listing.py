@@ -44,7 +44,7 @@ def list_runs(settings: ListSettings) -> Result:
 
 def _state(found: Opened[Any] | ManifestError | None) -> str:
     if isinstance(found, ManifestError):
-        return f"unreadable: {found.found[:80]}"
+        return f"unreadable: expected {found.expected}, found {found.found}"
     return "unfinished" if found is None else f"a {found.manifest.kind} manifest"
 
 

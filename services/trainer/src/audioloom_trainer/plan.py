@@ -10,6 +10,7 @@ from audioloom_manifest import (
     ModelRef,
     Opened,
     Plan,
+    Recipe,
     ShardsManifest,
     TrainingRunRecipe,
     digest,
@@ -24,7 +25,7 @@ from audioloom_trainer.model_source import ModelSource
 from audioloom_trainer.order import allowed_replicas
 from audioloom_trainer.shards import Split
 
-__all__ = ["Wish", "check_replicas", "make_plan", "recipe_digest"]
+__all__ = ["Wish", "check_replicas", "digest_of", "make_plan", "recipe_digest"]
 
 ALGORITHM = 1
 """Raised when the same recipe would give other weights than before."""
@@ -91,8 +92,13 @@ def _reference(
 
 def recipe_digest(plan: Plan) -> str:
     """What a checkpoint carries: two plans with equal digests train the same model."""
-    recipe = plan.recipe.model_dump(mode="json", exclude_defaults=True)
-    return digest({"recipe": recipe, "inputs": plan.input_identities})
+    return digest_of(plan.recipe, plan.input_identities)
+
+
+def digest_of(recipe: Recipe, inputs: list[str]) -> str:
+    """The same, of a recipe and the identities of its inputs."""
+    known = recipe.model_dump(mode="json", exclude_defaults=True)
+    return digest({"recipe": known, "inputs": inputs})
 
 
 def check_replicas(split: Split, replicas: int) -> None:

@@ -15,6 +15,7 @@ __all__ = [
     "InspectSettings",
     "ListSettings",
     "RunSettings",
+    "VerifySettings",
     "parse_bytes",
 ]
 
@@ -231,6 +232,15 @@ class ExportSettings(_OfOneRun):
 
 class InspectSettings(_OfOneRun):
     """`inspect`: what a run is, or how far."""
+
+
+class VerifySettings(_OfOneRun):
+    """`verify`: read all of a run again."""
+
+    inputs: bool = Field(
+        default=True,
+        description="Look for the shards too, and compare what their manifest says.",
+    )
 
 
 class _OfARoot(Settings):
