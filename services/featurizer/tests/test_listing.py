@@ -39,9 +39,10 @@ def test_hidden_files_are_passed_over_and_counted(tmp_path: Path) -> None:
 
 def test_a_name_that_is_no_text_is_listed(tmp_path: Path) -> None:
     """With its bytes written out, so that it is refused later, and counted; folders likewise."""
-    write_bytes(tmp_path, b"caf\xe9.wav", b"\xff\xfe/ok.wav", "\N{SNOWMAN}.wav".encode(), b"\xe9.txt")
+    snowman = "\N{SNOWMAN}.wav"
+    write_bytes(tmp_path, b"caf\xe9.wav", b"\xff\xfe/ok.wav", snowman.encode(), b"\xe9.txt")
     paths, skipped = listed(tmp_path)
-    assert [r"\xff\xfe/ok.wav", r"caf\xe9.wav", "\N{SNOWMAN}.wav"] == sorted(paths)
+    assert [r"\xff\xfe/ok.wav", r"caf\xe9.wav", snowman] == sorted(paths)
     assert 1 == skipped.total == skipped.other
 
 

@@ -41,7 +41,7 @@ def flip(data: bytes) -> bytes:
     return data[:-1] + bytes([data[-1] ^ 1])
 
 
-OTHER = "sha256:" + "0" * 64
+OTHER = "sha256:" + "1" * 64
 
 
 def next_major(opened: Opened[Any]) -> None:

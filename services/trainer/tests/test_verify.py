@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from audioloom_manifest import read_manifest
 from audioloom_trainer.arrays import dump_arrays, load_arrays
 from forging import edit_file, edit_list, edit_manifest
 from program import Ran, Trained, Trainer
@@ -144,11 +146,14 @@ def without(role: str) -> Damage:
 FORGERIES: dict[str, tuple[Damage, str]] = {
     "no weights": (without("weights"), "weights: .*expected one weights file, found 0"),
     "no history": (without("history"), "history: .*expected one history file"),
-    "torn weights": (lambda run: edit_file(run.run, "weights", lambda d: d[:99]) and None, "weights: "),
+    "torn weights": (
+        lambda run: edit_file(run.run, "weights", lambda data: data[:99]) and None,
+        "weights: ",
+    ),
     "fewer weights": (arrays(lambda a: a.pop(min(a))), "weights: expected 287 parameters, found"),
     "NaN": (arrays(infinite), "weights: expected finite values of weight-"),
     "architecture": (text("model", "{", "["), "model: "),
-    "history": (value("history", lambda h: h["epochs"].pop(0)), "history: expected the epochs 1 to"),
+    "history": (value("history", lambda h: h["epochs"].pop(0)), "history: expected the epochs 1"),
     "no epochs": (value("history", lambda h: h.clear()), "history: epochs: Field required"),
     "words": (value("history", lambda h: h["epochs"][0].update(loss="low")), "history: epochs"),
     "steps": (manifest(lambda m: m["stats"].update(steps=11)), "history: expected 11 steps"),
@@ -190,8 +195,7 @@ def test_what_the_files_hold_is_compared(trainer: Trainer, copied: Trained, what
 
 
 def assert_any(pattern: str, found: list[str]) -> None:
-    import re
-
+    """One of them begins so."""
     assert [each for each in found if re.match(pattern, each)], found
 
 
@@ -220,12 +224,11 @@ def test_shards_that_are_gone_or_others(trainer: Trainer, copied: Trained, tmp_p
     """They are told, unless one does not ask for them."""
     shards = tmp_path / "shards" / "demo"
     shards.rename(tmp_path / "moved")
-    assert_any(f"input: {shards}/manifest.json: expected a shards manifest", problems(trainer, copied))
+    where = f"{shards}/manifest.json"
+    assert_any(f"input: {where}: expected a shards manifest", problems(trainer, copied))
     assert [] == problems(trainer, copied, "--no-inputs")
     assert "(inputs not read)" in trainer("verify", copied.run.folder, "--no-inputs").out
     (tmp_path / "moved").rename(shards)
-    from audioloom_manifest import read_manifest
-
     edit_manifest(read_manifest(str(shards)), lambda value: value["recipe"].update(seed=7))
     (one,) = problems(trainer, copied)
     assert copied.run.manifest.inputs[0].identity in one

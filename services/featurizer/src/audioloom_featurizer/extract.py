@@ -151,7 +151,7 @@ def _try(
         message = f"expected {error.expected or 'a file'}, found {error.found}"
         if kind == "missing" and may_be_escaped(row["path"]):
             kind = "bad_name"
-            message = "expected a name in UTF-8, found other bytes in it, listed as \\xNN: rename it"
+            message = "expected a name in UTF-8, found other bytes, listed as \\xNN: rename it"
         return attempt.refuse(kind, message, retryable=isinstance(error, Unavailable))
     except MemoryError as error:  # the watch over this process sees the others
         message = f"expected memory for its samples, found {str(error) or 'none'}"

@@ -1,7 +1,7 @@
-"""Paths of recordings, a column at a time: relative to the source, and never out of it.
+r"""Paths of recordings, a column at a time: relative to the source, and never out of it.
 
 A path of a local disk may hold bytes that are no UTF-8, which no table can hold: it is written with
-`\\xNN` for each of them, so that its recording is listed, and refused, and counted.
+`\xNN` for each of them, so that its recording is listed, and refused, and counted.
 """
 
 from __future__ import annotations

@@ -40,7 +40,15 @@ from audioloom_trainer.errors import RunTaken
 from audioloom_trainer.patience import patiently
 from audioloom_trainer.run_folder import checkpoints_folder
 
-__all__ = ["COMMIT_NAME", "Commit", "Saved", "Saver", "list_checkpoints", "newest", "read_checkpoint"]
+__all__ = [
+    "COMMIT_NAME",
+    "Commit",
+    "Saved",
+    "Saver",
+    "list_checkpoints",
+    "newest",
+    "read_checkpoint",
+]
 
 log = structlog.get_logger()
 

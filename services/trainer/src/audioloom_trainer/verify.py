@@ -1,7 +1,7 @@
 """`verify`: read a committed run again and check every claim of its manifest, without TensorFlow.
 
-Its identity is checked by whoever reads a manifest. Here it is size and checksum of every file, then
-what the files hold against the manifest and against the shards that the run was trained on.
+Its identity is checked by whoever reads a manifest. Here it is size and checksum of every file,
+then what the files hold against the manifest and against the shards that it was trained on.
 """
 
 from __future__ import annotations
@@ -194,7 +194,8 @@ def _of_checkpoints(
         if commit.recipe != recipe:
             yield f"{folder}: expected a checkpoint of this recipe and these shards"
         if commit.step > manifest.stats.steps:
-            yield f"{folder}: expected at most {manifest.stats.steps:,} steps, found {commit.step:,}"
+            most = manifest.stats.steps
+            yield f"{folder}: expected at most {most:,} steps, found {commit.step:,}"
         state = commit.state
         entry = FileEntry(path=state.name, bytes=state.bytes, sha256=state.sha256, role="state")
         try:
