@@ -4,7 +4,10 @@ import os
 from pathlib import Path
 
 from audioloom_featurizer.listing import AUDIO, Skipped, clean_suffixes, list_recordings
+from audioloom_featurizer.paths import as_text, may_be_escaped
 from audioloom_storage import locate
+from hypothesis import given
+from hypothesis import strategies as st
 
 
 def listed(folder: Path, *suffixes: str) -> tuple[list[str], Skipped]:
@@ -44,6 +47,22 @@ def test_a_name_that_is_no_text_is_listed(tmp_path: Path) -> None:
     paths, skipped = listed(tmp_path)
     assert [r"\xff\xfe/ok.wav", r"caf\xe9.wav", snowman] == sorted(paths)
     assert 1 == skipped.total == skipped.other
+
+
+@given(st.binary(min_size=1, max_size=12).filter(lambda name: b"\0" not in name))
+def test_every_name_becomes_text_that_tells_of_it(name: bytes) -> None:
+    """Text is kept as it is; what is none is marked, and begins as its folder does."""
+    path = os.fsdecode(b"folder\xff/" + name)
+    found = as_text(path)
+    assert found == found.encode().decode()
+    assert may_be_escaped(found)
+    assert found.startswith(as_text(os.fsdecode(b"folder\xff")))
+    try:
+        text = name.decode()
+    except UnicodeDecodeError:
+        assert may_be_escaped(as_text(os.fsdecode(name)))
+    else:
+        assert text == as_text(os.fsdecode(name))
 
 
 def test_endings_are_taken_in_any_case(tmp_path: Path) -> None:
