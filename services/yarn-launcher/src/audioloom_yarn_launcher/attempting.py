@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 import structlog
-from audioloom_storage import Location, StorageError, locate
+from audioloom_storage import AlreadyExists, Location, StorageError, locate
 
 from audioloom_yarn_launcher.asking import Asks
 from audioloom_yarn_launcher.attempts import Formed, Started, record_end, record_roster
@@ -147,10 +147,15 @@ def _note_formed(folder: Location, record: Formed) -> None:
 def _put_on_record(
     publish: Callable[[Location, Record], None], folder: Location, record: Record
 ) -> None:
-    try:
-        publish(folder, record)
-    except StorageError as error:  # the run goes on without
-        log.warning("the attempt cannot be put on record", found=str(error))
+    for last in (False, False, True):  # or an attempt stays open in the records for ever
+        try:
+            return publish(folder, record)
+        except AlreadyExists:  # an earlier try was done after all
+            return None
+        except StorageError as error:  # the run goes on without
+            if last:
+                log.warning("the attempt cannot be put on record", found=str(error))
+    return None
 
 
 def _may_help(cause: Cause, left: Limits) -> bool:
