@@ -142,14 +142,19 @@ def named(manifest: str) -> set[str]:
 def test_gc_finds_what_no_manifest_names(
     deployment: Deployment, program: str, kind: str, words: tuple[str, ...], request: Any
 ) -> None:
-    """And nothing that one names, of whatever age."""
+    """And nothing that one names, of whatever age, nor what is not ours."""
     made: Made = request.getfixturevalue({"features": "featurizing", "shards": "sharding"}[kind])
     some = min(named(made.manifest))
     stray = some.replace(some[-20:-10], os.urandom(5).hex())
+    folder = made.manifest.removesuffix("/manifest.json")
+    foreign = [f"{folder}/NOTES.md", f"{deployment.root}/scratch/thesis.tex"]
     publish(locate(stray), b"left by a try that died")
+    for each in foreign:
+        publish(locate(each), b"somebody else's")
     command = (program, "gc", *words, deployment.root, "--dry-run", "--json")
     found = set(json.loads(deployment.answer(*command))["files"])
-    remove(locate(stray))
-    assert stray in found
+    for each in (stray, *foreign):
+        remove(locate(each))
+    assert [True, False, False] == [each in found for each in (stray, *foreign)]
     committed = {name for each in deployment.manifests(kind) for name in named(each)}
     assert set() == committed & found

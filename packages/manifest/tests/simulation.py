@@ -12,9 +12,11 @@ import argparse
 import hashlib
 import os
 import random
+import re
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -47,18 +49,17 @@ from audioloom_manifest import (
     publish_receipt,
     read_manifest,
     read_receipts,
+    remove_garbage,
     run_folder,
 )
 from audioloom_storage import (
     AlreadyExists,
     Location,
-    NotFound,
     Unavailable,
     UnknownOutcome,
     create,
     is_temporary,
     locate,
-    remove,
     walk,
     writing,
 )
@@ -95,6 +96,10 @@ MOST = 1 << 20
 
 class Violation(Exception):
     """Something that must hold does not."""
+
+
+def _is_ours(path: str) -> bool:
+    return re.fullmatch(r"features/[a-z_]+-[0-9]+-[0-9a-f]{12}\.parquet", path) is not None
 
 
 @dataclass(frozen=True)
@@ -284,9 +289,8 @@ class Simulation:
 
     def _collect(self) -> None:
         assert self.older_than is not None
-        for entry in garbage(self.root, "features", older_than=self.older_than):
-            with suppress(NotFound):
-                remove(entry.location)
+        found = garbage(self.root, "features", _is_ours, older_than=self.older_than)
+        deque(remove_garbage(self.root, found), maxlen=0)
 
     def _check_answers(self, ended: list[Ended]) -> None:
         standing = None if self.committed is None else self._verify()

@@ -1,13 +1,18 @@
 from pathlib import Path
 
-from audioloom_manifest import Receipt, garbage, publish_receipt
+import pytest
+from audioloom_manifest import Receipt, garbage, publish_receipt, remove_garbage
 from audioloom_storage import Location
 
 from .conftest import commit_one, write
 
 
+def is_ours(path: str) -> bool:
+    return path in ("lost.parquet", "unit.parquet", "features/lost.parquet")
+
+
 def names(root: Location, older_than: float = 0) -> list[str]:
-    found = garbage(root, "features", older_than=older_than)
+    found = garbage(root, "features", is_ours, older_than=older_than)
     return sorted(entry.location.relative_to(root) for entry in found)
 
 
@@ -39,3 +44,71 @@ def test_committed_run_keeps_what_is_named(root: Location) -> None:
     entry = write(folder, "features/lost.parquet", b"x")
     publish_receipt(folder, Receipt(unit="u", attempt="a", files=(entry,)))
     assert ["features/a/features/lost.parquet"] == names(root)
+
+
+TEMPORARY = ".lost.parquet.0123456789abcdef.part"
+
+
+def test_temporary_files_of_an_unfinished_run_are_found(root: Location) -> None:
+    """Nobody finishes them: a rerun takes names of its own."""
+    folder = root / "features" / "killed"
+    write(folder, "lost.parquet", b"x")
+    write(folder, f"features/{TEMPORARY}", b"x")
+    assert [f"features/killed/features/{TEMPORARY}"] == names(root)
+
+
+@pytest.mark.parametrize("path", ["NOTES.md", "thesis/lost.parquet", "lost.parquet.bak"])
+def test_files_of_others_are_not_found(root: Location, path: str) -> None:
+    """Nothing names them, and we do not give such names."""
+    write(commit_one(root, name="a").opened.folder, path, b"x")
+    assert [] == names(root)
+
+
+def link(root: Location, what: str, folder: Path, elsewhere: Path) -> None:
+    """Let a link lead from a run folder, or in its place, to a folder with a file of our name."""
+    (elsewhere / "features").mkdir(parents=True)
+    (elsewhere / "features" / "lost.parquet").write_bytes(b"victim")
+    (elsewhere / "lost.parquet").write_bytes(b"victim")
+    if what == "file":
+        (folder / "lost.parquet").symlink_to(elsewhere / "lost.parquet")
+    elif what == "nowhere":
+        (folder / "lost.parquet").symlink_to(elsewhere / "nothing")
+    elif what == "folder":
+        (folder / "features").rename(elsewhere / "old")
+        (folder / "features").symlink_to(elsewhere / "features")
+    else:
+        replaced = folder if what == "run" else folder.parent
+        replaced.rename(elsewhere / "old")
+        replaced.symlink_to(elsewhere / "old")
+        Path(root.path, "features/a/lost.parquet").write_bytes(b"victim")
+
+
+@pytest.mark.parametrize("what", ["file", "nowhere", "folder", "run", "runs"])
+def test_links_are_neither_found_nor_followed(root: Location, tmp_path: Path, what: str) -> None:
+    """Whatever they lead to: a link is none of our names."""
+    folder = Path(commit_one(root, name="a").opened.folder.path)
+    link(root, what, folder, tmp_path / "elsewhere")
+    assert [] == names(root)
+
+
+def test_a_link_that_comes_after_the_search_is_not_followed(root: Location, tmp_path: Path) -> None:
+    """Between the two somebody may exchange a folder for a link."""
+    folder = commit_one(root, name="a").opened.folder
+    write(folder, "features/lost.parquet", b"x")
+    found = list(garbage(root, "features", is_ours, older_than=0))
+    elsewhere = tmp_path / "elsewhere"
+    link(root, "folder", Path(folder.path), elsewhere)
+    assert (1, []) == (len(found), list(remove_garbage(root, found)))
+    assert b"victim" == (elsewhere / "features" / "lost.parquet").read_bytes()
+
+
+def test_what_is_found_is_removed_once(root: Location) -> None:
+    """Another gc may be quicker; a root that is a link itself is where the user wanted it."""
+    folder = commit_one(root, name="a").opened.folder
+    write(folder, "lost.parquet", b"x")
+    found = list(garbage(root, "features", is_ours, older_than=0))
+    assert (1, 0) == (
+        len(list(remove_garbage(root, found))),
+        len(list(remove_garbage(root, found))),
+    )
+    assert [] == names(root)

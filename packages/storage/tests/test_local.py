@@ -163,6 +163,43 @@ def test_removing_follows_no_link(here: Location) -> None:
     assert ["kept"] == [entry.location.name for entry in list_folder(here)]
 
 
+def test_a_walk_can_leave_links_out(here: Location) -> None:
+    """To files, to folders and to nothing, and everything behind one, below the folder given."""
+    publish(here / "real/a/file", b"")
+    on_disk(here / "real/a/link").symlink_to("file")
+    on_disk(here / "real/a/broken").symlink_to("nothing")
+    on_disk(here / "real/b").symlink_to("a")
+    on_disk(here / "root").symlink_to("real")
+    found = [entry.location for entry in walk(here / "root", links=False)]
+    assert [here / "root/a/file"] == found
+    found = [entry.location for entry in walk(here / "real/a", within=here, links=False)]
+    assert [here / "real/a/file"] == found
+    assert [] == list(walk(here / "root/a", within=here, links=False))
+    assert [] == list(walk(here / "real/b", within=here, links=False))
+
+
+def test_removing_within_a_folder_crosses_no_link(here: Location) -> None:
+    """The folder itself may be one; a file that is a link goes, and what it leads to stays."""
+    publish(here / "real/a/file", b"")
+    publish(here / "kept/file", b"")
+    on_disk(here / "real/link").symlink_to("../kept")
+    on_disk(here / "real/a/link").symlink_to("../../kept/file")
+    on_disk(here / "root").symlink_to("real")
+    root = here / "root"
+    with pytest.raises(NotAFolder):
+        remove(root / "link/file", within=root)
+    with pytest.raises(NotAFolder):
+        remove_tree(root / "link/folder", within=root)
+    with pytest.raises(NotFound):
+        remove(root / "nothing/file", within=root)
+    remove(root / "a/link", within=root)
+    assert ["kept/file", "real/a/file"] == [
+        entry.location.relative_to(here) for entry in walk(here, links=False)
+    ]
+    remove_tree(root / "a", within=root)
+    assert ["kept/file"] == [entry.location.relative_to(here) for entry in walk(here, links=False)]
+
+
 def test_folders_that_one_may_not_read(here: Location, bound_by_permissions: None) -> None:
     """The error names the folder, not the root of the walk: a silent gap would be lost data."""
     publish(here / "a/file", b"")

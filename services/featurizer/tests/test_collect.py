@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from audioloom_featurizer import featurize
-from audioloom_featurizer.collect import parse_age
+from audioloom_featurizer.collect import is_ours, parse_age
 from audioloom_featurizer.errors import BadWish
 from audioloom_featurizer.settings import (
     GcSettings,
@@ -40,7 +41,7 @@ def test_gc_must_be_told_what_to_do(root: Path, both: bool) -> None:
 def test_garbage_goes_and_the_run_stays(source: Path, root: Path) -> None:
     """Only what no manifest names is found, and nothing young."""
     opened = features_of(source, root)
-    left = Path(opened.folder.path, "features", "features-0-lost.parquet")
+    left = Path(opened.folder.path, "features", f"features-{'0' * 16}-{'1' * 12}.parquet")
     left.write_bytes(b"x")
 
     def collect(**how: object) -> dict:
@@ -52,6 +53,67 @@ def test_garbage_goes_and_the_run_stays(source: Path, root: Path) -> None:
     assert 1 == collect(delete=True, older_than="0s")["deleted"]
     assert not left.exists()
     featurize.verify(VerifySettings(manifest=str(opened.location)))
+
+
+SCAN = f"scratch/scan-{'0' * 32}"
+SCRATCH = (
+    f"{SCAN}/{'1' * 32}.parquet",
+    f"{SCAN}/.{'1' * 32}.parquet.0123456789abcdef.part",
+    f"{SCAN}/labels/part-00000-0e7c1f3a-c000.snappy.parquet",
+    f"{SCAN}/labels/_temporary/0/task_1/part-00000-0e7c1f3a-c000.snappy.parquet",
+    f"{SCAN}/labels/_SUCCESS",
+)
+FOREIGN = (
+    "scratch/thesis.tex",
+    "scratch/scan-mine/data.parquet",
+    f"{SCAN}/NOTES.md",
+    f"{SCAN}/labels/NOTES.md",
+    "features/{run}/NOTES.md",
+    "features/{run}/features/features-0-lost.parquet",
+    "features/{run}/features/deep/features-0000000000000000-111111111111.parquet",
+)
+
+
+def test_files_of_others_stay(source: Path, root: Path) -> None:
+    """Below a run, and below scratch/ too: only names that we give go."""
+    run = features_of(source, root).manifest.name
+    for name in (*SCRATCH, *FOREIGN):
+        path = root / name.format(run=run)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    settings = GcSettings(root=str(root), delete=True, older_than="0s")
+    found = dict(featurize.collect(settings).data)["files"]
+    assert {str(root / name) for name in SCRATCH} == set(found)
+    assert all((root / name.format(run=run)).exists() for name in FOREIGN)
+    assert not any((root / name).exists() for name in SCRATCH)
+
+
+@pytest.mark.parametrize("link", ["scratch", SCAN, f"{SCAN}/{'1' * 32}.parquet"])
+def test_scratch_is_not_followed_elsewhere(
+    source: Path, root: Path, tmp_path: Path, link: str
+) -> None:
+    """What a link leads to is not ours, whatever it is called; the link is not either."""
+    features_of(source, root)
+    elsewhere = tmp_path / "elsewhere"
+    victim = elsewhere / f"{SCAN}/{'1' * 32}.parquet"
+    victim.parent.mkdir(parents=True)
+    victim.write_bytes(b"x")
+    (root / link).parent.mkdir(parents=True, exist_ok=True)
+    (root / link).symlink_to(elsewhere / link)
+    settings = GcSettings(root=str(root), delete=True, older_than="0s")
+    assert [] == dict(featurize.collect(settings).data)["files"]
+    assert victim.exists()
+    assert (root / link).is_symlink()
+
+
+def test_all_that_is_written_is_known(source: Path, root: Path) -> None:
+    """A new file with a name that gc does not know would never go."""
+    header_only(source / "no" / "s8-bad.wav")
+    opened = features_of(source, root, error_budget="1")
+    recordings = root.glob("recordings/*/*.parquet")
+    paths = [entry.path for entry in opened.files()] + [path.name for path in recordings]
+    assert [] == [path for path in paths if not is_ours(path)]
+    assert {"features", "inventory", "ledger", "units"} == {re.split("[-/.]", p)[0] for p in paths}
 
 
 def test_a_root_that_is_not_there(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_manifest import Opened, read_manifest
+from audioloom_sharder.gc import is_ours
 from features_maker import make_features, windows
 
 DIGEST = "0123456789ab"
@@ -20,7 +21,17 @@ OURS = (
     f"work/receipts/segments-00001-{DIGEST}.json",
     f"files-{DIGEST}.jsonl",
 )
-FOREIGN = ("notes.txt", "shards/notes.txt", "work/notes.txt", "shards/train.tfrecord", "x/y.bin")
+FOREIGN = (
+    "notes.txt",
+    "shards/notes.txt",
+    "work/notes.txt",
+    "shards/train.tfrecord",
+    "x/y.bin",
+    f"shards/mine/train-00007-{DIGEST}.tfrecord",
+    f"mine/shards/train-00007-{DIGEST}.tfrecord",
+    f"work/mine/segments-00001-{DIGEST}-89abcdef.bin",
+    f"work/receipts/mine/segments-00001-{DIGEST}.json",
+)
 
 
 @pytest.fixture
@@ -67,6 +78,25 @@ def test_only_ours_and_unnamed_goes(sharder: Callable, tmp_path: Path, run: Open
     assert len(OURS) == len(ran.data["files"])
     assert before - {Path(run.folder.path, name) for name in OURS} == _files(tmp_path)
     assert 0 == sharder("verify", run.folder).code
+
+
+@pytest.mark.parametrize("place", ["", "shards", f"shards/train-00007-{DIGEST}.tfrecord"])
+def test_links_are_not_followed(sharder: Callable, tmp_path: Path, run: Opened, place: str) -> None:
+    """Of the run, of a folder in it, of a file: neither the link goes nor what it leads to."""
+    linked, moved = Path(run.folder.path, place), tmp_path / "elsewhere"
+    linked.rename(moved)
+    linked.symlink_to(moved)
+    before = {path for path in _files(tmp_path) if path.is_relative_to(linked)}
+    before |= _files(moved) if moved.is_dir() else {moved}
+    found = sharder("gc", tmp_path, "--delete", "--older-than-hours", "0", "--json").data["files"]
+    assert [] == [name for name in found if Path(name).is_relative_to(linked)]
+    assert before <= _files(tmp_path) | {moved, linked}
+    assert linked.is_symlink()
+
+
+def test_all_that_is_written_is_known(run: Opened) -> None:
+    """A new file with a name that gc does not know would never go."""
+    assert [] == [entry.path for entry in run.files() if not is_ours(entry.path)]
 
 
 def test_what_is_young_stays(sharder: Callable, tmp_path: Path, run: Opened) -> None:

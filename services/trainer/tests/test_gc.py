@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from audioloom_trainer.gc import is_ours
 from program import Trained, Trainer
 
 DIGEST = "0123456789ab"
@@ -27,6 +28,8 @@ FOREIGN = (
     "model/weights.npz",
     "model/best.keras",
     "model/saved-model/saved_model.pb",
+    f"model/saved-model-{DIGEST}/thesis.pdf",
+    f"model/saved-model-{DIGEST}/variables/notes.txt",
     "checkpoints/notes.txt",
     "checkpoints/step-00000006/notes.txt",
     "attempts/1.json",
@@ -94,6 +97,36 @@ def test_an_emptied_folder_of_checkpoints_goes(
     age(tmp_path, hours=48)
     trainer("gc", tmp_path, "--delete")
     assert not Path(copied.run.folder.path, "checkpoints").exists()
+
+
+@pytest.mark.parametrize("place", ["", "model", f"model/saved-model-{DIGEST}", "checkpoints"])
+def test_links_are_not_followed(
+    trainer: Trainer, copied: Trained, tmp_path: Path, place: str
+) -> None:
+    """Of the run, or of a folder in it: neither the link goes nor what lies behind it."""
+    linked, moved = Path(copied.run.folder.path, place), tmp_path / "elsewhere"
+    linked.rename(moved)
+    linked.symlink_to(moved)
+    before = files(moved)
+    found = trainer("gc", tmp_path, "--delete", "--older-than-hours", 0, "--json").data["files"]
+    assert [] == [name for name in found if Path(name).is_relative_to(linked)]
+    assert (before, True) == (files(moved), linked.is_symlink())
+
+
+def test_a_folder_of_checkpoints_with_a_link_stays(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """A link is not ours, and so the folder is not empty."""
+    folder = Path(trained.copy(tmp_path).run.folder.path, "checkpoints")
+    (folder / "best").symlink_to(tmp_path)
+    age(tmp_path, hours=48)
+    trainer("gc", tmp_path, "--delete")
+    assert (folder / "best").is_symlink()
+
+
+def test_all_that_is_written_is_known(trained: Trained) -> None:
+    """A new file with a name that gc does not know would never go."""
+    assert [] == [entry.path for entry in trained.run.files() if not is_ours(entry.path)]
 
 
 def test_what_is_young_stays(trainer: Trainer, copied: Trained, tmp_path: Path) -> None:

@@ -189,3 +189,16 @@ def test_a_list_says_who_uses_what(root: Path) -> None:
     first = result.data["environments"][0]  # type: ignore[index, call-overload]
     assert (2, 1, "me") == (len(first["runs"]), len(first["at_work"]), first["read_by"])
     assert ["MiB", "0"] == [line.split()[0] for line in list(result.text)[:2]]
+
+
+@pytest.mark.parametrize("what", ["archive", "folder"])
+def test_links_are_not_followed(root: Path, tmp_path: Path, what: str) -> None:
+    """To an archive, or to a folder of archives: neither the link goes nor what it leads to."""
+    folder, elsewhere = root / "environments", tmp_path / "elsewhere"
+    names = sorted(path.name for path in folder.iterdir())
+    linked = folder if what == "folder" else folder / names[0]
+    linked.rename(elsewhere)
+    linked.symlink_to(elsewhere)
+    call(root, delete=True, older_than_hours=0)
+    kept = elsewhere if what == "archive" else elsewhere / names[0]
+    assert (True, True) == (linked.is_symlink(), kept.is_file())

@@ -35,7 +35,7 @@ from audioloom_manifest.errors import (
     WrongKind,
 )
 from audioloom_manifest.files import Problem, check_file, check_files, file_sha256
-from audioloom_manifest.garbage import garbage
+from audioloom_manifest.garbage import garbage, remove_garbage
 from audioloom_manifest.kinds import (
     SHARD_COMPRESSIONS,
     CoefficientStats,
@@ -141,6 +141,7 @@ __all__ = [
     "publish_receipt",
     "read_manifest",
     "read_receipts",
+    "remove_garbage",
     "resolve_input",
     "root_of",
     "run_folder",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -41,8 +42,13 @@ def files_list(entries: Iterable[FileEntry]) -> tuple[bytes, FilesRef]:
         out.write(b"\n")
     data = out.getvalue()
     sha256 = hashlib.sha256(data).hexdigest()
-    name = f"files-{sha256[:12]}.jsonl"
+    name = f"files-{sha256[:12]}.jsonl"  # as `is_files_list` knows it
     return data, FilesRef(name=name, sha256=sha256, count=len(ordered), bytes=len(data))
+
+
+def is_files_list(path: str) -> bool:
+    """Whether a path in a run folder has the name of a list of files."""
+    return re.fullmatch(r"files-[0-9a-f]{12}\.jsonl", path) is not None
 
 
 def read_files(folder: Location, ref: FilesRef, *, newer_minor: bool = False) -> list[FileEntry]:

@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 
-from audioloom_storage import Entry, Location, is_temporary, walk
+from audioloom_storage import (
+    Entry,
+    Location,
+    NotAFolder,
+    NotFound,
+    is_temporary,
+    remove,
+    walk,
+)
 
 from audioloom_manifest.envelope import MANIFEST_NAME, Kind
 from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.files import is_files_list
 from audioloom_manifest.reading import Opened, list_manifests
 from audioloom_manifest.receipts import RECEIPTS
 
 
-def garbage(root: Location, kind: Kind, *, older_than: float) -> Iterator[Entry]:
+def garbage(
+    root: Location, kind: Kind, is_ours: Callable[[str], bool], *, older_than: float
+) -> Iterator[Entry]:
     """Files of a kind's runs under *root* that no manifest names and nobody wrote lately.
 
     In a committed run: whatever its manifest, its files list and its receipts do not name. In a
     run without a manifest only temporary files: the rest is what a rerun goes on from. A run whose
-    manifest cannot be read is left alone: what it names is not known.
+    manifest cannot be read is left alone: what it names is not known. A file with a name that the
+    stage does not give is somebody else's, and so is whatever a link leads to.
 
     Args:
-        root: where the kinds' folders lie.
+        root: where the kinds' folders lie; it may be a link itself.
         kind: the kind whose folder is looked through.
+        is_ours: whether the stage gives this path, relative to the run folder, to a file.
+            Temporary files and lists of files need not be known to it.
         older_than: seconds since the last change; younger files may belong to a running try.
     """
     before = time.time_ns() - int(older_than * 1e9)
@@ -30,13 +45,22 @@ def garbage(root: Location, kind: Kind, *, older_than: float) -> Iterator[Entry]
         if isinstance(found, ManifestError):
             continue
         named = None if found is None else _named(found)
-        for entry in walk(folder):
+        for entry in walk(folder, within=root, links=False):
             if entry.modified_ns > before:
                 continue
             path = entry.location.relative_to(folder)
             unnamed = named is not None and path not in named and not _kept(path)
-            if unnamed or is_temporary(entry.location.name):
+            ours = is_files_list(path) or is_ours(path)
+            if (unnamed and ours) or is_temporary(entry.location.name):
                 yield entry
+
+
+def remove_garbage(root: Location, found: Iterable[Entry]) -> Iterator[Entry]:
+    """Remove files below *root*, over no link; yields those that it removed itself."""
+    for entry in found:
+        with suppress(NotFound, NotAFolder):  # another gc was quicker, or a link lies there now
+            remove(entry.location, within=root)
+            yield entry
 
 
 def _named(opened: Opened) -> set[str]:  # type: ignore[type-arg]  # any kind

@@ -26,12 +26,14 @@ class Entry:
         size: bytes; 0 for a folder.
         modified_ns: last change, nanoseconds since 1970-01-01 UTC.
         is_folder: a folder, or a link to one.
+        is_link: a symbolic link, whatever it leads to.
     """
 
     location: Location
     size: int
     modified_ns: int
     is_folder: bool
+    is_link: bool = False
 
 
 class Sink(Protocol):
@@ -96,11 +98,11 @@ class Backend(Protocol):
         """With its parents; may exist. Private is the folder alone (0700), and from the start."""
         ...
 
-    def remove(self, location: Location) -> None:
-        """Remove a file or a link."""
+    def remove(self, location: Location, *, within: Location | None) -> None:
+        """Remove a file or a link; raise NotAFolder where a folder below *within* is a link."""
         ...
 
-    def remove_tree(self, location: Location) -> None:
+    def remove_tree(self, location: Location, *, within: Location | None) -> None:
         """Remove a folder with all it holds, following no link; take a step before each call."""
         ...
 

@@ -190,16 +190,18 @@ def make_folder(location: Location, *, private: bool) -> None:
         raise NotAFolder("no folder lies there", where=location) from error
 
 
-def remove(location: Location) -> None:
-    """For good: nothing goes to the trash."""
+def remove(location: Location, *, within: Location | None = None) -> None:
+    """For good: nothing goes to the trash. No link can lie *within*: HDFS has none."""
+    del within
     if stat(location).is_folder:  # HDFS would remove an empty one
         raise IsAFolder("a folder lies there", where=location, expected="a file")
     if not connection_to(location).call(location, lambda client: client.delete(location.path)):
         raise NotFound("it was removed by somebody else", where=location)
 
 
-def remove_tree(location: Location) -> None:
-    """In one call, for good: nothing goes to the trash."""
+def remove_tree(location: Location, *, within: Location | None = None) -> None:
+    """In one call, for good: nothing goes to the trash. No link can lie *within*."""
+    del within
     if not stat(location).is_folder:
         raise NotAFolder("a file lies there", where=location, expected="a folder")
     step(Step.REMOVE, location)

@@ -1,7 +1,7 @@
 """file:// by the operating system's own calls."""
 
 # No pathlib: names of any bytes, folder descriptors and flags are what it hides.
-# ruff: noqa: PTH102, PTH106, PTH108, PTH112, PTH116, PTH208
+# ruff: noqa: PTH102, PTH112, PTH116, PTH208
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import io
 import os
 import stat as kinds
 from collections.abc import Hashable, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from audioloom_storage._backends import Entry
@@ -38,13 +38,16 @@ __all__ = [  # what `Backend` asks for
 ]
 
 _READ_BUFFER_BYTES = 256 << 10
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
 def stat(location: Location) -> Entry:
     """One entry, links followed."""
     with translating(location, looking=True):
-        return _entry(location, os.stat(location.path))
+        found = os.lstat(location.path)
+        is_link = kinds.S_ISLNK(found.st_mode)
+        return _entry(location, os.stat(location.path) if is_link else found, is_link=is_link)
 
 
 def list_folder(location: Location) -> Iterator[Entry]:
@@ -58,18 +61,18 @@ def list_folder(location: Location) -> Iterator[Entry]:
 def _entries(location: Location, names: list[str]) -> Iterator[Entry]:
     for name in names:
         child = location.child(name)
+        is_link = False
         try:
-            found = os.stat(child.path)
+            found = os.lstat(child.path)
+            is_link = kinds.S_ISLNK(found.st_mode)
+            if is_link:
+                found = os.stat(child.path)
         except OSError as error:
-            try:
-                found = os.lstat(child.path)
-            except FileNotFoundError:
+            if not is_link and isinstance(error, FileNotFoundError):
                 continue  # removed since the names were read
-            except OSError:
+            if not is_link or error.errno not in _LEADS_NOWHERE:
                 raise translated(error, child) from error
-            if not kinds.S_ISLNK(found.st_mode) or error.errno not in _LEADS_NOWHERE:
-                raise translated(error, child) from error
-        yield _entry(child, found)
+        yield _entry(child, found, is_link=is_link)
 
 
 def folder_identity(location: Location) -> Hashable:
@@ -131,16 +134,17 @@ def make_folder(location: Location, *, private: bool) -> None:
             keep_names(folder.parent)
 
 
-def remove(location: Location) -> None:
+def remove(location: Location, *, within: Location | None = None) -> None:
     """A file or a link."""
-    with translating(location, looking=True):
-        os.unlink(location.path)
+    with translating(location, looking=True), _reached(location, within) as (name, folder):
+        os.unlink(name, dir_fd=folder)
 
 
-def remove_tree(location: Location) -> None:
+def remove_tree(location: Location, *, within: Location | None = None) -> None:
     """From the leaves up, by folder descriptors: a link put in on the way is not followed."""
-    with translating(location):
-        for _, folders, files, descriptor in os.fwalk(location.path, topdown=False, onerror=_raise):
+    with translating(location), _reached(location, within) as (top, above):
+        walked = os.fwalk(top, topdown=False, onerror=_raise, dir_fd=above)
+        for _, folders, files, descriptor in walked:
             for name in files:
                 step(Step.REMOVE, location)
                 os.unlink(name, dir_fd=descriptor)
@@ -151,16 +155,36 @@ def remove_tree(location: Location) -> None:
                 except NotADirectoryError:  # a link to a folder
                     os.unlink(name, dir_fd=descriptor)
         step(Step.REMOVE, location)
-        os.rmdir(location.path)
+        os.rmdir(top, dir_fd=above)
+
+
+@contextmanager
+def _reached(location: Location, within: Location | None) -> Iterator[tuple[str, int | None]]:
+    """A name, and the open folder that it stands in: below *within* no link leads there."""
+    if within is None:
+        yield location.path, None
+        return
+    *folders, name = location.relative_to(within).split("/")
+    with ExitStack() as opened:
+        at = os.open(within.path, _FOLDER)
+        opened.callback(os.close, at)
+        for folder in folders:
+            try:
+                at = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+            except NotADirectoryError:  # what Linux says of a link here, too
+                raise NotAFolder("a link lies on the way", where=location) from None
+            opened.callback(os.close, at)
+        yield name, at
 
 
 def _raise(error: OSError) -> None:
     raise error
 
 
-def _entry(location: Location, found: os.stat_result) -> Entry:
+def _entry(location: Location, found: os.stat_result, *, is_link: bool) -> Entry:
     is_folder = kinds.S_ISDIR(found.st_mode)
-    return Entry(location, 0 if is_folder else found.st_size, found.st_mtime_ns, is_folder)
+    size = 0 if is_folder else found.st_size
+    return Entry(location, size, found.st_mtime_ns, is_folder, is_link)
 
 
 class _ReadFile(io.FileIO):

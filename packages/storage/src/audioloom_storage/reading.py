@@ -50,7 +50,9 @@ def list_folder(location: Location) -> Iterator[Entry]:
     return backend_of(location).list_folder(location)
 
 
-def walk(location: Location, *, within: Location | None = None) -> Iterator[Entry]:
+def walk(
+    location: Location, *, within: Location | None = None, links: bool = True
+) -> Iterator[Entry]:
     """The files anywhere below a folder, depth first, each folder sorted by name.
 
     Links to folders are followed, except back into a folder that the walk stands in: it always
@@ -61,15 +63,21 @@ def walk(location: Location, *, within: Location | None = None) -> Iterator[Entr
         location: the folder.
         within: a folder that it lies under: the files are those that a walk of that one finds
             here, so a link back into a folder between the two is not followed either.
+        links: False leaves out every link, to a file or to a folder, and everything that is
+            reached through one, from below *within* on.
 
     Raises:
         NotFound, NotAFolder: when called.
         PermissionDenied: a folder below may not be listed; it is named. To leave it out silently
             would look like an archive without those files.
     """
+    if not links and _is_behind_link(location, within or location):
+        return iter(())
     above = _identities(location, within or location)
     identity = backend_of(location).folder_identity(location)
-    return iter(()) if identity in above else _walk(above, (identity, list_folder(location)))
+    if identity in above:
+        return iter(())
+    return _walk(above, (identity, list_folder(location)), links=links)
 
 
 def leads_back(location: Location, within: Location) -> bool:
@@ -90,12 +98,24 @@ def _identities(location: Location, within: Location) -> list[Hashable]:
     return found
 
 
-def _walk(above: list[Hashable], first: tuple[Hashable, Iterator[Entry]]) -> Iterator[Entry]:
+def _is_behind_link(location: Location, within: Location) -> bool:
+    while location.is_under(within):
+        if stat(location).is_link:
+            return True
+        location = location.parent
+    return False
+
+
+def _walk(
+    above: list[Hashable], first: tuple[Hashable, Iterator[Entry]], *, links: bool
+) -> Iterator[Entry]:
     trail = [*((identity, iter(())) for identity in above), first]
     while len(trail) > len(above):
         entry = next(trail[-1][1], None)
         if entry is None:
             trail.pop()
+        elif entry.is_link and not links:
+            continue
         elif not entry.is_folder:
             yield entry
         else:

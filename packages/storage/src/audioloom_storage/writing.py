@@ -90,18 +90,28 @@ def make_folder(location: Location, *, private: bool = False) -> None:
     backend_of(location).make_folder(location, private=private)
 
 
-def remove(location: Location) -> None:
+def remove(location: Location, *, within: Location | None = None) -> None:
     """Remove one file, or one link (never what it leads to).
 
+    Args:
+        location: of the file.
+        within: a folder above it. Below that folder no link is followed on the way to the file,
+            not even one that somebody puts there at this moment.
+
     Raises:
+        NotAFolder: a folder between *within* and the file is a link.
         NotFound, IsAFolder, PermissionDenied, Unavailable: it was not removed.
     """
     step(Step.REMOVE, location)
-    backend_of(location).remove(location)
+    backend_of(location).remove(location, within=within)
 
 
-def remove_tree(location: Location) -> None:
+def remove_tree(location: Location, *, within: Location | None = None) -> None:
     """Remove a folder with everything in it, following no link: for what the caller itself made.
+
+    Args:
+        location: of the folder.
+        within: a folder above it; no link below it is followed on the way, as with `remove`.
 
     Raises:
         UnsafePath: it is the root of the storage.
@@ -110,7 +120,7 @@ def remove_tree(location: Location) -> None:
     """
     if location.path == "/":
         raise UnsafePath("the root of a storage is never removed", where=location)
-    backend_of(location).remove_tree(location)
+    backend_of(location).remove_tree(location, within=within)
 
 
 def _refuse_taken(location: Location) -> None:

@@ -7,15 +7,28 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from audioloom_manifest import Kind, garbage
+from audioloom_manifest import Kind, garbage, remove_garbage
 from audioloom_stage import JSON, Result
-from audioloom_storage import Entry, NotFound, locate, remove, walk
+from audioloom_storage import Entry, Location, NotFound, is_temporary, locate, walk
 
 from audioloom_featurizer.errors import BadWish
 from audioloom_featurizer.scratch import FOLDER as SCRATCH
 from audioloom_featurizer.settings import GcSettings
 
 KINDS: tuple[Kind, ...] = ("recordings", "features")
+
+# What the featurizer writes below a run.
+_OURS = re.compile(
+    r"units\.parquet"
+    r"|inventory-[0-9a-f]{12}\.parquet"
+    r"|(features/features|ledger/ledger)-[0-9a-f]{16}-[0-9a-f]{12}\.parquet"
+)
+
+# What a scan on YARN writes below `scratch/`, and Spark for it.
+_SCRATCH = re.compile(
+    r"scan-[0-9a-f]{32}/"
+    r"([0-9a-f]{32}\.parquet|labels/(_SUCCESS|(_temporary/.+/)?part-[0-9]{5}-[0-9a-zA-Z.-]+))"
+)
 
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -47,8 +60,9 @@ def collect(settings: GcSettings) -> Result:
             hint="--dry-run says what --delete would delete.",
         )
     age = parse_age(settings.older_than)
-    found = list(_find(settings.root, age))
-    deleted = _delete(found) if settings.delete else 0
+    root = locate(settings.root)
+    found = list(_find(root, age))
+    deleted = len(list(remove_garbage(root, found))) if settings.delete else 0
     data: dict[str, JSON] = {
         "files": [str(entry.location) for entry in found],
         "bytes": sum(entry.size for entry in found),
@@ -58,20 +72,19 @@ def collect(settings: GcSettings) -> Result:
     return Result(lines, data)
 
 
-def _find(root: str, age: float) -> Iterator[Entry]:
+def is_ours(path: str) -> bool:
+    """Whether the featurizer gives a file this path below its run folder."""
+    return _OURS.fullmatch(path) is not None
+
+
+def _find(root: Location, age: float) -> Iterator[Entry]:
     for kind in KINDS:
-        yield from garbage(locate(root), kind, older_than=age)
+        yield from garbage(root, kind, is_ours, older_than=age)
     before = time.time_ns() - int(age * 1e9)
+    scratch = root / SCRATCH
     with suppress(NotFound):
-        yield from (each for each in walk(locate(root) / SCRATCH) if each.modified_ns <= before)
-
-
-def _delete(found: list[Entry]) -> int:
-    deleted = 0
-    for entry in found:
-        try:
-            remove(entry.location)
-        except NotFound:  # another gc was faster
-            continue
-        deleted += 1
-    return deleted
+        for each in walk(scratch, within=root, links=False):
+            path = each.location.relative_to(scratch)
+            ours = is_temporary(each.location.name) or _SCRATCH.fullmatch(path)
+            if ours and each.modified_ns <= before:
+                yield each

@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Iterator
 
 import structlog
-from audioloom_manifest import garbage, list_manifests
+from audioloom_manifest import garbage, list_manifests, remove_garbage
 from audioloom_stage import JSON, Result
-from audioloom_storage import Entry, Location, NotFound, is_temporary, locate, remove, walk
+from audioloom_storage import Location, locate, walk
 
-from audioloom_sharder.names import is_ours
+from audioloom_sharder.names import is_product
 from audioloom_sharder.settings import GcSettings
 from audioloom_sharder.tables import bytes_text, table
 from audioloom_sharder.work import WORK
@@ -20,7 +20,6 @@ __all__ = ["gc"]
 
 log = structlog.get_logger()
 
-_LIST = re.compile(r"files-[0-9a-f]{12}\.jsonl")
 _WORK_FILE = re.compile(
     r"(members|places|keys|ranks|segments)-[0-9]{5,}-[0-9a-f]{12}(-[0-9a-f]{8}\.bin|\.json)"
 )
@@ -30,11 +29,9 @@ def gc(settings: GcSettings) -> Result:
     """Find the sharder's garbage under a root; remove it when told to."""
     root = locate(settings.root)
     seconds = settings.older_than_hours * 3600
-    found = [
-        entry for entry in garbage(root, "shards", older_than=seconds) if _is_ours(root, entry)
-    ]
+    found = list(garbage(root, "shards", is_ours, older_than=seconds))
     unfinished = list(_unfinished(root))
-    removed = list(_remove(found)) if settings.delete else []
+    removed = list(remove_garbage(root, found)) if settings.delete else []
     total = sum(entry.size for entry in (removed if settings.delete else found))
     verb = "removed" if settings.delete else "would remove"
     files = removed if settings.delete else found
@@ -59,34 +56,21 @@ def gc(settings: GcSettings) -> Result:
     )
 
 
-def _is_ours(root: Location, entry: Entry) -> bool:
-    """Whether the file has a name and a place that only the sharder gives."""
-    parts = entry.location.relative_to(root).split("/")[2:]
-    if is_temporary(entry.location.name):
-        return True
-    match parts:
-        case [name]:
-            return _LIST.fullmatch(name) is not None
+def is_ours(path: str) -> bool:
+    """Whether the sharder gives a file this path below its run folder."""
+    match path.split("/"):
         case [folder, name] | [folder, "receipts", name] if folder == WORK:
             return _WORK_FILE.fullmatch(name) is not None
         case [folder, name]:
-            return is_ours(folder, name)
+            return is_product(folder, name)
     return False
-
-
-def _remove(found: list[Entry]) -> Iterator[Entry]:
-    for entry in found:
-        try:
-            remove(entry.location)
-        except NotFound:
-            continue  # another gc was quicker
-        yield entry
 
 
 def _unfinished(root: Location) -> Iterator[Location]:
     """Run folders without a manifest: a rerun goes on from them."""
     for folder, opened in list_manifests(root, "shards"):
-        if opened is None and next(walk(folder), None) is not None:
+        inside = walk(folder, within=root, links=False)
+        if opened is None and next(inside, None) is not None:
             yield folder
 
 

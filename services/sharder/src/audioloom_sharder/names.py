@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["FOLDER", "SPLITS_FOLDER", "groups_path", "index_path", "is_ours", "shard_path"]
+__all__ = ["FOLDER", "SPLITS_FOLDER", "groups_path", "index_path", "is_product", "shard_path"]
 
 FOLDER = "shards"
 SPLITS_FOLDER = "splits"
@@ -33,7 +33,7 @@ def groups_path(sha256: str) -> str:
     return f"{SPLITS_FOLDER}/groups-{sha256[:DIGITS]}.npy"
 
 
-def is_ours(folder: str, name: str) -> bool:
+def is_product(folder: str, name: str) -> bool:
     """Whether a name in a folder of a run is one that is given here."""
     pattern = {FOLDER: _OURS, SPLITS_FOLDER: _GROUPS}.get(folder)
     return pattern is not None and pattern.fullmatch(name) is not None

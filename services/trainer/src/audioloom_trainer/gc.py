@@ -8,16 +8,16 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from audioloom_manifest import Opened, garbage, list_manifests
+from audioloom_manifest import Opened, garbage, list_manifests, remove_garbage
 from audioloom_stage import InputMissing, Result
 from audioloom_storage import (
     Entry,
     Location,
+    NotAFolder,
     NotFound,
     exists,
-    is_temporary,
+    list_folder,
     locate,
-    remove,
     remove_tree,
     walk,
 )
@@ -30,11 +30,11 @@ __all__ = ["gc"]
 
 # What the trainer writes below a run, but for its progress, which tells the run's story.
 _OURS = re.compile(
-    r"files-[0-9a-f]{12}\.jsonl"
-    r"|report-[0-9a-f]{12}\.html"
+    r"report-[0-9a-f]{12}\.html"
     r"|logs/tensorboard/(train|val)/events\.out\.tfevents\.[0-9]{10}\.[0-9]{6}\.[0-9a-f]{8}"
     r"|model/(weights|model|history|evaluation|keras)-[0-9a-f]{12}\.(npz|json|keras)"
-    r"|model/saved-model-[0-9a-f]{12}/.+"
+    r"|model/saved-model-[0-9a-f]{12}/((saved_model|fingerprint|keras_metadata)\.pb"
+    r"|variables/variables\.(index|data-[0-9]{5}-of-[0-9]{5}))"
     r"|checkpoints/step-[0-9]{8,}/(commit\.json|state-[0-9a-f]{12}\.npz)"
 )
 
@@ -50,7 +50,7 @@ def gc(settings: GcSettings) -> Result:
         raise InputMissing(expected="a root folder", found="nothing", where=root)
     found = list({entry.location: entry for entry in _found(root, settings)}.values())
     if settings.delete:
-        found = list(_remove(found))
+        found = list(remove_garbage(root, found))
         _remove_empty_folders(root)
     size = sum(entry.size for entry in found)
     verb = "removed" if settings.delete else "would remove"
@@ -69,33 +69,36 @@ def gc(settings: GcSettings) -> Result:
     )
 
 
+def is_ours(path: str) -> bool:
+    """Whether the trainer gives a file this path below its run folder."""
+    return _OURS.fullmatch(path) is not None
+
+
 def _found(root: Location, settings: GcSettings) -> Iterator[Entry]:
     seconds = settings.older_than_hours * 3600
-    for entry in garbage(root, "training-run", older_than=seconds):
-        inside = entry.location.relative_to(root).split("/", 2)[2]
-        if is_temporary(entry.location.name) or _OURS.fullmatch(inside):
-            yield entry
+    yield from garbage(root, "training-run", is_ours, older_than=seconds)
     before = time.time_ns() - int(seconds * 1e9)
     for folder, manifest in list_manifests(root, "training-run"):
         if manifest is not None:
             continue  # committed: its checkpoints were found above; unreadable: nothing is known
         for checkpoint, commit in list_checkpoints(folder):
-            for entry in walk(checkpoint) if commit is None else ():
-                inside = entry.location.relative_to(folder)
-                if entry.modified_ns <= before and _OURS.fullmatch(inside):
+            for entry in walk(checkpoint, within=root, links=False) if commit is None else ():
+                if entry.modified_ns <= before and is_ours(entry.location.relative_to(folder)):
                     yield entry
-
-
-def _remove(found: list[Entry]) -> Iterator[Entry]:
-    for entry in found:
-        with suppress(NotFound):  # another gc was quicker
-            remove(entry.location)
-            yield entry
 
 
 def _remove_empty_folders(root: Location) -> None:
     """Of committed runs alone: in another one a training may be about to write there."""
     for folder, manifest in list_manifests(root, "training-run"):
         where = checkpoints_folder(folder)
-        if isinstance(manifest, Opened) and exists(where) and not any(walk(where)):
-            remove_tree(where)
+        with suppress(NotFound, NotAFolder):  # there is none, or a link lies there
+            if isinstance(manifest, Opened) and _holds_nothing(where):
+                remove_tree(where, within=root)
+
+
+def _holds_nothing(folder: Location) -> bool:
+    """Whether there are folders below it, if anything: a link is not followed, and is something."""
+    return all(
+        entry.is_folder and not entry.is_link and _holds_nothing(entry.location)
+        for entry in list_folder(folder)
+    )

@@ -15,11 +15,13 @@ from audioloom_storage import (
     Location,
     NotFound,
     PermissionDenied,
+    exists,
     is_private,
     is_shared,
     is_temporary,
     list_folder,
     open_read,
+    stat,
 )
 
 from audioloom_yarn_launcher.archive_check import PACKED_BY_US
@@ -37,7 +39,7 @@ class Archive:
 
     Args:
         shared: everybody may read it.
-        mine: nobody but this user may.
+        mine: nobody but this user may, and no link leads to it.
     """
 
     location: Location
@@ -71,12 +73,15 @@ class Use:
 def find_archives(root: Location) -> list[Archive]:
     """The archives under a root, sorted by name; nothing else that lies among them."""
     found = []
-    for entry in _listed(root / FOLDER):
+    folder = root / FOLDER
+    linked = exists(folder) and stat(folder).is_link
+    for entry in _listed(folder):
         name = entry.location.name
         if entry.is_folder or not (PACKED_BY_US.fullmatch(name) or is_temporary(name)):
             continue
         try:
-            shared, mine = is_shared(entry.location), _is_mine(entry.location)
+            shared = is_shared(entry.location)
+            mine = not (linked or entry.is_link) and _is_mine(entry.location)
         except NotFound:  # it has been removed, or has its last name by now
             continue
         found.append(Archive(entry.location, entry.size, entry.modified_ns, shared, mine))

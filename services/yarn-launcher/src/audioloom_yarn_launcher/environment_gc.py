@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from audioloom_stage import InputMissing, Result
-from audioloom_storage import NotFound, exists, locate, remove
+from audioloom_storage import NotAFolder, NotFound, exists, locate, remove
 
 from audioloom_yarn_launcher.archives import Archive, Use, find_archives, find_uses
 from audioloom_yarn_launcher.settings import EnvSettings
@@ -63,7 +63,7 @@ def unneeded(archives: list[Archive], uses: list[Use], before_ns: int) -> Iterat
 
 
 def _removed(archive: Archive) -> bool:
-    with suppress(NotFound):  # another gc was quicker
-        remove(archive.location)
+    with suppress(NotFound, NotAFolder):  # another gc was quicker, or a link lies there now
+        remove(archive.location, within=archive.location.parent.parent)
         return True
     return False

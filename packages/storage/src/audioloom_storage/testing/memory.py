@@ -145,15 +145,17 @@ class MemoryStore:
             self._folders.setdefault(made, 0o700 if private and made == location else 0o755)
             made = made.parent
 
-    def remove(self, location: Location) -> None:
-        """For good."""
+    def remove(self, location: Location, *, within: Location | None = None) -> None:
+        """For good; there are no links."""
+        del within
         if self._is_folder(location):
             raise IsAFolder("a folder lies there", where=location, expected="a file")
         if self._files.pop(location, None) is None:
             raise _nothing(location)
 
-    def remove_tree(self, location: Location) -> None:
-        """In one request."""
+    def remove_tree(self, location: Location, *, within: Location | None = None) -> None:
+        """In one request; there are no links."""
+        del within
         if location in self._files:
             raise NotAFolder("a file lies there", where=location, expected="a folder")
         if not self._is_folder(location):

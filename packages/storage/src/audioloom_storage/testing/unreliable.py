@@ -177,11 +177,14 @@ class _Unreliable:
 
         self._change("mkdir", location, make, grows=True)
 
-    def remove(self, location: Location) -> None:
-        self._change("remove", location, lambda: self._backend.remove(location))
+    def remove(self, location: Location, *, within: Location | None) -> None:
+        self._change("remove", location, lambda: self._backend.remove(location, within=within))
 
-    def remove_tree(self, location: Location) -> None:
-        self._change("remove tree", location, lambda: self._backend.remove_tree(location))
+    def remove_tree(self, location: Location, *, within: Location | None) -> None:
+        def remove_tree() -> None:
+            self._backend.remove_tree(location, within=within)
+
+        self._change("remove tree", location, remove_tree)
 
     def _ask(self, what: str, location: Location, ask: Callable[[], T]) -> T:
         if self._store.meet(what, location, _READS, grows=False) is not None:
