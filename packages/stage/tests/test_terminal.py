@@ -4,9 +4,7 @@ import io
 import sys
 
 import pytest
-from audioloom_stage._terminal import is_terminal, printable, show_bar, write_line
-from hypothesis import given
-from hypothesis import strategies as st
+from audioloom_stage._terminal import is_terminal, show_bar, write_line
 
 
 class Gone(io.StringIO):
@@ -32,15 +30,3 @@ def test_a_line_goes_above_the_bar(capsys: pytest.CaptureFixture[str]) -> None:
     show_bar("")
     write_line("after")
     assert "\r\x1b[K[==]\r\x1b[Kline\n[==]\r\x1b[Kafter\n" == capsys.readouterr().err
-
-
-@given(st.text())
-def test_nothing_printable_is_obeyed(text: str) -> None:
-    """No control character is left but newline and tab."""
-    assert all(c.isprintable() or c in "\n\t" for c in printable(text))
-
-
-@given(st.text(st.characters(categories=["L", "N", "P"])))
-def test_ordinary_text_stays(text: str) -> None:
-    """Of any language."""
-    assert text == printable(text)

@@ -27,12 +27,22 @@ if TYPE_CHECKING:
     from audioloom_stage.app import StageApp, command, stage_app
     from audioloom_stage.bar import Progress, progress
     from audioloom_stage.logs import LogSettings, bind, bound, configure_logs, current_logs
+    from audioloom_stage.escapes import printable, safe_text
+    from audioloom_stage.redaction import (
+        MASK,
+        is_secret_name,
+        redact,
+        redact_values,
+        redact_words,
+        remember,
+    )
     from audioloom_stage.result import JSON, Result, result_columns
     from audioloom_stage.running import run_app
     from audioloom_stage.settings import Flag, Positional, Secret, Settings
 
 __all__ = [
     "JSON",
+    "MASK",
     "BadConfiguration",
     "BadData",
     "ExitCode",
@@ -58,16 +68,32 @@ __all__ = [
     "configure_logs",
     "current_logs",
     "exit_code",
+    "is_secret_name",
+    "printable",
     "progress",
+    "redact",
+    "redact_values",
+    "redact_words",
+    "remember",
     "result_columns",
     "run_app",
+    "safe_text",
     "stage_app",
 ]
 
 _LATE = {
     "app": ("StageApp", "command", "stage_app"),
     "bar": ("Progress", "progress"),
+    "escapes": ("printable", "safe_text"),
     "logs": ("LogSettings", "bind", "bound", "configure_logs", "current_logs"),
+    "redaction": (
+        "MASK",
+        "is_secret_name",
+        "redact",
+        "redact_values",
+        "redact_words",
+        "remember",
+    ),
     "result": ("JSON", "Result", "result_columns"),
     "running": ("run_app",),
     "settings": ("Flag", "Positional", "Secret", "Settings"),

@@ -6,8 +6,10 @@ import logging
 import traceback
 from pathlib import Path
 
-from audioloom_stage._terminal import printable, write_line
+from audioloom_stage._terminal import write_line
+from audioloom_stage.escapes import printable, safe_text
 from audioloom_stage.exit_codes import FULL, MEANING, ExitCode, exit_code
+from audioloom_stage.redaction import redact
 
 _LIMIT = 2000  # characters of one field: what came from outside must not bury the message
 
@@ -32,10 +34,10 @@ def report(error: BaseException, *, program: str, debug: bool, as_json: bool) ->
         structlog.get_logger().error(headline, exit_code=int(code), **told)
         return code
     if trace:
-        write_line(trace)
+        write_line(safe_text(trace, lines=True))
     width = max(map(len, told))
     for word, text in told.items():
-        shown = printable(text).replace("\n", "\n" + " " * (width + 4))
+        shown = printable(text, lines=True).replace("\n", "\n" + " " * (width + 4))
         write_line(f"error: {shown}" if word == "error" else f"  {word:<{width}}  {shown}")
     return code
 
@@ -65,7 +67,7 @@ def tell(error: BaseException, code: ExitCode, program: str) -> dict[str, str]:
         }
     elif not hasattr(error, "where"):
         told |= _of_a_library(error)
-    return {word: _bounded(text) for word, text in told.items() if text}
+    return {word: _bounded(redact(text)) for word, text in told.items() if text}
 
 
 def _of_a_library(error: BaseException) -> dict[str, str]:
@@ -111,4 +113,4 @@ def say_next(commands: tuple[str, ...], *, as_json: bool) -> None:
         structlog.get_logger().info("next", commands=list(commands))
         return
     for each in commands:
-        write_line(f"next: {each}")
+        write_line(f"next: {safe_text(each)}")

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 
 from audioloom_stage._options import Option, prefix
 from audioloom_stage.errors import BadConfiguration, InputMissing, StageError, Usage
+from audioloom_stage.redaction import redact_values
 
 # Every stage reads the same file, so a table of another stage is no mistake in it.
 STAGES = ("featurizer", "sharder", "trainer", "yarn-launcher")
@@ -212,7 +213,7 @@ def _one(
     kind = Usage if source.by_flag else BadConfiguration
     item = "".join(f", item {at + 1}" if isinstance(at, int) else f", {at}" for at in place[1:])
     value = reports[0]["input"]
-    found = "(a secret)" if option.secret else _shorten(repr(value))
+    found = "(a secret)" if option.secret else _shorten(repr(redact_values(value)))
     messages = [_message(report) for report in reports]
     if not all(each.startswith(_SHOULD) for each in messages):
         return kind("; ".join(messages), found=found, where=source.where + item)

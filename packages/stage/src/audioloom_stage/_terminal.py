@@ -38,17 +38,6 @@ def can_draw() -> bool:
     return is_terminal() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def printable(text: str) -> str:
-    """Escape what a terminal would obey: file names come from outside."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() or c in "\n\t" else _escape(c) for c in text)
-
-
-def _escape(character: str) -> str:
-    return character.encode("unicode_escape", "backslashreplace").decode("ascii")
-
-
 def _write(text: str) -> None:
     # Looked up at every line: tests and notebooks exchange it.
     stream = sys.stderr

@@ -16,7 +16,9 @@ from typing import Any, Literal
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from audioloom_stage._terminal import is_terminal, printable, write_line
+from audioloom_stage._terminal import is_terminal, write_line
+from audioloom_stage.escapes import printable
+from audioloom_stage.redaction import redact_values
 
 Format = Literal["auto", "console", "json"]
 
@@ -58,7 +60,7 @@ def configure_logs(settings: LogSettings) -> None:
     ]
     if not settings.debug:
         first.append(_no_trace)
-    elif settings.as_json:  # the console renderer does it itself
+    else:  # before the renderer, so that it is masked and escaped as all else is
         first.append(structlog.processors.format_exc_info)
     last: Processor = structlog.processors.JSONRenderer(ensure_ascii=False)
     if not settings.as_json:
@@ -72,6 +74,7 @@ def configure_logs(settings: LogSettings) -> None:
             foreign_pre_chain=[*first, structlog.stdlib.add_logger_name],
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _mask_secrets,
                 _in_order if settings.as_json else _escape_controls,
                 last,
             ],
@@ -146,5 +149,10 @@ def _in_order(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     return {**first, **event}
 
 
+def _mask_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
+    masked: EventDict = redact_values(event)
+    return masked
+
+
 def _escape_controls(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return {key: printable(v) if isinstance(v, str) else v for key, v in event.items()}
+    return {k: printable(v, lines=True) if isinstance(v, str) else v for k, v in event.items()}

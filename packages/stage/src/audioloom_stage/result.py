@@ -11,6 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO, TypeAlias
 
+from audioloom_stage.escapes import safe_text
+from audioloom_stage.redaction import redact_values
+
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
 
 Write: TypeAlias = Callable[[str], None]
@@ -38,16 +41,20 @@ class Result:
 def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
     """Write a result: its text, or with *as_json* one object on one line.
 
+    What it shows comes from data, so it is made safe here, for every command: a text is printable,
+    JSON has escapes of its own, and both are without secrets.
+
     Returns:
         Whether somebody read it. A reader of lines that has left (`… | head -1`) has what it
         wanted; one that had nothing yet, or a part of what is one piece, has not.
     """
     parts: Iterable[str]
     if as_json:
-        parts = [as_object(result.data, kind=kind)]
+        parts = [as_object(redact_values(result.data), kind=kind)]
     else:
         text = result.text
-        parts = [text.removesuffix("\n")] if isinstance(text, str) else text
+        whole = [text.removesuffix("\n")] if isinstance(text, str) else text
+        parts = (safe_text(each, lines=True) for each in whole)
     read = False
     try:
         for part in parts:

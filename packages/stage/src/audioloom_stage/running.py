@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ import typer
 from audioloom_stage._declaration import Declaration
 from audioloom_stage._failing import report, say_next
 from audioloom_stage._terminal import write_line
+from audioloom_stage.escapes import safe_text
 from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.result import emit, reserved_stdout
 
@@ -106,11 +108,13 @@ def _parse_and_perform(app: StageApp, argv: Sequence[str] | None) -> int:
         if isinstance(ending.__context__, BrokenPipeError):
             return ExitCode.UNREAD
         if isinstance(ending.code, str):
-            write_line(ending.code)
+            write_line(safe_text(ending.code, lines=True))
             return ExitCode.OUR_BUG
         return int(ending.code or 0)
     except typer.TyperException as mistake:
-        mistake.show()  # type: ignore[attr-defined]
+        said = io.StringIO()
+        mistake.show(said)  # type: ignore[attr-defined]
+        write_line(safe_text(said.getvalue().rstrip("\n"), lines=True))
         return mistake.exit_code
     except typer.Abort:
         return ExitCode.INTERRUPTED

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 from pydantic import BaseModel, ConfigDict, SecretStr
 from pydantic_core import core_schema
 
-MASK = "**********"
+from audioloom_stage.redaction import MASK, remember
 
 
 class Settings(BaseModel):
@@ -64,7 +64,12 @@ class Secret(SecretStr):
     It has a variable and a TOML key and no flag, because every user of the machine sees command
     lines. `get_secret_value()` answers the text. Every form of dumping gives stars, and pickling
     is refused, so that a secret cannot travel into a manifest, a log or a Spark task unnoticed.
+    Where another program's message holds its text, that is masked, too.
     """
+
+    def __init__(self, secret_value: str) -> None:
+        super().__init__(secret_value)
+        remember(secret_value)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> core_schema.CoreSchema:

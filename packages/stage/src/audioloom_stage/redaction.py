@@ -1,0 +1,258 @@
+"""What is secret in a text: masked wherever it is shown, logged, recorded or passed about.
+
+By names (`--password=x`, `-Dstore.secret.key=x`, `--auth x`, `HF_TOKEN=x`, a key of an object), by
+the form of an address with a password or a signature in it, of a header (`Bearer x`) and of known
+kinds of tokens, and by the value where this process was told that it is one (`remember`). A secret
+that says nothing of itself and that nobody told of is not known for one: variables of the
+environment are the place for those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+MASK = "**********"
+
+_LEAST_KNOWN = 4  # characters: a shorter value would be found in any text
+_ROUNDS = 8
+
+_known: set[str] = set()
+
+_ALWAYS = re.compile(
+    "passw(or)?d|passphrase|secret|credential"
+    "|(api|access|account|private|signing|encryption|shared)key"
+)
+"""In a name, written together: of such a name any text is a secret."""
+_PLACES = frozenset(["dir", "env", "file", "folder", "name", "path", "provider", "uri", "url"])
+"""The last word of a name that says where a secret is."""
+_AFTER = frozenset(["data", "header", "id", "key", "string", "value"])
+_MARKS = ["blank", "bos", "cls", "end", "eos", "mask", "oov", "pad", "sep", "start", "unk"]
+_BEFORE = {
+    "token": frozenset([*_MARKS, "invalid", "special", "unexpected"]),
+    "pass": frozenset(["all", "backward", "band", "by", "first", "forward", "high", "low", "one"]),
+}
+"""Tokens of a text and passes of a filter, which are no secrets."""
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+_NAMED = re.compile(
+    r"(?<![\w.-])(?P<name>-{0,2}[A-Za-z_][\w.-]*)(?P<quote>\\*[\"'])?"
+    r"(?P<between>[ \t]*(?::?=>?(?!=)|:(?!//))[ \t]*|[ \t]+)"
+)
+_VALUE = re.compile(
+    r"""(?P<quote>["'])(?:\\.|(?!(?P=quote))[^\\])*(?P=quote)"""
+    r"""|(?P<escaped>\\+["']).*?(?P=escaped)"""
+    r"|\[[^\]]{0,999}\]|\{[^}]{0,999}\}"
+    r"""|["'](?=\S)\S*|(?:[^\s&;,"'<>]|,(?!\s|$|[\w.-]+[=:]))+""",
+    re.DOTALL,
+)
+_ASSIGNED = re.compile(r"(-{0,2}[A-Za-z_][\w.-]*)=(.+)", re.DOTALL)
+_FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
+_BOOLEAN = re.compile("true|false|none|null|yes|no|on|off", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?[0-9]*\.?[0-9]+(e[+-]?[0-9]+)?", re.IGNORECASE)
+_REFERENCE = re.compile("env:[A-Za-z_][A-Za-z0-9_]*")
+_NO_PASSWORD = re.compile(r"[0-9]{1,5}(:[0-9]{1,5})?|(?:\.{0,2}|~)/.*", re.DOTALL)
+"""A port or a path: what `-p` takes of programs that know no password."""
+_PROSE = frozenset(
+    "a and as by can cannot for from has if in is it may must needs nor not of on or so takes than"
+    " that the to was what where which with".split()
+)
+"""What may follow a flag in a sentence about it."""
+
+_FORMS = [
+    re.compile(
+        r"(?<![A-Za-z0-9_-])(?:hf_[A-Za-z0-9]{16,}|gh[opsur]_[A-Za-z0-9]{20,}"
+        r"|github_pat_\w{20,}|glpat-[\w-]{16,}|(?:AKIA|ASIA)[A-Z0-9]{16}|xox[abeprs]-[\w-]{10,}"
+        r"|sk-(?:proj-|ant-)?[A-Za-z0-9_]{20,}|AIza[\w-]{35}|ya29\.[\w-]{20,}|npm_[A-Za-z0-9]{36}"
+        r"|pypi-AgE[\w-]{20,}|eyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?)"
+    ),
+    re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*KEY-----|\Z)", re.DOTALL),
+]
+_PASSWORD_IN_ADDRESS = re.compile(r"(?<=://)([^\s/@:]*):[^\s/]+@")
+_USER_OF_WEB = re.compile(r"(?<![\w])(https?://)[^\s/@:]+@", re.IGNORECASE)
+_ORACLE = re.compile(r"(jdbc:\w+:\w+:[^\s:/@]+)/[^\s@/]+@", re.IGNORECASE)
+_HEADER = re.compile(
+    r"(?<![\w.])((?:proxy-)?authorization|(?:set-)?cookie)(\s*:\s*)[^\s\"'][^\r\n\"']*",
+    re.IGNORECASE,
+)
+_BEARER = re.compile(r"\b(bearer)([ \t]+)([\w.~+/=-]+)", re.IGNORECASE)
+_BASIC = re.compile(r"\b(basic)([ \t]+)(?=[A-Za-z]*[0-9=+/])([A-Za-z0-9+/=]{6,})", re.IGNORECASE)
+_UNBROKEN = re.compile(r"[^\s\"'<>]+")
+_PARAMETER = re.compile(r"(?<=[?&;])([\w.-]+)=([^&;#]+)")
+_IN_QUERY = re.compile("(?:.*-)?(?:key|sig|signature|auth|token|code)", re.IGNORECASE)
+
+
+def redact(text: str) -> str:
+    """The text with the secrets in it masked; the same where none is, or all are."""
+    for _ in range(_ROUNDS):  # what is masked may uncover what stood behind it
+        once = _once(text)
+        if once == text:
+            break
+        text = once
+    return text
+
+
+def redact_words(command: Iterable[str]) -> tuple[str, ...]:
+    """The words of a command line with the secrets masked, as many as before."""
+    found: list[str] = []
+    flag = ""
+    for word in command:
+        is_value = bool(flag) and not word.startswith("-" if flag == "-p" else "--")
+        if is_value and not _is_harmless(word, flag):
+            found.append(MASK)
+        elif (assigned := _ASSIGNED.fullmatch(word)) and is_secret_name(assigned[1]):
+            harmless = _is_harmless(assigned[2], assigned[1])
+            found.append(word if harmless else f"{assigned[1]}={MASK}")
+        else:
+            found.append(redact(word))
+        flag = "" if is_value or not _is_flag(word) else word
+    return tuple(found)
+
+
+def redact_values(value: Any, *, secret: bool = False) -> Any:
+    """JSON, or what a log line carries, with the secrets in it masked.
+
+    A number is left as it is, and so are the keys of what stands below a name of secrets: it may
+    be the count of a label that is called "password".
+
+    Args:
+        value: of any depth. What is no JSON becomes the text that stands for it.
+        secret: it stands below the name of a secret.
+    """
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, str):
+        if secret:
+            kept = not value or _BOOLEAN.fullmatch(value) or _REFERENCE.fullmatch(value)
+            return value if kept else MASK
+        return redact(value)
+    if isinstance(value, Mapping):
+        return {
+            redact(key) if isinstance(key, str) else key: redact_values(
+                one, secret=secret or (isinstance(key, str) and is_secret_name(key))
+            )
+            for key, one in value.items()
+        }
+    if isinstance(value, list | tuple | set | frozenset):
+        some = list(value)
+        if not secret and all(isinstance(one, str) for one in some):
+            return list(redact_words(some))
+        return [redact_values(one, secret=secret) for one in some]
+    return redact(repr(value))
+
+
+def remember(secret: str) -> None:
+    """From here on this process masks that value wherever it stands."""
+    if len(secret) >= _LEAST_KNOWN:
+        _known.add(secret)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a flag, a variable, a key or an argument of that name holds a secret."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    if not words or words[-1] in _PLACES:
+        return False
+    return _is_always_secret(name) or _is_soft(words)
+
+
+def _is_always_secret(name: str) -> bool:
+    return _ALWAYS.search("".join(_WORDS.findall(name)).lower()) is not None
+
+
+def _is_soft(words: Sequence[str]) -> bool:
+    """Names that may also be a number or a switch: `pad_token=0`, `auth=off`."""
+    if words == ["sig"]:
+        return True
+    if len(words) > 1 and words[-1] in _AFTER:
+        words = words[:-1]
+    last = words[-1]
+    if last not in ("auth", "authorization", "pass", "pwd") and not last.endswith("token"):
+        return False
+    return words[-2:-1] == [] or words[-2] not in _BEFORE.get(last, ())
+
+
+def _is_flag(word: str) -> bool:
+    return word == "-p" or (_FLAG.fullmatch(word) is not None and is_secret_name(word))
+
+
+def _is_harmless(value: str, name: str) -> bool:
+    """Whether that value is no secret, although the name is one of secrets."""
+    if not value or value == MASK or _BOOLEAN.fullmatch(value) or _REFERENCE.fullmatch(value):
+        return True
+    if name == "-p":
+        return _NO_PASSWORD.fullmatch(value) is not None
+    return not _is_always_secret(name) and _NUMBER.fullmatch(value) is not None
+
+
+def _once(text: str) -> str:
+    for secret in sorted(_known, key=len, reverse=True):
+        text = text.replace(secret, MASK)
+    for form in _FORMS:
+        text = form.sub(MASK, text)
+    text = _PASSWORD_IN_ADDRESS.sub(rf"\1:{MASK}@", text)
+    text = _USER_OF_WEB.sub(rf"\1{MASK}@", text)
+    text = _ORACLE.sub(rf"\1/{MASK}@", text)
+    text = _HEADER.sub(rf"\1\2{MASK}", text)
+    text = _BEARER.sub(_bearer, text)
+    text = _BASIC.sub(rf"\1\2{MASK}", text)
+    if "?" in text:
+        text = _UNBROKEN.sub(_query, text)
+    return _named(text)
+
+
+def _bearer(found: re.Match[str]) -> str:
+    last = found[3].lower().rstrip(".")
+    said = last in _PROSE or last in ("auth", "authentication", "token", "tokens")
+    return found[0] if said else f"{found[1]}{found[2]}{MASK}"
+
+
+def _query(found: re.Match[str]) -> str:
+    before, mark, query = found[0].partition("?")
+    return before + _PARAMETER.sub(_parameter, mark + query) if "/" in before else found[0]
+
+
+def _parameter(found: re.Match[str]) -> str:
+    name, value = found[1], found[2]
+    secret = is_secret_name(name) or _IN_QUERY.fullmatch(name)
+    return f"{name}={MASK}" if secret and not _BOOLEAN.fullmatch(value) else found[0]
+
+
+def _named(text: str) -> str:
+    """Values after a name: only those of secrets are passed over, others may hold names again."""
+    parts: list[str] = []
+    done = at = 0
+    while (named := _NAMED.search(text, at)) is not None:
+        at = named.end("name")  # what is no value may be a name again
+        value = _VALUE.match(text, named.end()) if _may_lead(named) else None
+        if value is None or not _is_secret(named, value[0]):
+            continue
+        quote = value["quote"] or value["escaped"] or ""
+        parts += [text[done : named.end()], f"{quote}{MASK}{quote}"]
+        done = at = value.end()
+    return "".join([*parts, text[done:]])
+
+
+def _may_lead(named: re.Match[str]) -> bool:
+    """Whether it is the name of a secret: before a sign, or a flag before a blank."""
+    name = named["name"]
+    if named["between"].strip():
+        return is_secret_name(name)
+    return named["quote"] is None and name[-1] not in ".-" and _is_flag(name)
+
+
+def _is_secret(named: re.Match[str], value: str) -> bool:
+    name, between = named["name"], named["between"]
+    bare = value.strip("\\\"'")
+    if _is_harmless(bare, name):
+        return False
+    if not between.strip():  # a flag and its value, or a sentence that speaks of the flag
+        return not value.startswith("-") and bare.lower() not in _PROSE
+    if not name.startswith("-") and name.islower() and _NUMBER.fullmatch(bare):
+        return len(_WORDS.findall(name)) > 1  # "password=3" counts a label
+    if ":" in between and between.endswith(" ") and named["quote"] is None:
+        # As a sentence goes on: "unexpected token: x".
+        if not _is_always_secret(name):
+            return len(bare) >= 6 and any(c.isdigit() for c in bare)  # noqa: PLR2004
+        return bare.lower() not in _PROSE
+    return True
