@@ -26,8 +26,8 @@ from audioloom_stage.exit_codes import ExitCode, exit_code
 if TYPE_CHECKING:
     from audioloom_stage.app import StageApp, command, stage_app
     from audioloom_stage.bar import Progress, progress
-    from audioloom_stage.logs import LogSettings, bind, bound, configure_logs, current_logs
     from audioloom_stage.escapes import printable, safe_text
+    from audioloom_stage.logs import LogSettings, bind, bound, configure_logs, current_logs
     from audioloom_stage.redaction import (
         MASK,
         is_secret_name,

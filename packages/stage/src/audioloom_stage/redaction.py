@@ -55,8 +55,40 @@ _REFERENCE = re.compile("env:[A-Za-z_][A-Za-z0-9_]*")
 _NO_PASSWORD = re.compile(r"[0-9]{1,5}(:[0-9]{1,5})?|(?:\.{0,2}|~)/.*", re.DOTALL)
 """A port or a path: what `-p` takes of programs that know no password."""
 _PROSE = frozenset(
-    "a and as by can cannot for from has if in is it may must needs nor not of on or so takes than"
-    " that the to was what where which with".split()
+    [
+        "a",
+        "and",
+        "as",
+        "by",
+        "can",
+        "cannot",
+        "for",
+        "from",
+        "has",
+        "if",
+        "in",
+        "is",
+        "it",
+        "may",
+        "must",
+        "needs",
+        "nor",
+        "not",
+        "of",
+        "on",
+        "or",
+        "so",
+        "takes",
+        "than",
+        "that",
+        "the",
+        "to",
+        "was",
+        "what",
+        "where",
+        "which",
+        "with",
+    ]
 )
 """What may follow a flag in a sentence about it."""
 

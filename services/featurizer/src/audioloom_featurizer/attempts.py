@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from audioloom_manifest import Attempt, Producer
+from audioloom_stage import redact_values
 
 STAGE = "featurizer"
 
@@ -32,7 +33,7 @@ def new_attempt(settings: dict[str, Any]) -> Attempt:
             "machine": platform.machine(),
             **{name: found for name in _LIBRARIES if (found := _version(name))},
         },
-        settings=settings,
+        settings=redact_values(settings),
     )
 
 

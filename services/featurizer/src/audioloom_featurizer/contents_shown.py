@@ -7,6 +7,8 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
+from audioloom_stage import printable
+
 from audioloom_featurizer.contents import LENGTHS, Contents, Lengths
 from audioloom_featurizer.duplicates import Copy, Duplicates
 
@@ -45,7 +47,7 @@ def as_json(contents: Contents) -> dict[str, Any]:
 
 def labels_in_lines(labels: Iterable[tuple[str, int]]) -> Iterator[str]:
     """The counts that a manifest has of its labels."""
-    yield from _cut("labels", [(harmless(name), count) for name, count in labels])
+    yield from _cut("labels", [(printable(name), count) for name, count in labels])
 
 
 def section(title: str, items: Iterable[tuple[str, object]]) -> Iterator[str]:
@@ -57,11 +59,6 @@ def section(title: str, items: Iterable[tuple[str, object]]) -> Iterator[str]:
     yield title
     for key, value in pairs:
         yield f"  {key:<{width}}  {value}"
-
-
-def harmless(word: str) -> str:
-    """One line, whatever a name holds: line breaks and terminal codes are told in ASCII."""
-    return word if word.isprintable() else ascii(word)
 
 
 def _cut(title: str, pairs: list[tuple[str, Any]]) -> Iterator[str]:
@@ -76,7 +73,7 @@ def _named(
     if without == recordings:
         yield from section(title, [("none", "")])
         return
-    pairs = [(harmless(name), _of(*found)) for name, found in counts.items()]
+    pairs = [(printable(name), _of(*found)) for name, found in counts.items()]
     yield from _cut(f"{title} ({len(pairs)})", pairs)
     if without:
         yield f"  none: {_of(without, None)}"
@@ -109,5 +106,5 @@ def _duplicates(found: Duplicates) -> Iterator[str]:
 
 
 def _copy(copy: Copy) -> str:
-    label = "no label" if copy.label is None else harmless(str(copy.label))
-    return f"{harmless(copy.path)} ({label})"
+    label = "no label" if copy.label is None else printable(str(copy.label))
+    return f"{printable(copy.path)} ({label})"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from audioloom_stage import redact
 from audioloom_stage.settings import Secret
 from audioloom_storage import locate, read_bytes
 
@@ -17,9 +18,6 @@ from audioloom_featurizer.settings import ScanSettings
 
 MOST_PASSWORD_BYTES = 4096
 
-_SECRET = re.compile(
-    r"(password|passwd|pwd|secret|token)\s*=|//[^/@?;]*:[^/@?;]*@|:[^:/@]+/[^@/]+@", re.IGNORECASE
-)
 _COORDINATES = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
 
 
@@ -73,7 +71,7 @@ def database_of(settings: ScanSettings) -> Database | None:
     url = settings.labels_jdbc
     if not url.startswith("jdbc:"):
         raise BadWish(where="--labels-jdbc", expected="a URL such as jdbc:postgresql://host/name")
-    if _SECRET.search(url):
+    if redact(url) != url:
         raise BadWish(
             "the URL holds a password, which everyone on this machine can see",
             where="--labels-jdbc",

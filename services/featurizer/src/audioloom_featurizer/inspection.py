@@ -13,14 +13,13 @@ from audioloom_manifest import (
     WrongKind,
     read_manifest,
 )
-from audioloom_stage import Result
+from audioloom_stage import Result, printable
 from audioloom_storage import open_read
 
 from audioloom_featurizer.contents import read_contents
 from audioloom_featurizer.contents_shown import (
     as_json,
     as_lines,
-    harmless,
     labels_in_lines,
     section,
 )
@@ -97,5 +96,5 @@ def _lines(opened: Opened[Any]) -> Iterator[str]:
 
 
 def _ledger_line(row: dict[str, Any]) -> str:
-    kind, path, message = map(harmless, (row["class"], row["path"], row["message"]))
+    kind, path, message = map(printable, (row["class"], row["path"], row["message"]))
     return f"refused {kind}: {path}: {message}"

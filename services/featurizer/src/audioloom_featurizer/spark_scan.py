@@ -8,8 +8,7 @@ from functools import partial
 from typing import Any
 
 from audioloom_spark import SparkSettings, run_units, spark_session, yarn_of
-from audioloom_stage import BadData, NoPermission, ServiceDown, StageError
-from audioloom_stage.settings import MASK
+from audioloom_stage import BadData, NoPermission, ServiceDown, StageError, redact
 from audioloom_storage import Location
 
 from audioloom_featurizer.database import Database
@@ -109,13 +108,11 @@ def _refused(error: Exception, database: Database, session: Any) -> StageError:
         if is_instance_of(session.sparkContext._gateway, cause, _SQL_ERROR):  # noqa: SLF001
             state = str(cause.getSQLState() or "")
         cause = cause.getCause()
-    if database.password is not None and (secret := database.password.get_secret_value()):
-        told = told.replace(secret, MASK)
     kind = _BY_STATE.get(state[:2], BadData)
     return kind(
         "the database refused",
         where=database.shown,
-        found=f"{told[:300]}{f' (SQLSTATE {state})' if state else ''}",
+        found=f"{redact(told)[:300]}{f' (SQLSTATE {state})' if state else ''}",
         hint="See --labels-query, --jdbc-user and the password." if kind is not ServiceDown else "",
     )
 

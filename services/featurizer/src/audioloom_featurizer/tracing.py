@@ -16,10 +16,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import structlog
 from audioloom_manifest import Envelope, Kind, ManifestError, Opened, list_manifests
-from audioloom_stage import BadData, Result
+from audioloom_stage import BadData, Result, printable
 from audioloom_storage import Location, NotFound, locate, open_read, stat
 
-from audioloom_featurizer.contents_shown import harmless
 from audioloom_featurizer.errors import BadPattern, BadWish
 from audioloom_featurizer.inventory import inventory_location, read_batches
 from audioloom_featurizer.settings import TraceSettings
@@ -111,7 +110,7 @@ def trace(settings: TraceSettings) -> Result:
     unknown = sum(run.state == UNKNOWN for run in found)
     log.info("traced", recordings=len(recordings), runs=len(found) - unknown, cannot_tell=unknown)
     return Result(
-        [*_lines(found), *(f"recording  {harmless(each)}" for each in recordings)],
+        [*_lines(found), *(f"recording  {printable(each)}" for each in recordings)],
         {"runs": [asdict(run) for run in found], "recordings": recordings},
     )
 
@@ -213,7 +212,7 @@ def _run(opened: Opened[Any], state: str, **more: Any) -> Run:
 
 def _lines(found: Sequence[Run]) -> Iterator[str]:
     rows = [
-        (run.kind, run.state, harmless(_counts(run) or run.detail), run.location) for run in found
+        (run.kind, run.state, printable(_counts(run) or run.detail), run.location) for run in found
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

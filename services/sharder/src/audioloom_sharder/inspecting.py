@@ -16,7 +16,7 @@ from audioloom_manifest import (
     read_manifest,
     resolve_input,
 )
-from audioloom_stage import JSON, Result
+from audioloom_stage import JSON, Result, printable
 from audioloom_storage import StorageError, open_read
 
 from audioloom_sharder.asking import packing_of, rules_of_shards
@@ -92,7 +92,7 @@ def _head(opened: Opened[ShardsManifest]) -> str:
         lines["recipe"] += f", train resampled {recipe.resample}"
     if weights := manifest.stats.class_weights:
         lines["weights"] = weights_text(weights)
-    return "\n".join(f"{name:<9} {text}" for name, text in lines.items())
+    return "\n".join(f"{name:<9} {printable(text)}" for name, text in lines.items())
 
 
 def _splits(opened: Opened[ShardsManifest]) -> str:
@@ -136,11 +136,12 @@ def _lineage(opened: Opened[ShardsManifest]) -> Iterator[str]:
             place = resolve_input(reference, root)
             found = read_manifest(place)
         except (ManifestError, StorageError):
-            yield f"{indent}{reference.kind} {reference.name}: not found at {reference.location}"
+            where = printable(reference.location)
+            yield f"{indent}{reference.kind} {reference.name}: not found at {where}"
             continue
         same = found.manifest.identity == reference.identity
         remark = "" if same else " (another identity lies there now)"
-        yield f"{indent}{reference.kind} {found.folder}{remark}"
+        yield f"{indent}{reference.kind} {printable(str(found.folder))}{remark}"
         pending[:0] = [(each, found.root, depth + 1) for each in found.manifest.inputs]
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 from audioloom_manifest import Plan, find_committed, root_of
-from audioloom_stage import JSON, Result, progress
+from audioloom_stage import JSON, Result, printable, progress
 from numpy.typing import NDArray
 
 from audioloom_sharder.asking import (
@@ -165,7 +165,7 @@ def _text(planned: _Planned) -> str:
         ),
         f"class weights: {weights_text(weights)}" if (weights := layout.class_weights) else "",
         deviations_text(planned.deviations),
-        "\n".join(f"note: {note}" for note in planned.notes),
+        "\n".join(f"note: {printable(note)}" for note in planned.notes),
     ]
     return "\n\n".join(part for part in parts if part)
 

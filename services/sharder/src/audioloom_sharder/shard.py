@@ -30,7 +30,7 @@ from audioloom_manifest import (
     root_of,
     run_name,
 )
-from audioloom_stage import Result, bind, progress
+from audioloom_stage import Result, bind, progress, redact_values
 from audioloom_stage.errors import Usage
 from audioloom_storage import Location, StorageError, remove_tree
 
@@ -264,7 +264,7 @@ def _attempt(settings: RunSettings, given: Given) -> Attempt:
             "python": platform.python_version(),
             **{name: version(name) for name in ("numpy", "pyarrow", "pyspark", "google-crc32c")},
         },
-        settings={**settings.for_the_record(), **table},
+        settings=redact_values({**settings.for_the_record(), **table}),
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from audioloom_stage import printable
+
 from audioloom_sharder.deviation import SHOWN, Deviation
 
 __all__ = ["bytes_text", "deviations_text", "table"]
@@ -12,6 +14,7 @@ __all__ = ["bytes_text", "deviations_text", "table"]
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lay *rows* out under *head*. A row shorter than the head ends in a remark of any width."""
+    rows = [[printable(cell) for cell in row] for row in rows]  # of labels and paths
     whole = [row for row in rows if len(row) == len(head)]
     widths = [max(len(row[at]) for row in (head, *whole)) for at in range(len(head))]
     for row in rows:

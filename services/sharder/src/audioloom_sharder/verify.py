@@ -15,7 +15,7 @@ from audioloom_manifest import (
     ShardsManifest,
     read_manifest,
 )
-from audioloom_stage import BadData, ExitCode, Result, progress
+from audioloom_stage import BadData, ExitCode, Result, printable, progress
 from audioloom_storage import StorageError
 
 from audioloom_sharder.asking import ALGORITHM, packing_of, rules_of_shards
@@ -64,7 +64,7 @@ def verify(settings: VerifySettings) -> Result:
     if problems:
         more = len(problems) - _SHOWN
         lines = [*problems[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]
-        text = f"{opened.folder}: {len(problems)} problems\n" + "\n".join(lines)
+        text = f"{opened.folder}: {len(problems)} problems\n" + "\n".join(map(printable, lines))
     return Result(
         text=text,
         data={

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from itertools import islice
 from typing import Literal
 
+from audioloom_stage import printable
+
 __all__ = ["BALANCED", "Wish", "parse_weights", "weights_of", "weights_text"]
 
 BALANCED: Literal["balanced"] = "balanced"
@@ -58,5 +60,8 @@ def weights_of(wish: Wish, counts: Mapping[str, int]) -> dict[str, float] | None
 
 def weights_text(weights: Mapping[str, float] | None) -> str:
     """The weights in a line; of many the first."""
-    shown = [f"{label}={weight:.4g}" for label, weight in islice((weights or {}).items(), _SHOWN)]
+    shown = [
+        f"{printable(label)}={weight:.4g}"
+        for label, weight in islice((weights or {}).items(), _SHOWN)
+    ]
     return " ".join(shown) + (" …" if weights and len(weights) > _SHOWN else "")

@@ -17,6 +17,7 @@ import numpy as np
 from keras import callbacks as known
 from numpy.typing import NDArray
 
+from audioloom_trainer.arguments import with_secrets
 from audioloom_trainer.errors import BadCallbacks, told
 from audioloom_trainer.model import load_function
 from audioloom_trainer.model_source import ModelSource
@@ -50,15 +51,17 @@ def load_callbacks(
 
     Args:
         source: where the function is.
-        arguments: the user's own, by name.
+        arguments: the user's own, by name; a secret is a reference to a variable.
         stateless: callbacks that begin anew after a restart are asked for.
 
     Raises:
         BadCallbacks: what cannot be called, or not exactly, by name.
+        BadConfiguration: the variable of a secret is not set.
     """
     function = load_function(source)
+    given = with_secrets(arguments)
     try:
-        found = function(**arguments)
+        found = function(**given)
     except Exception as error:
         raise BadCallbacks(
             where=source.place, expected="a list of callbacks", found=told(error)

@@ -32,7 +32,7 @@ The numbers are the exit codes, from the one table in audioloom_stage.
 
 from collections.abc import Mapping
 
-from audioloom_stage import BadConfiguration, BadData, NameTaken, TryAgain
+from audioloom_stage import BadConfiguration, BadData, NameTaken, TryAgain, redact
 
 __all__ = [
     "BadCallbacks",
@@ -161,5 +161,5 @@ class RunTaken(NameTaken):
 
 def told(error: BaseException, limit: int = 500) -> str:
     """What the user's own code, or a library, said: its type and text on one line, bounded."""
-    text = " ".join(f"{type(error).__name__}: {error}".split())
+    text = redact(" ".join(f"{type(error).__name__}: {error}".split()))
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from audioloom_stage import redact
+
 from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.errors import PeerLost
 from audioloom_trainer.peers import lost_peers
@@ -64,4 +66,4 @@ def _gist(error: Exception) -> str:
     """The first line that says something; of a graph's error that is not the first of all."""
     lines = [line.strip() for line in str(error).splitlines()]
     said = [line for line in lines if line and not line.startswith(_NOT_SAYING)]
-    return f"{type(error).__name__}: {said[0][:300].rstrip(':') if said else ''}"
+    return f"{type(error).__name__}: {redact(said[0])[:300].rstrip(':') if said else ''}"

@@ -14,7 +14,7 @@ from audioloom_manifest import (
     TrainingRunManifest,
     read_manifest,
 )
-from audioloom_stage import InputMissing, Result
+from audioloom_stage import InputMissing, Result, safe_text
 from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
 
 from audioloom_trainer.checkpoint import list_checkpoints
@@ -75,7 +75,7 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         *_held_up(manifest.execution.settings),
     ]
     width = max(len(name) for name, _ in facts)
-    lines = [f"{name.ljust(width)}  {value}" for name, value in facts]
+    lines = [f"{name.ljust(width)}  {safe_text(value)}" for name, value in facts]
     scores = {name: dict(found) for name, found in stats.scores.items()}
     text = "\n".join(lines) + "\n\n" + score_table(scores) + "\n\n" + _history(history)
     return Result(

@@ -9,6 +9,8 @@ import base64
 import hashlib
 from html import escape
 
+from audioloom_stage import printable
+
 __all__ = ["Markup", "element", "joined", "page"]
 
 _VOID = frozenset({"meta"})
@@ -74,9 +76,8 @@ def _child(child: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """With a mark for what cannot be seen, such as what turns the direction of reading."""
-    seen = (c if c.isprintable() or c in "\n\t" else "\N{REPLACEMENT CHARACTER}" for c in text)
-    return escape("".join(seen), quote=True)
+    """What cannot be seen, such as what turns the direction of reading, is told in ASCII."""
+    return escape(printable(text, lines=True), quote=True)
 
 
 def _number(value: str | float) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import structlog
 from audioloom_manifest import CoefficientStats
 
+from audioloom_trainer.arguments import with_secrets
 from audioloom_trainer.checking import check_model
 from audioloom_trainer.errors import BadModel, told
 from audioloom_trainer.model_source import ModelSource
@@ -51,7 +52,7 @@ def build_model(
         source: where the function is.
         shape: of one window, without the batch.
         classes: how many there are; None when a number is to be learned.
-        arguments: the user's own.
+        arguments: the user's own; a secret is a reference to a variable.
         replicas: how many train together.
         coefficients: of train, where they are known.
         legacy: it has to be a model of `tf_keras`.
@@ -62,11 +63,13 @@ def build_model(
 
     Raises:
         BadModel: what is wrong, by name.
+        BadConfiguration: the variable of a secret is not set.
     """
     function = load_function(source)
     given = {"shape": shape, "classes": classes, **arguments}
+    secrets = with_secrets(arguments)
     try:
-        model = function(**_moments(function, coefficients) | given)
+        model = function(**_moments(function, coefficients) | given | secrets)
     except Exception as error:
         raise BadModel(
             where=source.place,

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import structlog
+from audioloom_stage import redact
 from audioloom_storage import Location, NotFound, StorageError, publish, read_bytes, remove
 
 from audioloom_trainer.errors import PeerLost
@@ -76,7 +77,10 @@ class ProgressFile:
         try:
             yield
         except Exception as error:
-            values: dict[str, Any] = {"error": type(error).__name__, "text": str(error)[:500]}
+            values: dict[str, Any] = {
+                "error": type(error).__name__,
+                "text": redact(str(error))[:500],
+            }
             if isinstance(error, PeerLost):
                 values |= {"peers": [*error.lost.values()], "peer_ranks": [*error.lost]}
             self.event("failed", **values)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from audioloom_stage import redact
+
 from audioloom_trainer.charts import line_chart, reliability_chart
 from audioloom_trainer.confusions import most_confused
 from audioloom_trainer.markup import Markup, element, joined, page
@@ -60,7 +62,8 @@ def _note(text: str) -> Markup:
 
 
 def _facts(facts: Iterable[tuple[str, str]]) -> Markup:
-    rows = (joined(element("dt", name), element("dd", value)) for name, value in facts if value)
+    shown = ((name, redact(value)) for name, value in facts if value)
+    rows = (joined(element("dt", name), element("dd", value)) for name, value in shown)
     return element("dl", *rows)
 
 

@@ -6,7 +6,9 @@ import re
 from typing import Annotated, Any, Literal
 
 from audioloom_stage import Positional, Settings
-from pydantic import BeforeValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+
+from audioloom_trainer.arguments import Value, check_no_secret
 
 __all__ = [
     "EvaluateSettings",
@@ -44,12 +46,20 @@ def _as_text(value: Any) -> Any:
 
 
 ModelArguments = Annotated[
-    dict[str, str | int | float | bool | None],
-    Field(description="Arguments for the model function, as key=value; may be repeated."),
+    dict[str, Value],
+    AfterValidator(check_no_secret),
+    Field(
+        description="Arguments for the model function, as key=value; may be repeated. A secret is"
+        " named, never given: hf_token=env:HF_TOKEN takes it from that variable."
+    ),
 ]
 CallbackArguments = Annotated[
-    dict[str, str | int | float | bool | None],
-    Field(description="Arguments for the callbacks' function, as key=value; may be repeated."),
+    dict[str, Value],
+    AfterValidator(check_no_secret),
+    Field(
+        description="Arguments for the callbacks' function, as key=value; may be repeated. Secrets"
+        " as for --model-arg."
+    ),
 ]
 Threads = Annotated[
     int,

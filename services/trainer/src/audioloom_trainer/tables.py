@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from audioloom_stage import printable
+
 __all__ = ["table"]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns as wide as they need, numbers to the right, everything else to the left."""
-    lines = [list(head), *(list(row) + [""] * (len(head) - len(row)) for row in rows)]
+    whole = (head, *(list(row) + [""] * (len(head) - len(row)) for row in rows))
+    lines = [[printable(cell) for cell in line] for line in whole]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
     right = [
         bool(rows) and all(_is_number(line[column]) for line in lines[1:])

@@ -23,7 +23,7 @@ from audioloom_manifest import (
     find_committed,
     read_manifest,
 )
-from audioloom_stage import BadConfiguration, Result, bind
+from audioloom_stage import BadConfiguration, Result, bind, redact_values
 from audioloom_storage import locate
 
 from audioloom_trainer.checkpoint import newest
@@ -166,7 +166,7 @@ def _schedule(settings: RunSettings) -> Schedule:
 def _execution_settings(
     settings: RunSettings, source: ModelSource, launch: Launch
 ) -> dict[str, object]:
-    return {
+    found: dict[str, object] = {
         "model": settings.model if source.module is not None else source.place,
         "threads": settings.threads,
         "checkpoint_steps": settings.checkpoint_steps,
@@ -174,6 +174,7 @@ def _execution_settings(
         "launch_attempt": launch.attempt,
         "launch_generation": launch.generation,
     }
+    return {name: redact_values(value) for name, value in found.items()}
 
 
 def _silence(cluster: Cluster) -> Result:

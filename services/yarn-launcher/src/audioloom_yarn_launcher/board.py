@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from audioloom_stage import safe_text
 from audioloom_storage import Entry, Location, NotFound, StorageError, open_read, walk
 
 from audioloom_yarn_launcher.errors import StoreLost
@@ -92,7 +93,7 @@ class Board:
                 follow(self._events, self.folder)
             except (StorageError, OSError) as error:
                 if not self._over.is_set():
-                    sys.stderr.write(f"the events cannot be read now: {error}\n")
+                    sys.stderr.write(f"the events cannot be read now: {safe_text(error)}\n")
             self._over.wait(FOLLOW_EVERY_S)
 
     def _introduce(self, shown: Callable[[str], None]) -> None:
@@ -104,7 +105,7 @@ class Board:
         try:
             shown(self._show(page))
         except StoreLost as error:
-            sys.stderr.write(f"the page cannot be shown: {error}\n")
+            sys.stderr.write(f"the page cannot be shown: {safe_text(error)}\n")
 
 
 def follow(events: Location, copy: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from audioloom_manifest import MANIFEST_NAME
-from audioloom_stage import JSON, Result, result_columns
+from audioloom_stage import JSON, Result, result_columns, safe_text
 
 from audioloom_yarn_launcher.attempts import Attempt
 from audioloom_yarn_launcher.beside_records import Story, read_stories
 from audioloom_yarn_launcher.evidence import LAST_BYTES, case_of
 from audioloom_yarn_launcher.log_files import last_lines
-from audioloom_yarn_launcher.page import facts, printable, table
+from audioloom_yarn_launcher.page import facts, table
 from audioloom_yarn_launcher.ranking import (
     Case,
     Finding,
@@ -56,7 +56,7 @@ def show_explanation(settings: ExplainSettings) -> Result:
     first = None if view.state in ("committed", "finished") else first_of_all(bad)
     text = [*facts(_facts(view, known, bad, first), result_columns())]
     if first is not None and (last := _last_words(view, first.first)):
-        text += ["", "its last words", *(f"  | {printable(line)}" for line in last)]
+        text += ["", "its last words", *(f"  | {safe_text(line)}" for line in last)]
     if len(view.attempts) > 1 or (view.attempts and first is None):
         text += ["", *table(_rows(view, ranked), result_columns())]
     text += _alongside(stories := read_stories(view.folder))
@@ -130,7 +130,7 @@ def _alongside(stories: Mapping[int, Story]) -> Iterator[str]:
             often = "" if times == 1 else f"{times} times; the last time it "
             then = {"running": "it runs again", "restarting": "it is started anew"}
             ending = then.get(story.state, "it was given up")
-            yield from ("", printable(f"{who}, {often}{story.failures[-1]}: {ending}"))
+            yield from ("", safe_text(f"{who}, {often}{story.failures[-1]}: {ending}"))
 
 
 def _step(known: Case, rank: int | None) -> int | None:
@@ -154,7 +154,7 @@ def _rows(view: RunView, ranked: Mapping[int, Ranked | None]) -> list[tuple[str,
                 str(number),
                 each.started.started[:19].replace("T", " "),
                 _outcome(view, each),
-                printable(found.text) if found else "-",
+                safe_text(found.text) if found else "-",
             )
         )
     return rows

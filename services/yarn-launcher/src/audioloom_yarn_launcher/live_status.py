@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 import structlog
+from audioloom_stage import safe_text
 from audioloom_stage.bar import bar_line
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.page import printable
 from audioloom_yarn_launcher.run_view import RunView, WorkerView, view_run, view_workers
 from audioloom_yarn_launcher.worker_table import worker_table
 
@@ -47,11 +47,11 @@ def live_page(view: RunView, workers: Sequence[WorkerView], size: os.terminal_si
 
     Of more workers than there is room for, those that are not like the most are shown.
     """
-    pages = [f"{each.role}  {printable(each.page)}" for each in workers if each.page]
+    pages = [f"{each.role}  {safe_text(each.page)}" for each in workers if each.page]
     head = [_title(view), *pages, *_bar(workers)]
     foot = [*_causes(view), HINT]
     if view.pending is not None:
-        foot = [f"it waits: {printable(view.pending.because)}", *foot]
+        foot = [f"it waits: {safe_text(view.pending.because)}", *foot]
     room = size.lines - len(head) - len(foot) - 5  # two empty lines, heading, "more", the cursor
     shown = _most_telling(workers, max(room, 1))
     body = worker_table(shown, size.columns - 1, over=False)
@@ -98,7 +98,7 @@ def _title(view: RunView) -> str:
     if last is not None:
         facts += [f"{last.started.size} workers ({last.started.on})"]
         facts += [f"attempt {last.started.attempt} since {last.started.started[11:19]} UTC"]
-    return "  ".join(map(printable, facts))
+    return "  ".join(map(safe_text, facts))
 
 
 def _bar(workers: Sequence[WorkerView]) -> list[str]:
@@ -126,7 +126,7 @@ def _leader(workers: Sequence[WorkerView]) -> WorkerView | None:
 def _causes(view: RunView) -> list[str]:
     """Why the attempts before this one ended."""
     return [
-        f"attempt {each.started.attempt} failed: {printable(each.ended.cause.text)}"
+        f"attempt {each.started.attempt} failed: {safe_text(each.ended.cause.text)}"
         for each in view.attempts[-3:]
         if each.ended is not None and each.ended.cause is not None
     ]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping, Sequence
 
+from audioloom_stage import safe_text
+
 LEAST_TEXT = 30
 
 
@@ -18,7 +20,7 @@ def facts(named: Mapping[str, str], columns: int | None = None) -> list[str]:
     width = max(map(len, named), default=0)
     found: list[str] = []
     for name, text in named.items():
-        first, *rest = _wrapped(printable(text), columns, width + 2)
+        first, *rest = _wrapped(safe_text(text), columns, width + 2)
         found += [
             f"{name:<{width}}  {first}".rstrip(),
             *(f"{'':<{width}}  {each}" for each in rest),
@@ -37,13 +39,6 @@ def table(rows: Sequence[Sequence[str]], columns: int | None = None) -> list[str
         first, *rest = _wrapped(row[-1], columns, before)
         found += [f"{start}{first}".rstrip(), *(f"{'':<{before}}{each}" for each in rest)]
     return found
-
-
-def printable(text: str) -> str:
-    """What a terminal would obey is escaped: logs and records are data from outside."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _wrapped(text: str, columns: int | None, before: int) -> list[str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from audioloom_stage import safe_text
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.attempts import Attempt, read_attempts
-from audioloom_yarn_launcher.page import printable, table
+from audioloom_yarn_launcher.page import table
 from audioloom_yarn_launcher.rendezvous import Arrival
 
 _COLUMNS = ("worker", "rank", "state", "host", "for", "what is known")
@@ -27,7 +28,7 @@ def rendezvous_table(rows: Sequence[Arrival], columns: int | None = None) -> lis
     lines = table([_COLUMNS, *(_row(each) for each in rows)], columns)
     for each in [row for row in rows if row.tail][:MOST_TAILS]:
         lines.append(f"{each.worker} said last:")
-        lines += [f"  | {printable(line)}" for line in each.tail.splitlines()[-MOST_LINES:]]
+        lines += [f"  | {safe_text(line)}" for line in each.tail.splitlines()[-MOST_LINES:]]
     return lines
 
 
@@ -52,4 +53,4 @@ def _row(each: Arrival) -> tuple[str, ...]:
         None if each.since_s is None else f"{each.since_s:.0f} s",
         each.reason or each.address,
     )
-    return tuple("-" if cell in (None, "") else printable(str(cell)) for cell in cells)
+    return tuple("-" if cell in (None, "") else safe_text(cell) for cell in cells)

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audioloom_manifest import FOLDERS, MANIFEST_NAME
+from audioloom_stage import redact_words
 from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.attempts import Attempt, Started
 from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
-from audioloom_yarn_launcher.redaction import fingerprint, redact
+from audioloom_yarn_launcher.redaction import fingerprint
 from audioloom_yarn_launcher.roles import TENSORBOARD, Group
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.team import team_of
@@ -48,7 +49,7 @@ class Request:
     @property
     def shown(self) -> tuple[str, ...]:
         """The command as it is recorded and shown: secrets are masked."""
-        return redact(self.command)
+        return redact_words(self.command)
 
     def check_word(self, launch: str) -> str | None:
         """What tells this command from others of the same looks; None if it hides nothing."""
@@ -94,11 +95,11 @@ def read_request(settings: RunSettings) -> Request:
                 hint="Give the whole path of a program, after `--`.",
             )
     for group in team.groups:
-        if redact(group.command) != group.command:
+        if redact_words(group.command) != group.command:
             raise NoCommand(
                 f"the command of the role {group.role} holds a secret, and would be put on record",
                 expected="secrets in variables: run --env NAME",
-                found=_shown(redact(group.command)),
+                found=_shown(redact_words(group.command)),
                 where=settings.job or "",
             )
     name = settings.name or digest_name(team.command, team.groups)
@@ -122,7 +123,8 @@ def digest_name(command: tuple[str, ...], roles: tuple[Group, ...] = ()) -> str:
     words = ["audioloom-yarn-launcher run", *_comparable(command)]
     if others:
         words.append(json.dumps(others, sort_keys=True))
-    if redact(command) != command:  # a name is seen by all: its secrets must not be easy to guess
+    if redact_words(command) != command:
+        # A name is seen by all: its secrets must not be easy to guess.
         return fingerprint(words, "")[:NAME_DIGITS]
     basis = json.dumps(words)
     return hashlib.sha256(basis.encode()).hexdigest()[:NAME_DIGITS]

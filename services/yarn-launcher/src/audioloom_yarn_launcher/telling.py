@@ -5,11 +5,10 @@ from __future__ import annotations
 import sys
 
 import structlog
-from audioloom_stage import JSON, Result, current_logs
+from audioloom_stage import JSON, Result, current_logs, safe_text
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.causes import Cause
-from audioloom_yarn_launcher.page import printable
 from audioloom_yarn_launcher.request import Request
 from audioloom_yarn_launcher.worker_log import log_name
 
@@ -33,10 +32,10 @@ def tell_failure(folder: Location, cause: Cause, attempt: int) -> None:
             **{"try": look},
         )
         return
-    told = [f"error: {printable(cause.text)}", f"  where  {printable(str(where))}"]
+    told = [f"error: {safe_text(cause.text)}", f"  where  {safe_text(where)}"]
     if lines:
-        told += ["  found  its last words:", *(f"         | {printable(line)}" for line in lines)]
-    sys.stderr.write("\n".join([*told, f"  try    {printable(look)}", ""]))
+        told += ["  found  its last words:", *(f"         | {safe_text(line)}" for line in lines)]
+    sys.stderr.write("\n".join([*told, f"  try    {safe_text(look)}", ""]))
     sys.stderr.flush()
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from audioloom_yarn_launcher.page import printable, table
+from audioloom_stage import safe_text
+
+from audioloom_yarn_launcher.page import table
 from audioloom_yarn_launcher.roles import WORKER
 from audioloom_yarn_launcher.run_view import WorkerView
 
@@ -30,7 +32,7 @@ def worker_table(
         return []
     cells = {name: [of(each, over) for each in workers] for name, of in _COLUMNS.items()}
     shown = {
-        name: [name, *(printable(cell) or "-" for cell in column)]
+        name: [name, *(safe_text(cell) or "-" for cell in column)]
         for name, column in cells.items()
         if name in _ALWAYS or any(column)
     }

@@ -1,0 +1,62 @@
+"""The user's arguments for a function: what stands in a manifest, and what the function gets.
+
+A manifest, a report and a command line are read by others, so a secret does not stand in them:
+`hf_token=env:HF_TOKEN` says where it is, and the function gets the variable's value. The reference
+alone is in the recipe, so that another value makes no other run.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from audioloom_stage import BadConfiguration, is_secret_name, redact, redact_values, remember
+
+__all__ = ["Arguments", "Value", "check_no_secret", "with_secrets"]
+
+Value = str | int | float | bool | None
+Arguments = Mapping[str, Value]
+
+_REFERENCE = "env:"
+
+
+def check_no_secret(arguments: dict[str, Value]) -> dict[str, Value]:
+    """The arguments, if no secret is among them.
+
+    Raises:
+        ValueError: one is, by its name or by what it looks like.
+    """
+    for name, value in arguments.items():
+        if not isinstance(value, str):
+            continue
+        by_name = is_secret_name(name) and redact_values({name: value}) != {name: value}
+        if by_name or redact(value) != value:
+            raise ValueError(
+                f"{name} is a secret, and would stand in the manifest: put it in a variable of the"
+                f" environment, and give {name}={_REFERENCE}VARIABLE"
+            )
+    return arguments
+
+
+def with_secrets(arguments: Arguments) -> dict[str, Value]:
+    """The arguments with each `env:VARIABLE` replaced by its value, which is masked from then on.
+
+    Raises:
+        BadConfiguration: there is no such variable.
+    """
+    found = dict(arguments)
+    for name, value in arguments.items():
+        if not isinstance(value, str) or not value.startswith(_REFERENCE):
+            continue
+        variable = value.removeprefix(_REFERENCE)
+        if variable not in os.environ:
+            raise BadConfiguration(
+                "an argument comes from a variable that is not set",
+                where=f"{name}={value}",
+                expected=f"{variable} in the environment",
+                found="no such variable",
+                hint=f"Under a launcher, pass it on: --env {variable}",
+            )
+        found[name] = os.environ[variable]
+        remember(os.environ[variable])
+    return found
