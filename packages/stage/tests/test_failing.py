@@ -62,3 +62,12 @@ def test_lines_of_a_long_text_stand_below_each_other(capsys: pytest.CaptureFixtu
     )
     assert ExitCode.BAD_DATA == code
     assert "error: x\n  found  one\n         two\n" == capsys.readouterr().err
+
+
+def test_an_error_is_told_without_secrets(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor does the traceback show them, or what a terminal would obey."""
+    error = BadData("\x1b[2J", found="https://me:hunter2@h/", hint="--token hunter2")
+    report(error, program="toy", debug=True, as_json=False)
+    told = capsys.readouterr().err
+    assert "https://me:**********@h/" in told
+    assert not any(each in told for each in ("hunter2", "\x1b"))

@@ -130,3 +130,20 @@ def test_values_that_are_no_json_are_shown_all_the_same(
     configure_logs(LogSettings("json"))
     structlog.get_logger().info("odd", thing={1, 2}, name="\udcff", number=float("nan"))
     assert "odd" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["console", "json"])
+def test_a_secret_in_what_is_logged_is_masked(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, form: Any
+) -> None:
+    """In events, values at any depth, other libraries' messages, errors and tracebacks."""
+    monkeypatch.setattr(logging.root, "handlers", [])
+    for debug in (False, True):
+        configure_logs(LogSettings(form, debug=debug))
+        log = structlog.get_logger()
+        log.info("calling", url="https://me:hunter2@h/", sent={"auth": {"token": "hunter2"}})
+        logging.getLogger("other").warning("got %s", "Authorization: Bearer hunter2")
+        log.error("failed", exc_info=ValueError("\x1b[2J --password hunter2"))
+    told = capsys.readouterr().err
+    assert 2 <= told.count("failed")
+    assert not any(each in told for each in ("\x1b[2J", "hunter2"))

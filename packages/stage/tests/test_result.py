@@ -9,7 +9,7 @@ import sys
 import termios
 
 import pytest
-from audioloom_stage import Result
+from audioloom_stage import JSON, Result
 from audioloom_stage.result import as_object, emit, reserved_stdout
 
 
@@ -146,3 +146,18 @@ assert result_columns() is None
     os.close(theirs)
     os.close(ours)
     assert columns == said
+
+
+def test_a_result_comes_without_controls_and_secrets() -> None:
+    """Both as text and as JSON, whoever made it; JSON has escapes of its own."""
+    told: list[str] = []
+    data: dict[str, JSON] = {"label": "\x1b[2J", "arguments": {"hf_token": "hunter2"}}
+    for text in ("\x1b[2J\tHF_TOKEN=hunter2\nb", ["\u202e --auth hunter2"]):
+        emit(Result(text, data), told.append, kind="x", as_json=False)
+    emit(Result("", data), told.append, kind="x", as_json=True)
+    assert [
+        "\\x1b[2J\tHF_TOKEN=**********\nb\n",
+        "\\u202e --auth **********\n",
+        '{"kind": "x", "version": 1, "label": "\\u001b[2J",'
+        ' "arguments": {"hf_token": "**********"}}\n',
+    ] == told

@@ -21,3 +21,8 @@ def test_numbers_stand_right_and_words_left() -> None:
 def test_sizes_have_three_digits(count: int, text: str) -> None:
     """Powers of ten."""
     assert text == bytes_text(count)
+
+
+def test_a_label_steers_no_terminal() -> None:
+    """Nor does it make another row: it comes from the data."""
+    assert "label\n\\x1b[2J\\nb" == table(("label",), [("\x1b[2J\nb",)])

@@ -154,11 +154,9 @@ def redact_values(value: Any, *, secret: bool = False) -> Any:
     """
     if value is None or isinstance(value, bool | int | float):
         return value
-    if isinstance(value, str):
-        if secret:
-            kept = not value or _BOOLEAN.fullmatch(value) or _REFERENCE.fullmatch(value)
-            return value if kept else MASK
-        return redact(value)
+    if isinstance(value, str) and secret:
+        kept = not value or _BOOLEAN.fullmatch(value) or _REFERENCE.fullmatch(value)
+        return value if kept else MASK
     if isinstance(value, Mapping):
         return {
             redact(key) if isinstance(key, str) else key: redact_values(
@@ -171,7 +169,7 @@ def redact_values(value: Any, *, secret: bool = False) -> Any:
         if not secret and all(isinstance(one, str) for one in some):
             return list(redact_words(some))
         return [redact_values(one, secret=secret) for one in some]
-    return redact(repr(value))
+    return redact(value if isinstance(value, str) else repr(value))
 
 
 def remember(secret: str) -> None:
