@@ -31,11 +31,11 @@ IN_WORDS = (
     f"HF_TOKEN={SECRET}-8",
     f'{{"api_key": "{SECRET}-9"}}',
 )
-KNOWS = f"""
+KNOWS = """
 import sys
 words = " ".join(sys.argv)
 print("\\x1b[2J\\x9b31m\\u202e", flush=True)
-sys.exit(0 if all(f"{SECRET}-{{n}}" in words for n in range(1, 10)) else 3)
+sys.exit(0 if all(f"{'sword' + 'fish'}-{n}" in words for n in range(1, 10)) else 3)
 """
 MODEL = """
 import keras
@@ -131,7 +131,7 @@ def test_names_from_an_archive_steer_no_terminal(attack: Attack, manifests: dict
         ("featurizer", "inspect", manifests["recordings"]),
         ("featurizer", "inspect", manifests["features"], "--contents"),
         ("featurizer", "plan", manifests["recordings"]),
-        ("featurizer", "list", attack.root),
+        ("featurizer", "list", "--root", attack.root),
         ("featurizer", "verify", manifests["features"]),
         ("sharder", "plan", manifests["features"], "--lanes", "1"),
         ("sharder", "inspect", manifests["shards"], "--records", "3"),
