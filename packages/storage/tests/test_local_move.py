@@ -107,17 +107,19 @@ def test_a_look_that_fails_tells_nothing(
     here: Location, monkeypatch: pytest.MonkeyPatch, blind: int
 ) -> None:
     """The name exists, but whose file has it? Perhaps ours."""
-    look = os.lstat
+    refuse = failing_link(errno.EEXIST)
 
     def lstat(path: str) -> os.stat_result:
-        if path.endswith("m.json"):
-            raise OSError(blind, os.strerror(blind))
-        return look(path)
+        raise OSError(blind, os.strerror(blind), path)
 
-    monkeypatch.setattr(os, "link", failing_link(errno.EEXIST))
-    monkeypatch.setattr(os, "lstat", lstat)
-    with pytest.raises(UnknownOutcome):
-        publish(here / "m.json", b"")
+    def link(*names: str, **options: object) -> None:
+        patched.setattr(os, "lstat", lstat)  # blind from here on: writing looks before, too
+        refuse(*names, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "link", link)
+        with pytest.raises(UnknownOutcome):
+            publish(here / "m.json", b"")
 
 
 def test_a_failure_on_a_name_that_another_took(
