@@ -72,6 +72,19 @@ def features_of(source: Path, root: Path, **more: object) -> Opened:
     return read_manifest(str(run(str(scan(source, root).text), **more).text), "features")
 
 
+def two_units(folder: Path) -> Path:
+    """Three recordings, one of them bad, for `in_two_units`."""
+    write_wav(folder / "a" / "x-1.wav", seed=1)
+    write_wav(folder / "b" / "y-1.wav", seed=2)
+    header_only(folder / "b" / "z-1.wav")
+    return folder
+
+
+def in_two_units(source: Path, root: Path) -> Opened:
+    """Features of `two_units`, committed."""
+    return features_of(source, root, unit_recordings=2, error_budget="1")
+
+
 def write_manifest(folder: Path, value: dict[str, Any]) -> str:
     """A manifest of no files, such as a stage would have written it: its identity, which is so."""
     data, ref = files_list([])

@@ -8,40 +8,31 @@ from pathlib import Path
 import pytest
 from audioloom_featurizer import featurize
 from audioloom_featurizer.settings import GcSettings, VerifySettings
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest import read_manifest
 from audioloom_storage import is_temporary
 from audioloom_storage.testing import Crashed, CrashPlan, steps
-from featurizer_work import features_of, header_only, run, scan, write_wav
+from featurizer_work import in_two_units, run, scan, two_units, write_wav
 
 SAMPLED = 7
 
 
-def work(source: Path, root: Path) -> Opened:
-    return features_of(source, root, unit_recordings=2, error_budget="1")
-
-
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """Two units: three recordings, one of them bad."""
-    folder = tmp_path / "small"
-    write_wav(folder / "a" / "x-1.wav", seed=1)
-    write_wav(folder / "b" / "y-1.wav", seed=2)
-    header_only(folder / "b" / "z-1.wav")
-    return folder
+    return two_units(tmp_path / "small")
 
 
 def check_every(step_between: int, small: Path, tmp_path: Path) -> None:
     with steps(tmp_path / "count") as taken:
-        whole = work(small, tmp_path / "root")
+        whole = in_two_units(small, tmp_path / "root")
     total = taken.count
     assert total > 20
     for at in range(1, total + 1, step_between):
         root = tmp_path / f"root-{at}"
         with pytest.raises(Crashed), CrashPlan(tmp_path / f"counter-{at}", at).armed():
-            work(small, root)
+            in_two_units(small, root)
         for manifest in root.glob("*/*/manifest.json"):
             featurize.verify(VerifySettings(manifest=str(manifest)))
-        again = work(small, root)
+        again = in_two_units(small, root)
         assert whole.manifest.identity == again.manifest.identity, at
         featurize.verify(VerifySettings(manifest=str(again.location)))
         featurize.collect(GcSettings(root=str(root), delete=True, older_than="0s"))

@@ -8,28 +8,19 @@ from pathlib import Path
 import pytest
 from audioloom_featurizer import featurize
 from audioloom_featurizer.settings import VerifySettings
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest import read_manifest
 from audioloom_stage.exit_codes import exit_code
 from audioloom_storage import NoSpace, Unavailable, UnknownOutcome, is_temporary
 from audioloom_storage.testing import UnreliableStore
-from featurizer_work import features_of, header_only, write_wav
+from featurizer_work import in_two_units, two_units
 
 TOLD = {exit_code(kind("")) for kind in (Unavailable, NoSpace, UnknownOutcome)}
 SEEDS = range(30)
 
 
-def work(source: Path, root: Path) -> Opened:
-    return features_of(source, root, unit_recordings=2, error_budget="1")
-
-
 @pytest.fixture
 def small(tmp_path: Path) -> Path:
-    """Two units: three recordings, one of them bad."""
-    folder = tmp_path / "small"
-    write_wav(folder / "a" / "x-1.wav", seed=1)
-    write_wav(folder / "b" / "y-1.wav", seed=2)
-    header_only(folder / "b" / "z-1.wav")
-    return folder
+    return two_units(tmp_path / "small")
 
 
 def committed(root: Path) -> dict[str, bytes]:
@@ -56,11 +47,11 @@ def check(seed: int, among: int, identity: str, small: Path, tmp_path: Path) -> 
     root = tmp_path / f"root-{seed}"
     store = UnreliableStore(tmp_path / f"store-{seed}", seed, among)
     with store.installed():
-        told, found = attempted(lambda: work(small, root).manifest.identity)
+        told, found = attempted(lambda: in_two_units(small, root).manifest.identity)
     assert told is None or exit_code(told) in TOLD, f"{told!r}\n{store.log}"
     assert found in {None, identity}, store.log
     before = committed(root)
-    assert identity == work(small, root).manifest.identity, store.log
+    assert identity == in_two_units(small, root).manifest.identity, store.log
     assert before.items() <= committed(root).items(), store.log
     return told is None
 
@@ -70,7 +61,7 @@ def test_a_run_comes_through_or_says_why_and_comes_through_then(
 ) -> None:
     """Whatever fails, lies or stays silent: nothing wrong is committed, nothing right replaced."""
     with UnreliableStore(tmp_path / "count", 0, 0).installed() as counted:
-        identity = work(small, tmp_path / "root").manifest.identity
+        identity = in_two_units(small, tmp_path / "root").manifest.identity
     assert counted.requests > 50
     came_through = [check(seed, counted.requests, identity, small, tmp_path) for seed in SEEDS]
     assert not all(came_through)  # or the faults met nothing
