@@ -138,7 +138,7 @@ def test_a_name_that_leads_to_the_loopback_is_not_bound(monkeypatch: pytest.Monk
 def test_without_the_library_there_is_a_reason(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Built without a compiler, for another system, or below a folder that LD_PRELOAD cannot name."""
+    """Built for another system, or installed where LD_PRELOAD cannot name it."""
     monkeypatch.setattr(bind_address, "LIBRARY", tmp_path / "none.so")
     with pytest.raises(bind_address.Exposed, match=r"was built without .*none\.so"):
         bind_address.address_to_bind(HERE)

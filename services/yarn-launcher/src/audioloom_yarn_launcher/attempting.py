@@ -32,6 +32,7 @@ from audioloom_yarn_launcher.kv import KeyValueStore
 from audioloom_yarn_launcher.limits import Limits, pause_s
 from audioloom_yarn_launcher.recording import ended, formed
 from audioloom_yarn_launcher.roles import Group
+from audioloom_yarn_launcher.telling import tell_exposed
 from audioloom_yarn_launcher.workers import Workers
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -141,6 +142,7 @@ def gang_at_work(
 
 def _note_formed(folder: Location, record: Formed) -> None:
     log.info("the gang is complete", attempt=record.attempt, workers=len(record.workers))
+    tell_exposed(record)
     _put_on_record(record_roster, folder, record)
 
 

@@ -76,6 +76,8 @@ class Seat(BaseModel):
     Args:
         role: what it is called in TF_CONFIG; records of before roles do not say.
         index: its number among those of the role.
+        exposed: why its command may listen at other addresses than this one; "" if it cannot, and
+            in records of before there was anything against it.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -87,6 +89,7 @@ class Seat(BaseModel):
     host: str
     worker_pid: int
     address: str
+    exposed: str = ""
 
 
 class Formed(AttemptRecord):

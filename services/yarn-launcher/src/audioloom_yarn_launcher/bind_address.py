@@ -28,6 +28,14 @@ def with_library(variables: Mapping[str, str], address: str) -> dict[str, str]:
     return {**variables, PRELOAD: preload, ADDRESS: address}
 
 
+def warning(exposed: str) -> str:
+    """What is said where a command could not be given one address."""
+    return (
+        "what the command listens at is open at every address of the machine, and whoever reaches"
+        f" a port of TensorFlow may use it: {exposed}"
+    )
+
+
 def address_to_bind(advertised: str) -> str:
     """The address of this machine that others reach by what is advertised.
 

@@ -149,12 +149,17 @@ class Plan:
 
 @dataclass(frozen=True)
 class Member:
-    """A worker that is ready: its address is bound and kept until its process has ended."""
+    """A worker that is ready: its address is bound and kept until its process has ended.
+
+    Args:
+        exposed: why its command may listen at other addresses too; "" if it cannot.
+    """
 
     id: str
     address: str
     host: str
     pid: int
+    exposed: str = ""
 
 
 @dataclass(frozen=True)

@@ -110,6 +110,7 @@ def _seat(rank: int, member: Member, groups: Sequence[Group]) -> Seat:
         host=member.host,
         worker_pid=member.pid,
         address=member.address,
+        exposed=member.exposed,
     )
 
 

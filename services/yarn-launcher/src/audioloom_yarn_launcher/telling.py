@@ -8,6 +8,8 @@ import structlog
 from audioloom_stage import JSON, Result, current_logs, safe_text
 from audioloom_storage import Location
 
+from audioloom_yarn_launcher.attempts import Formed
+from audioloom_yarn_launcher.bind_address import warning
 from audioloom_yarn_launcher.causes import Cause
 from audioloom_yarn_launcher.request import Request
 from audioloom_yarn_launcher.worker_log import log_name
@@ -16,6 +18,16 @@ PROGRAM = "audioloom-yarn-launcher"
 MOST_LINES = 20
 
 log = structlog.get_logger()
+
+
+def tell_exposed(record: Formed) -> None:
+    """Warn of workers that others than the gang may reach, once for each reason."""
+    because: dict[str, list[int]] = {}
+    for seat in record.workers:
+        if seat.exposed:
+            because.setdefault(seat.exposed, []).append(seat.rank)
+    for reason, ranks in because.items():
+        log.warning(warning(reason), workers=ranks)
 
 
 def tell_failure(folder: Location, cause: Cause, attempt: int) -> None:

@@ -20,6 +20,7 @@ from audioloom_yarn_launcher.job import Stop
 from audioloom_yarn_launcher.resource_manager import why_not_allocated
 from audioloom_yarn_launcher.shortage import NOT_TOLD, NOTHING_ASKED
 from audioloom_yarn_launcher.skein_cluster import Cluster, Report
+from audioloom_yarn_launcher.telling import tell_exposed
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_EVERY_S = 0.5
@@ -186,9 +187,12 @@ class Watch:
     def _tell(self, attempt: Attempt) -> None:
         number, size = attempt.started.attempt, attempt.started.size
         stage = "ended" if attempt.ended else "formed" if attempt.formed else "started"
-        if self._told.get(number) == stage:
+        before = self._told.get(number)
+        if before == stage:
             return
         self._told[number] = stage
+        if attempt.formed and before in (None, "started"):
+            tell_exposed(attempt.formed)
         if stage == "started":
             log.info("waiting for the workers", attempt=number, workers=size)
             self._begun = time.monotonic()

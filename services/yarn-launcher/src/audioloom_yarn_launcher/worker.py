@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from audioloom_storage import Location, locate
 
-from audioloom_yarn_launcher import port, processes
+from audioloom_yarn_launcher import bind_address, port, processes
 from audioloom_yarn_launcher.causes import describe_end
 from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.errors import StoreLost
@@ -48,6 +48,7 @@ from audioloom_yarn_launcher.gang import (
     scope_beside,
 )
 from audioloom_yarn_launcher.kv import Equals, KeyValueStore, Missing, Put
+from audioloom_yarn_launcher.lookout import Lookout
 from audioloom_yarn_launcher.pulse import Pulse, Watched
 from audioloom_yarn_launcher.redaction import restore
 from audioloom_yarn_launcher.roles import BESIDE as ROLES_BESIDE
@@ -55,7 +56,7 @@ from audioloom_yarn_launcher.roles import TENSORBOARD, Group, group_of, ranks_of
 from audioloom_yarn_launcher.steps import Standing, Step, next_step
 from audioloom_yarn_launcher.tf_config import environment, leads, marker
 from audioloom_yarn_launcher.usage import Program, Watch, container_limit_mb
-from audioloom_yarn_launcher.worker_log import WorkerLog, is_full, open_log, tail
+from audioloom_yarn_launcher.worker_log import WorkerLog, is_full, open_log, say, tail
 
 if TYPE_CHECKING:
     from audioloom_yarn_launcher.board import Board
@@ -129,10 +130,12 @@ class Worker:
         self._mine = Standing(id=me)
         self._plan: Plan | None = None
         self._port: socket.socket | None = None
+        self._address, self._exposed = "", ""
         self._process: subprocess.Popen[bytes] | None = None
         self._marker = ""
         self._log: WorkerLog | None = None
         self._usage: Watch | None = None
+        self._lookout: Lookout | None = None
         self._board: Board | None = None
         self._exit = Exit(id=me, code=None, stopped=True)
         self._pulse = Pulse(store, me, lambda: self._wakes.put(None), beside=self._beside)
@@ -220,11 +223,16 @@ class Worker:
         assert self._mine.rank is not None  # noqa: S101 - next_step saw it
         assert orders.generation is not None  # noqa: S101
         self._port = port.hold()
+        try:
+            self._address, self._exposed = bind_address.address_to_bind(self._place.advertise), ""
+        except bind_address.Exposed as error:
+            self._address, self._exposed = "", str(error)
         member = Member(
             id=self._mine.id,
             address=port.address(self._place.advertise, self._port),
             host=self._place.host,
             pid=os.getpid(),
+            exposed=self._exposed,
         )
         # Not ready for a generation that has passed meanwhile, nor without the rank.
         still = [
@@ -260,14 +268,14 @@ class Worker:
         if group.role == TENSORBOARD:
             self._board = self._open_board(folder, page_port or 0)
             command = self._board.fill_in(command)
-        self._process = processes.start(
-            command,
-            environment={
-                **environment(*(self._place.environment, plan, roster, rank), page_port=page_port),
-                processes.MARKER: self._marker,
-            },
-            output=self._log.output,
-        )
+        variables = {
+            **environment(*(self._place.environment, plan, roster, rank), page_port=page_port),
+            processes.MARKER: self._marker,
+        }
+        if self._address:
+            variables = bind_address.with_library(variables, self._address)
+        self._process = processes.start(command, environment=variables, output=self._log.output)
+        self._watch_over(self._process.pid, self._log)
         if self._board is not None:
             key = page_key(orders.generation, rank, self._scope)
             self._board.begin(lambda page: self._say_page(key, page))
@@ -279,6 +287,13 @@ class Worker:
         self._pulse.watched = Watched(self._process.pid, plan.frozen_s / 2)
         self._mine = replace(self._mine, started=True, running=True)
         threading.Thread(target=self._wait_for, args=(self._process,), daemon=True).start()
+
+    def _watch_over(self, pid: int, log: WorkerLog) -> None:
+        """Say in its log whom the command is open to, at once or when it is seen."""
+        if self._exposed:
+            say(log.output, bind_address.warning(self._exposed))
+        else:
+            self._lookout = Lookout(pid, self._address, lambda text: say(log.output, text))
 
     def _open_board(self, folder: Location, page_port: int) -> Board:
         from audioloom_yarn_launcher.board import Board  # noqa: PLC0415 - the others need none
@@ -318,6 +333,9 @@ class Worker:
             self._board = None
         processes.sweep(self._marker)  # what it started and left behind holds files and devices
         last = ""
+        if self._lookout is not None:
+            self._lookout.close()
+            self._lookout = None
         if self._usage is not None:
             self._usage.close()
         if self._log is not None:

@@ -86,6 +86,12 @@ def tail(descriptor: int, limit: int) -> str:
     return data.decode("utf-8", errors="replace").rstrip()
 
 
+def say(descriptor: int, text: str) -> None:
+    """Add a line of the launcher's own to what the command says. A disk that is full costs it."""
+    with suppress(OSError):
+        os.write(descriptor, f"audioloom-yarn-launcher: warning: {text}\n".encode())
+
+
 def _open_shown(name: str) -> tuple[int, Path | None]:
     """A new file to write to: where YARN shows it while it is written, else one without a name."""
     folder = os.environ.get(LOG_DIRS, "").partition(",")[0]

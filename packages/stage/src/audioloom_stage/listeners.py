@@ -1,0 +1,94 @@
+"""What processes listen at, by the kernel's own tables (Linux): who else could reach it?"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import socket
+import sys
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Listener", "open_to_others"]
+
+_PROC = Path("/proc")
+_LISTENS = "0A"
+_SOCKET = re.compile(r"socket:\[(\d+)\]")
+
+
+@dataclass(frozen=True)
+class Listener:
+    """A TCP socket that takes connections.
+
+    Attributes:
+        pid: of a process that has it.
+        address: 0.0.0.0 and :: are every address of the machine.
+        port: the port.
+    """
+
+    pid: int
+    address: str
+    port: int
+
+    def __str__(self) -> str:
+        every = ipaddress.ip_address(self.address).is_unspecified
+        return f"{'every address' if every else self.address}, port {self.port}"
+
+
+def open_to_others(pids: Iterable[int], known: Collection[str]) -> list[Listener]:
+    """What these processes listen at, but for the known addresses and the machine's loopback.
+
+    Args:
+        pids: processes that share their network; those of other users are not seen.
+        known: addresses.
+
+    Returns:
+        Nothing, where there is no `/proc` to look at.
+    """
+    found: list[Listener] = []
+    sockets: dict[str, tuple[str, int]] | None = None
+    for pid in pids:
+        if sockets is None:
+            every = dict(_listening(pid))
+            sockets = {key: at for key, at in every.items() if _is_open(at[0], known)}
+        if not sockets:
+            break
+        held = sorted(sockets.keys() & set(_sockets(pid)))
+        found += [Listener(pid, *sockets.pop(key)) for key in held]  # those that share it: once
+    return found
+
+
+def _is_open(address: str, known: Collection[str]) -> bool:
+    return address not in known and not ipaddress.ip_address(address).is_loopback
+
+
+def _listening(pid: int) -> Iterator[tuple[str, tuple[str, int]]]:
+    """The sockets that listen in the network of a process: inode, address and port."""
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError):  # it ended, or there is no IPv6
+            for line in (_PROC / str(pid) / "net" / table).read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == _LISTENS:
+                    address, _, port = fields[1].partition(":")
+                    yield fields[9], (_read(address), int(port, 16))
+
+
+def _read(text: str) -> str:
+    """An address as the kernel shows it: words of four bytes in the machine's order, in hex."""
+    words = [int(text[start : start + 8], 16) for start in range(0, len(text), 8)]
+    packed = b"".join(word.to_bytes(4, sys.byteorder) for word in words)
+    if len(packed) == 4:  # noqa: PLR2004 - bytes of an IPv4 address
+        return socket.inet_ntoa(packed)
+    address = ipaddress.IPv6Address(packed)
+    return str(address.ipv4_mapped or address)
+
+
+def _sockets(pid: int) -> Iterator[str]:
+    """The inodes of the sockets that a process has open."""
+    with suppress(OSError):  # it ended, or is another user's
+        for path in (_PROC / str(pid) / "fd").iterdir():
+            with suppress(OSError):
+                if match := _SOCKET.fullmatch(str(path.readlink())):
+                    yield match[1]
