@@ -19,7 +19,7 @@ import cluster as helpers
 import pytest
 from audioloom_environment import describe, pack, ship
 from audioloom_mini_cluster.client import GIVEN
-from audioloom_storage import exists, list_folder, locate, publish
+from audioloom_storage import exists, list_folder, locate, publish, read_bytes
 from audioloom_yarn_launcher.hadoop import find_hadoop
 from audioloom_yarn_launcher.node_logs import NodeLogs
 from audioloom_yarn_launcher.skein_cluster import connect
@@ -116,6 +116,22 @@ def test_a_gang_meets_on_two_nodes_and_is_started_anew(yarn: Any, at_once: dict[
         assert [] == [each for each in inside if not each.startswith(local)]
     before = yarn.note("again", 1, attempt=1)["config"]["cluster"]["worker"]
     assert set() == set(before) & set(addresses)
+
+
+def test_a_server_of_a_container_listens_at_its_nodes_address_alone(
+    yarn: Any, at_once: dict[str, Any]
+) -> None:
+    """The library is in the environment that was shipped; and nobody on record is exposed."""
+    code, out, err = yarn.finish(at_once["again"])
+    assert 0 == code, err
+    for rank in range(2):
+        note = yarn.note("again", rank, attempt=2)
+        assert [note["node"], f"::ffff:{note['node']}"] == note["listens"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HADOOP_CONF_DIR", yarn.cluster.conf)
+        roster = json.loads(read_bytes(locate(out) / "attempts/2.roster.json", limit=1 << 20))
+    assert ["", ""] == [each["exposed"] for each in roster["workers"]]
+    assert "open at every address" not in err
 
 
 def test_the_end_is_a_table(yarn: Any, at_once: dict[str, Any]) -> None:

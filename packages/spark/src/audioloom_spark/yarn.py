@@ -150,5 +150,10 @@ def _bindable(address: str) -> str:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.bind((address, 0))
     except OSError:
+        log.warning(
+            "Spark's driver listens at every address of this machine, as the one that executors are"
+            " told is not its own: its secret keeps others out, a firewall would keep them away",
+            driver_address=address,
+        )
         return "0.0.0.0"  # noqa: S104 - the user named an address that is not this machine's
     return address

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import structlog
+from audioloom_stage.listeners import open_to_others
 
 from audioloom_trainer.cluster import Cluster
 from audioloom_trainer.cores import available_cores
@@ -24,6 +26,7 @@ __all__ = [
     "set_up_legacy",
     "set_up_tensorflow",
     "versions",
+    "warn_of_listeners",
 ]
 
 log = structlog.get_logger()
@@ -108,10 +111,31 @@ def make_strategy(cluster: Cluster) -> Any:
 
     if cluster.size > 1:
         with peers_watched(cluster, "while the workers met"):
-            return tf.distribute.MultiWorkerMirroredStrategy()
+            strategy = tf.distribute.MultiWorkerMirroredStrategy()
+        warn_of_listeners(cluster)
+        return strategy
     if len(tf.config.list_logical_devices("GPU")) > 1:
         return tf.distribute.MirroredStrategy()
     return tf.distribute.get_strategy()
+
+
+def warn_of_listeners(cluster: Cluster) -> None:
+    """Say whom TensorFlow's server is open to, beside those who know its address.
+
+    It listens at every address of a machine, whatever TF_CONFIG says; the launcher starts it so
+    that it cannot. Here somebody has set TF_CONFIG by hand, or the launcher has warned too.
+    """
+    host = cluster.workers[cluster.rank].rpartition(":")[0].strip("[]")
+    known = set()
+    with suppress(OSError):
+        known = {str(row[4][0]) for row in socket.getaddrinfo(host, None)}
+    for each in open_to_others([os.getpid()], known):
+        log.warning(
+            "TensorFlow listens where TF_CONFIG does not say, and whoever reaches that may use it:"
+            " start the workers by audioloom-yarn-launcher, or keep others out by a firewall",
+            listens=str(each),
+            told=cluster.workers[cluster.rank],
+        )
 
 
 def local_replicas(strategy: Any, cluster: Cluster) -> Replicas:

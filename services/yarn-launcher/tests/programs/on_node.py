@@ -9,6 +9,7 @@ A PART is `<rank>.<attempt>:<what>`, with `*` for any: `exit=3`, `stay` (five mi
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -30,6 +31,7 @@ def main() -> None:
         "node": os.environ["NM_HOST"],
         "generation": int(os.environ["AUDIOLOOM_RUN_GENERATION"]),
         "variable": os.environ.get("OF_THE_TEST"),
+        "listens": where_it_listens(config),
         "pids": [os.getpid(), os.getppid(), escaped.pid],
     }
     print(json.dumps(note), flush=True)
@@ -39,6 +41,21 @@ def main() -> None:
         if wanted[0] in ("*", rank) and wanted[1] in ("*", attempt):
             act(*what.split("="))
     print("done")
+
+
+def where_it_listens(config: dict) -> list[str]:
+    """The address of a server as TensorFlow makes its own: at the worker's port, of both families.
+
+    And what the roster says of it.
+    """
+    rank = config["task"]["index"]
+    host, _, port = config["cluster"]["worker"][rank].rpartition(":")
+    with socket.socket(socket.AF_INET6) as server:
+        server.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        server.bind(("::", int(port)))
+        server.listen()
+        return [host, server.getsockname()[0]]
 
 
 def act(kind: str, value: str = "0") -> None:
