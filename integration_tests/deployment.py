@@ -207,6 +207,13 @@ def rank_of(variables: Mapping[str, str]) -> int:
     return int(json.loads(variables["TF_CONFIG"])["task"]["index"])
 
 
+def address_of(variables: Mapping[str, str]) -> str:
+    """The address that TF_CONFIG gives a process."""
+    config = json.loads(variables["TF_CONFIG"])
+    task = config["task"]
+    return str(config["cluster"][task["type"]][task["index"]])
+
+
 def kill(pid: int) -> None:
     """SIGKILL."""
     os.kill(pid, signal.SIGKILL)

@@ -1,12 +1,15 @@
 """Training in containers on two nodes: a worker is killed, then the launcher that waits for it."""
 
+import socket
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from audioloom_mini_cluster.faults import listening
 from audioloom_quickstart.programs import read_manifest
-from deployment import Command, Deployment, kill, rank_of, until
+from deployment import Command, Deployment, address_of, kill, rank_of, until
 from launching import ONE_A_NODE, launch
 from made import Made
 
@@ -22,11 +25,15 @@ class Killed:
         rank: of the worker.
         interpreter: that it ran on.
         words: its command line.
+        address: that TF_CONFIG tells the others.
+        reached: at which addresses of this machine its server answered before that.
     """
 
     rank: int
     interpreter: Path
     words: list[str]
+    address: str
+    reached: list[str]
 
 
 @dataclass(frozen=True)
@@ -76,10 +83,27 @@ def kill_a_worker(deployment: Deployment, launcher: Command) -> Killed:
     for pid, words, variables in deployment.processes("audioloom-trainer"):
         with suppress(KeyError, OSError):
             if rank_of(variables) == 1:
-                killed = Killed(1, Path(f"/proc/{pid}/exe").resolve(), words)
+                address = address_of(variables)
+                reached = where_it_answers(address.rpartition(":")[2], deployment.cluster.nodes)
+                interpreter = Path(f"/proc/{pid}/exe").resolve()
+                killed = Killed(1, interpreter, words, address, reached)
                 kill(pid)
                 return killed
     raise AssertionError(f"no trainer of rank 1 is there\n{launcher.said}")
+
+
+def where_it_answers(port: str, nodes: Sequence[str]) -> list[str]:
+    """Of the nodes' addresses and others of this machine, those at which a server listens."""
+    hosts = [*nodes, "127.0.0.1"]
+    with suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as route:
+        route.connect(("192.0.2.1", 9))  # nothing is sent: it is only looked for the way
+        hosts.append(str(route.getsockname()[0]))
+    return listening([f"{host}:{port}" for host in hosts])
+
+
+def test_a_worker_listens_at_the_nodes_address_alone(trained: Trained) -> None:
+    """Real TensorFlow in a container, which would listen at every address; the roster names one."""
+    assert [trained.killed.address] == trained.killed.reached
 
 
 def test_a_killed_worker_starts_the_gang_anew(deployment: Deployment, trained: Trained) -> None:

@@ -94,7 +94,7 @@ def test_hosts_of_blocks(on_yarn: SparkSession, cluster: Running) -> None:
     assert [both, (), (), ()] == block_hosts(on_yarn, inputs)
 
 
-@pytest.mark.parametrize(("address", "bound"), [("192.0.2.1", "0.0.0.0"), ("127.0.0.5", None)])  # noqa: S104
+@pytest.mark.parametrize(("address", "bound"), [("240.0.0.1", "0.0.0.0"), ("127.0.0.5", None)])  # noqa: S104
 def test_a_driver_that_listens_everywhere_is_warned_of(address: str, bound: str | None) -> None:
     """Behind NAT there is no other way; at an address of its own there is nothing to say."""
     with capture_logs() as said:

@@ -113,7 +113,7 @@ def test_an_address_of_this_machine_is_bound() -> None:
 @pytest.mark.parametrize(
     ("advertised", "why"),
     [
-        ("192.0.2.1", "192.0.2.1 is not an address of this machine"),
+        ("240.0.0.1", "240.0.0.1 is not an address of this machine"),
         ("no.such.name.invalid", "the name leads to no address here"),
         ("fe80::1%lo", "not an address of this machine"),
     ],

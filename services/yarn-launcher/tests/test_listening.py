@@ -65,8 +65,8 @@ def test_a_program_that_goes_past_the_library_is_told_in_its_log(
 def test_where_it_cannot_be_had_everybody_is_told(launches: Any, helpers: Any) -> None:
     """`run`, the record of the roster and the worker's log say why; and the run goes on."""
     program = (sys.executable, "-c", "import os; print(os.environ.get('LD_PRELOAD'))")
-    folder, said, err = run(launches, helpers, *program, advertise="192.0.2.1")
-    why = "192.0.2.1 is not an address of this machine"
+    folder, said, err = run(launches, helpers, *program, advertise="240.0.0.1")
+    why = "240.0.0.1 is not an address of this machine"
     assert why == seat(folder)["exposed"]
     assert "open at every address of the machine" in err
     assert why in err
