@@ -6,6 +6,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from audioloom_stage.listeners import open_to_others
+from audioloom_yarn_launcher.usage import tree
+
 HERE = "127.0.0.5"
 SERVER = """
 import json, os, socket, sys, time
@@ -63,11 +66,12 @@ def test_a_program_that_goes_past_the_library_is_told_in_its_log(
 
 
 def test_where_it_cannot_be_had_everybody_is_told(launches: Any, helpers: Any) -> None:
-    """`run`, the record of the roster and the worker's log say why; and the run goes on."""
+    """`run`, `status`, the record of the roster and the worker's log say why; the run goes on."""
     program = (sys.executable, "-c", "import os; print(os.environ.get('LD_PRELOAD'))")
     folder, said, err = run(launches, helpers, *program, advertise="240.0.0.1")
     why = "240.0.0.1 is not an address of this machine"
     assert why == seat(folder)["exposed"]
+    assert f"exposed   {why}" in launches.run("status", str(folder))[1]
     assert "open at every address of the machine" in err
     assert why in err
     assert why in said.splitlines()[0]
@@ -83,3 +87,17 @@ def test_the_launcher_itself_is_not_started_with_the_library(launches: Any, help
     )
     _, said, _ = run(launches, helpers, sys.executable, "-c", program)
     assert "0 127.0.0.1\n" == said
+
+
+def test_nobody_of_a_local_run_is_open_to_others(launches: Any, helpers: Any) -> None:
+    """Launcher, workers and what they run, all at once, at the address that is the default."""
+    command = (sys.executable, "-c", SERVER, "wait")
+    process = launches.program("run", f"--root={launches.root}", "--name=open", "--", *command)
+    log = launches.root / "runs/open/logs/0.1.log"
+    helpers.until(lambda: log.exists() and log.read_text().endswith("\n"), "it listens")
+    everybody = tree(process.pid)
+    assert [] == open_to_others(everybody, [])
+    assert json.loads(log.read_text())[0].startswith("127.0.0.1:")
+    assert len(everybody) >= 3
+    process.terminate()
+    assert 143 == helpers.finish(process)[0]
