@@ -41,7 +41,7 @@ def listen_at(address: str, family: str, bound: str | None, *options: str) -> st
     wanted = held.getsockname()[1] if "held" in options else 0
     process = subprocess.Popen(
         [sys.executable, "-c", PROGRAM, json.dumps([family, bound, wanted, *options])],
-        env=bind_address.with_library(os.environ, address),
+        env=bind_address.Binding(address).variables(os.environ),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -92,7 +92,7 @@ def test_what_a_program_chose_itself_stays(
 
 def test_the_library_of_others_stays() -> None:
     """Another library that the command is started with comes first."""
-    variables = bind_address.with_library({"LD_PRELOAD": "/usr/lib/other.so"}, HERE)
+    variables = bind_address.Binding(HERE).variables({"LD_PRELOAD": "/usr/lib/other.so"})
     assert f"/usr/lib/other.so:{bind_address.LIBRARY}" == variables["LD_PRELOAD"]
     assert variables["AUDIOLOOM_BIND_ADDRESS"] == HERE
 
@@ -115,6 +115,9 @@ def test_an_address_of_this_machine_is_bound() -> None:
     [
         ("240.0.0.1", "240.0.0.1 is not an address of this machine"),
         ("no.such.name.invalid", "the name leads to no address here"),
+        ("a..name", "the name leads to no address here"),
+        ("0.0.0.0", "0.0.0.0 is every address of this machine"),  # noqa: S104
+        ("::", ":: is every address of this machine"),
         ("fe80::1%lo", "not an address of this machine"),
     ],
 )

@@ -11,9 +11,10 @@ import ipaddress
 import socket
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-LIBRARY = Path(__file__).parent / "preload" / "bind_address.so"
+LIBRARY = Path(__file__).absolute().parent / "preload" / "bind_address.so"
 ADDRESS, PRELOAD = "AUDIOLOOM_BIND_ADDRESS", "LD_PRELOAD"
 
 
@@ -21,11 +22,33 @@ class Exposed(ValueError):
     """A command here listens at every address of the machine, and why."""
 
 
-def with_library(variables: Mapping[str, str], address: str) -> dict[str, str]:
-    """The environment of a command that is to listen at one address."""
-    others = variables.get(PRELOAD)
-    preload = f"{others}:{LIBRARY}" if others else str(LIBRARY)
-    return {**variables, PRELOAD: preload, ADDRESS: address}
+@dataclass(frozen=True)
+class Binding:
+    """Where the servers of a command listen.
+
+    Args:
+        address: the one, "" if it could not be had.
+        exposed: why not, "" if it could.
+    """
+
+    address: str = ""
+    exposed: str = ""
+
+    def variables(self, others: Mapping[str, str]) -> dict[str, str]:
+        """The environment of the command, from what it is without this."""
+        if not self.address:
+            return dict(others)
+        theirs = others.get(PRELOAD)
+        preload = f"{theirs}:{LIBRARY}" if theirs else str(LIBRARY)
+        return {**others, PRELOAD: preload, ADDRESS: self.address}
+
+
+def binding_of(advertised: str) -> Binding:
+    """The binding of a command that others reach by a host name or an address."""
+    try:
+        return Binding(address_to_bind(advertised))
+    except Exposed as error:
+        return Binding(exposed=str(error))
 
 
 def warning(exposed: str) -> str:
@@ -48,9 +71,11 @@ def address_to_bind(advertised: str) -> str:
     _check_library()
     try:
         rows = socket.getaddrinfo(advertised, 0, type=socket.SOCK_STREAM)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
         raise Exposed(f"{advertised}: the name leads to no address here ({error})") from error
-    found = sorted(str(row[4][0]) for row in rows)
+    found = sorted({str(row[4][0]) for row in rows})
+    if {"0.0.0.0", "::"} & {*found}:  # noqa: S104 - that is what is looked for
+        raise Exposed(f"{advertised} is every address of this machine")
     found.sort(key=lambda address: ":" in address)  # IPv4 first
     for address in found:
         if _is_own(address) and not _misleads(advertised, address):

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,7 +131,7 @@ class Worker:
         self._mine = Standing(id=me)
         self._plan: Plan | None = None
         self._port: socket.socket | None = None
-        self._address, self._exposed = "", ""
+        self._binding = bind_address.Binding()
         self._process: subprocess.Popen[bytes] | None = None
         self._marker = ""
         self._log: WorkerLog | None = None
@@ -223,16 +224,13 @@ class Worker:
         assert self._mine.rank is not None  # noqa: S101 - next_step saw it
         assert orders.generation is not None  # noqa: S101
         self._port = port.hold()
-        try:
-            self._address, self._exposed = bind_address.address_to_bind(self._place.advertise), ""
-        except bind_address.Exposed as error:
-            self._address, self._exposed = "", str(error)
+        self._binding = bind_address.binding_of(self._place.advertise)
         member = Member(
             id=self._mine.id,
             address=port.address(self._place.advertise, self._port),
             host=self._place.host,
             pid=os.getpid(),
-            exposed=self._exposed,
+            exposed=self._binding.exposed,
         )
         # Not ready for a generation that has passed meanwhile, nor without the rank.
         still = [
@@ -272,10 +270,14 @@ class Worker:
             **environment(*(self._place.environment, plan, roster, rank), page_port=page_port),
             processes.MARKER: self._marker,
         }
-        if self._address:
-            variables = bind_address.with_library(variables, self._address)
-        self._process = processes.start(command, environment=variables, output=self._log.output)
-        self._watch_over(self._process.pid, self._log)
+        if self._binding.exposed:
+            say(self._log.output, bind_address.warning(self._binding.exposed))
+        self._process = processes.start(
+            command, environment=self._binding.variables(variables), output=self._log.output
+        )
+        if self._binding.address:
+            tell = partial(say, self._log.output)
+            self._lookout = Lookout(self._process.pid, self._binding.address, tell)
         if self._board is not None:
             key = page_key(orders.generation, rank, self._scope)
             self._board.begin(lambda page: self._say_page(key, page))
@@ -287,13 +289,6 @@ class Worker:
         self._pulse.watched = Watched(self._process.pid, plan.frozen_s / 2)
         self._mine = replace(self._mine, started=True, running=True)
         threading.Thread(target=self._wait_for, args=(self._process,), daemon=True).start()
-
-    def _watch_over(self, pid: int, log: WorkerLog) -> None:
-        """Say in its log whom the command is open to, at once or when it is seen."""
-        if self._exposed:
-            say(log.output, bind_address.warning(self._exposed))
-        else:
-            self._lookout = Lookout(pid, self._address, lambda text: say(log.output, text))
 
     def _open_board(self, folder: Location, page_port: int) -> Board:
         from audioloom_yarn_launcher.board import Board  # noqa: PLC0415 - the others need none
