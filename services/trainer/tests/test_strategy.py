@@ -30,7 +30,7 @@ def test_a_server_at_every_address_is_warned_of(said: list[Any]) -> None:
     assert (f"every address, port {port}", f"localhost:{port}") == (line["listens"], line["told"])
 
 
-@pytest.mark.parametrize("told", ["127.0.0.1", "localhost", "[::1]", "no.such.name.invalid"])
+@pytest.mark.parametrize("told", ["127.0.0.1", "localhost", "[::1]", "a..name"])
 def test_a_server_at_its_own_address_is_not(said: list[Any], told: str) -> None:
     """Whatever that is called."""
     with socket.create_server(("127.0.0.1", 0)):

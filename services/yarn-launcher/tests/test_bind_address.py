@@ -114,7 +114,6 @@ def test_an_address_of_this_machine_is_bound() -> None:
     ("advertised", "why"),
     [
         ("240.0.0.1", "240.0.0.1 is not an address of this machine"),
-        ("no.such.name.invalid", "the name leads to no address here"),
         ("a..name", "the name leads to no address here"),
         ("0.0.0.0", "0.0.0.0 is every address of this machine"),  # noqa: S104
         ("::", ":: is every address of this machine"),
@@ -122,9 +121,20 @@ def test_an_address_of_this_machine_is_bound() -> None:
     ],
 )
 def test_where_it_cannot_be_bound_there_is_a_reason(advertised: str, why: str) -> None:
-    """An address behind NAT, and a name that only others know."""
+    """An address behind NAT, none at all, every one, and one that is an interface's alone."""
     with pytest.raises(bind_address.Exposed, match=re.escape(why)):
         bind_address.address_to_bind(advertised)
+
+
+def test_a_name_that_only_others_know_is_not_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As of a gateway; no name server is asked here."""
+
+    def look_up(*_: object, **__: object) -> list[object]:
+        raise bind_address.socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(bind_address.socket, "getaddrinfo", look_up)
+    with pytest.raises(bind_address.Exposed, match=r"gate: the name leads to no address here \("):
+        bind_address.address_to_bind("gate")
 
 
 def test_a_name_that_leads_to_the_loopback_is_not_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -127,7 +127,7 @@ def warn_of_listeners(cluster: Cluster) -> None:
     """
     host = cluster.workers[cluster.rank].rpartition(":")[0].strip("[]")
     known = set()
-    with suppress(OSError):
+    with suppress(OSError, UnicodeError):
         known = {str(row[4][0]) for row in socket.getaddrinfo(host, None)}
     for each in open_to_others([os.getpid()], known):
         log.warning(
