@@ -70,10 +70,35 @@ def test_nothing_secret_is_recorded_shown_or_logged(
     assert [] == found_below(launches.root)
     closed = {"attempts": 0o700, "logs/0.1.log": 0o600}
     assert closed == {each: (folder / each).stat().st_mode & 0o777 for each in closed}
-    other = [word.replace(SECRETS[0], "another") for word in words]
-    code, out, err = launches.run(*other)
+    code, out, err = launches.run(*(word if word != "3" else "4" for word in words))
     assert 73 == code, err
     assert [] == found_in(out + err)
+
+
+NEEDS = """
+import os, sys
+sys.exit(0 if (sys.argv[1:], os.environ["OUR_PASSWORD"]) == (["--password", "new"], "new") else 3)
+"""
+
+
+def test_a_password_that_was_changed_leaves_a_run_to_be_gone_on_with(
+    launches: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a word or in a variable, under a name or without one; another command is refused."""
+    for name in (["--name=mine"], []):
+        run = ("run", f"--root={launches.root}", *name)
+
+        def start(password: str, *more: str, run: tuple[str, ...] = run) -> tuple[int, str]:
+            monkeypatch.setenv("OUR_PASSWORD", password)
+            command = (sys.executable, "-c", NEEDS, "--password", password, *more)
+            code, _, err = launches.run(*run, "--", *command)
+            return code, err if code not in (0, 3, 73) else ""
+
+        assert (3, "") == start("old")
+        if name:
+            assert (73, "") == start("new", "--epochs=2")
+        assert (0, "") == start("new")
+    assert 2 == len(list((launches.root / "runs").iterdir()))
 
 
 COMMITS = """

@@ -52,7 +52,6 @@ class Started(AttemptRecord):
     Args:
         provision: what its workers were given; None on one machine.
         command: with secrets masked.
-        command_check: tells it from other commands that look so masked; None if it hides nothing.
         roles: who is called what; records of before roles do not say.
     """
 
@@ -63,7 +62,6 @@ class Started(AttemptRecord):
     on: str
     size: int
     command: tuple[str, ...]
-    command_check: str | None = None
     working_folder: str
     owner: Owner
     provision: Provision | None = None

@@ -52,7 +52,6 @@ class Launch:
             on=self.on,
             size=self.size,
             command=self.request.shown,
-            command_check=self.request.check_word(self.id),
             working_folder=self.request.working_folder,
             owner=this_process(),
             provision=self.provision,

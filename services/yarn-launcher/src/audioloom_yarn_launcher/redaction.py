@@ -6,7 +6,6 @@ The workers get what was masked beside the masked command, in a variable that th
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 
@@ -17,8 +16,6 @@ VARIABLE = "AUDIOLOOM_RUN_SECRETS"
 
 YARN writes variables into a script of shell as they are: no quote or dollar may be in this one.
 """
-
-_COST = {"n": 1 << 14, "r": 8, "p": 1}
 
 
 def hidden(command: Sequence[str]) -> dict[str, str]:
@@ -39,9 +36,3 @@ def restore(command: Sequence[str], variables: Mapping[str, str]) -> tuple[str, 
     """
     words = json.loads(base64.b64decode(variables.get(VARIABLE, "")) or "{}")
     return tuple(words.get(str(place), word) for place, word in enumerate(command))
-
-
-def fingerprint(words: Sequence[str], salt: str) -> str:
-    """What tells commands apart and gives nothing away: to guess what was masked takes long."""
-    text = json.dumps(list(words)).encode()
-    return hashlib.scrypt(text, salt=salt.encode(), dklen=16, **_COST).hex()

@@ -14,9 +14,8 @@ from audioloom_manifest import FOLDERS, MANIFEST_NAME
 from audioloom_stage import redact_words
 from audioloom_storage import Location, exists, locate
 
-from audioloom_yarn_launcher.attempts import Attempt, Started
+from audioloom_yarn_launcher.attempts import Attempt
 from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
-from audioloom_yarn_launcher.redaction import fingerprint
 from audioloom_yarn_launcher.roles import TENSORBOARD, Group
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.team import team_of
@@ -50,12 +49,6 @@ class Request:
     def shown(self) -> tuple[str, ...]:
         """The command as it is recorded and shown: secrets are masked."""
         return redact_words(self.command)
-
-    def check_word(self, launch: str) -> str | None:
-        """What tells this command from others of the same looks; None if it hides nothing."""
-        if self.shown == self.command:
-            return None
-        return fingerprint(_comparable(self.command), launch)
 
     @property
     def manifest(self) -> Location:
@@ -117,15 +110,12 @@ def digest_name(command: tuple[str, ...], roles: tuple[Group, ...] = ()) -> str:
     """The name of a run that was not named: the same for any number of workers, on any backend.
 
     Where the program is installed does not count, only what it is called. Roles count by what
-    they run, where it is another command.
+    they run, where it is another command. Secrets do not: they change, and all can see a name.
     """
     others = _commands_of(roles)
     words = ["audioloom-yarn-launcher run", *_comparable(command)]
     if others:
         words.append(json.dumps(others, sort_keys=True))
-    if redact_words(command) != command:
-        # A name is seen by all: its secrets must not be easy to guess.
-        return fingerprint(words, "")[:NAME_DIGITS]
     basis = json.dumps(words)
     return hashlib.sha256(basis.encode()).hexdigest()[:NAME_DIGITS]
 
@@ -155,7 +145,7 @@ def check_same(request: Request, attempts: list[Attempt]) -> None:
             found=_commands_of(before.roles) or "one command for all",
             hint="Give another --name, or none.",
         )
-    if not _is_same(request, before):
+    if _comparable(before.command) != _comparable(request.command):
         raise OtherCommand(
             "the run of that name belongs to another command",
             where=request.folder,
@@ -193,15 +183,10 @@ def read_variables(given: Iterable[str], here: Mapping[str, str]) -> dict[str, s
     return found
 
 
-def _is_same(request: Request, before: Started) -> bool:
-    if before.command_check is None:
-        return _comparable(before.command) == _comparable(request.command)
-    looks = _comparable(before.command) == _comparable(request.shown)
-    return looks and before.command_check == request.check_word(before.launch)
-
-
 def _comparable(command: tuple[str, ...]) -> list[str]:
-    return [Path(command[0]).name, *command[1:]]
+    """What makes a command the same, on record or as it is given: not the secrets, which change."""
+    program, *words = redact_words(command)
+    return [Path(program).name, *words]
 
 
 def _commands_of(roles: tuple[Group, ...]) -> dict[str, list[str]]:
