@@ -19,7 +19,6 @@ from audioloom_trainer.dialect import (
     update_metrics,
 )
 from audioloom_trainer.errors import BadModel, told
-from audioloom_trainer.model_source import ModelSource
 from audioloom_trainer.variables import other_state
 
 __all__ = ["check_model", "metric_names"]
@@ -30,7 +29,7 @@ _OVERRIDDEN = ("train_step", "test_step", "compute_loss", "compute_metrics")
 
 def check_model(
     model: Any,
-    source: ModelSource,
+    place: str,
     *,
     shape: tuple[int, ...],
     classes: int | None,
@@ -41,7 +40,7 @@ def check_model(
 
     Args:
         model: what the user's function returned.
-        source: where the function is.
+        place: where the model comes from, for errors.
         shape: of one window, without the batch.
         classes: how many there are; None when a number is to be learned.
         replicas: how many train together.
@@ -50,16 +49,16 @@ def check_model(
     Raises:
         BadModel: what is wrong, by name.
     """
-    _check_compiled(model, source, legacy=legacy)
-    _check_exact(model, source, replicas)
-    _check_shapes(model, source, shape, classes)
-    _check_loss(model, source, shape, classes)
+    _check_compiled(model, place, legacy=legacy)
+    _check_exact(model, place, replicas)
+    _check_shapes(model, place, shape, classes)
+    _check_loss(model, place, shape, classes)
 
 
-def _check_compiled(model: Any, source: ModelSource, *, legacy: bool) -> None:
+def _check_compiled(model: Any, place: str, *, legacy: bool) -> None:
     if not isinstance(model, library(legacy=legacy).Model):
         raise BadModel(
-            where=source.place,
+            where=place,
             expected="a model of tf_keras, for --keras legacy" if legacy else "a Keras 3 model",
             found=f"{type(model).__module__}.{type(model).__qualname__}",
             hint="Import tf_keras in its file (tf.keras is Keras 3 here), or leave --keras out."
@@ -69,23 +68,23 @@ def _check_compiled(model: Any, source: ModelSource, *, legacy: bool) -> None:
     optimizer = getattr(model, "optimizer", None)
     if optimizer is None or not getattr(model, "compiled", True):
         raise BadModel(
-            where=source.place,
+            where=place,
             expected="a compiled model with an optimizer",
             found="one without",
             hint="Call model.compile(optimizer=…, loss=…, metrics=[…]) before you return it.",
         )
     if not model.loss or isinstance(model.loss, (dict, list, tuple)):
         found = "several" if model.loss else "no loss"
-        raise BadModel(where=source.place, expected="compile() with one loss", found=found)
+        raise BadModel(where=place, expected="compile() with one loss", found=found)
 
 
-def _check_exact(model: Any, source: ModelSource, replicas: int) -> None:
+def _check_exact(model: Any, place: str, replicas: int) -> None:
     """Refuse by name what would be ignored, or would make several replicas differ from one."""
     plain = library(legacy=is_legacy(model)).Model
     for name in _OVERRIDDEN:
         if getattr(type(model), name) is not getattr(plain, name):
             raise _inexact(
-                source,
+                place,
                 f"{type(model).__name__} overrides {name}()",
                 "The loop is the trainer's own; put what it does into the loss, a layer (add_loss)"
                 " or a metric.",
@@ -93,16 +92,16 @@ def _check_exact(model: Any, source: ModelSource, replicas: int) -> None:
     reduction = getattr(model.loss, "reduction", "sum_over_batch_size")
     if reduction not in (*_REDUCTIONS, "auto"):  # what tf_keras calls the first of them
         raise _inexact(
-            source, f"a loss with reduction={reduction!r}", f"Use one of {', '.join(_REDUCTIONS)}."
+            place, f"a loss with reduction={reduction!r}", f"Use one of {', '.join(_REDUCTIONS)}."
         )
     for found, hint in unsuited(model, replicas):
-        raise _inexact(source, found, hint)
+        raise _inexact(place, found, hint)
     if replicas == 1:
         return
     for variable in model.trainable_variables:
         if getattr(variable, "overwrite_with_gradient", False):
             raise _inexact(
-                source,
+                place,
                 f"{path_of(variable)!r}, a scale of float8, with {replicas} replicas",
                 "Keras hands scales over as gradients, which are added up over the replicas: use"
                 " mixed_bfloat16, or one replica.",
@@ -111,21 +110,21 @@ def _check_exact(model: Any, source: ModelSource, replicas: int) -> None:
         kind = keras.backend.standardize_dtype(variable.dtype)
         if is_legacy(model) or not keras.backend.is_float_dtype(kind):
             raise _inexact(
-                source,
+                place,
                 f"the state {path_of(variable)!r} of type {kind} with {replicas} replicas",
                 "State that is not trained is averaged over the replicas, and only floating point"
                 " numbers of Keras 3 can be.",
             )
 
 
-def _inexact(source: ModelSource, found: str, hint: str) -> BadModel:
+def _inexact(place: str, found: str, hint: str) -> BadModel:
     return BadModel(
-        where=source.place, expected="a model that can be trained exactly", found=found, hint=hint
+        where=place, expected="a model that can be trained exactly", found=found, hint=hint
     )
 
 
 def _check_shapes(
-    model: keras.Model, source: ModelSource, shape: tuple[int, ...], classes: int | None
+    model: keras.Model, place: str, shape: tuple[int, ...], classes: int | None
 ) -> None:
     expected = f"a model that takes windows of shape {shape}"
     declared = _input_shape(model)
@@ -134,7 +133,7 @@ def _check_shapes(
             "keras.layers.Permute((2, 1)) transposes" if _fits(declared, shape[::-1]) else "reshape"
         )
         raise BadModel(
-            where=source.place,
+            where=place,
             expected=expected,
             found=f"one that takes {declared}",
             hint=f"Its first layer is keras.layers.Input(shape); {turn} after that.",
@@ -143,28 +142,28 @@ def _check_shapes(
         output = in_replica(model, lambda: model(tf.zeros((1, *shape)), training=False))
     except Exception as error:
         raise BadModel(
-            where=source.place,
+            where=place,
             expected=expected,
             found=told(error),
             hint="Its first layer is keras.layers.Input(shape); reshape after that.",
         ) from error
     if not tf.is_tensor(output):
         found = f"{type(output).__name__} of several"
-        raise BadModel(where=source.place, expected="a model with one output", found=found)
+        raise BadModel(where=place, expected="a model with one output", found=found)
     wanted = (1, 1) if classes is None else (1, classes)
     found_shape = tuple(output.shape)
     binary = classes == 2 and found_shape == (1, 1)  # noqa: PLR2004
     if found_shape != wanted and not binary:
         what = "one number" if classes is None else f"one score for each of {classes} classes"
         raise BadModel(
-            where=source.place,
+            where=place,
             expected=f"an output of shape (batch, {wanted[1]}): {what}",
             found=f"(batch, {', '.join(map(str, found_shape[1:]))})",
         )
 
 
 def _check_loss(
-    model: keras.Model, source: ModelSource, shape: tuple[int, ...], classes: int | None
+    model: keras.Model, place: str, shape: tuple[int, ...], classes: int | None
 ) -> None:
     """Try loss and metrics on one record, which makes the metrics' variables, and take it back."""
     x = tf.zeros((1, *shape))
@@ -180,7 +179,7 @@ def _check_loss(
         in_replica(model, score)
     except Exception as error:
         raise BadModel(
-            where=source.place,
+            where=place,
             expected=f"a loss and metrics that take {what} of shape (batch,)",
             found=told(error),
             hint=""
@@ -192,7 +191,7 @@ def _check_loss(
     for name, found in metric_shapes(model).items():
         if found:
             raise BadModel(
-                where=source.place,
+                where=place,
                 expected="metrics that are one number each",
                 found=f"{name!r} of shape {found}",
                 hint="Let it average over the classes: the run keeps a table of them anyway.",

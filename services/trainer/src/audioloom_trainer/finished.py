@@ -11,6 +11,7 @@ from typing import Any
 
 from audioloom_manifest import (
     FileEntry,
+    ManifestError,
     MissingFile,
     Opened,
     ShardsManifest,
@@ -20,8 +21,9 @@ from audioloom_manifest import (
     resolve_input,
 )
 from audioloom_stage import BadData
-from audioloom_storage import NotFound, TooLarge, read_bytes
+from audioloom_storage import NotFound, StorageError, TooLarge, read_bytes
 
+from audioloom_trainer.architecture import BadArchitecture, ForeignPart, read_architecture
 from audioloom_trainer.errors import BadModel, DamagedRun
 from audioloom_trainer.model_source import ModelSource, find_model
 
@@ -29,51 +31,52 @@ __all__ = [
     "FinishedRun",
     "evaluate_command",
     "export_command",
+    "not_rebuilt",
     "open_run",
     "read_entry",
     "read_json",
     "read_role",
     "read_trained_on",
-    "source_of",
 ]
+
+NETWORKS = ("audioloom_trainer.networks:conv1d", "audioloom_trainer.networks:conv2d_gru")
+"""The functions of this package that a manifest may name."""
 
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A committed run, and the function that made its model."""
+    """A committed run, and what its model is built from: a function, or else its architecture."""
 
     opened: Opened[TrainingRunManifest]
-    source: ModelSource
+    source: ModelSource | None
+    architecture: dict[str, Any]
 
 
 def open_run(place: str, model: str | None) -> FinishedRun:
-    """Read a committed run and find its model function.
+    """Read a committed run and find what its model is built from.
 
     Args:
         place: the run's folder or manifest.
-        model: where the function lies, when the manifest's word is not enough.
+        model: the function, where it is not a network of this package. What a manifest names is
+            never imported.
 
     Raises:
         ManifestError: there is none, or it is damaged.
-        BadModel: the function's file is not there, or not the one that was trained.
+        BadModel: the function's file is not there, or not the one that was trained; or none is
+            given, and the run's own architecture is not of Keras alone.
+        DamagedRun: the file of the architecture holds none.
     """
     opened = read_manifest(place, expect="training-run")
-    return FinishedRun(opened, source_of(opened, model))
+    named = opened.manifest.recipe.model.function
+    if model is not None or named in NETWORKS:
+        return FinishedRun(opened, _source_of(opened, model or named), {})
+    return FinishedRun(opened, None, _architecture_of(opened))
 
 
-def source_of(opened: Opened[TrainingRunManifest], model: str | None) -> ModelSource:
+def _source_of(opened: Opened[TrainingRunManifest], model: str) -> ModelSource:
     """The function that made a run's model, whose file must be the one that was trained."""
     wanted = opened.manifest.recipe.model
-    file = wanted.function.rpartition(":")[0]
-    if model is None and file.endswith(".py"):
-        given = opened.manifest.execution.settings.get("model", wanted.function)
-        raise BadModel(
-            where=opened.location,
-            expected=f"--model PATH/{wanted.function}, as the run was given",
-            found="no --model",
-            hint=f"A run keeps the digest of such a file, not the file. It was {given}",
-        )
-    source = find_model(model or wanted.function)
+    source = find_model(model)
     if source.function != wanted.function.rpartition(":")[2]:
         raise BadModel(
             where="--model",
@@ -88,6 +91,31 @@ def source_of(opened: Opened[TrainingRunManifest], model: str | None) -> ModelSo
             hint="Take the file, or the release of the package, that the run was trained with.",
         )
     return source
+
+
+def _architecture_of(opened: Opened[TrainingRunManifest]) -> dict[str, Any]:
+    try:
+        return read_architecture(read_role(opened, "model"))
+    except BadArchitecture as error:
+        raise DamagedRun(
+            where=opened.location, expected="an architecture as Keras writes it", found=str(error)
+        ) from None
+    except ForeignPart as error:
+        raise not_rebuilt(opened, str(error)) from None
+
+
+def not_rebuilt(opened: Opened[TrainingRunManifest], found: str) -> BadModel:
+    """The error of a run whose model is built by its function alone."""
+    manifest = opened.manifest
+    named = manifest.recipe.model.function
+    return BadModel(
+        where=opened.location,
+        expected="a model that is built of Keras's own classes, or --model",
+        found=found,
+        hint=f"Give --model again: the run was made with {named}, which a manifest may name and"
+        " nobody imports for it. It was given as"
+        f" {manifest.execution.settings.get('model', named)}",
+    )
 
 
 def read_role(opened: Opened[TrainingRunManifest], role: str) -> bytes:
@@ -159,9 +187,22 @@ def export_command(opened: Opened[TrainingRunManifest]) -> str:
 
 
 def evaluate_command(opened: Opened[TrainingRunManifest]) -> str:
-    """A command that scores a run, ready to be pasted; with its model, where that is a file."""
+    """A command that scores a run, ready to be pasted; with its model, where that has to be given.
+
+    A model that is built again needs none.
+    """
     function = opened.manifest.recipe.model.function
     given = str(opened.manifest.execution.settings.get("model", function))
     here = given if Path(given.rpartition(":")[0]).exists() else function  # that was on a node
-    model = ["--model", here] if function.rpartition(":")[0].endswith(".py") else []
+    model = ["--model", here] if _needs_model(opened) else []
     return shlex.join(["audioloom-trainer", "evaluate", str(opened.folder), *model])
+
+
+def _needs_model(opened: Opened[TrainingRunManifest]) -> bool:
+    if opened.manifest.recipe.model.function in NETWORKS:
+        return False
+    try:
+        _architecture_of(opened)
+    except (BadModel, DamagedRun, ManifestError, StorageError):
+        return True
+    return False

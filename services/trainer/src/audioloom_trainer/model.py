@@ -77,7 +77,7 @@ def build_model(
             found=told(error),
             hint=_MIXED if _BETWEEN_WORKERS in str(error) else _CALLED,
         ) from error
-    check_model(model, source, shape=shape, classes=classes, replicas=replicas, legacy=legacy)
+    check_model(model, source.place, shape=shape, classes=classes, replicas=replicas, legacy=legacy)
     if normalising := synchronise(model, source, shape, replicas=replicas):
         log.info("batch normalisation is synchronised", layers=normalising)
     model.optimizer.build(model.trainable_variables)

@@ -63,10 +63,11 @@ def restore_weights(model: keras.Model, arrays: Mapping[str, NDArray[np.generic]
     Raises:
         DamagedRun: the model is not the one that they came from.
     """
-    named = {_name("weight", i, v): v for i, v in enumerate(model.weights)}
-    _check(named, arrays)
+    named = {_end(_name("weight", i, v)): v for i, v in enumerate(model.weights)}
+    values = {_end(name): array for name, array in arrays.items()}
+    _check(named, values)
     for name, variable in named.items():
-        variable.assign(_as(variable, arrays[name]))
+        variable.assign(_as(variable, values[name]))
 
 
 def restore_weights_of(model: keras.Model, state: Mapping[str, NDArray[np.generic]]) -> None:
@@ -100,6 +101,15 @@ def _named(model: keras.Model) -> dict[str, Any]:
 
 def _name(kind: str, number: int, variable: Any) -> str:
     return f"{kind}-{number:05}/{path_of(variable)}"
+
+
+def _end(name: str) -> str:
+    """The number, the layer and its variable: what holds the layer is not always in the path.
+
+    It is not where Keras builds a layer before the layer that holds it, of a configuration.
+    """
+    number, *path = name.split("/")
+    return "/".join([number, *path[-2:]])
 
 
 def _as(variable: Any, array: NDArray[np.generic]) -> NDArray[np.generic]:
