@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,18 @@ from forging import edit_file, edit_manifest
 from program import Trained, Trainer
 from shard_maker import make_shards
 
-ZOO = Path(__file__).with_name("model_zoo.py")
+OWN = """
+import keras
+from audioloom_trainer.networks import conv1d
+
+def surely(y, predictions):
+    return keras.ops.mean(keras.ops.max(predictions, axis=-1))
+
+def build(shape, classes):
+    model = conv1d(shape, classes)
+    model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy", surely])
+    return model
+"""
 
 
 @pytest.fixture(scope="module")
@@ -51,10 +64,10 @@ def test_scores_that_would_mean_nothing_are_refused(
 
 @pytest.fixture
 def own(trainer: Trainer, trained: Trained, tmp_path: Path) -> Opened[Any]:
-    """A run of a model function in a file of the user's."""
+    """A run of a model function in a file of the user's, with a metric of its own."""
     file = tmp_path / "my model.py"
-    file.write_text(ZOO.read_text())
-    words = ("--epochs", 1, "--model", f"{file}:small", "--root", tmp_path, "--name", "own")
+    file.write_text(OWN)
+    words = ("--epochs", 1, "--model", f"{file}:build", "--root", tmp_path, "--name", "own")
     ran = trainer("run", trained.root / "shards" / "demo", *words)
     assert 0 == ran.code, ran.err
     return read_manifest(ran.out.strip(), "training-run")
@@ -66,19 +79,80 @@ def test_the_file_of_the_model_has_to_be_given(
     """And to be the one that was trained, and the function too; a path elsewhere is not told."""
     words, file = ("evaluate", own.folder), tmp_path / "my model.py"
     without = trainer(*words)
-    assert 78 == without.code
-    assert "my model.py:small" in without.err
-    other = trainer(*words, "--model", f"{__file__}:small")
+    assert (78, "") == (without.code, without.out)
+    assert "builtins.surely" in without.err
+    assert "Give --model again: the run was made with my model.py:build" in without.err
+    other = trainer(*words, "--model", f"{__file__}:build")
     assert 78 == other.code
     assert own.manifest.recipe.model.sha256 in other.err
-    function = trainer(*words, "--model", f"{file}:binary")
+    function = trainer(*words, "--model", f"{file}:surely")
     assert 78 == function.code
     assert "the function that was trained" in function.err
     here = trainer("inspect", own.folder)
-    assert (0, True) == (here.code, f"--model '{file}:small'" in here.err), here.err
+    assert (0, True) == (here.code, f"--model '{file}:build'" in here.err), here.err
     file.rename(tmp_path / "moved.py")  # as a run in a container had its model there
     there = trainer("inspect", own.folder)
-    assert (0, True) == (there.code, "--model 'my model.py:small'" in there.err), there.err
+    assert (0, True) == (there.code, "--model 'my model.py:build'" in there.err), there.err
+
+
+@pytest.fixture
+def plain(trainer: Trainer, trained: Trained, tmp_path: Path) -> Opened[Any]:
+    """A run of a function in a file that is gone by now, whose model is of Keras alone."""
+    file = tmp_path / "plain.py"
+    file.write_text("from audioloom_trainer.networks import conv1d as build\n")
+    words = ("--epochs", 1, "--model", f"{file}:build", "--root", tmp_path, "--name", "plain")
+    ran = trainer("run", trained.root / "shards" / "demo", *words)
+    assert 0 == ran.code, ran.err
+    file.unlink()
+    return read_manifest(ran.out.strip(), "training-run")
+
+
+def test_a_model_of_keras_alone_needs_no_file(trainer: Trainer, plain: Opened[Any]) -> None:
+    """The scores are those of the training, to the last bit; and it is said so."""
+    ran = trainer("evaluate", plain.folder, "--json")
+    assert 0 == ran.code, ran.err
+    stats = plain.manifest.stats.scores
+    scores = {name: each["scores"] for name, each in ran.data["splits"].items()}
+    assert {name: dict(each) for name, each in stats.items()} == scores
+    inspected = trainer("inspect", plain.folder)
+    assert (0, False) == (inspected.code, "--model" in inspected.err), inspected.err
+
+
+def test_what_a_manifest_names_is_not_imported(
+    trainer: Trainer, plain: Opened[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though the module is there, with that digest: its own architecture is taken instead."""
+    module = tmp_path / "planted.py"
+    module.write_text("raise SystemExit('imported')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    model = {
+        "function": "planted:build",
+        "sha256": hashlib.sha256(module.read_bytes()).hexdigest(),
+        "arguments": {},
+    }
+    edit_manifest(plain, lambda value: value["recipe"].update(model=model))
+    ran = trainer("evaluate", plain.folder)
+    assert (0, False) == (ran.code, "planted" in sys.modules), ran.err
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "told"),
+    [
+        (lambda _: b"{}", 78, "Give --model again"),
+        (lambda _: b"[1]", 65, "an architecture as Keras writes it"),
+        (lambda data: data.replace(b'"Dense"', b'"Lambda"'), 78, "keras.layers.Lambda"),
+        (lambda data: data.replace(b'"rate"', b'"heart"'), 78, "Give --model again"),
+        (lambda data: data.replace(b'"units": 3', b'"units": 4'), 65, "(batch, 4)"),
+    ],
+)
+def test_an_architecture_that_was_changed_is_told(
+    trainer: Trainer, plain: Opened[Any], change: Any, code: int, told: str
+) -> None:
+    """With every digest as it should be."""
+    edit_file(plain, "model", change)
+    ran = trainer("evaluate", plain.folder)
+    assert (code, "") == (ran.code, ran.out)
+    assert told in ran.err
 
 
 @pytest.mark.parametrize(("split", "hint"), [("tset", "Did you mean test?"), ("nothing", "")])
