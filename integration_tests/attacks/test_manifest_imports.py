@@ -14,15 +14,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_manifest import parse_manifest, run_identity
-from audioloom_manifest.files import read_files
 from audioloom_quickstart.programs import Programs
-from audioloom_storage import locate
 from verdict import refused
 
 CONFIGURATION = 78
 PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
 PLANTED = "import pathlib, os\npathlib.Path(os.environ['TRACE']).touch()\ndef build(**_): ...\n"
+IDENTIFY = """
+import json, sys
+from audioloom_manifest import parse_manifest, run_identity
+from audioloom_manifest.files import read_files
+from audioloom_storage import locate
+where = locate(sys.argv[1])
+value = json.loads(open(where.path).read())
+manifest = parse_manifest(json.dumps(value).encode(), where=where)
+inputs = [each.identity for each in manifest.inputs]
+files = read_files(where.parent, manifest.files)
+value["identity"] = run_identity(manifest.kind, manifest.recipe, inputs, files)
+open(where.path, "w").write(json.dumps(value))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -59,18 +69,18 @@ def forged(run: Path) -> Iterator[Path]:
             path.unlink()
 
 
-def forge(where: Path, change: Callable[[dict[str, Any]], object]) -> None:
+def forge(programs: Programs, where: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Change a manifest as a forger would: its identity is right again."""
     value = json.loads(where.read_text())
     change(value)
-    manifest = parse_manifest(json.dumps(value).encode(), where=locate(where))
-    files = read_files(locate(where.parent), manifest.files)
-    inputs = [each.identity for each in manifest.inputs]
-    value["identity"] = run_identity(manifest.kind, manifest.recipe, inputs, files)
     where.write_text(json.dumps(value))
+    python = Path(programs.paths["trainer"]).with_name("python")
+    subprocess.run([python, "-c", IDENTIFY, str(where)], check=True)
 
 
-def forge_architecture(where: Path, change: Callable[[dict[str, Any]], object]) -> None:
+def forge_architecture(
+    programs: Programs, where: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
     """Change the architecture, and all the digests on the way to the identity."""
     reference = json.loads(where.read_text())["files"]
     entries = [
@@ -89,7 +99,7 @@ def forge_architecture(where: Path, change: Callable[[dict[str, Any]], object]) 
     name = f"files-{digest[:12]}.jsonl"
     (where.parent / name).write_bytes(listed)
     new = {"name": name, "sha256": digest, "count": len(entries), "bytes": len(listed)}
-    forge(where, lambda value: value.update(files=new))
+    forge(programs, where, lambda value: value.update(files=new))
 
 
 def tried(programs: Programs, run: Path, folder: Path) -> tuple[list[int], bool]:
@@ -127,7 +137,7 @@ def test_a_function_that_a_manifest_names_is_not_imported(
     file = planted if name.startswith("planted") else Path(os.__file__)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
     model = {"function": function, "sha256": digest, "arguments": {"hook": "x"}}
-    forge(forged, lambda value: value["recipe"].update(model=model))
+    forge(programs, forged, lambda value: value["recipe"].update(model=model))
     codes, ran = tried(programs, forged, tmp_path)
     refused(f"a manifest that names {function}", held=codes == [0, 0, 0, 0] and not ran)
 
@@ -147,7 +157,7 @@ PARTS: dict[str, dict[str, Any]] = {
     "Lambda": part("keras.layers", "Lambda", function="build", arguments={}),
     "code": {"class_name": "__lambda__", "config": {"value": "4wEAAAA="}},
     "a download": {**FUNCTION, "module": "keras.utils", "config": "get_file"},
-    "a SavedModel": part("keras.layers", "TFSMLayer", filepath="/tmp/x"),
+    "a SavedModel": part("keras.layers", "TFSMLayer", filepath="/srv/x"),
     "a pickle": part("keras.layers", "TorchModuleWrapper", module="gASVAAAA"),
     "a file of words": part("keras.layers", "StringLookup", vocabulary="/etc/passwd"),
 }
@@ -165,7 +175,7 @@ def test_a_part_of_an_architecture_is_not_loaded(
         layers[-1]["config"]["activation"] = PARTS[what]
         layers[1] |= PARTS[what]
 
-    forge_architecture(forged, change)
+    forge_architecture(programs, forged, change)
     codes, ran = tried(programs, forged, tmp_path)
     held = codes == [CONFIGURATION, 0, 0, 0] and not ran
     refused(f"an architecture with {what}", held=held)
