@@ -195,8 +195,8 @@ class EvaluateSettings(Settings):
     )
     model: str | None = Field(
         None,
-        description="The model function, when it lies in a file of its own:"
-        " path/to/file.py:function. It has to be the file that was trained.",
+        description="The model function, when the model is not of Keras's own classes alone: as it"
+        " was given to `run`. It has to be the file that was trained.",
     )
     model_arg: ModelArguments = Field(default_factory=dict)
     keras: Annotated[Literal["3", "legacy"], BeforeValidator(_as_text)] = Field(
