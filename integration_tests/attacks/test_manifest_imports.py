@@ -142,7 +142,7 @@ def test_a_function_that_a_manifest_names_is_not_imported(
     refused(f"a manifest that names {function}", held=codes[0] == 0 and not ran)
 
 
-def part(module: str, name: str, **config: object) -> dict[str, Any]:
+def part(module: str, name: str, /, **config: object) -> dict[str, Any]:
     """As Keras writes an object."""
     return {"module": module, "class_name": name, "config": config, "registered_name": None}
 
