@@ -28,7 +28,13 @@ from audioloom_storage import (
 )
 from audioloom_storage._hdfs_tokens import VARIABLE, name_with_token
 
-PUBLISH = "import sys; from audioloom_storage import *; publish(locate(sys.argv[1]), b'')"
+PUBLISH = """
+import sys
+from audioloom_storage import is_own, locate, publish
+file = locate(sys.argv[1])
+publish(file, b"")
+print(is_own(file))
+"""
 LOOK = """
 import sys, time
 from audioloom_storage import StorageError, locate, stat
@@ -102,9 +108,10 @@ def test_a_token_says_who_we_are(
     """Not the variable, which a cluster with Kerberos does not believe; named or by default."""
     for name, system in (("named", cluster.hdfs), ("default", Location("hdfs", "", "/"))):
         file = open_folder / name
-        run(PUBLISH, Location("hdfs", system.authority, file.path).uri, secure, **{VARIABLE: token})
+        uri = Location("hdfs", system.authority, file.path).uri
+        assert "True\n" == run(PUBLISH, uri, secure, **{VARIABLE: token})
         assert "alice" == owner(cluster, file)
-    run(PUBLISH, (open_folder / "without").uri, secure)
+    assert "True\n" == run(PUBLISH, (open_folder / "without").uri, secure)
     assert "bob" == owner(cluster, open_folder / "without")
 
 

@@ -28,7 +28,7 @@ from audioloom_storage.reading import (
     stat,
     walk,
 )
-from audioloom_storage.sharing import is_private, is_shared, share
+from audioloom_storage.sharing import is_guarded, is_own, is_private, is_shared, share
 from audioloom_storage.writing import create, make_folder, publish, remove, remove_tree
 
 __all__ = [
@@ -50,6 +50,8 @@ __all__ = [
     "UnsupportedScheme",
     "create",
     "exists",
+    "is_guarded",
+    "is_own",
     "is_private",
     "is_shared",
     "is_temporary",

@@ -36,6 +36,21 @@ class Entry:
     is_link: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a file or a folder.
+
+    Args:
+        owner: whose it is, as the storage calls them.
+        user: whom the storage takes this process for; "" where it does not say.
+        mode: who may do what, as `chmod` has it; 0o777 for a link.
+    """
+
+    owner: str
+    user: str
+    mode: int
+
+
 class Sink(Protocol):
     """The storage's end of a new file: bytes go in, in order."""
 
@@ -61,6 +76,10 @@ class Backend(Protocol):
 
     def permissions(self, location: Location) -> int:
         """Who may do what, as `chmod` has it: 0o644. Raises what `stat` raises."""
+        ...
+
+    def holder(self, location: Location) -> Holder:
+        """Of the entry itself: no link is followed. Raise NotFound where nothing lies."""
         ...
 
     def set_permissions(self, location: Location, mode: int) -> None:

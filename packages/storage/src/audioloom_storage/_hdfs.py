@@ -9,10 +9,10 @@ from typing import BinaryIO
 
 from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
 
-from audioloom_storage._backends import Entry
+from audioloom_storage._backends import Entry, Holder
 from audioloom_storage._commit import commit
 from audioloom_storage._hadoop_conf import replication, umask
-from audioloom_storage._hdfs_client import Connection, connection_to
+from audioloom_storage._hdfs_client import Connection, connection_to, user_at
 from audioloom_storage._hdfs_errors import translated
 from audioloom_storage._patience import Busy, Outage
 from audioloom_storage._ranges import open_ranges
@@ -29,6 +29,7 @@ from audioloom_storage.location import Location
 
 __all__ = [  # what `Backend` asks for
     "folder_identity",
+    "holder",
     "list_folder",
     "make_folder",
     "move",
@@ -50,10 +51,13 @@ _WRITE_SECONDS = 150.0  # a DataNode that is lost in between is given up after 6
 
 def stat(location: Location) -> Entry:
     """One entry. HDFS as it comes has no links."""
-    found = connection_to(location).call(
+    return _entry(location, _status(location))
+
+
+def _status(location: Location) -> FileStatus:
+    return connection_to(location).call(
         location, lambda client: client.get_file_info(location.path), looking=True
     )
-    return _entry(location, found)
 
 
 def list_folder(location: Location) -> Iterator[Entry]:
@@ -164,10 +168,13 @@ def move(temporary: Location, target: Location) -> None:
 
 def permissions(location: Location) -> int:
     """As the NameNode tells; with an ACL its bits for the group are the mask."""
-    found = connection_to(location).call(
-        location, lambda client: client.get_file_info(location.path), looking=True
-    )
-    return int(found.permission) & 0o7777
+    return int(_status(location).permission) & 0o7777
+
+
+def holder(location: Location) -> Holder:
+    """As the NameNode tells; with an ACL its bits for the group are the mask."""
+    found = _status(location)
+    return Holder(found.owner, user_at(location), int(found.permission) & 0o7777)
 
 
 def set_permissions(location: Location, mode: int) -> None:

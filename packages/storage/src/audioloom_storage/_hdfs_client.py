@@ -19,6 +19,8 @@ from audioloom_storage._forks import cut_off, watched
 from audioloom_storage._hdfs_errors import translated
 from audioloom_storage._hdfs_tokens import name_with_token
 from audioloom_storage._patience import Patience
+from audioloom_storage._temporary import temporary_beside
+from audioloom_storage.errors import PermissionDenied
 from audioloom_storage.location import Location
 
 T = TypeVar("T")
@@ -46,6 +48,7 @@ class Connection:
 
     def __init__(self, authority: str) -> None:
         self.patience = Patience()
+        self.user = ""  # not known yet
         self.process = os.getpid()
         self._authority = authority
         self._lock = threading.Lock()
@@ -129,6 +132,26 @@ def connection_to(location: Location) -> Connection:
         if found is None:
             found = _Connections.known[location.authority] = Connection(location.authority)
         return found
+
+
+def user_at(location: Location) -> str:
+    """Whom the NameNode takes this process for, by the owner of a file that it makes beside that.
+
+    Tokens, and the rules for principals of Kerberos, are the cluster's: nothing here knows them.
+    "" where it may make none.
+    """
+    connection = connection_to(location)
+    if not connection.user:
+        probe = temporary_beside(location).path
+        options = hdfs_native.WriteOptions(permission=0o600, overwrite=True, create_parent=False)
+        try:
+            connection.call(location, lambda client: client.create(probe, options).close())
+        except PermissionDenied:
+            return ""
+        found = connection.call(location, lambda client: client.get_file_info(probe))
+        connection.user = str(found.owner)
+        connection.call(location, lambda client: client.delete(probe))
+    return connection.user
 
 
 def _forked() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from audioloom_storage._backends import Entry
+from audioloom_storage._backends import Entry, Holder
 from audioloom_storage._local_errors import translated, translating
 from audioloom_storage._local_move import keep_names, move
 from audioloom_storage._steps import Step, step
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = [  # what `Backend` asks for
     "folder_identity",
+    "holder",
     "list_folder",
     "make_folder",
     "move",
@@ -109,6 +110,13 @@ def permissions(location: Location) -> int:
     """Links are followed."""
     with translating(location, looking=True):
         return kinds.S_IMODE(os.stat(location.path).st_mode)
+
+
+def holder(location: Location) -> Holder:
+    """By numbers: not every user has a name."""
+    with translating(location, looking=True):
+        found = os.lstat(location.path)
+    return Holder(str(found.st_uid), str(os.geteuid()), kinds.S_IMODE(found.st_mode))
 
 
 def set_permissions(location: Location, mode: int) -> None:

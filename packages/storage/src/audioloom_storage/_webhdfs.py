@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
-from audioloom_storage._backends import Entry
+from audioloom_storage._backends import Entry, Holder
 from audioloom_storage._commit import commit
 from audioloom_storage._patience import Outage
 from audioloom_storage._ranges import open_ranges
@@ -28,6 +28,7 @@ from audioloom_storage.location import Location
 
 __all__ = [  # what `Backend` asks for
     "folder_identity",
+    "holder",
     "list_folder",
     "make_folder",
     "move",
@@ -47,10 +48,14 @@ _CREATED = 201
 
 def stat(location: Location) -> Entry:
     """One entry. HDFS as it comes has no links."""
+    return _entry(location, _status(location))
+
+
+def _status(location: Location) -> dict[str, Any]:
     found = connection_to(location).call(
         location, lambda client: client._get_file_status(location.path).json(), looking=True
     )
-    return _entry(location, found["FileStatus"])
+    return cast("dict[str, Any]", found["FileStatus"])
 
 
 def list_folder(location: Location) -> Iterator[Entry]:
@@ -169,10 +174,16 @@ def _unsafe(target: Location) -> NotConfigured:
 
 def permissions(location: Location) -> int:
     """As the NameNode tells; with an ACL its bits for the group are the mask."""
-    found = connection_to(location).call(
-        location, lambda client: client._get_file_status(location.path).json(), looking=True
-    )
-    return int(found["FileStatus"]["permission"], 8)
+    return int(_status(location)["permission"], 8)
+
+
+def holder(location: Location) -> Holder:
+    """As the NameNode tells; it names its user by their home."""
+    found, connection = _status(location), connection_to(location)
+    if not connection.user:
+        home = connection.call(location, lambda client: client._get_home_directory("/").json())
+        connection.user = home["Path"].rpartition("/")[2]
+    return Holder(found["owner"], connection.user, int(found["permission"], 8))
 
 
 def set_permissions(location: Location, mode: int) -> None:

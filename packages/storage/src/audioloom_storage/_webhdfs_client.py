@@ -48,6 +48,7 @@ class Connection:
     def __init__(self, authority: str) -> None:
         self.patience = Patience()
         self.renames_safely = False  # not known yet
+        self.user = ""  # nor this
         self._authority = authority
         self._of_thread = threading.local()
 

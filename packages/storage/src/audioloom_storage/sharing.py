@@ -1,14 +1,15 @@
-"""Who may read what: a file is shared with everybody by its permissions and those on the way."""
+"""Who may read and write what, by permissions and owners: of the entry, and of those on the way."""
 
 from __future__ import annotations
 
-from audioloom_storage._backends import backend_of
+from audioloom_storage._backends import Holder, backend_of
 from audioloom_storage._steps import Step, step
 from audioloom_storage.errors import PermissionDenied
 from audioloom_storage.location import Location
 
 _SHARED = 0o644
 _OTHERS_READ, _OTHERS_ENTER = 0o004, 0o001
+_OTHERS_WRITE, _STICKY = 0o022, 0o1000
 
 
 def share(location: Location) -> None:
@@ -54,6 +55,35 @@ def is_private(location: Location) -> bool:
     return not _mode(location) & 0o077
 
 
+def is_own(location: Location) -> bool:
+    """Whether an entry is this user's, and nobody else may write it. A link never is.
+
+    What was planted under a name that others can guess is told by this from what one has written.
+
+    Raises:
+        NotFound: nothing lies there.
+        PermissionDenied: a folder on the way may not be entered.
+    """
+    held = _holder(location)
+    return held.owner == held.user and not held.mode & _OTHERS_WRITE
+
+
+def is_guarded(folder: Location) -> bool:
+    """Whether nobody else may replace what this user has in a folder.
+
+    The folder must be this user's or the superuser's, who is the owner of `/`; and others may
+    either not write it, or only what is theirs (the sticky bit).
+
+    Raises:
+        NotFound: nothing lies there.
+        PermissionDenied: a folder on the way may not be entered.
+    """
+    held = _holder(folder)
+    if held.owner != held.user and held.owner != _holder(Location(folder.scheme, folder.authority, "/")).owner:
+        return False
+    return not held.mode & _OTHERS_WRITE or bool(held.mode & _STICKY)
+
+
 def _closed(location: Location) -> Location | None:
     """The first folder, from above, that others may not enter."""
     above: list[Location] = []
@@ -69,3 +99,8 @@ def _closed(location: Location) -> Location | None:
 def _mode(location: Location) -> int:
     step(Step.READ, location)
     return backend_of(location).permissions(location)
+
+
+def _holder(location: Location) -> Holder:
+    step(Step.READ, location)
+    return backend_of(location).holder(location)

@@ -13,13 +13,17 @@ from audioloom_storage import (
     Location,
     NotFound,
     PermissionDenied,
+    is_guarded,
+    is_own,
     is_private,
     is_shared,
+    list_folder,
     locate,
     make_folder,
     publish,
     share,
 )
+from audioloom_storage._backends import backend_of
 
 TRY = """
 import sys
@@ -46,7 +50,7 @@ def everybodys(place: Any) -> Iterator[Location]:
 
 def test_what_is_not_there_is_neither(place: Any) -> None:
     """And cannot be shared."""
-    for question in (is_shared, is_private, share):
+    for question in (is_shared, is_private, is_own, is_guarded, share):
         with pytest.raises(NotFound):
             question(place.folder / "nothing")
 
@@ -86,3 +90,88 @@ def test_another_user_reads_it_and_shares_nothing(place: Any) -> None:
         env={**os.environ, "HADOOP_USER_NAME": "nobody"},
     )
     assert ["b'code'", "PermissionDenied"] == ran.stdout.splitlines()
+
+
+def give_away(place: Any, location: Location, mode: str, user: str = "65534") -> None:
+    """Another user's from now on, as only root or a NameNode's own user can do."""
+    if place.cluster is None:
+        os.chown(location.path, int(user), -1)
+        Path(location.path).chmod(int(mode, 8))
+        return
+    for words in (("-chown", user), ("-chmod", mode)):
+        command = ["hdfs", "dfs", *words, location.path]
+        subprocess.run(command, check=True, env=place.cluster.running.variables)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("mode", ["600", "644", "666"])
+def test_what_another_user_has_is_not_own(place: Any, mode: str) -> None:
+    """Whatever they let us do with it."""
+    file = place.folder / "planted"
+    publish(file, b"code", private=True)
+    assert is_own(file)
+    give_away(place, file, mode)
+    assert not is_own(file)
+
+
+@pytest.mark.parametrize(
+    ("mode", "own"), [(0o600, True), (0o644, True), (0o660, False), (0o602, False)]
+)
+def test_what_others_may_write_is_not_own(place: Any, mode: int, own: bool) -> None:
+    """The group or everybody; to read it is no harm."""
+    file = place.folder / "file"
+    publish(file, b"code", private=True)
+    backend_of(file).set_permissions(file, mode)
+    assert own == is_own(file)
+    assert [file] == [entry.location for entry in list_folder(place.folder)]
+
+
+@pytest.mark.parametrize("leads", ["nowhere", "to a file of ours"])
+def test_a_link_is_not_own(here: Location, leads: str) -> None:
+    """Whoever has it may let it lead elsewhere a moment later."""
+    if leads != "nowhere":
+        publish(here / "ours", b"code", private=True)
+    Path(here.path, "link").symlink_to("ours")
+    assert not is_own(here / "link")
+
+
+@pytest.mark.parametrize(
+    ("mode", "guarded"), [(0o755, True), (0o1777, True), (0o775, False), (0o777, False)]
+)
+def test_in_a_guarded_folder_nobody_replaces_a_file(place: Any, mode: int, guarded: bool) -> None:
+    """Others may not write it, or nothing but what is theirs."""
+    make_folder(place.folder / "folder")
+    backend_of(place.folder).set_permissions(place.folder / "folder", mode)
+    assert guarded == is_guarded(place.folder / "folder")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_folder_of_another_user_is_not_guarded(place: Any) -> None:
+    """A sticky bit does not hold its owner."""
+    make_folder(place.folder / "folder")
+    give_away(place, place.folder / "folder", "1777")
+    assert not is_guarded(place.folder / "folder")
+
+
+@pytest.mark.parametrize("place", ["hdfs", "webhdfs"], indirect=True)
+def test_a_user_is_whom_the_cluster_takes_them_for(place: Any) -> None:
+    """Beside what others have, and where no file may be made to find out: then nothing is own."""
+    publish(place.folder / "ours", b"code")
+    make_folder(place.folder / "open")
+    give_away(place, place.folder / "open", "777", user="nobody")
+    script = """
+import sys
+from audioloom_storage import *
+folder = locate(sys.argv[1])
+print(is_own(folder / "ours"))
+publish(folder / "open/theirs", b"")
+print(is_own(folder / "open/theirs"), is_guarded(folder / "open"))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script, place.folder.uri],
+        check=True,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "HADOOP_USER_NAME": "nobody"},
+    )
+    assert ["False", "True False"] == ran.stdout.splitlines()

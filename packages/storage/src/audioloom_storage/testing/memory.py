@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Literal, Self, TypeVar
 
-from audioloom_storage._backends import Backend, Entry, put_between
+from audioloom_storage._backends import Backend, Entry, Holder, put_between
 from audioloom_storage._commit import commit
 from audioloom_storage._patience import Busy, Outage, Patience
 from audioloom_storage._steps import Step, step
@@ -84,6 +84,10 @@ class MemoryStore:
         if self._is_folder(location):
             return self._folders.get(location, 0o755)
         return self._file(location).mode
+
+    def holder(self, location: Location) -> Holder:
+        """Nobody else is there to hold anything."""
+        return Holder("me", "me", self.permissions(location))
 
     def set_permissions(self, location: Location, mode: int) -> None:
         """Nobody else is there to refuse it to."""

@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeVar
 
-from audioloom_storage._backends import Backend, Entry, Sink, put_between
+from audioloom_storage._backends import Backend, Entry, Holder, Sink, put_between
 from audioloom_storage.errors import NoSpace, Unavailable, UnknownOutcome
 from audioloom_storage.location import Location
 from audioloom_storage.testing.crashes import take_number
@@ -145,6 +145,9 @@ class _Unreliable:
 
     def permissions(self, location: Location) -> int:
         return self._ask("permissions", location, lambda: self._backend.permissions(location))
+
+    def holder(self, location: Location) -> Holder:
+        return self._ask("holder", location, lambda: self._backend.holder(location))
 
     def list_folder(self, location: Location) -> Iterator[Entry]:
         return self._ask("list", location, lambda: self._backend.list_folder(location))
