@@ -6,15 +6,21 @@ import os
 import shutil
 import tarfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
-from audioloom_environment import Environment, NotAnEnvironment, describe, find_archive, ship
-from audioloom_storage import is_temporary, list_folder, locate
+import structlog
+from audioloom_environment import (
+    Environment,
+    NotAnEnvironment,
+    describe,
+    find_archive,
+    put_own,
+    ship,
+    shipping,
+)
+from audioloom_storage import PermissionDenied, is_temporary, list_folder, locate, read_bytes, stat
 from audioloom_storage.testing import Crashed, CrashPlan, steps
 
 
@@ -66,37 +72,84 @@ def test_nobody_else_may_read_it(prefix: Path, tmp_path: Path) -> None:
     assert 0o777 == (tmp_path / "ships").stat().st_mode & 0o777
 
 
-def test_what_another_user_has_shipped_is_not_ours() -> None:
-    """Each has an archive under a name of its own; both are found again."""
-    with TemporaryDirectory() as made:
-        ships, folder = locate(made), Path(made)
-        folder.chmod(0o755)
-        assert None is find_archive(ships, "d.tar.gz")  # imports what nobody else may read
-        for name in ("d.tar.gz", "d.2.tar.gz"):
-            (folder / name).write_bytes(b"theirs")
-        for closed, expected in (
-            ((), ships / "d.tar.gz"),
-            (("d.tar.gz",), ships / "d.2.tar.gz"),
-            (("d.tar.gz", "d.2.tar.gz"), None),
-        ):
-            for name in closed:
-                (folder / name).chmod(0)
-            with bound_by_permissions():
-                assert expected == find_archive(ships, "d.tar.gz")
-                assert find_archive(ships, "e.tar.gz") is None
+@dataclass(frozen=True)
+class Planting:
+    """How a file comes to lie under a name that others can guess.
+
+    Args:
+        mode: its permissions.
+        theirs: another user's.
+        linked: it is a link, to a file (True) or to nothing (False).
+    """
+
+    mode: int = 0o644
+    theirs: bool = False
+    linked: bool | None = None
+
+    def do(self, file: Path) -> None:
+        """Put it there."""
+        if self.linked is not None:
+            file.symlink_to(file.with_name("other") if self.linked else "nowhere")
+            file.with_name("other").write_bytes(b"other")
+            return
+        file.write_bytes(b"planted")
+        file.chmod(self.mode)
+        if self.theirs:
+            os.chown(file, 65534, -1)
 
 
-@contextmanager
-def bound_by_permissions() -> Iterator[None]:
-    """Root may read everything: be nobody for a while."""
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
+PLANTINGS = {
+    "theirs, which we may read": Planting(theirs=True),
+    "theirs, which everybody may write": Planting(0o666, theirs=True),
+    "theirs alone": Planting(0o600, theirs=True),
+    "ours, which its group may write": Planting(0o660),
+    "ours, which everybody may write": Planting(0o602),
+    "a link to a file": Planting(linked=True),
+    "a link to nothing": Planting(linked=False),
+}
+
+
+@pytest.mark.parametrize("what", PLANTINGS)
+def test_what_another_user_put_there_or_could_write_is_not_ours(tmp_path: Path, what: str) -> None:
+    """It stays as it is; ours gets a name of its own, by which it is found again."""
+    planting = PLANTINGS[what]
+    if planting.theirs and os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    ships, planted = locate(tmp_path), [tmp_path / "d.tar.gz", tmp_path / "d.2.tar.gz"]
+    assert None is find_archive(ships, "d.tar.gz")
+    for file in planted:
+        planting.do(file)
+    before = [file.lstat() for file in planted]
+    assert None is find_archive(ships, "d.tar.gz")
+    ours = ships / "d.3.tar.gz"
+    assert (ours, True) == put_own(ships, "d.tar.gz", lambda file: file.write(b"ours"))
+    assert (ours, False) == put_own(ships, "d.tar.gz", lambda file: file.write(b"again"))
+    assert ours == find_archive(ships, "d.tar.gz")
+    assert (b"ours", 0o600) == (read_bytes(ours, limit=9), Path(ours.path).stat().st_mode & 0o777)
+    assert before == [file.lstat() for file in planted]
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o777, 0o1777])
+def test_a_folder_where_others_may_replace_files_is_told(tmp_path: Path, mode: int) -> None:
+    """When something is put there, and when it is found."""
+    folder = tmp_path / "ships"
+    folder.mkdir()
+    folder.chmod(mode)
+    for _ in range(2):
+        with structlog.testing.capture_logs() as said:
+            put_own(locate(folder), "d.tar", lambda file: file.write(b"ours"))
+        warned = [each["folder"] for each in said if each["log_level"] == "warning"]
+        assert ([str(folder)] if mode == 0o777 else []) == warned
+
+
+def test_a_storage_that_keeps_no_owners_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On it every run would put another copy beside those that it does not know for its own."""
+    monkeypatch.setattr(shipping, "is_own", lambda location: not stat(location))
+    with pytest.raises(PermissionDenied, match="keeps owners"):
+        put_own(locate(tmp_path), "d.tar", lambda file: file.write(b"ours"))
+    assert [] == list(tmp_path.iterdir())
 
 
 def test_several_at_once_leave_one(prefix: Path, tmp_path: Path) -> None:

@@ -41,6 +41,25 @@ def test_the_same_jars_are_shipped_once(tmp_path: Path) -> None:
         assert ["x.jar", "y.jar"] == archive.getnames()
 
 
+@pytest.mark.parametrize("planted_mode", [0o666, 0o660, None])
+def test_planted_jars_are_not_shipped(tmp_path: Path, planted_mode: int | None) -> None:
+    """What others could have written, or another user has, stays; ours is readable for us alone."""
+    if planted_mode is None and os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    spark, ships = home(tmp_path / "spark", x="1"), locate(tmp_path / "ships")
+    planted = Path(ship_jars(spark, ships).path)
+    assert 0o600 == planted.stat().st_mode & 0o777
+    planted.write_bytes(b"planted")
+    if planted_mode is None:
+        os.chown(planted, 65534, -1)
+    else:
+        planted.chmod(planted_mode)
+    ours = ship_jars(spark, ships)
+    assert planted.with_suffix(".2.tar") == Path(ours.path)
+    assert ours == ship_jars(spark, ships)
+    assert b"planted" == planted.read_bytes()
+
+
 def vouched(site: Path, jar: str) -> Path:
     """A pyspark whose RECORD says what the jar `x` held when it was installed."""
     spark = home(site / "pyspark", x=jar)

@@ -1,4 +1,5 @@
 import io
+import os
 import stat
 import tarfile
 import zipfile
@@ -8,6 +9,8 @@ import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.archive_check import check_members
 from audioloom_yarn_launcher.errors import BadArchive
+
+OURS = f"{'a' * 64}.tar.gz"
 
 
 def tar(path: Path, *infos: tuple[str, bytes, str]) -> Path:
@@ -71,4 +74,19 @@ def test_what_stays_within_is_taken(tmp_path: Path) -> None:
     """And one that we have packed ourselves is not read again."""
     check_members(locate(str(tar(tmp_path / "x.tgz", ("a", tarfile.REGTYPE, "")))))
     check_members(locate(str(zipped(tmp_path / "x.zip", "a/b", "x", 0o644))))
-    check_members(locate(str(tmp_path / f"{'a' * 64}.tar.gz")))
+    (tmp_path / OURS).write_bytes(b"not read")
+    check_members(locate(str(tmp_path / OURS)))
+
+
+@pytest.mark.parametrize("planted", ["by another user", "by anybody"])
+def test_a_name_of_ours_makes_no_archive_ours(tmp_path: Path, planted: str) -> None:
+    """What others could have written is looked into, whatever it is called."""
+    made = tar(tmp_path / OURS, ("../x", tarfile.REGTYPE, ""))
+    if planted == "by anybody":
+        made.chmod(0o666)
+    elif os.geteuid() == 0:
+        os.chown(made, 65534, -1)
+    else:
+        pytest.skip("only root gives files away")
+    with pytest.raises(BadArchive, match="outside of its folder"):
+        check_members(locate(str(made)))

@@ -1,5 +1,6 @@
 import json
 import os
+import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -189,6 +190,22 @@ def test_a_list_says_who_uses_what(root: Path) -> None:
     first = result.data["environments"][0]  # type: ignore[index, call-overload]
     assert (2, 1, "me") == (len(first["runs"]), len(first["at_work"]), first["read_by"])
     assert ["MiB", "0"] == [line.split()[0] for line in list(result.text)[:2]]
+
+
+def test_a_second_copy_is_ours_and_what_is_another_users_is_not(root: Path) -> None:
+    """The second name that an archive gets where the first was taken, and who took it."""
+    if os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    folder = root / "environments"
+    theirs, ours = folder / f"{DIGESTS[0]}.tar.gz", folder / f"{DIGESTS[0]}.2.tar.gz"
+    shutil.copy2(theirs, ours)
+    os.chown(theirs, 65534, -1)
+    settings = EnvSettings.model_validate({"action": "list", "root": str(root)})
+    listed: Any = list_environments(settings).data["environments"]
+    readers = {each["environment"]: each["read_by"] for each in listed}
+    assert ("others", "me") == (readers[theirs.as_uri()], readers[ours.as_uri()])
+    call(root, delete=True)
+    assert (True, False) == (theirs.exists(), ours.exists())
 
 
 @pytest.mark.parametrize("what", ["archive", "folder"])

@@ -8,7 +8,14 @@ from audioloom_environment.errors import (
     NotRelocatable,
     PackingFailed,
 )
-from audioloom_environment.shipping import Shipped, find_archive, put_archive, ship
+from audioloom_environment.shipping import (
+    Shipped,
+    find_archive,
+    own_place,
+    put_archive,
+    put_own,
+    ship,
+)
 
 __all__ = [
     "ChangedWhilePacking",
@@ -19,7 +26,9 @@ __all__ = [
     "Shipped",
     "describe",
     "find_archive",
+    "own_place",
     "pack",
     "put_archive",
+    "put_own",
     "ship",
 ]

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import BinaryIO
 
 import structlog
 from audioloom_storage import (
@@ -14,14 +15,16 @@ from audioloom_storage import (
     NotFound,
     PermissionDenied,
     create,
-    open_read,
+    is_guarded,
+    is_own,
+    remove,
     stat,
 )
 
 from audioloom_environment.archive import pack
 from audioloom_environment.contents import Environment, describe
 
-__all__ = ["Shipped", "find_archive", "put_archive", "ship"]
+__all__ = ["Shipped", "find_archive", "own_place", "put_archive", "put_own", "ship"]
 
 log = structlog.get_logger()
 
@@ -31,7 +34,7 @@ class Shipped:
     """An archive that lies where it should.
 
     Attributes:
-        location: `<folder>/<digest>.tar.gz`, or as `put_archive` says.
+        location: `<folder>/<digest>.tar.gz`, or as `own_place` says.
         environment: what is in it.
         size: bytes of the archive.
         uploaded: whether it was put there now; otherwise it was there already.
@@ -49,7 +52,8 @@ def ship(
     """Make sure that the archive of an environment lies in a folder; build it only if it does not.
 
     Nothing is ever replaced: of several that ship the same environment at once the first wins, and
-    all are right, since the name is the digest of what is inside. Nobody but its owner may read it.
+    all are right, since the name is the digest of what is inside. Nobody but its owner may read it,
+    and nothing is taken for it that others could have written.
 
     Args:
         prefix: of the environment, or what `describe` said of it (then *exclude* has no meaning).
@@ -61,16 +65,13 @@ def ship(
         StorageError: the folder cannot be written.
     """
     found = prefix if isinstance(prefix, Environment) else describe(prefix, exclude=exclude)
-    there = find_archive(folder, found.name)
-    if there is not None:
-        return Shipped(there, found, stat(there).size, uploaded=False)
     location, uploaded = put_archive(found, folder, found.name)
     return Shipped(location, found, stat(location).size, uploaded)
 
 
 def find_archive(folder: Location, name: str) -> Location | None:
-    """The archive of that name which this user may read, or None; see `put_archive`."""
-    location, there = _place(folder, name)
+    """This user's archive of that name, or None; see `own_place`."""
+    location, there = own_place(folder, name)
     return location if there else None
 
 
@@ -80,8 +81,7 @@ def put_archive(environment: Environment, folder: Location, name: str) -> tuple[
     Args:
         environment: what `describe` said of it.
         folder: on any storage; made where it is missing.
-        name: `<digest>.tar.gz`. Where another user has one of that name, it is
-            `<digest>.2.tar.gz`, and so on.
+        name: `<digest>.tar.gz`; see `own_place`.
 
     Returns:
         Where it lies, and whether it was put there now.
@@ -90,33 +90,81 @@ def put_archive(environment: Environment, folder: Location, name: str) -> tuple[
         ChangedWhilePacking, PackingFailed: as `pack` says.
         StorageError: the folder cannot be written.
     """
-    megabytes = environment.bytes >> 20
-    log.info("packing the environment", prefix=str(environment.prefix), megabytes=megabytes)
+
+    def write(file: BinaryIO) -> None:
+        megabytes = environment.bytes >> 20
+        log.info("packing the environment", prefix=str(environment.prefix), megabytes=megabytes)
+        pack(environment, file)
+
+    return put_own(folder, name, write)
+
+
+def put_own(
+    folder: Location, name: str, write: Callable[[BinaryIO], None]
+) -> tuple[Location, bool]:
+    """Make sure that a file of this user's lies in a folder, readable for this user alone.
+
+    Args:
+        folder: on any storage; made where it is missing.
+        name: see `own_place`.
+        write: writes it. Whoever has the name writes the same.
+
+    Returns:
+        Where it lies, and whether it was put there now.
+
+    Raises:
+        PermissionDenied: the storage does not tell what is this user's, or gives it to others.
+        StorageError: the folder cannot be written.
+    """
     while True:
-        location, there = _place(folder, name)
+        location, there = own_place(folder, name)
         if there:
             return location, False
         try:
             with create(location, private=True) as file:
-                pack(environment, file)
+                write(file)
         except AlreadyExists:  # somebody was faster: with the same content, or another user
             continue
-        megabytes = stat(location).size >> 20
-        log.info("shipped the environment", archive=str(location), megabytes=megabytes)
+        _check_own(location)
+        _tell_unguarded(folder)
+        log.info("shipped", archive=str(location), megabytes=stat(location).size >> 20)
         return location, True
 
 
-def _place(folder: Location, name: str) -> tuple[Location, bool]:
-    """Where this user's archive of that name lies, or is to lie; and whether it does."""
+def own_place(folder: Location, name: str) -> tuple[Location, bool]:
+    """Where a file of this user's lies, or is to lie; and whether it does.
+
+    What another user owns or may write is not used, whatever it is called: a name is no proof of
+    what is inside. The place of `<digest>.tar.gz` is then `<digest>.2.tar.gz`, and so on.
+    """
     stem, dot, suffix = name.partition(".")
     for number in count(2):
         try:
-            with open_read(folder / name) as file:
-                file.read(1)
+            if is_own(folder / name):
+                _tell_unguarded(folder)
+                return folder / name, True
         except NotFound:
             return folder / name, False
-        except PermissionDenied:  # another user's
-            name = f"{stem}.{number}{dot}{suffix}"
-        else:
-            return folder / name, True
+        name = f"{stem}.{number}{dot}{suffix}"
     raise AssertionError  # for mypy: counting has no end
+
+
+def _check_own(location: Location) -> None:
+    """Refuse a storage on which one would never find again what one has put there."""
+    if not is_own(location):
+        remove(location)
+        raise PermissionDenied(
+            "what was put there is another user's at once, or others may write it",
+            where=location,
+            expected="a storage that keeps owners and permissions",
+            hint="Choose another folder.",
+        )
+
+
+def _tell_unguarded(folder: Location) -> None:
+    if not is_guarded(folder):
+        log.warning(
+            "others may replace what lies in this folder, and it runs with your rights",
+            folder=str(folder),
+            hint="Let its owner set the sticky bit (chmod +t), or name a folder of your own.",
+        )

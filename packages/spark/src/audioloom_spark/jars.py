@@ -6,12 +6,13 @@ import hashlib
 import io
 import tarfile
 from pathlib import Path
+from typing import BinaryIO
 
 import structlog
-from audioloom_environment import ChangedWhilePacking
+from audioloom_environment import ChangedWhilePacking, put_own
 from audioloom_environment.files import Member, file_member
 from audioloom_environment.records import Claim, read_distributions
-from audioloom_storage import AlreadyExists, Location, create, exists
+from audioloom_storage import Location
 
 from audioloom_spark.errors import NoCluster
 
@@ -30,8 +31,9 @@ def ship_jars(home: Path, folder: Location) -> Location:
         folder: on storage that the nodes reach.
 
     Returns:
-        `<folder>/spark-jars-<digest>.tar`. It is never replaced. (Not a zip: Java refuses one that
-        was written in order without being compressed, which jars are already.)
+        `<folder>/spark-jars-<digest>.tar`, or as `own_place` says. It is never replaced. (Not a
+        zip: Java refuses one that was written in order without being compressed, which jars are
+        already.)
 
     Raises:
         NoCluster: there are no jars.
@@ -40,19 +42,15 @@ def ship_jars(home: Path, folder: Location) -> Location:
     jars = _jars(home)
     if not jars:
         raise NoCluster(where=home / "jars", expected="the jars of pyspark", found="none")
-    location = folder / f"spark-jars-{_digest(jars)}.tar"
-    if not exists(location):
+
+    def write(file: BinaryIO) -> None:
         megabytes = sum(jar.size for jar in jars.values()) >> 20
-        log.info("shipping Spark's jars", archive=str(location), megabytes=megabytes)
-        try:
-            with (
-                create(location) as file,
-                tarfile.open(fileobj=file, mode="w|", format=tarfile.GNU_FORMAT) as archive,
-            ):
-                for path, jar in jars.items():
-                    _add(archive, path, jar)
-        except AlreadyExists:  # somebody else was faster, with the same content
-            pass
+        log.info("packing Spark's jars", home=str(home), megabytes=megabytes)
+        with tarfile.open(fileobj=file, mode="w|", format=tarfile.GNU_FORMAT) as archive:
+            for path, jar in jars.items():
+                _add(archive, path, jar)
+
+    location, _ = put_own(folder, f"spark-jars-{_digest(jars)}.tar", write)
     return location
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 import structlog
-from audioloom_storage import Location, StorageError, open_read
+from audioloom_storage import Location, StorageError, is_own, open_read
 
 from audioloom_yarn_launcher.archive_members import Kind, Member, first_fault
 from audioloom_yarn_launcher.errors import BadArchive
@@ -26,13 +26,13 @@ log = structlog.get_logger()
 def check_members(archive: Location) -> None:
     """Refuse an archive that would write outside of the folder that it is unpacked into.
 
-    One that has the name of those that this program packs, from its own files, is not read again:
-    it may be large, and only its owner may write it.
+    One of this user's own that has the name of those that this program packs, from its own files,
+    is not read again: it may be large, and nobody else may write it.
 
     Raises:
         BadArchive: it would, or it is damaged.
     """
-    if PACKED_BY_US.fullmatch(archive.name):
+    if PACKED_BY_US.fullmatch(archive.name) and is_own(archive):
         return
     log.info("looking into the archive", archive=str(archive))
     try:

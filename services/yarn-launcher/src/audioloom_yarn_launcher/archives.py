@@ -14,13 +14,12 @@ from audioloom_storage import (
     Entry,
     Location,
     NotFound,
-    PermissionDenied,
     exists,
+    is_own,
     is_private,
     is_shared,
     is_temporary,
     list_folder,
-    open_read,
     stat,
 )
 
@@ -81,7 +80,7 @@ def find_archives(root: Location) -> list[Archive]:
             continue
         try:
             shared = is_shared(entry.location)
-            mine = not (linked or entry.is_link) and _is_mine(entry.location)
+            mine = not linked and is_private(entry.location) and is_own(entry.location)
         except NotFound:  # it has been removed, or has its last name by now
             continue
         found.append(Archive(entry.location, entry.size, entry.modified_ns, shared, mine))
@@ -140,14 +139,3 @@ def _listed(folder: Location) -> Iterator[Entry]:
         yield from list_folder(folder)
     except NotFound:
         return
-
-
-def _is_mine(location: Location) -> bool:
-    if not is_private(location):
-        return False
-    try:
-        with open_read(location) as file:
-            file.read(1)
-    except PermissionDenied:
-        return False
-    return True
