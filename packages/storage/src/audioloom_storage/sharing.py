@@ -79,7 +79,10 @@ def is_guarded(folder: Location) -> bool:
         PermissionDenied: a folder on the way may not be entered.
     """
     held = _holder(folder)
-    if held.owner != held.user and held.owner != _holder(Location(folder.scheme, folder.authority, "/")).owner:
+    if (
+        held.owner != held.user
+        and held.owner != _holder(Location(folder.scheme, folder.authority, "/")).owner
+    ):
         return False
     return not held.mode & _OTHERS_WRITE or bool(held.mode & _STICKY)
 
