@@ -6,6 +6,7 @@ import json
 import random
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import keras
@@ -18,6 +19,8 @@ from audioloom_trainer.state import restore_weights, weights
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_zoo import compiled, counts_batches, never_finite_metric, own_class, own_loss, small
+
+pytestmark = pytest.mark.usefixtures("tensorflow")
 
 SHAPE = (6, 21)
 layers = keras.layers
@@ -180,7 +183,11 @@ def test_what_is_no_architecture_is_damaged(data: bytes) -> None:
         read_architecture(data)
 
 
-SMALL = written(small(SHAPE, 3))
+@cache
+def written_small() -> bytes:
+    return written(small(SHAPE, 3))
+
+
 WORDS = [
     "os",
     "os.system",
@@ -225,7 +232,7 @@ def test_whatever_is_let_through_imports_and_opens_nothing(
     pick: random.Random, changes: list[Any]
 ) -> None:
     """Keras builds it or says why not; it asks for no module but its own, and for no file."""
-    value = json.loads(SMALL)
+    value = json.loads(written_small())
     for leaf in changes:
         value = mutated(value, pick, json.loads(json.dumps(leaf)))
     try:
