@@ -176,6 +176,7 @@ def places(data: bytes) -> Iterator[Any]:
         b'{"a": ' + b"1" * 5000 + b"}",
         b" " * (17 << 20),
     ],
+    ids=lambda data: f"{data[:8]!r}, {len(data)} bytes",
 )
 def test_what_is_no_architecture_is_damaged(data: bytes) -> None:
     """Also what is too deep or too large to be looked at."""
