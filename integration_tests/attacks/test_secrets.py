@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import struct
 import subprocess
 import sys
-import wave
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 from audioloom_quickstart.programs import Programs
+from tones import record
 from verdict import refused
 
 PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
@@ -98,12 +96,7 @@ def attack(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Atta
     made = Attack(programs, tmp_path_factory.mktemp("secrets"))
     (made.folder / "root").mkdir()
     for number in range(12):
-        path = made.folder / "source" / LABELS[number % 2] / f"s{number}-take.wav"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with wave.open(str(path), "wb") as file:
-            file.setparams((1, 2, 8000, 0, "NONE", ""))
-            tone = (math.sin(500 * at / 8000 * math.tau) for at in range(8000))
-            file.writeframes(b"".join(struct.pack("<h", int(9000 * each)) for each in tone))
+        record(made.folder / "source" / LABELS[number % 2] / f"s{number}-take.wav")
     return made
 
 

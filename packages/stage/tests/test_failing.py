@@ -33,6 +33,17 @@ def test_out_of_memory() -> None:
     assert {"error", "try"} == set(told(MemoryError()))
 
 
+def test_a_module_that_cannot_be_imported_is_the_installation_s() -> None:
+    """It is named, with the place that asked for it: to start again would not help."""
+    with pytest.raises(ImportError) as caught:
+        import audioloom_that_is_not_there  # type: ignore[import-not-found]  # noqa: F401, PLC0415
+    assert ExitCode.CONFIGURATION == exit_code(caught.value)
+    found = told(caught.value)
+    assert "ModuleNotFoundError: No module named 'audioloom_that_is_not_there'" == found["found"]
+    assert __file__ in found["where"]
+    assert {"error", "where", "found", "try"} == set(found)
+
+
 def test_texts_from_outside_are_bounded() -> None:
     """A megabyte of somebody's XML must not bury the message."""
     assert 2000 == len(told(BadData(found="x" * 10**6))["found"])

@@ -78,6 +78,13 @@ def _of_a_library(error: BaseException) -> dict[str, str]:
             "where": str(error.filename or ""),
             "try": full if error.errno in FULL else "",
         }
+    if isinstance(error, ImportError):
+        return {
+            "error": "a Python module of this installation cannot be imported",
+            "where": error.path or _place(error),
+            "found": _named(error),
+            "try": "install the program anew, with all that it needs, in a new environment",
+        }
     return {"error": f"{MEANING[exit_code(error)]}: {_named(error)}"}
 
 

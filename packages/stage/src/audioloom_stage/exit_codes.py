@@ -73,6 +73,7 @@ TABLE = {
     # What libraries and Python itself raise
     "pydantic_core.ValidationError": ExitCode.BAD_DATA,
     "builtins.KeyboardInterrupt": ExitCode.INTERRUPTED,
+    "builtins.ImportError": ExitCode.CONFIGURATION,  # the same environment fails again
     "builtins.MemoryError": ExitCode.TRY_AGAIN,
     "builtins.FileNotFoundError": ExitCode.INPUT_MISSING,
     "builtins.PermissionError": ExitCode.NO_PERMISSION,
