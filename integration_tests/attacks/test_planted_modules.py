@@ -20,9 +20,18 @@ NAMED = (
     *("py4j", "tensorflow", "keras", "audioloom_stage", "sitecustomize", "usercustomize"),
 )
 OTHERS = sorted(sys.stdlib_module_names - {"__main__", *NAMED})
+# Each leaves a trace and then the place to the real one, so that it can be seen what comes next.
 PLANTED = """
 import os
+import sys
 open(os.path.join({ran!r}, __name__), "w").close()
+_path, _here = sys.path[:], os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [each for each in _path if os.path.abspath(each) != _here]
+sys.modules.pop(__name__)
+try:
+    __import__(__name__)
+finally:
+    sys.path[:] = _path
 """
 MODEL = """
 import random

@@ -4,6 +4,7 @@
   - NoCluster       no configuration of a Hadoop cluster
   - BadRequest      the cluster cannot give what is asked for: queue, memory, cores
   - NodesUnfit      the nodes lack what Spark needs: Java
+  - ModuleMissing   Spark's Python workers cannot import what they need
 * ServiceDown (audioloom_stage, exit code 69)
   - ClusterDown     no ResourceManager or NameNode answers
 * NoPermission (audioloom_stage, exit code 77)
@@ -27,6 +28,10 @@ class BadRequest(BadConfiguration):
 
 class NodesUnfit(BadConfiguration):
     """The nodes lack what Spark needs."""
+
+
+class ModuleMissing(BadConfiguration):
+    """Spark's Python workers cannot import what they need: the same installation fails again."""
 
 
 class ClusterDown(ServiceDown):

@@ -6,9 +6,15 @@ import re
 
 from audioloom_stage import StageError, TryAgain
 
-from audioloom_spark.errors import BadRequest, NodesUnfit, NotAllowed, SparkGaveUp
+from audioloom_spark.errors import (
+    BadRequest,
+    ModuleMissing,
+    NodesUnfit,
+    NotAllowed,
+    SparkGaveUp,
+)
 
-__all__ = ["reason"]
+__all__ = ["missing_module", "reason"]
 
 _MOST = 300
 
@@ -66,6 +72,25 @@ _REASONS: tuple[tuple[str, type[StageError], str], ...] = (
         "`yarn logs -applicationId` with this name shows what its containers said.",
     ),
 )
+
+
+# Of a worker that does not start, of one that cannot unpack its task.
+_NO_MODULE = re.compile(
+    r"((?:ModuleNotFoundError|ImportError): [^\n]+|No module named [^\n]+)",
+)
+
+
+def missing_module(text: str) -> ModuleMissing | None:
+    """What Spark's Python workers could not import, if it is that which Spark tells."""
+    match = _NO_MODULE.search(text)
+    if match is None:
+        return None
+    return ModuleMissing(
+        "Spark's Python workers lack a module",
+        expected="the modules of this installation",
+        found=match[1][:_MOST],
+        hint="Install the program anew; where PYSPARK_PYTHON is set, unset it.",
+    )
 
 
 def reason(text: str) -> StageError | None:

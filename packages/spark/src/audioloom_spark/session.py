@@ -88,6 +88,9 @@ def spark_session(
             "PYSPARK_DRIVER_PYTHON": sys.executable,
             "JAVA_HOME": str(java.resolve().parent.parent),
             "SPARK_HOME": str(home),  # not another Spark that this machine may have
+            # Workers start as `python -m`, which would look in the working folder first.
+            "PYTHONSAFEPATH": "1",
+            "PYTHONPATH": _without_working_folder(os.environ.get("PYTHONPATH", "")),
         }
         waiting = telling_what_is_waited_for(tag) if tag else nullcontext()
         with _environment(environment), waiting:
@@ -111,6 +114,12 @@ def _workers_python(yarn: Yarn | None) -> str:
     if yarn is not None:
         return ENVIRONMENT_PYTHON
     return os.environ.get("PYSPARK_PYTHON", sys.executable)
+
+
+def _without_working_folder(path: str) -> str:
+    """A search path without the empty entries that `PATH:` leaves behind, and without dots."""
+    entries = path.split(os.pathsep)
+    return os.pathsep.join(each for each in entries if os.path.normpath(each) != os.curdir)
 
 
 def _start(builder: SparkSession.Builder, tag: str) -> SparkSession:

@@ -17,7 +17,7 @@ from audioloom_spark.applications import diagnostics
 from audioloom_spark.collecting import set_modules_aside
 from audioloom_spark.errors import SparkGaveUp
 from audioloom_spark.placing import Locality, placed
-from audioloom_spark.reasons import reason
+from audioloom_spark.reasons import missing_module, reason
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -69,6 +69,7 @@ def run_units(
     Raises:
         Exception: what the first failing unit raised, once Spark has spent its retries; the other
             tasks are cancelled. Closing the iterator early cancels them too.
+        ModuleMissing: the workers cannot import what a unit needs to begin.
         TryAgain: Spark itself ended the work, as when a worker was killed.
     """
     if not units:
@@ -169,19 +170,18 @@ def _gave_up(error: Exception, session: SparkSession) -> StageError:
     """What Spark says at length, in a sentence; a unit's own errors do not come this way."""
     text = str(error)
     context: Any = session.sparkContext
-    if context.master == "yarn":
+    told: StageError | None = missing_module(text)
+    if told is None and context.master == "yarn":
         tag = context.getConf().get("spark.yarn.tags", "")
         said_by_yarn = diagnostics(context._jvm, tag)  # noqa: SLF001 - the way to Java
-        known = reason(f"{said_by_yarn}\n{text}")
-        if known is not None:
-            known.__cause__ = error
-            return known
-    said = _REASON.search(text) or _FIRST_LINE.search(text)
-    told = SparkGaveUp(
-        "Spark gave up",
-        found=said[1][:300] if said else type(error).__name__,
-        hint="If a worker was killed, memory may be short. Finished units are not done again.",
-    )
+        told = reason(f"{said_by_yarn}\n{text}")
+    if told is None:
+        said = _REASON.search(text) or _FIRST_LINE.search(text)
+        told = SparkGaveUp(
+            "Spark gave up",
+            found=said[1][:300] if said else type(error).__name__,
+            hint="If a worker was killed, memory may be short. Finished units are not done again.",
+        )
     told.__cause__ = error
     return told
 

@@ -135,6 +135,8 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
         # The cluster's configuration as Spark brings it along, for tasks that read HDFS. Relative,
         # as nobody fills in variables here: workers start in their container's folder.
         "spark.executorEnv.HADOOP_CONF_DIR": "./__spark_conf__/__hadoop_conf__",
+        # As on this machine; see `spark_session`.
+        "spark.executorEnv.PYTHONSAFEPATH": "1",
     }
     if yarn.queue is not None:
         told["spark.yarn.queue"] = yarn.queue
