@@ -63,3 +63,20 @@ def test_a_worker_starts_light_and_refuses_what_the_launcher_would_not_write() -
     assert set() == {"pydantic", "typer", "structlog", "asyncio", "fsspec"} & loaded
     assert 2 == light.returncode
     assert "expected fd:NUMBER or skein, found x" in light.stderr
+
+
+@pytest.mark.parametrize("verb", ["worker", "coordinator", "probe", "run"])
+def test_a_module_that_cannot_be_imported_is_a_bad_configuration(verb: str) -> None:
+    """Of every entry: its name is the last line, by which a lost worker is known."""
+    lacking = (
+        "import sys\n"
+        "sys.modules['audioloom_storage'] = sys.modules['audioloom_stage'] = None\n"
+        "from audioloom_yarn_launcher.__main__ import main\n"
+        f"sys.argv = ['audioloom-yarn-launcher', {verb!r}]\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", lacking], capture_output=True, text=True, check=False
+    )
+    assert 78 == done.returncode
+    assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: ")

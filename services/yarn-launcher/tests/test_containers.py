@@ -120,5 +120,7 @@ def test_a_worker_that_could_not_come_is_told_by_its_last_words() -> None:
     assert Loss(expected) == loss_of(seen, "first\nit is so\n")
     assert Loss(f"its container on n1 failed: {told}") == loss_of(seen)
     assert failed_itself(seen)
+    lacking = "Traceback …\nModuleNotFoundError: No module named 'x'\n"
+    assert 78 == loss_of(seen, lacking).exit_code
     for state, said in (("FAILED", "released on a *lost* node"), ("KILLED", ""), ("RUNNING", "")):
         assert not failed_itself(ContainerSeen("worker_0", state, "n1:8042", 3.0, said))

@@ -78,6 +78,46 @@ def test_a_worker_that_cannot_start_is_replaced_and_then_given_up(
     assert [True, False] == [attempt.ended.restarts for attempt in attempts if attempt.ended]
 
 
+@pytest.mark.parametrize(
+    "last", ["ModuleNotFoundError: No module named 'x'", "python: No module named x"]
+)
+def test_a_worker_that_lacks_a_module_is_not_started_anew(
+    launches: Any, helpers: Any, last: str
+) -> None:
+    """Another one would lack it, too."""
+    broken = one_is(0, sys.executable, "-c", f"raise SystemExit({last!r})")
+    result = launch(settings(launches, helpers, workers=2, timeout_registration=600), broken)
+    assert 78 == result.exit_code
+    assert last in str(result.data["cause"])
+    attempts = read_attempts(read_request(settings(launches, helpers)).folder)
+    assert [False] == [attempt.ended.restarts for attempt in attempts if attempt.ended]
+
+
+def test_modules_of_the_working_folder_are_not_the_launcher_s(
+    launches: Any, helpers: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where PYTHONPATH has an empty entry; what it means to the command stays as it is."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    for name in ("queue", "sitecustomize", "audioloom_yarn_launcher"):
+        (folder / f"{name}.py").write_text(PLANTED.format(name=name))
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep)
+    launches.go()
+    assert 0 == launch(settings(launches, helpers, workers=2)).exit_code
+    ran_by = {path.read_text() for path in folder.glob("*.ran")}
+    assert [] == [each for each in ran_by if "audioloom_yarn_launcher" in each]
+    assert any(str(helpers.member) in each for each in ran_by)
+
+
+PLANTED = """
+import sys
+with open({name!r} + ".ran", "a") as file:
+    file.write(" ".join(sys.orig_argv))
+    file.write(chr(10))
+"""
+
+
 def test_a_frozen_worker_is_replaced_when_its_gang_ends(
     launches: Any, helpers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

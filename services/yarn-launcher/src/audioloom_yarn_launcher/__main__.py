@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import sys
 
+CONFIGURATION = 78  # of audioloom_stage, which may be what is missing
+
 
 def main() -> int:
     """Run the command that the words name; the exit code."""
+    try:
+        return _main()
+    except ImportError:  # not 1, after which it would be started again
+        import traceback  # noqa: PLC0415 - seldom needed
+
+        traceback.print_exc()
+        return CONFIGURATION
+
+
+def _main() -> int:
     if sys.argv[1:2] == ["worker"]:
         from audioloom_yarn_launcher import worker_entry  # noqa: PLC0415 - one of them
 

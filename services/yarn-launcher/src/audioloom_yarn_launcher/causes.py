@@ -6,6 +6,7 @@ messages. Which one was first is known from the store, and some ends say themsel
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ Kind = Literal[
 ]
 
 _ECHOES = frozenset({TRY_AGAIN, -signal.SIGABRT})  # ours for a lost peer; TensorFlow's abort
+
+_NO_IMPORT = re.compile(r"(?:ModuleNotFoundError|ImportError): |.*: No module named ")
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,14 @@ def first_cause(reports: Reports, lost: Mapping[int, Loss]) -> Cause:
     causes = [_exit_cause(rank, end) for rank, end in reports.exits.items() if end.failed]
     causes += [loss.cause(f"worker {rank} was lost", rank) for rank, loss in lost.items()]
     return min(causes, key=lambda cause: (_weight(cause), cause.rank != reports.first, cause.rank))
+
+
+def code_after(last: str) -> int:
+    """What the loss of a worker makes the run end with, by the last line that it said itself.
+
+    One that lacks a Python module is not started anew: another would lack it, too.
+    """
+    return CONFIGURATION if _NO_IMPORT.match(last) else TRY_AGAIN
 
 
 def describe_end(code: int) -> str:

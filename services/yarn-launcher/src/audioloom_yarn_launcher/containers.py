@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from audioloom_yarn_launcher.causes import TRY_AGAIN, Loss
+from audioloom_yarn_launcher.causes import TRY_AGAIN, Loss, code_after
 from audioloom_yarn_launcher.rendezvous import Arrival, silent_text
 
 ASKED = ("WAITING", "REQUESTED")
@@ -91,7 +91,8 @@ def loss_of(seen: ContainerSeen, said: str = "") -> Loss:
     for pattern, code, text in _KNOWN:
         if match := re.search(pattern, seen.told):
             return Loss(text.format(*match.groups(), place=place, host=seen.where), code)
-    return Loss(_gone_text(seen, place, said))
+    last = said.rstrip().rpartition("\n")[2]
+    return Loss(_gone_text(seen, place, last), code_after(last))
 
 
 def failed_itself(seen: ContainerSeen) -> bool:
@@ -99,7 +100,7 @@ def failed_itself(seen: ContainerSeen) -> bool:
     return seen.state == "FAILED" and not any(re.search(each[0], seen.told) for each in _KNOWN)
 
 
-def _gone_text(seen: ContainerSeen, place: str, said: str) -> str:
+def _gone_text(seen: ContainerSeen, place: str, last: str) -> str:
     if seen.state == "KILLED":
         return f"its container{place} was killed: {_short(seen.told) or 'no reason is known'}"
     if seen.state == "SUCCEEDED":
@@ -107,7 +108,7 @@ def _gone_text(seen: ContainerSeen, place: str, said: str) -> str:
     match = _EXIT.search(seen.told)
     code = next((each for each in match.groups() if each), "") if match else ""
     ended = f"ended with exit code {code}" if code else "failed"
-    if last := said.rstrip().rpartition("\n")[2]:
+    if last:
         return f"its container{place} {ended} after saying: {last}"
     return f"its container{place} {ended}: {_short(seen.told) or 'no reason is known'}"
 

@@ -94,6 +94,12 @@ _KNOWN: tuple[tuple[str, Callable[..., StageError], str, str], ...] = (
         "Run the same command again to go on.",
     ),
     (
+        r"Application driver failed with exit code 78",
+        BadConfiguration,
+        "the launcher's own environment lacks a Python module that it needs",
+        "Install the launcher anew. Its logs name the module: yarn logs -applicationId …",
+    ),
+    (
         r"Application driver failed with exit code",
         ApplicationLost,
         "the coordinator was ended before it could say why",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audioloom_yarn_launcher import processes
-from audioloom_yarn_launcher.causes import Loss, describe_end
+from audioloom_yarn_launcher.causes import Loss, code_after, describe_end
 from audioloom_yarn_launcher.local_kv import StoreServer
 from audioloom_yarn_launcher.rendezvous import Arrival, silent_text
 from audioloom_yarn_launcher.worker_log import tail
@@ -169,7 +169,8 @@ class LocalWorkers:
         said = tail(agent.messages, TAIL_BYTES).rpartition("\n")[2]
         ending = f" after saying: {said}" if said else ""
         self._gone[agent.id] = Loss(
-            f"its process {agent.process.pid} {describe_end(agent.process.returncode)}{ending}"
+            f"its process {agent.process.pid} {describe_end(agent.process.returncode)}{ending}",
+            code_after(said),
         )
         os.close(agent.messages)
         self._slots[slot] = None
@@ -180,7 +181,8 @@ def worker_command(advertise: str) -> AgentCommand:
     """The command of a worker: this program, by the interpreter that runs it now."""
 
     def command(descriptor: int, worker: str, slot: int, role: str | None) -> list[str]:
-        program = [sys.executable, "-m", "audioloom_yarn_launcher", "worker"]
+        # Neither the working folder is on its path, nor what a PYTHONPATH for the command names.
+        program = [sys.executable, "-E", "-P", "-m", "audioloom_yarn_launcher", "worker"]
         store = [f"--store=fd:{descriptor}", f"--id={worker}"]
         which = [f"--prefer={slot}", *([f"--role={role}"] if role else [])]
         return [*program, *store, *which, f"--advertise={advertise}"]
