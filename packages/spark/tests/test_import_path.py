@@ -49,7 +49,7 @@ def test_a_module_that_a_unit_lacks_is_not_tried_again(session: SparkSession) ->
     """The error arrives as itself, and its exit code is that of a bad configuration."""
 
     def need(_unit: int) -> None:
-        import audioloom_that_is_not_there  # type: ignore[import-not-found]  # noqa: F401, PLC0415
+        import audioloom_that_is_not_there  # type: ignore[import-not-found]  # noqa: F401
 
     with pytest.raises(ModuleNotFoundError) as caught:
         list(run_units(session, [0], need))
@@ -62,7 +62,7 @@ def test_a_module_that_the_workers_lack_is_named(
     """A task that is known here alone cannot even be unpacked there."""
     (tmp_path / "known_here.py").write_text("def task(unit):\n    return unit\n")
     monkeypatch.syspath_prepend(tmp_path)
-    import known_here  # type: ignore[import-not-found]  # noqa: PLC0415
+    import known_here  # type: ignore[import-not-found]
 
     with pytest.raises(BadConfiguration) as caught:
         list(run_units(session, [0], known_here.task))

@@ -36,7 +36,7 @@ def test_out_of_memory() -> None:
 def test_a_module_that_cannot_be_imported_is_the_installation_s() -> None:
     """It is named, with the place that asked for it: to start again would not help."""
     with pytest.raises(ImportError) as caught:
-        import audioloom_that_is_not_there  # type: ignore[import-not-found]  # noqa: F401, PLC0415
+        import audioloom_that_is_not_there  # type: ignore[import-not-found]  # noqa: F401
     assert ExitCode.CONFIGURATION == exit_code(caught.value)
     found = told(caught.value)
     assert "ModuleNotFoundError: No module named 'audioloom_that_is_not_there'" == found["found"]

@@ -174,6 +174,17 @@ def test_it_imports_nothing_heavy(
     assert set() == scipy & {"signal", "sparse", "linalg", "stats", "io", "ndimage", "optimize"}
 
 
+def test_it_imports_nothing_of_the_working_folder(
+    source: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which is `.` where Spark runs on a cluster, before all others."""
+    (tmp_path / "queue.py").write_text("raise SystemExit(1)")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend("")
+    monkeypatch.syspath_prepend(".")
+    assert features(source, root).manifest.stats.extracted > 0
+
+
 @pytest.mark.parametrize(("mark", "error"), [("missing", MissingLibrary), ("full", OSError)])
 def test_errors_of_the_machine_arrive_as_they_are(
     source: Path, root: Path, mark: str, error: type[Exception]

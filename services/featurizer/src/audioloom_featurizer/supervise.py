@@ -111,7 +111,7 @@ class _Child:
                     [sys.executable, "-P", "-m", "audioloom_featurizer.child", *map(str, fds)],
                     stdin=subprocess.DEVNULL,
                     stdout=2,  # ours is for results
-                    env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+                    env={**os.environ, "PYTHONPATH": _path()},
                     pass_fds=fds,
                 )
 
@@ -165,6 +165,11 @@ class _Child:
         self._connection.close()
         self._process.kill()
         self._process.wait()
+
+
+def _path() -> str:
+    """Where modules are found here, but for the working folder: a container's is among it."""
+    return os.pathsep.join(filter(os.path.isabs, sys.path))
 
 
 def _stalled(beat: Beat, limits: Limits) -> _Ended:
