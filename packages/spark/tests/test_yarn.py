@@ -53,6 +53,11 @@ def test_executors_run_what_was_shipped(
         assert [] == [path for path in outside if not Path(path).name.startswith(SYSTEM)]
 
 
+def test_workers_start_without_their_folder_on_the_path(on_yarn: SparkSession) -> None:
+    """As on one machine; Spark adds the container's folder afterwards, where nobody else writes."""
+    assert [True] == list(run_units(on_yarn, [0], lambda _: bool(sys.flags.safe_path)))
+
+
 def test_tasks_know_the_cluster(on_yarn: SparkSession, cluster: Running) -> None:
     """They read HDFS, also by a name that only the cluster's configuration knows."""
     publish(locate(cluster.hdfs) / "words", b"hello")
