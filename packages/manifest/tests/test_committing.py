@@ -14,6 +14,7 @@ from audioloom_manifest import (
     reading,
 )
 from audioloom_storage import Location, Unavailable, UnknownOutcome, locate
+from audioloom_storage import publish as storage_publish
 from audioloom_storage.testing import Crashed, CrashPlan, steps
 
 from .conftest import RECIPE, STATS, attempt, commit_one, plan, write
@@ -88,6 +89,32 @@ def test_manifest_of_a_broken_run_is_not_taken_for_nothing(root: Location) -> No
     Path(asked.folder.path, "manifest.json").write_text("{")
     with pytest.raises(MalformedManifest):
         find_committed(asked)
+
+
+@pytest.mark.parametrize("whose", ["ours", "another's", "nobody's"])
+def test_an_unknown_outcome_is_looked_at(
+    root: Location, monkeypatch: pytest.MonkeyPatch, whose: str
+) -> None:
+    """The attempt's id in the manifest that stands tells whose commit it was."""
+    asked, mine = plan(root), attempt()
+
+    def publish(where: Location, data: bytes) -> None:
+        if where.name != "manifest.json" or whose == "ours":
+            storage_publish(where, data)
+        if where.name == "manifest.json":
+            if whose == "another's":
+                monkeypatch.undo()
+                commit(asked, attempt(), [], STATS)
+            raise UnknownOutcome("nobody knows", where=where)
+
+    monkeypatch.setattr(committing, "publish", publish)
+    if whose == "nobody's":
+        with pytest.raises(UnknownOutcome, match="nobody knows"):
+            commit(asked, mine, [], STATS)
+        return
+    found = commit(asked, mine, [], STATS)
+    assert (whose == "ours") == found.ours
+    assert (whose == "ours") == (found.opened.manifest.execution.attempt == mine.id)
 
 
 def test_an_outcome_that_nobody_can_look_at_stays_unknown(

@@ -52,7 +52,7 @@ def test_missing_list_is_refused(root: Location) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["../x", "/x", "a//b", "a/./b", "a\\b", "file:///x", "a\nb", "", "C:x", "a/.."]
+    "path", ["../x", "/x", "a//b", "a/./b", "a\\b", "file:///x", "a\nb", "", "C:x", "a/..", "a\x7f"]
 )
 def test_entry_that_leaves_the_folder_is_refused_with_its_line(tmp_path: Path, path: str) -> None:
     """A data file's path stays inside its folder, whatever it is spelled like."""
@@ -71,6 +71,20 @@ def test_same_path_twice_is_refused() -> None:
     entry = FileEntry(path="a", bytes=0, sha256="0" * 64, role="x")
     with pytest.raises(ValueError, match="twice"):
         files_list([entry, entry])
+
+
+@pytest.mark.parametrize(("lines", "count"), [("aab", 3), ("aab", 2), ("ab", 3), ("ab", 1)])
+def test_list_of_other_files_than_its_manifest_counts_is_refused(
+    tmp_path: Path, lines: str, count: int
+) -> None:
+    """Each path once, and as many as the manifest says, though the checksum is that of the list."""
+    one = FileEntry(path="?", bytes=0, sha256="0" * 64, role="x")
+    data, ref = files_list([one])
+    data = b"".join(data.replace(b"?", path.encode()) for path in lines)
+    ref = ref.model_copy(update={"bytes": len(data), "sha256": _sha256(data), "count": count})
+    Path(tmp_path, ref.name).write_bytes(data)
+    with pytest.raises(MalformedManifest, match=f"{count} different files"):
+        read_files(locate(tmp_path), ref)
 
 
 def test_list_reads_back_sorted(root: Location) -> None:
