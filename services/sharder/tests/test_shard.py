@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tracemalloc
 from collections import defaultdict
@@ -495,6 +496,28 @@ def test_a_rerun_tells_that_files_are_gone(sharder: Callable, tmp_path: Path) ->
     assert 65 == ran.code
     assert gone in ran.err
     assert "run again" in ran.err
+
+
+@pytest.mark.parametrize("options", [(), ("--compression", "gzip")])
+@pytest.mark.parametrize("change", [-1, 1])
+def test_a_shard_of_an_earlier_try_that_has_another_size_is_refused(
+    sharder: Callable, tmp_path: Path, change: int, options: tuple[str, ...]
+) -> None:
+    """Its name says what it held once: cut short or longer, it is named and not committed."""
+    features = make_features(tmp_path, [ROWS])
+    opened = committed(sharder("run", features.folder, *options).out)
+    shard = opened.files("shard")[0]
+    Path(opened.location.path).unlink()  # as if the try had ended before its commit
+    os.truncate(f"{opened.folder.path}/{shard.path}", shard.bytes + change)
+    ran = sharder("run", features.folder, *options)
+    assert (65, "") == (ran.code, ran.out)
+    assert shard.path in ran.err
+    assert f"{shard.bytes} bytes" in ran.err
+    assert "remove it and run again" in ran.err
+    assert not Path(opened.location.path).exists()
+    Path(opened.folder.path, shard.path).unlink()
+    again = committed(sharder("run", features.folder, *options).out)
+    assert opened.manifest.identity == again.manifest.identity
 
 
 def test_nothing_between_the_steps_stays(sharder: Callable, tmp_path: Path) -> None:
