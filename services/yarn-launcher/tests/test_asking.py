@@ -1,14 +1,20 @@
+import itertools
 import os
 import pty
+import queue
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from audioloom_yarn_launcher import asking
 from audioloom_yarn_launcher.asking import Asks, can_ask
+from audioloom_yarn_launcher.coordination import Interruption
+from audioloom_yarn_launcher.watching import Heard
 
 ASKED = "Ctrl-C once more ends it"
 CTRL_C = b"\x03"
@@ -155,3 +161,38 @@ def test_a_question_ends_with_the_run(at_a_terminal: Start, launches: Any, helpe
     terminal.until("w  wait on")
     launches.go()
     assert 0 == terminal.end()
+
+
+def comes_at(step: int, first: signal.Signals, then: signal.Signals, asks: Asks) -> bool:
+    """Take *first*, and *then* at this bytecode of the handler; whether it has as many."""
+    steps = itertools.count()
+
+    def trace(frame: Any, event: str, _: object) -> Any:
+        frame.f_trace_opcodes = True
+        if event == "opcode" and next(steps) == step:
+            asks(then)
+        return trace
+
+    def take() -> None:
+        sys.settrace(trace)
+        asks(first)
+
+    thread = threading.Thread(target=take, daemon=True)
+    thread.start()
+    thread.join(PATIENCE_S)
+    assert not thread.is_alive(), f"the handler waits for itself at bytecode {step}"
+    return next(steps) > step
+
+
+@pytest.mark.parametrize("take", [lambda: Interruption(queue.SimpleQueue()), Heard])
+def test_a_signal_may_come_while_another_is_taken(
+    take: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the handler is: both are counted, and none waits for the other."""
+    monkeypatch.setattr(asking, "can_ask", lambda: False)
+    for step in itertools.count():
+        taken = take()
+        if not comes_at(step, signal.SIGINT, signal.SIGTERM, Asks(taken)):
+            break
+        assert 2 == taken.times
+    assert step > 10

@@ -52,6 +52,25 @@ def test_a_marker_finds_what_begins_so_and_nothing_else(output: Any, helpers: An
     assert -signal.SIGKILL == process.wait()
 
 
+def test_a_sweep_waits_for_what_ends_slowly(
+    output: Any, helpers: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a busy machine a killed process runs on for a while, without the marker to find it by."""
+    process = started(output, f"{uuid.uuid4().hex}/", "import time")
+    naps = []
+
+    def nap(_: float) -> None:
+        naps.append(1)
+        if len(naps) == 3:
+            process.kill()
+            process.wait()
+
+    monkeypatch.setattr(processes, "marked", lambda _: [])
+    monkeypatch.setattr(time, "sleep", nap)
+    assert [] == processes.sweep("any", [process.pid])
+    assert not helpers.alive(process.pid)
+
+
 def test_who_may_end_by_itself_is_asked_first(output: Any) -> None:
     """SIGTERM and some patience, then nothing more is needed."""
     marker = f"{uuid.uuid4().hex}/"

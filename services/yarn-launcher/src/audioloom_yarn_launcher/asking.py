@@ -29,22 +29,24 @@ class Asks:
         self, take: Callable[[int], None], leave: Callable[[], None] | None = None
     ) -> None:
         self._take, self._leave = take, leave
-        self._asking = threading.Event()
+        # Plain values: one signal may interrupt the handler of another, where a lock would wait
+        # for itself.
+        self._asking = False
         self._answered = False
 
     def __call__(self, number: int, _frame: object = None) -> None:
         """Take a signal."""
-        if number != signal.SIGINT or self._asking.is_set() or self._answered or not can_ask():
+        if number != signal.SIGINT or self._asking or self._answered or not can_ask():
             self._answered = True
-            self._asking.clear()
+            self._asking = False
             self._take(number)
             return
-        self._asking.set()
+        self._asking = True
         threading.Thread(target=self._ask, name="question", daemon=True).start()
 
     def close(self) -> None:
         """Wait for an answer no more: the run is over."""
-        self._asking.clear()
+        self._asking = False
 
     def _ask(self) -> None:
         offered = [each for each in _ANSWERS if each != "l" or self._leave is not None]
@@ -53,7 +55,7 @@ class Asks:
         _say("\n".join(lines))
         while (answer := self._read()) is not None:
             if answer in offered:
-                self._asking.clear()  # before it is said: a Ctrl-C after that is a new one
+                self._asking = False  # before it is said: a Ctrl-C after that is a new one
                 _say(_SAID[answer])
                 self._heed(answer)
                 return
@@ -69,7 +71,7 @@ class Asks:
 
     def _read(self) -> str | None:
         """A line, as short as a letter; None if nobody waits for it any more."""
-        while self._asking.is_set():
+        while self._asking:
             ready, _, _ = select.select([STDIN], [], [], LOOK_EVERY_S)
             if ready:
                 line = os.read(STDIN, 1024)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import queue
-import signal
 import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from signal import Signals
 
 from audioloom_yarn_launcher.beside import Beside
 from audioloom_yarn_launcher.causes import Cause, Loss
@@ -24,14 +24,22 @@ class Interruption:
 
     def __init__(self, wakes: queue.SimpleQueue[None]) -> None:
         self._wakes = wakes
-        self.signal: signal.Signals | None = None
-        self.times = 0
+        self._got: list[Signals] = []  # appended to: one handler may interrupt another
 
     def __call__(self, number: int, _frame: object = None) -> None:
         """Take a signal. The first is the cause; those after it only say that it is urgent."""
-        self.signal = self.signal or signal.Signals(number)
-        self.times += 1
+        self._got.append(Signals(number))
         self._wakes.put(None)
+
+    @property
+    def signal(self) -> Signals | None:
+        """The first that came; None if none did."""
+        return self._got[0] if self._got else None
+
+    @property
+    def times(self) -> int:
+        """How many came."""
+        return len(self._got)
 
 
 @dataclass(frozen=True)

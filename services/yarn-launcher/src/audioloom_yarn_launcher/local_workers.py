@@ -121,8 +121,10 @@ class LocalWorkers:
         """SIGKILL to the worker's process; the kernel passes it on to what it runs."""
         for agent in self._slots:
             if agent is not None and agent.id == worker:
+                family = processes.marked(f"{self._marker}/{agent.id}/")
                 agent.process.kill()
                 agent.process.wait()
+                processes.sweep(f"{self._marker}/{agent.id}/", family)
         self.lost()
 
     def close(self) -> None:

@@ -66,9 +66,10 @@ def end(process: subprocess.Popen[bytes], *, marker: str, grace_s: float = 0) ->
     if grace_s > 0 and _signal_group(process, signal.SIGTERM):
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(grace_s)
+    family = marked(marker)
     _signal_group(process, signal.SIGKILL)
     process.wait()
-    sweep(marker)
+    sweep(marker, family)
 
 
 def is_stopped(pid: int) -> bool:
@@ -90,12 +91,18 @@ def is_stopped(pid: int) -> bool:
     return any(is_stopped(child) for child in children)
 
 
-def sweep(marker: str) -> list[int]:
-    """Kill every process that carries the marker, or one that begins so; which they were."""
+def sweep(marker: str, family: Sequence[int] = ()) -> list[int]:
+    """Kill every process that carries the marker, or one that begins so; which they were.
+
+    Args:
+        marker: or how it begins.
+        family: processes that carried it before they were told to end. One that is about to end
+            has no environment to be found by, and may yet run for a while on a busy machine.
+    """
     killed: list[int] = []
     for _ in range(MOST_SWEEPS):  # what is killed may have started another meanwhile
         found = marked(marker)
-        if not found:
+        if not found and not any(map(_runs, (*family, *killed))):
             break
         for pid in found:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -115,6 +122,14 @@ def marked(marker: str) -> list[int]:
             if any(variable.startswith(wanted) for variable in environment.split(b"\0")):
                 found.append(int(entry.name))
     return [pid for pid in found if pid != os.getpid()]
+
+
+def _runs(pid: int) -> bool:
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> bool:

@@ -36,14 +36,22 @@ log = structlog.get_logger()
 class Heard:
     """The signals that this process got while it waits."""
 
-    number: int = 0
-    times: int = 0
+    numbers: list[int] = field(default_factory=list)
     left: bool = False
 
     def __call__(self, number: int, _frame: object = None) -> None:
         """Take a signal. The first is the cause; those after it only say that it is urgent."""
-        self.number = self.number or number
-        self.times += 1
+        self.numbers.append(number)  # in one step: one handler may interrupt another
+
+    @property
+    def number(self) -> int:
+        """The first that came; 0 if none did."""
+        return self.numbers[0] if self.numbers else 0
+
+    @property
+    def times(self) -> int:
+        """How many came."""
+        return len(self.numbers)
 
     def leave(self) -> None:
         """Wait no more, and let the run go on."""

@@ -5,7 +5,8 @@
 
 NOTES is a folder: `<rank>.<attempt>.json` is written there by each member, and the file `go` ends
 those that have nothing else to do. A PART is `<rank>.<attempt>:<what>`, with `*` for any: `exit=3`,
-`kill` (SIGKILL to itself), `commit` (write a manifest), `say=TEXT`, `stay` (ignore SIGTERM).
+`kill` (SIGKILL to itself), `commit` (write a manifest), `say=TEXT`, `stay` (at SIGTERM, only write
+`<rank>.<attempt>.told`).
 """
 
 import errno
@@ -31,7 +32,8 @@ def main() -> None:
         if fits(whose, rank, attempt)
     ]
     if "stay" in ours:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        told = notes / f"{rank}.{attempt}.told"
+        signal.signal(signal.SIGTERM, lambda *_: told.touch())
     escaped = subprocess.Popen(
         ["/bin/sleep", "300"], start_new_session=True, stdout=subprocess.DEVNULL
     )
