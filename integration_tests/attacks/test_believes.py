@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
-import struct
 import subprocess
-import wave
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audioloom_quickstart.programs import Programs
+from tones import PATTERN, write_tones
 from verdict import refused
 
 BAD_DATA = 65
 OTHER = "sha256:" + "0" * 64
-PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
 READERS: dict[str, list[tuple[str, ...]]] = {
     "recordings": [("featurizer", verb) for verb in ("inspect", "plan", "run", "verify")],
     "features": [
@@ -45,14 +42,7 @@ FORGERIES: dict[str, Callable[[dict[str, Any]], object]] = {
 def manifests(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Each kind of manifest, committed by the stage that writes it."""
     folder = tmp_path_factory.mktemp("archive")
-    for number in range(12):
-        path = folder / "source" / ("low", "high")[number % 2] / f"s{number}-take.wav"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with wave.open(str(path), "wb") as file:
-            file.setparams((1, 2, 8000, 0, "NONE", ""))
-            pitch = 300 + 400 * (number % 2) + number
-            tone = (math.sin(pitch * at / 8000 * math.tau) for at in range(8000))
-            file.writeframes(b"".join(struct.pack("<h", int(9000 * each)) for each in tone))
+    write_tones(folder / "source")
     root = str(folder / "root")
     made: dict[str, str] = {}
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import os
-import struct
 import subprocess
-import wave
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audioloom_quickstart.programs import Programs
+from tones import PATTERN, write_tones
 from verdict import refused
 
 CONFIGURATION = 78
-PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
 PLANTED = "import pathlib, os\npathlib.Path(os.environ['TRACE']).touch()\ndef build(**_): ...\n"
 IDENTIFY = """
 import json, sys
@@ -39,13 +36,7 @@ open(where.path, "w").write(json.dumps(value))
 def run(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The manifest of a run, of a function that the network's file does not hold."""
     folder = tmp_path_factory.mktemp("archive")
-    for number in range(12):
-        path = folder / "source" / ("low", "high")[number % 2] / f"s{number}-take.wav"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with wave.open(str(path), "wb") as file:
-            file.setparams((1, 2, 8000, 0, "NONE", ""))
-            tone = (math.sin((500 + number) * at / 8000 * math.tau) for at in range(8000))
-            file.writeframes(b"".join(struct.pack("<h", int(9000 * each)) for each in tone))
+    write_tones(folder / "source")
     model = folder / "model.py"
     model.write_text("from audioloom_trainer.networks import conv1d as build\n")
     root = str(folder / "root")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import io
-import math
 import os
-import struct
 import tarfile
-import wave
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,11 +12,11 @@ from pathlib import Path
 import pytest
 from audioloom_quickstart.programs import Programs
 from deployment import Deployment
+from tones import PATTERN, write_tones
 from verdict import refused
 
 NOBODY = 65534
 MALLORY = {"HADOOP_USER_NAME": "mallory"}
-PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
 
 
 def evil(folder: Path) -> Path:
@@ -66,13 +63,7 @@ def test_planted_launchers_are_not_shipped(deployment: Deployment, tmp_path: Pat
 
 def test_planted_jars_and_executors_are_not_shipped(deployment: Deployment, tmp_path: Path) -> None:
     """The JVM and the Python of each executor."""
-    for number in range(4):
-        path = tmp_path / "source" / ("low", "high")[number % 2] / f"s{number}-take.wav"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with wave.open(str(path), "wb") as file:
-            file.setparams((1, 2, 8000, 0, "NONE", ""))
-            tone = (math.sin(500 * at / 8000 * math.tau) for at in range(8000))
-            file.writeframes(b"".join(struct.pack("<h", int(9000 * each)) for each in tone))
+    write_tones(tmp_path / "source")
     root = f"{deployment.root}/planted-jars"
     source = deployment.put(tmp_path / "source", "planted-source")
     scan = ("scan", source, "--root", root, "--pattern", PATTERN)

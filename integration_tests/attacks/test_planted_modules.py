@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_quickstart.programs import Programs
-from tones import record
+from tones import PATTERN, write_tones
 from verdict import refused
 
 # By these names Python and what the stages stand on look for something else.
@@ -68,8 +68,7 @@ class Trap:
             for name in (*NAMED, *OTHERS):
                 (place / f"{name}.py").write_text(PLANTED.format(ran=str(self.ran)))
             (place / "model.py").write_text(MODEL)
-        for number in range(12):
-            record(self.folder / "source" / "ab"[number % 2] / f"s{number}-take.wav")
+        write_tones(self.folder / "source")
 
     def walk_into(self, program: str, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a stage there, and print of each module whether it was run."""
@@ -114,7 +113,7 @@ def shards(trap: Trap) -> str:
         "scan",
         str(trap.folder / "source"),
         "--pattern",
-        "(?P<label>[^/]+)/(?P<group>[^-]+)-.*",
+        PATTERN,
     )
     recordings = trap.make("featurizer", *scan, "--root", trap.root)
     features = trap.make("featurizer", "run", recordings, "--master", "local[1]")

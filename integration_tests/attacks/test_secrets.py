@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 from audioloom_quickstart.programs import Programs
-from tones import record
+from tones import PATTERN, write_tones
 from verdict import refused
 
-PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
 LABELS = ("lo\x1b]0;owned\x07w", "hi\u202egh\x9b31m")
 SECRET = "swordfish"  # noqa: S105
 USAGE, CONFIGURATION = 2, 78
@@ -95,8 +94,7 @@ def attack(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Atta
     """An archive whose folders are called what a terminal would obey."""
     made = Attack(programs, tmp_path_factory.mktemp("secrets"))
     (made.folder / "root").mkdir()
-    for number in range(12):
-        record(made.folder / "source" / LABELS[number % 2] / f"s{number}-take.wav")
+    write_tones(made.folder / "source", LABELS)
     return made
 
 
