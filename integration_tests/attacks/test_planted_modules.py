@@ -109,12 +109,7 @@ def trap(programs: Programs, tmp_path_factory: pytest.TempPathFactory) -> Trap:
 @pytest.fixture(scope="module")
 def shards(trap: Trap) -> str:
     """What featurizer and sharder make among them, with Spark."""
-    scan = (
-        "scan",
-        str(trap.folder / "source"),
-        "--pattern",
-        PATTERN,
-    )
+    scan = ("scan", str(trap.folder / "source"), "--pattern", PATTERN)
     recordings = trap.make("featurizer", *scan, "--root", trap.root)
     features = trap.make("featurizer", "run", recordings, "--master", "local[1]")
     return trap.make("sharder", "run", features, "--lanes", "2", "--master", "local[1]")
