@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from audioloom_storage._hdfs_tokens import refused
 from audioloom_storage._patience import Busy, Outage
 from audioloom_storage.errors import (
     AlreadyExists,
@@ -37,7 +38,6 @@ _REFUSALS: dict[str, tuple[type[StorageError], str]] = {
     "SecurityException": (PermissionDenied, NEEDS_IDENTITY),
     "AuthenticationException": (PermissionDenied, NEEDS_IDENTITY),
     "SaslException": (PermissionDenied, NEEDS_IDENTITY),
-    "InvalidToken": (PermissionDenied, NEEDS_IDENTITY),
     "QuotaExceededException": (NoSpace, _QUOTA),
     "NSQuotaExceededException": (NoSpace, _QUOTA),
     "DSQuotaExceededException": (NoSpace, _QUOTA),
@@ -87,5 +87,7 @@ def translated(java_class: str, text: str, location: Location, *, looking: bool)
         return NotFound("a file stands where a folder should", where=location)
     if name == "FileAlreadyExistsException" and "not a directory" in said:
         return NotAFolder("no folder lies there", where=location)
+    if name == "InvalidToken":
+        return refused(said, location)
     kind, hint = _REFUSALS.get(name, _FAILURE)
     return kind(_BETTER_SAID.get(name, said or name), where=location, hint=hint)

@@ -7,8 +7,10 @@ after it, and even dropping one waits for them for ever. And it has no time limi
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import threading
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -53,6 +55,7 @@ class Connection:
         self._authority = authority
         self._lock = threading.Lock()
         self._client: hdfs_native.Client | None = None
+        self._until = math.inf  # when its token ends
 
     def call(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
         """The answer to a question that may be asked twice, repeated as `Patience` says.
@@ -90,6 +93,9 @@ class Connection:
 
     def _reach(self, location: Location) -> hdfs_native.Client:
         client = self._client
+        if client is not None and time.time() >= self._until:
+            self._give_up(client)  # the file may hold a fresh token by now; if not, that is told
+            client = None
         if client is None:  # not under the lock: nobody shall wait behind another's ten seconds
             client = self._connect(location)
             with self._lock:
@@ -98,7 +104,8 @@ class Connection:
 
     def _connect(self, location: Location) -> hdfs_native.Client:
         # A wrong name shall cost seconds, so the first question is one that needs no thinking.
-        url = f"hdfs://{name_with_token(self._authority)}/"
+        name, until = name_with_token(self._authority)
+        url = f"hdfs://{name}/"
         settings = _ONE_NAMENODE if ":" in self._authority else _SETTINGS
 
         def connect() -> hdfs_native.Client:
@@ -108,11 +115,13 @@ class Connection:
             return client
 
         try:
-            return within(CONNECT_SECONDS, connect)
+            client = within(CONNECT_SECONDS, connect)
         except BaseException as error:
             if isinstance(error, Exception) or type(error).__name__ == "PanicException":
                 raise translated(error, location) from error
             raise
+        self._until = until
+        return client
 
     def _give_up(self, client: hdfs_native.Client) -> None:
         with self._lock:

@@ -54,6 +54,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     add("--tokens", action="store_true", help="the NameNode hands out delegation tokens")
     add(
+        "--token-seconds",
+        type=int,
+        default=size.token_seconds,
+        metavar="N",
+        help="it does, and they expire unless renewed within so long (default: a day)",
+    )
+    add(
         "--folder",
         type=Path,
         help="new folder for data and logs; it stays. Default: a temporary one",
@@ -75,7 +82,8 @@ def _run(options: argparse.Namespace) -> int:
         vcores=options.vcores,
         gpus=options.gpus,
         block_mb=options.block_mb,
-        tokens=options.tokens,
+        tokens=options.tokens or options.token_seconds > 0,
+        token_seconds=options.token_seconds,
         small_queue=options.small_queue,
     )
     try:

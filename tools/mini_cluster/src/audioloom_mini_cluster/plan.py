@@ -25,6 +25,7 @@ class Size:
     """What the worker nodes offer, how large blocks are, whether there are delegation tokens.
 
     *small_queue*: percent of the cluster for a queue `small`; with 0 there is none.
+    *token_seconds*: within how long a token has to be renewed; with 0, a day.
     """
 
     nodes: int = 2
@@ -33,6 +34,7 @@ class Size:
     gpus: int = 2
     block_mb: int = 16
     tokens: bool = False
+    token_seconds: int = 0
     small_queue: int = 0
 
 
@@ -149,6 +151,7 @@ def _hdfs(folder: Path, rpc: int, page: int, size: Size) -> Properties:
         # A NameNode looks for disks with room for a whole block, whatever the file's size.
         "dfs.blocksize": size.block_mb << 20,
         "dfs.namenode.delegation.token.always-use": "true" if size.tokens else "false",
+        "dfs.namenode.delegation.token.renew-interval": (size.token_seconds or 86_400) * 1000,
         "dfs.replication": min(2, size.nodes),
         "dfs.namenode.name.dir": f"file://{folder}/namenode/data",
         "dfs.namenode.rpc-address": f"{MASTER}:{rpc}",
