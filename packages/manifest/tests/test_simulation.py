@@ -20,6 +20,7 @@ from .simulation import first_found, play
 
 SCHEDULES = 10_000
 ON_DISK = 200
+MORE = 3  # times as many in the long form
 BLOCKS = 20
 SOON = 100
 
@@ -38,7 +39,13 @@ def test_a_seed_that_once_was_red(seed: int, store: str, tmp_path: Path) -> None
     assert None is play(seed, tmp_path if store == "local" else None)
 
 
-@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize(
+    "block",
+    [
+        *range(BLOCKS),
+        *(pytest.param(n, marks=pytest.mark.slow) for n in range(BLOCKS, BLOCKS * (1 + MORE))),
+    ],
+)
 def test_no_schedule_breaks_a_promise(block: int, tmp_path: Path) -> None:
     """Whoever is interrupted, dies or loses an answer: one commit, whole and for ever."""
     size, on_disk = SCHEDULES // BLOCKS, ON_DISK // BLOCKS
