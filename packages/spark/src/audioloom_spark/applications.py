@@ -12,9 +12,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
+
 __all__ = ["Application", "diagnostics", "end", "waiting"]
 
-_SECONDS = 10.0
+log = structlog.get_logger()
+
+_SECONDS = 60.0  # a busy machine takes its time, and the JVM ends when this is over
 _TIME = re.compile(r"^\[[^\]]*\] *")
 
 
@@ -44,21 +48,29 @@ def waiting(jvm: Any, tag: str) -> Application | None:
 
 
 def end(jvm: Any, tag: str) -> None:
-    """Kill what has this tag and is not over; errors are passed over, and so is a slow answer.
+    """Kill what has this tag and is not over; errors are passed over, and what is left is told.
 
     In a thread of its own: a call of this one may have been interrupted, and then Java's next
-    answer here would be the answer to that.
+    answer here would be the answer to that. Another Ctrl-C ends the wait for it.
     """
+    done = threading.Event()
 
     def work() -> None:
         with suppress(Exception), _client(jvm) as client:
             for report in _tagged(jvm, client, tag):
                 if str(report.getFinalApplicationStatus()) == "UNDEFINED":
                     client.killApplication(report.getApplicationId())
+            done.set()
 
     thread = threading.Thread(target=work, name="spark-end", daemon=True)
     thread.start()
     thread.join(_SECONDS)
+    if not done.is_set():
+        log.warning(
+            "YARN did not say that it ended the application: it may start yet, for nobody",
+            tag=tag,
+            end_it="yarn application -list -appTags TAG, then yarn application -kill ID",
+        )
 
 
 def diagnostics(jvm: Any, tag: str) -> str:
