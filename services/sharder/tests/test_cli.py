@@ -99,3 +99,40 @@ def test_a_cluster_that_is_not_configured(
     ran = sharder(command, "hdfs://127.0.0.1:1/loom/features/x", "--master", "yarn")
     assert 78 == ran.code
     assert "HADOOP_CONF_DIR" in ran.err
+
+
+READING_AT_THE_END = """
+import io, sys, threading, time
+import pyarrow as pa, pyarrow.parquet as pq
+
+reached = threading.Event()
+reads = []
+
+class Slow(io.BufferedReader):
+    def read(self, size=-1):
+        reads.append(size)
+        if len(reads) > 1:  # the footer was read
+            reached.set()
+            time.sleep(0.5)
+        return super().read(size)
+
+data = io.BytesIO()
+pq.write_table(pa.table({"column": list(range(20_000))}), data, row_group_size=1_000)
+file = pq.ParquetFile(Slow(io.BytesIO(data.getvalue())), pre_buffer=True)
+threading.Thread(target=file.read, daemon=True).start()
+assert reached.wait(60)
+
+from audioloom_sharder.cli import main
+
+sys.argv = ["audioloom-sharder", "--version"]
+sys.exit(main())
+"""
+
+
+def test_a_thread_of_arrow_that_still_reads_at_the_end_aborts_nothing() -> None:
+    """Arrow's threads ask for the interpreter when nobody waits for them any more."""
+    done = subprocess.run(
+        [sys.executable, "-c", READING_AT_THE_END], capture_output=True, text=True, check=False
+    )
+    assert (0, "") == (done.returncode, done.stderr)
+    assert done.stdout.startswith("audioloom-sharder ")

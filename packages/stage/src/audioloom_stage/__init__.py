@@ -24,6 +24,7 @@ from audioloom_stage.errors import (
 from audioloom_stage.exit_codes import ExitCode, exit_code
 
 if TYPE_CHECKING:
+    from audioloom_stage._ending import as_program
     from audioloom_stage.app import StageApp, command, stage_app
     from audioloom_stage.bar import Progress, progress
     from audioloom_stage.escapes import printable, safe_text
@@ -62,6 +63,7 @@ __all__ = [
     "StageError",
     "TryAgain",
     "Usage",
+    "as_program",
     "bind",
     "bound",
     "command",
@@ -82,6 +84,7 @@ __all__ = [
 ]
 
 _LATE = {
+    "_ending": ("as_program",),
     "app": ("StageApp", "command", "stage_app"),
     "bar": ("Progress", "progress"),
     "escapes": ("printable", "safe_text"),

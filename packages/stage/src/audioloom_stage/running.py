@@ -8,11 +8,13 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import typer
 
 from audioloom_stage._declaration import Declaration
+from audioloom_stage._ending import as_program
 from audioloom_stage._failing import report, say_next
 from audioloom_stage._terminal import write_line
 from audioloom_stage.escapes import safe_text
@@ -46,17 +48,24 @@ class Main(Protocol):
 def run_app(app: StageApp) -> Main:
     """Make the `main` of a stage: words after the program's name in, exit code out.
 
-    It never raises and never exits by itself, so a console script and a test call it alike.
+    It never raises and never exits by itself, so a console script and a test call it alike. Without
+    words it is the program: it takes those of the process, which then ends by `as_program`.
     """
 
     def main(argv: Sequence[str] | None = None) -> int:
-        try:
-            code = _parse_and_perform(app, argv)
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - before a command began
-            code = report(error, program=app.program, debug=False, as_json=False)
-        return _flushed(int(code))
+        if argv is None:
+            return as_program(partial(_run, app, None))
+        return _run(app, argv)
 
     return main
+
+
+def _run(app: StageApp, argv: Sequence[str] | None) -> int:
+    try:
+        code = _parse_and_perform(app, argv)
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - before a command began
+        code = report(error, program=app.program, debug=False, as_json=False)
+    return _flushed(int(code))
 
 
 def perform(job: Declaration[Any], words: Mapping[str, Any], common: Common) -> int:

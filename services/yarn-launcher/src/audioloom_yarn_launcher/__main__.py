@@ -10,30 +10,42 @@ CONFIGURATION = 78  # of audioloom_stage, which may be what is missing
 def main() -> int:
     """Run the command that the words name; the exit code."""
     try:
-        return _main()
-    except ImportError:  # not 1, after which it would be started again
-        import traceback  # noqa: PLC0415 - seldom needed
-
-        traceback.print_exc()
-        return CONFIGURATION
+        from audioloom_stage import as_program  # noqa: PLC0415 - it may be missing
+    except ImportError:
+        return _report_missing()
+    return as_program(_run)
 
 
-def _main() -> int:
-    if sys.argv[1:2] == ["worker"]:
+def _run() -> int:
+    try:
+        return _run_command(sys.argv[1:])
+    except ImportError:
+        return _report_missing()
+
+
+def _report_missing() -> int:
+    import traceback  # noqa: PLC0415 - seldom needed
+
+    traceback.print_exc()
+    return CONFIGURATION  # not 1, after which it would be started again
+
+
+def _run_command(words: list[str]) -> int:
+    if words[:1] == ["worker"]:
         from audioloom_yarn_launcher import worker_entry  # noqa: PLC0415 - one of them
 
-        return worker_entry.main(sys.argv[2:])
-    if sys.argv[1:2] == ["coordinator"]:
+        return worker_entry.main(words[1:])
+    if words[:1] == ["coordinator"]:
         from audioloom_yarn_launcher import coordinator_entry  # noqa: PLC0415
 
-        return coordinator_entry.main(sys.argv[2:])
-    if sys.argv[1:2] == ["probe"]:
+        return coordinator_entry.main(words[1:])
+    if words[:1] == ["probe"]:
         from audioloom_yarn_launcher import probe_in_container  # noqa: PLC0415
 
-        return probe_in_container.main(sys.argv[2:])
+        return probe_in_container.main(words[1:])
     from audioloom_yarn_launcher import cli  # noqa: PLC0415
 
-    return cli.main()
+    return cli.main(words)
 
 
 if __name__ == "__main__":
