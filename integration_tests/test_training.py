@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from audioloom_mini_cluster.faults import listening
 from audioloom_quickstart.programs import read_manifest
+from audioloom_storage import exists
 from deployment import Command, Deployment, address_of, kill, rank_of, until
 from launching import ONE_A_NODE, launch
 from made import Made
 
 NAME = "languages"
+CHECKPOINTS = f"runs/{NAME}/checkpoints"
 EPOCHS, BATCH = 60, 32
 
 
@@ -71,15 +73,14 @@ def start(deployment: Deployment, shards: str, environment: str) -> Command:
 
 
 def kill_a_worker(deployment: Deployment, launcher: Command) -> Killed:
-    """SIGKILL the trainer of rank 1 after some steps."""
-    run = f"{deployment.root}/runs/{NAME}"
+    """SIGKILL the trainer of rank 1 when there is a checkpoint, long before the last step."""
     launcher.until_said("the gang is complete")
 
-    def step() -> int:
+    def checkpoint() -> bool:
         assert launcher.process.poll() is None, launcher.said
-        return deployment.step(run)
+        return any(exists(step / "commit.json") for step in deployment.children(CHECKPOINTS))
 
-    until(step, "the first step")
+    until(checkpoint, "the first checkpoint")
     for pid, words, variables in deployment.processes("audioloom-trainer"):
         with suppress(KeyError, OSError):
             if rank_of(variables) == 1:
