@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
-from audioloom_stage.escapes import printable, safe_text
+from audioloom_stage.escapes import printable, printable_json, safe_text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -46,3 +48,24 @@ def test_each_kind_of_control_is_told_in_ascii(text: str, shown: str) -> None:
 def test_a_text_from_outside_is_shown_without_both() -> None:
     """Neither a control nor a secret, of any object."""
     assert r"\x1b[2J --token **********" == safe_text(ValueError("\x1b[2J --token hunter2"))
+
+
+@given(st.text())
+def test_json_that_was_made_printable_says_the_same(text: str) -> None:
+    """As keys and as values, and no terminal obeys it."""
+    shown = printable_json(json.dumps({text: [text]}, ensure_ascii=False))
+    assert shown.isprintable()
+    assert {text: [text]} == json.loads(shown)
+
+
+@given(st.text(st.characters(categories=["L", "N", "P"])))
+def test_json_of_ordinary_text_stays(text: str) -> None:
+    """Of any language."""
+    written = json.dumps(text, ensure_ascii=False)
+    assert written == printable_json(written)
+
+
+def test_each_kind_of_control_has_its_escape_in_json() -> None:
+    """C1, DEL, directions, ends of lines, surrogates, and a pair for what lies above U+FFFF."""
+    shown = printable_json('"\x9b\x7f\u202e\u2028\udcff\U000e0001"')
+    assert r'"\u009b\u007f\u202e\u2028\udcff\udb40\udc01"' == shown

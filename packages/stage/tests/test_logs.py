@@ -147,3 +147,18 @@ def test_a_secret_in_what_is_logged_is_masked(
     told = capsys.readouterr().err
     assert 2 <= told.count("failed")
     assert not any(each in told for each in ("\x1b[2J", "hunter2"))
+
+
+def test_no_json_line_steers_a_terminal(
+    quiet_logging: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """C1, DEL and directions in events, keys and values of any depth; readers get what was said."""
+    configure_logs(LogSettings("json"))
+    evil = "a\x9b31m\u202e\x7f\u2028ü"
+    structlog.get_logger().warning(evil, items=[evil], more={evil: evil})
+    told = capsys.readouterr().err
+    assert told.removesuffix("\n").isprintable()
+    assert "ü" in told
+    assert (evil, [evil], {evil: evil}) == tuple(
+        json.loads(told)[each] for each in ("event", "items", "more")
+    )

@@ -63,6 +63,16 @@ def test_a_file_name_that_is_not_utf8_survives() -> None:
     assert name == json.loads(text.encode())["file"]
 
 
+def test_no_object_steers_a_terminal() -> None:
+    """C1, DEL and directions are escaped as JSON has it; what can be seen stays."""
+    said: list[str] = []
+    label = "a\x9b31m\u202e\x7f\u2028ü日本"
+    assert emit(Result("", {"label": label, label: 1}), said.append, kind="k", as_json=True)
+    assert said[0].removesuffix("\n").isprintable()
+    assert "ü日本" in said[0]
+    assert {"label": label, label: 1}.items() <= json.loads(said[0]).items()
+
+
 @pytest.mark.parametrize(
     ("text", "written"),
     [("a", ["a\n"]), ("a\n", ["a\n"]), (["a", "b"], ["a\n", "b\n"]), ([], [])],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from audioloom_stage.redaction import redact
 
 
@@ -19,6 +21,16 @@ def printable(text: str, *, lines: bool = False) -> str:
         return text
     kept = "\n\t" if lines else ""
     return "".join(c if c.isprintable() or c in kept else _escaped(c) for c in text)
+
+
+def printable_json(text: str) -> str:
+    r"""JSON on one line with all that `printable` would escape told as `\u202e`: the same values.
+
+    Of itself, JSON escapes C0 alone; a terminal obeys C1 too (`\u009b31m`).
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
 
 
 def safe_text(text: object, *, lines: bool = False) -> str:

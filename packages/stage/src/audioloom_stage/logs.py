@@ -6,6 +6,7 @@ library and are written by the same formatter, from WARNING on.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sys
@@ -17,7 +18,7 @@ import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
 from audioloom_stage._terminal import is_terminal, write_line
-from audioloom_stage.escapes import printable
+from audioloom_stage.escapes import printable, printable_json
 from audioloom_stage.redaction import redact_values
 
 Format = Literal["auto", "console", "json"]
@@ -62,7 +63,7 @@ def configure_logs(settings: LogSettings) -> None:
         first.append(_no_trace)
     else:  # before the renderer, so that it is masked and escaped as all else is
         first.append(structlog.processors.format_exc_info)
-    last: Processor = structlog.processors.JSONRenderer(ensure_ascii=False)
+    last: Processor = structlog.processors.JSONRenderer(serializer=_printable_line)
     if not settings.as_json:
         last = structlog.dev.ConsoleRenderer(
             colors=is_terminal() and "NO_COLOR" not in os.environ,
@@ -152,6 +153,10 @@ def _in_order(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
 def _mask_secrets(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
     masked: EventDict = redact_values(event)
     return masked
+
+
+def _printable_line(event: EventDict, **how: Any) -> str:
+    return printable_json(json.dumps(event, ensure_ascii=False, **how))
 
 
 def _escape_controls(_: WrappedLogger, __: str, event: EventDict) -> EventDict:

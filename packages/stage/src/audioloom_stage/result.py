@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO, TypeAlias
 
-from audioloom_stage.escapes import safe_text
+from audioloom_stage.escapes import printable_json, safe_text
 from audioloom_stage.redaction import redact_values
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
@@ -41,8 +41,8 @@ class Result:
 def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
     """Write a result: its text, or with *as_json* one object on one line.
 
-    What it shows comes from data, so it is made safe here, for every command: a text is printable,
-    JSON has escapes of its own, and both are without secrets.
+    What it shows comes from data, so it is made safe here, for every command: text and JSON are
+    printable, each by its own escapes, and without secrets.
 
     Returns:
         Whether somebody read it. A reader of lines that has left (`… | head -1`) has what it
@@ -75,12 +75,7 @@ def as_object(data: Mapping[str, JSON], *, kind: str, version: int = 1) -> str:
     if taken := {"kind", "version"} & data.keys():
         raise ValueError(f"the envelope of a result owns {sorted(taken)}")
     whole = {"kind": kind, "version": version, **data}
-    text = json.dumps(whole, ensure_ascii=False, allow_nan=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # a file name that is not UTF-8
-        return json.dumps(whole, ensure_ascii=True, allow_nan=False)
-    return text
+    return printable_json(json.dumps(whole, ensure_ascii=False, allow_nan=False))
 
 
 def result_columns() -> int | None:
