@@ -142,6 +142,14 @@ def test_a_folder_where_others_may_replace_files_is_told(tmp_path: Path, mode: i
         assert ([str(folder)] if mode == 0o777 else []) == warned
 
 
+def test_a_folder_below_one_that_others_may_write_is_told(tmp_path: Path) -> None:
+    """They rename it away, and put their own in its place."""
+    tmp_path.chmod(0o777)
+    with structlog.testing.capture_logs() as said:
+        put_own(locate(tmp_path / "ships"), "d.tar", lambda file: file.write(b"ours"))
+    assert [str(tmp_path / "ships")] == [each["folder"] for each in said if "hint" in each]
+
+
 def test_a_storage_that_keeps_no_owners_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -164,7 +164,8 @@ def _check_own(location: Location) -> None:
 def _tell_unguarded(folder: Location) -> None:
     if not is_guarded(folder):
         log.warning(
-            "others may replace what lies in this folder, and it runs with your rights",
+            "others may replace what lies in this folder, or the folder: it runs with your rights",
             folder=str(folder),
-            hint="Let its owner set the sticky bit (chmod +t), or name a folder of your own.",
+            hint="Let its owner, and those of the folders above, set the sticky bit (chmod +t),"
+            " or name a folder of your own, by a path without symbolic links.",
         )

@@ -69,34 +69,39 @@ def is_own(location: Location) -> bool:
 
 
 def is_guarded(folder: Location) -> bool:
-    """Whether nobody else may replace what this user has in a folder.
+    """Whether nobody else may replace what this user has in a folder, nor the folder itself.
 
-    The folder must be this user's or the superuser's, who is the owner of `/`; and others may
-    either not write it, or only what is theirs (the sticky bit).
+    It and all folders above it must be this user's or the superuser's, who is the owner of `/`; and
+    others may either not write them, or only what is theirs (the sticky bit). A link on the way
+    counts as open to others: what is above the folder to which it leads is not looked at.
 
     Raises:
         NotFound: nothing lies there.
         PermissionDenied: a folder on the way may not be entered.
     """
-    held = _holder(folder)
-    if (
-        held.owner != held.user
-        and held.owner != _holder(Location(folder.scheme, folder.authority, "/")).owner
-    ):
-        return False
-    return not held.mode & _OTHERS_WRITE or bool(held.mode & _STICKY)
+    held = [_holder(each) for each in (*_above(folder), folder)]
+    trusted = {held[0].owner, held[-1].user}
+    return all(
+        each.owner in trusted and (not each.mode & _OTHERS_WRITE or bool(each.mode & _STICKY))
+        for each in held
+    )
 
 
 def _closed(location: Location) -> Location | None:
     """The first folder, from above, that others may not enter."""
+    for folder in _above(location):
+        if not _mode(folder) & _OTHERS_ENTER:
+            return folder
+    return None
+
+
+def _above(location: Location) -> list[Location]:
+    """All folders that it lies in, from `/` on."""
     above: list[Location] = []
     while location.path != "/":
         location = location.parent
         above.append(location)
-    for folder in reversed(above):
-        if not _mode(folder) & _OTHERS_ENTER:
-            return folder
-    return None
+    return above[::-1]
 
 
 def _mode(location: Location) -> int:

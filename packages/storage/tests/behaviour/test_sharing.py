@@ -145,6 +145,29 @@ def test_in_a_guarded_folder_nobody_replaces_a_file(place: Any, mode: int, guard
     assert guarded == is_guarded(place.folder / "folder")
 
 
+@pytest.mark.parametrize(("mode", "guarded"), [(0o755, True), (0o1777, True), (0o777, False)])
+def test_a_folder_that_can_be_replaced_is_not_guarded(place: Any, mode: int, guarded: bool) -> None:
+    """Whoever may write a folder above it renames it away, with all that it holds."""
+    make_folder(place.folder / "above/between/folder")
+    backend_of(place.folder).set_permissions(place.folder / "above", mode)
+    assert guarded == is_guarded(place.folder / "above/between/folder")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_a_folder_below_one_of_another_user_is_not_guarded(place: Any) -> None:
+    """They may rename it, and let others write beside it whenever they like."""
+    make_folder(place.folder / "theirs/folder")
+    give_away(place, place.folder / "theirs", "755")
+    assert not is_guarded(place.folder / "theirs/folder")
+
+
+def test_a_folder_behind_a_link_is_not_guarded(here: Location) -> None:
+    """What lies above the folder to which it leads is not looked at."""
+    make_folder(here / "real/folder")
+    Path(here.path, "link").symlink_to("real")
+    assert (True, False) == (is_guarded(here / "real/folder"), is_guarded(here / "link/folder"))
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_a_folder_of_another_user_is_not_guarded(place: Any) -> None:
     """A sticky bit does not hold its owner."""
