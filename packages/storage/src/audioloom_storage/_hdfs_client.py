@@ -12,6 +12,8 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import TypeVar
 
 import hdfs_native
@@ -22,7 +24,13 @@ from audioloom_storage._hdfs_errors import translated
 from audioloom_storage._hdfs_tokens import name_with_token
 from audioloom_storage._patience import Patience
 from audioloom_storage._temporary import temporary_beside
-from audioloom_storage.errors import PermissionDenied
+from audioloom_storage.errors import (
+    NoSpace,
+    NotAFolder,
+    NotFound,
+    PermissionDenied,
+    StorageError,
+)
 from audioloom_storage.location import Location
 
 T = TypeVar("T")
@@ -30,6 +38,7 @@ Ask = Callable[[hdfs_native.Client], T]
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0  # a NameNode under load takes its time
+_TMP = "/tmp"  # noqa: S108 - the cluster's, where everybody may make something
 
 # Left alone hdfs-native repeats for three minutes. `Patience` knows better when that makes sense;
 # what remains here is to ask each NameNode of a nameservice.
@@ -144,23 +153,39 @@ def connection_to(location: Location) -> Connection:
 
 
 def user_at(location: Location) -> str:
-    """Whom the NameNode takes this process for, by the owner of a file that it makes beside that.
+    """Whom the NameNode takes this process for, by the owner of what it makes beside that.
 
     Tokens, and the rules for principals of Kerberos, are the cluster's: nothing here knows them.
-    "" where it may make none.
+    "" where it may make nothing, there or in /tmp: a quota may be used up.
     """
     connection = connection_to(location)
-    if not connection.user:
-        probe = temporary_beside(location).path
-        options = hdfs_native.WriteOptions(permission=0o600, overwrite=True, create_parent=False)
-        try:
-            connection.call(location, lambda client: client.create(probe, options).close())
-        except PermissionDenied:
-            return ""
-        found = connection.call(location, lambda client: client.get_file_info(probe))
-        connection.user = str(found.owner)
-        connection.call(location, lambda client: client.delete(probe))
+    for folder in (location.parent, Location(location.scheme, location.authority, _TMP)):
+        if not connection.user:
+            connection.user = connection.patience.run(partial(_owner_made, connection, folder))
     return connection.user
+
+
+def _owner_made(connection: Connection, folder: Location) -> str:
+    # Whoever owns that folder, or writes it without a sticky bit, can put what is theirs in the
+    # place of any name that they see there, between two calls. So one call makes two folders, the
+    # upper one closed from the start: nobody else sees the name of the lower one, whose owner is
+    # asked for. No call is repeated with the same names: by then the upper one could be theirs.
+    upper = temporary_beside(folder.child("user"))
+    lower = upper.child(os.urandom(16).hex())
+
+    def make(client: hdfs_native.Client) -> None:
+        client.get_file_info(folder.path)  # it is not to be made
+        client.mkdirs(lower.path, 0o700, create_parent=True)
+
+    try:
+        connection.attempt(folder, make)
+        return str(connection.attempt(lower, lambda client: client.get_file_info(lower.path)).owner)
+    except (NoSpace, NotAFolder, NotFound, PermissionDenied):
+        return ""
+    finally:
+        for made in (lower, upper):  # if it is theirs by now and holds something, it stays
+            with suppress(StorageError):
+                connection.attempt(made, partial(hdfs_native.Client.delete, path=made.path))
 
 
 def _forked() -> None:

@@ -17,6 +17,7 @@ from audioloom_storage import (
     is_own,
     is_private,
     is_shared,
+    is_temporary,
     list_folder,
     locate,
     make_folder,
@@ -24,6 +25,7 @@ from audioloom_storage import (
     share,
 )
 from audioloom_storage._backends import backend_of
+from audioloom_storage._hdfs_client import _Connections
 
 TRY = """
 import sys
@@ -198,3 +200,77 @@ print(is_own(folder / "open/theirs"), is_guarded(folder / "open"))
         env={**os.environ, "HADOOP_USER_NAME": "nobody"},
     )
     assert ["False", "True False"] == ran.stdout.splitlines()
+
+
+def become(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a new process of that user, which no cluster has answered yet."""
+    monkeypatch.setenv("HADOOP_USER_NAME", user)
+    monkeypatch.setattr(_Connections, "known", {})
+
+
+@pytest.mark.parametrize("place", ["hdfs"], indirect=True)
+def test_nobody_is_taken_for_another_in_a_folder_of_theirs(
+    place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who replaces what is made there to learn a name, as soon as it can be seen."""
+    from hdfs_native import Client, WriteOptions
+
+    folder = place.folder / "open"
+    make_folder(folder)
+    give_away(place, folder, "777", user="mallory")
+    become("mallory", monkeypatch)
+    publish(folder / "planted", b"code", private=True)
+    mallory, look = Client(str(place.cluster.hdfs)), Client.get_file_info
+    mallory.get_file_info(folder.path)
+    become("bob", monkeypatch)
+    publish(folder / "ours", b"code", private=True)
+    replaced = []
+
+    def replacing(client: Client, path: str) -> Any:
+        for seen in mallory.list_status(folder.path):
+            if is_temporary(seen.path.rpartition("/")[2]):
+                mallory.rename(seen.path, f"{folder.path}/{os.urandom(8).hex()}")
+                if seen.isdir:
+                    mallory.mkdirs(seen.path, 0o777)
+                else:
+                    mallory.create(seen.path, WriteOptions(permission=0o600)).close()
+                replaced.append(seen.path)
+        return look(client, path)
+
+    monkeypatch.setattr(Client, "get_file_info", replacing)
+    assert (False, True) == (is_own(folder / "planted"), is_own(folder / "ours"))
+    assert 1 == len(replaced)
+
+
+@pytest.mark.parametrize("place", ["hdfs"], indirect=True)
+def test_a_quota_that_is_used_up_hides_nothing_that_is_own(
+    place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It can be removed, and makes room."""
+    make_folder(place.folder / "full")
+    give_away(place, place.folder / "full", "777")
+    command = ["hdfs", "dfsadmin", "-setQuota", "2", (place.folder / "full").path]
+    subprocess.run(command, check=True, env=place.cluster.running.variables)
+    become("bob", monkeypatch)
+    publish(place.folder / "full/ours", b"code", private=True)
+    assert is_own(place.folder / "full/ours")
+
+
+@pytest.mark.parametrize("place", ["hdfs"], indirect=True)
+def test_where_a_name_was_learnt_nothing_stays(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is made for it is closed to others for as long as it is there."""
+    from hdfs_native import Client
+
+    publish(place.folder / "ours", b"code")
+    monkeypatch.setattr(_Connections, "known", {})
+    watch, look, modes = Client(str(place.cluster.hdfs)), Client.get_file_info, []
+
+    def looking(client: Client, path: str) -> Any:
+        seen = watch.list_status(place.folder.path)
+        modes.extend(oct(each.permission) for each in seen if each.isdir)
+        return look(client, path)
+
+    monkeypatch.setattr(Client, "get_file_info", looking)
+    assert is_own(place.folder / "ours")
+    assert ["0o700"] == modes
+    assert ["ours"] == [entry.location.name for entry in list_folder(place.folder)]
