@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_spark import run_units, spark_session
+from audioloom_spark.session import _environment
 from audioloom_stage import BadConfiguration, ExitCode, exit_code
 from pyspark.sql import SparkSession
 
@@ -45,6 +46,13 @@ def test_the_working_folder_is_not_on_the_path(session: SparkSession, working_fo
     assert [] == list(working_folder.glob("*.ran"))
 
 
+def test_a_driver_on_one_machine_wants_a_secret(session: SparkSession) -> None:
+    """Other users of the machine reach its port, and it deserializes what it is sent."""
+    guard = session.sparkContext._jsc.sc().env().securityManager()
+    assert guard.isAuthenticationEnabled()
+    assert len(guard.getSecretKey()) >= 32
+
+
 def test_a_module_that_a_unit_lacks_is_not_tried_again(session: SparkSession) -> None:
     """The error arrives as itself, and its exit code is that of a bad configuration."""
 
@@ -68,3 +76,12 @@ def test_a_module_that_the_workers_lack_is_named(
         list(run_units(session, [0], known_here.task))
     assert "ModuleNotFoundError: No module named 'known_here'" == caught.value.found
     assert ExitCode.CONFIGURATION == exit_code(caught.value)
+
+
+def test_an_empty_path_stays_unset() -> None:
+    """YARN would append to an empty one, which makes an empty entry: the container's folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep)
+        with _environment({"PYTHONPATH": None, "JAVA_HOME": "/java"}):
+            assert ("PYTHONPATH" in os.environ, "/java") == (False, os.environ["JAVA_HOME"])
+        assert os.pathsep == os.environ["PYTHONPATH"]

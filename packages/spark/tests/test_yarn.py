@@ -58,6 +58,18 @@ def test_workers_start_without_their_folder_on_the_path(on_yarn: SparkSession) -
     assert [True] == list(run_units(on_yarn, [0], lambda _: bool(sys.flags.safe_path)))
 
 
+def test_the_path_of_workers_has_no_empty_entry(on_yarn: SparkSession) -> None:
+    """It would be the container's folder, for all programs that a worker starts."""
+
+    def path(_: int) -> list[str]:
+        import os
+
+        return [*os.environ["PYTHONPATH"].split(os.pathsep), *sys.path]
+
+    (found,) = run_units(on_yarn, [0], path)
+    assert not {"", "."} & set(found)
+
+
 def test_tasks_know_the_cluster(on_yarn: SparkSession, cluster: Running) -> None:
     """They read HDFS, also by a name that only the cluster's configuration knows."""
     publish(locate(cluster.hdfs) / "words", b"hello")

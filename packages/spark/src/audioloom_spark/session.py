@@ -83,6 +83,7 @@ def spark_session(
         log4j = Path(scratch, "log4j2.properties")
         log4j.write_text(_LOG4J)
         # In client mode the workers' Python comes from the environment alone.
+        path = _without_working_folder(os.environ.get("PYTHONPATH", ""))
         environment = {
             "PYSPARK_PYTHON": _workers_python(yarn),
             "PYSPARK_DRIVER_PYTHON": sys.executable,
@@ -90,7 +91,8 @@ def spark_session(
             "SPARK_HOME": str(home),  # not another Spark that this machine may have
             # Workers start as `python -m`, which would look in the working folder first.
             "PYTHONSAFEPATH": "1",
-            "PYTHONPATH": _without_working_folder(os.environ.get("PYTHONPATH", "")),
+            # An empty one would become an empty entry on YARN: the container's folder.
+            "PYTHONPATH": path or None,
         }
         waiting = telling_what_is_waited_for(tag) if tag else nullcontext()
         with _environment(environment), waiting:
@@ -166,21 +168,28 @@ def _defaults(scratch: str, log4j: Path) -> dict[str, str]:
         # Nothing listens beyond this machine when the master is local.
         "spark.driver.host": "localhost",
         "spark.driver.bindAddress": "127.0.0.1",
+        # Whoever reaches the driver must know a secret, that it makes or YARN hands out: it
+        # deserializes what it is sent.
+        "spark.authenticate": "true",
     }
 
 
 @contextmanager
-def _environment(values: Mapping[str, str]) -> Iterator[None]:
+def _environment(values: Mapping[str, str | None]) -> Iterator[None]:
     before = {key: os.environ.get(key) for key in values}
-    os.environ.update(values)
+    _set_variables(values)
     try:
         yield
     finally:
-        for key, value in before.items():
-            if value is None:
-                os.environ.pop(key, None)
-            else:
-                os.environ[key] = value
+        _set_variables(before)
+
+
+def _set_variables(values: Mapping[str, str | None]) -> None:
+    for key, value in values.items():
+        if value is None:
+            os.environ.pop(key, None)
+        else:
+            os.environ[key] = value
 
 
 def _end_gateway(gateway: Any) -> None:

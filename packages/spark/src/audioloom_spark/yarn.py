@@ -125,8 +125,6 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
         "spark.yarn.am.memory": "512m",
         # What fails at the start fails again: say so, instead of trying for minutes.
         "spark.yarn.maxAppAttempts": "1",
-        # The driver listens on the network here: YARN hands out a secret for each application.
-        "spark.authenticate": "true",
         "spark.driver.host": address,
         "spark.driver.bindAddress": _bindable(address),
         # Nodes have services and settings of other Sparks; ours needs none of them.
@@ -137,6 +135,7 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
         "spark.executorEnv.HADOOP_CONF_DIR": "./__spark_conf__/__hadoop_conf__",
         # As on this machine; see `spark_session`.
         "spark.executorEnv.PYTHONSAFEPATH": "1",
+        "spark.python.daemon.module": "audioloom_spark.daemon",
     }
     if yarn.queue is not None:
         told["spark.yarn.queue"] = yarn.queue
