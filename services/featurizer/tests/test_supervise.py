@@ -177,9 +177,10 @@ def test_it_imports_nothing_heavy(
 def test_it_imports_nothing_of_the_working_folder(
     source: Path, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Which is `.` where Spark runs on a cluster, before all others."""
+    """Which is `.` where Spark runs on a cluster, before all others; or has its full name there."""
     (tmp_path / "queue.py").write_text("raise SystemExit(1)")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.syspath_prepend("")
     monkeypatch.syspath_prepend(".")
     assert features(source, root).manifest.stats.extracted > 0

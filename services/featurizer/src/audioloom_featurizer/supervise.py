@@ -169,7 +169,9 @@ class _Child:
 
 def _path() -> str:
     """Where modules are found here, but for the working folder: a container's is among it."""
-    return os.pathsep.join(filter(os.path.isabs, sys.path))
+    here = os.path.realpath(os.curdir)
+    found = (each for each in sys.path if os.path.isabs(each))
+    return os.pathsep.join(each for each in found if os.path.realpath(each) != here)
 
 
 def _stalled(beat: Beat, limits: Limits) -> _Ended:
