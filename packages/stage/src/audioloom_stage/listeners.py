@@ -52,6 +52,8 @@ def open_to_others(pids: Iterable[int], known: Collection[str]) -> list[Listener
     for pid in pids:
         if sockets is None:
             every = dict(_listening(pid))
+            if not every:  # it ended; or nothing listens, as the next one will show
+                continue
             sockets = {key: at for key, at in every.items() if _is_open(at[0], known)}
         if not sockets:
             break

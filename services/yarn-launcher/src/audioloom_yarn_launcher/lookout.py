@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from audioloom_stage.listeners import Listener, open_to_others
 
+from audioloom_yarn_launcher.processes import marked
 from audioloom_yarn_launcher.usage import tree
 
 LOOK_AFTER_S = (2.0, 3.0, 5.0, 20.0, 30.0, 240.0)
@@ -22,6 +23,7 @@ class Lookout:
 
     Args:
         pid: of the command's process.
+        marker: of all that it starts, in `processes.MARKER`; a daemon is no child any more.
         address: that it is to listen at.
         tell: gets a line for each listener that others can reach.
         waits: seconds from one look to the next.
@@ -30,11 +32,13 @@ class Lookout:
     def __init__(
         self,
         pid: int,
+        marker: str,
         address: str,
         tell: Callable[[str], None],
         waits: tuple[float, ...] = LOOK_AFTER_S,
     ) -> None:
-        self._pid, self._address, self._tell, self._waits = pid, address, tell, waits
+        self._pid, self._marker, self._address = pid, marker, address
+        self._tell, self._waits = tell, waits
         self._told: set[Listener] = set()
         self._over = threading.Event()
         # No daemon: a process that ends while such a thread is in native code may abort.
@@ -50,7 +54,8 @@ class Lookout:
         for wait in self._waits:
             if self._over.wait(wait):
                 return
-            for each in open_to_others(tree(self._pid), [self._address]):
+            started = {*tree(self._pid), *marked(self._marker)}
+            for each in open_to_others(started, [self._address]):
                 if each not in self._told:
                     self._told.add(each)
                     self._tell(warning(each, self._address))

@@ -277,7 +277,8 @@ class Worker:
         )
         if self._binding.address:
             tell = partial(say, self._log.output)
-            self._lookout = Lookout(self._process.pid, self._binding.address, tell)
+            pid, address = self._process.pid, self._binding.address
+            self._lookout = Lookout(pid, self._marker, address, tell)
         if self._board is not None:
             key = page_key(orders.generation, rank, self._scope)
             self._board.begin(lambda page: self._say_page(key, page))
