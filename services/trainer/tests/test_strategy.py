@@ -21,13 +21,14 @@ def said() -> Iterator[list[Any]]:
         yield logs
 
 
-def test_a_server_at_every_address_is_warned_of(said: list[Any]) -> None:
+@pytest.mark.parametrize("host", ["localhost", "0.0.0.0"])  # noqa: S104
+def test_a_server_at_every_address_is_warned_of(said: list[Any], host: str) -> None:
     """TF_CONFIG names one address, and whoever reads it believes that."""
     with socket.create_server(("", 0)) as server:
         port = server.getsockname()[1]
-        warn_of_listeners(Cluster(("10.0.0.1:1", f"localhost:{port}"), rank=1))
+        warn_of_listeners(Cluster(("10.0.0.1:1", f"{host}:{port}"), rank=1))
     (line,) = said
-    assert (f"every address, port {port}", f"localhost:{port}") == (line["listens"], line["told"])
+    assert (f"every address, port {port}", f"{host}:{port}") == (line["listens"], line["told"])
 
 
 @pytest.mark.parametrize("told", ["127.0.0.1", "localhost", "[::1]", "a..name"])

@@ -128,7 +128,7 @@ def warn_of_listeners(cluster: Cluster) -> None:
     host = cluster.workers[cluster.rank].rpartition(":")[0].strip("[]")
     known = set()
     with suppress(OSError, UnicodeError):
-        known = {str(row[4][0]) for row in socket.getaddrinfo(host, None)}
+        known = {str(row[4][0]) for row in socket.getaddrinfo(host, None)} - {"0.0.0.0", "::"}
     for each in open_to_others([os.getpid()], known):
         log.warning(
             "TensorFlow listens where TF_CONFIG does not say, and whoever reaches that may use it:"
