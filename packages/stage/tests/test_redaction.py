@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from audioloom_stage import redaction
@@ -22,6 +25,7 @@ PIECES = [
     "--password", "--token", "-p", "TOKEN=a", "x://u:p@h", "-Dsecret=b", MASK, "password='", "=",
     "Bearer", "https://h/?sig=", "&key=", '"auth":', "[", "]", "authorization: ", "env:HOME",
     "Basic dTpw", "eyJhbGciOi.eyJzdWIi.x", "jdbc:oracle:thin:a/", "@", "\\", "hf_", "cookie:",
+    "-u", "--user=a:b", "a:b", "b'", "--Zq", "<name>secret</name><value>", "Basic dXNlcjpwYXNz",
 ]  # fmt: skip
 TEXTS = st.one_of(
     st.text(), st.lists(st.one_of(st.text(max_size=5), st.sampled_from(PIECES))).map("".join)
@@ -79,6 +83,29 @@ def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
         "{'nested': {'token': 'hunter2'}}",
         "sh -c 'x --password=hunter2 && y'",
         "a\nb password=hunter2\nc",
+        "ftp://hunter2@host/path",
+        "curl -u user:hunter2 https://host",
+        "curl --user 'user:hunter2 hunter2' https://host",
+        "--user=bob:hunter2",
+        "--proxy-user bob:hunter2:hunter2",
+        "keytool --storepass hunter2",
+        "keytool -deststorepass hunter2 -keypass hunter2",
+        "HF_TOKENS=hunter2",
+        "token2=hunter2",
+        "github_token_3=hunter2",
+        "creds=hunter2",
+        "AES_KEY=hunter2",
+        "SSH_KEY=hunter2",
+        "masterKey=hunter2",
+        "master_keys=[hunter2, hunter2]",
+        "JWT=hunter2",
+        "--bearer hunter2",
+        "session_cookie=hunter2",
+        "X-Amz-Signature=hunter2",
+        "{'token': b'hunter2'}",
+        "token=rb'hunter2",
+        "<name>fs.s3a.secret.key</name>\n  <value>hunter2</value>",
+        "--password --Hunter2hunter2",
     ],
 )
 def test_a_secret_that_says_that_it_is_one_is_masked(text: str) -> None:
@@ -130,6 +157,11 @@ def test_a_token_of_a_known_kind_is_masked_wherever_it_stands(token: str) -> Non
         "basic statistics, Basic usage, the bearer of news, Bearer token",
         "labels: secret password token",
         "s3://bucket/key=C/x?list",
+        "docker run -u 1000:1000 --user=0:0 python -u train.py -u https://h/x",
+        "tokens=chars max_tokens=all n_tokens=[1, 2] stop_tokens=<eos> special_tokens=<a>",
+        "ssh_key_path=/x keys=a,b monkey=b bypass=x aes_key_size=256 cookie_domain=x",
+        "<name>fs.defaultFS</name><value>hdfs://nn</value>",
+        "(--password --verbose) --password -- x",
         "ein Wörterbuch für 日本語 \u202e",
     ],
 )
@@ -149,6 +181,7 @@ def test_what_is_no_secret_is_shown(text: str) -> None:
         ["--password", "--verbose", "-p", "-v"],
         ["--author=me", "--passes=3", "--password-file", "/run/secrets/db"],
         ["--model-arg", "hf_token=env:HF_TOKEN"],
+        ["docker", "run", "-u", "1000:1000", "--user=0:0", "-u", "https://h/x"],
     ],
     ids=" ".join,
 )
@@ -168,6 +201,10 @@ def test_a_command_without_a_secret_is_shown(command: list[str]) -> None:
         ["--auth", "hunter2"],
         ["--password", "1234567"],
         ["--model-arg", "hf_token=hunter2"],
+        ["--password", "--Hunter-hunter2"],
+        ["curl", "-u", "user:hunter2 more"],
+        ["--user=user:hunter2 more"],
+        ["--storepass", "hunter2"],
     ],
     ids=" ".join,
 )
@@ -175,7 +212,18 @@ def test_a_word_that_is_a_secret_is_masked_whole(command: list[str]) -> None:
     """Of a word it is known where it ends."""
     shown = " ".join(redact_words(command))
     assert MASK in shown
-    assert not any(each in shown for each in ("hunter2", "more", "1234567"))
+    assert not any(each in shown.lower() for each in ("hunter", "more", "1234567"))
+
+
+def test_a_login_without_its_header_is_masked() -> None:
+    """Whether the Base64 of user and password holds a digit or not; words do not decode to one."""
+    assert f"Basic {MASK}, basic {MASK}" == redact("Basic dXNlcjpwYXNz, basic QWxhZGRpbjpvcGVu")
+    assert "Basic statistics, basic knowledge" == redact("Basic statistics, basic knowledge")
+
+
+def test_bytes_in_a_text_keep_their_form() -> None:
+    """As Python shows them."""
+    assert f"{{'token': b'{MASK}', 'x': b'y'}}" == redact("{'token': b'hunter2', 'x': b'y'}")
 
 
 def test_values_below_a_name_of_secrets_are_masked() -> None:
@@ -194,6 +242,29 @@ def test_values_below_a_name_of_secrets_are_masked() -> None:
     assert {"name": MASK, "count": 3} == shown["auth"]
     same = ("user", "labels", "hf_token", "password")
     assert [given[each] for each in same] == [shown[each] for each in same]
+
+
+def test_what_is_no_json_is_masked_below_a_name_of_secrets() -> None:
+    """Bytes, paths, whatever can be shown; elsewhere the text that stands for it is."""
+    given = {"password": b"hunter2", "auth": {"a": {b"hunter2"}}, "path": Path("/x"), "token": None}
+    shown = {"password": MASK, "auth": {"a": [MASK]}, "path": repr(Path("/x")), "token": None}
+    assert shown == redact_values(given)
+
+
+@pytest.mark.parametrize(
+    "form", [str, repr, json.dumps, quote, lambda text: " ".join(text.split())]
+)
+def test_a_known_secret_is_masked_in_any_form(form: Callable[[str], str]) -> None:
+    """As Python, JSON and addresses write it, and with its blanks joined."""
+    secret = "p\"w/\\d'1  2\n3"  # noqa: S105
+    remember(secret)
+    assert MASK == redact(form(secret)).strip("\"'")
+
+
+def test_a_known_secret_is_masked_without_its_line_end() -> None:
+    """It came from a file; what is used of it does not have it."""
+    remember(" swordfish\n")
+    assert f"login as me/{MASK} failed" == redact("login as me/swordfish failed")
 
 
 def test_a_value_that_is_known_for_a_secret_is_masked_anywhere() -> None:
@@ -236,6 +307,8 @@ def test_a_text_of_words_stays(text: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     ["a", "a=", "password=", "password='", "token=[ ", "x://", "-p ", "eyJ", "\\", "a:?", ": ",
+     "-u a", "--user='a:", "<name>secret</name>", "<name> ", "token=b'", "--token --Z",
+     "Basic aaaaaa",
      "basic a", "-----BEGIN PRIVATE KEY-----", "jdbc:a:a:a/", "authorization:", '"', "bearer "],
 )  # fmt: skip
 def test_no_text_takes_long(piece: str) -> None:

@@ -9,9 +9,13 @@ environment are the place for those.
 
 from __future__ import annotations
 
+import base64
+import binascii
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 MASK = "**********"
 
@@ -28,9 +32,16 @@ _ALWAYS = re.compile(
 _PLACES = frozenset(["dir", "env", "file", "folder", "name", "path", "provider", "uri", "url"])
 """The last word of a name that says where a secret is."""
 _AFTER = frozenset(["data", "header", "id", "key", "string", "value"])
+_SOFT = frozenset(
+    ["auth", "authorization", "bearer", "cookie", "cred", "jwt", "keypass", "pass", "pwd"]
+)
+_SOFT_KEY = re.compile("((aes|master|ssh)keys?|(amz|goog)signature)$")
 _MARKS = ["blank", "bos", "cls", "end", "eos", "mask", "oov", "pad", "sep", "start", "unk"]
+_OF_A_TEXT = frozenset([*_MARKS, "invalid", "special", "unexpected"])
+_COUNTED = ["all", "audio", "extra", "input", "max", "min", "n", "new", "num", "output"]
 _BEFORE = {
-    "token": frozenset([*_MARKS, "invalid", "special", "unexpected"]),
+    "token": _OF_A_TEXT,
+    "tokens": _OF_A_TEXT | {*_COUNTED, "per", "prompt", "speech", "stop", "text", "total"},
     "pass": frozenset(["all", "backward", "band", "by", "first", "forward", "high", "low", "one"]),
 }
 """Tokens of a text and passes of a filter, which are no secrets."""
@@ -41,14 +52,17 @@ _NAMED = re.compile(
     r"(?P<between>[ \t]*(?::?=>?(?!=)|:(?!//))[ \t]*|[ \t]+)"
 )
 _VALUE = re.compile(
-    r"""(?P<quote>["'])(?:\\.|(?!(?P=quote))[^\\])*(?P=quote)"""
+    r"""(?P<prefix>[bBrRuUfF]{1,2}(?=\\*["']))?"""  # of a text in Python: b'x'
+    r"""(?:(?P<quote>["'])(?:\\.|(?!(?P=quote))[^\\])*(?P=quote)"""
     r"""|(?P<escaped>\\+["']).*?(?P=escaped)"""
     r"|\[[^\]]{0,999}\]|\{[^}]{0,999}\}"
-    r"""|["'](?=\S)\S*|(?:[^\s&;,"'<>]|,(?!\s|$|[\w.-]+[=:]))+""",
+    r"""|["'](?=\S)\S*|(?:[^\s&;,"'<>]|,(?!\s|$|[\w.-]+[=:]))+)""",
     re.DOTALL,
 )
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z_][\w.-]*)=(.+)", re.DOTALL)
 _FLAG = re.compile(r"--?[A-Za-z][\w.-]*")
+_USUAL_FLAG = re.compile(r"--[a-z][a-z0-9_.-]*(?![\w.-])")
+"""What follows a flag in its place, and is not its value."""
 _BOOLEAN = re.compile("true|false|none|null|yes|no|on|off", re.IGNORECASE)
 _NUMBER = re.compile(r"[+-]?[0-9]*\.?[0-9]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 _REFERENCE = re.compile("env:[A-Za-z_][A-Za-z0-9_]*")
@@ -102,14 +116,22 @@ _FORMS = [
     re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*KEY-----|\Z)", re.DOTALL),
 ]
 _PASSWORD_IN_ADDRESS = re.compile(r"(?<=://)([^\s/@:]*):[^\s/]+@")
-_USER_OF_WEB = re.compile(r"(?<![\w])(https?://)[^\s/@:]+@", re.IGNORECASE)
+_USER_OF_WEB = re.compile(r"(?<![\w])((?:https?|ftps?)://)[^\s/@:]+@", re.IGNORECASE)
 _ORACLE = re.compile(r"(jdbc:\w+:\w+:[^\s:/@]+)/[^\s@/]+@", re.IGNORECASE)
 _HEADER = re.compile(
     r"(?<![\w.])((?:proxy-)?authorization|(?:set-)?cookie)(\s*:\s*)[^\s\"'][^\r\n\"']*",
     re.IGNORECASE,
 )
 _BEARER = re.compile(r"\b(bearer)([ \t]+)([\w.~+/=-]+)", re.IGNORECASE)
-_BASIC = re.compile(r"\b(basic)([ \t]+)(?=[A-Za-z]*[0-9=+/])([A-Za-z0-9+/=]{6,})", re.IGNORECASE)
+_BASIC = re.compile(r"\b(basic)([ \t]+)([A-Za-z0-9+/=]{6,})", re.IGNORECASE)
+_LOGINS = frozenset(["-u", "--user", "--proxy-user"])
+_LOGIN = re.compile(r"([^\s:/]+):(?!//)(.+)", re.DOTALL)
+_LOGIN_IN_TEXT = re.compile(
+    r"""(?<![\w.-])((?:-u|--(?:proxy-)?user)(?:[ \t]+|=)(["'])?[^\s:/"']+):(?!//)"""
+    r"""((?(2)[^"'\r\n]+|[^\s"']+))"""
+)
+_PROPERTY = re.compile(r"(<name>\s*)([^\s<]+)(\s*</name>\s*<value>)([^<]+)")
+"""Of a configuration of Hadoop."""
 _UNBROKEN = re.compile(r"[^\s\"'<>]+")
 _PARAMETER = re.compile(r"(?<=[?&;])([\w.-]+)=([^&;#]+)")
 _IN_QUERY = re.compile("(?:.*-)?(?:key|sig|signature|auth|token|code)", re.IGNORECASE)
@@ -128,17 +150,20 @@ def redact(text: str) -> str:
 def redact_words(command: Iterable[str]) -> tuple[str, ...]:
     """The words of a command line with the secrets masked, as many as before."""
     found: list[str] = []
-    flag = ""
+    before = flag = ""
     for word in command:
-        is_value = bool(flag) and not word.startswith("-" if flag == "-p" else "--")
+        is_value = bool(flag) and not _is_next_flag(word, flag)
+        assigned = _ASSIGNED.fullmatch(word)
         if is_value and not _is_harmless(word, flag):
             found.append(MASK)
-        elif (assigned := _ASSIGNED.fullmatch(word)) and is_secret_name(assigned[1]):
+        elif assigned and is_secret_name(assigned[1]):
             harmless = _is_harmless(assigned[2], assigned[1])
             found.append(word if harmless else f"{assigned[1]}={MASK}")
+        elif assigned and assigned[1] in _LOGINS:
+            found.append(f"{assigned[1]}={_login(assigned[2])}")
         else:
-            found.append(redact(word))
-        flag = "" if is_value or not _is_flag(word) else word
+            found.append(_login(word) if before in _LOGINS else redact(word))
+        before, flag = word, "" if is_value or not _is_flag(word) else word
     return tuple(found)
 
 
@@ -146,7 +171,7 @@ def redact_values(value: Any, *, secret: bool = False) -> Any:
     """JSON, or what a log line carries, with the secrets in it masked.
 
     A number is left as it is, and so are the keys of what stands below a name of secrets: it may
-    be the count of a label that is called "password".
+    be the count of a label that is called "password". Of what is no JSON, nothing is shown there.
 
     Args:
         value: of any depth. What is no JSON becomes the text that stands for it.
@@ -169,13 +194,18 @@ def redact_values(value: Any, *, secret: bool = False) -> Any:
         if not secret and all(isinstance(one, str) for one in some):
             return list(redact_words(some))
         return [redact_values(one, secret=secret) for one in some]
-    return redact(value if isinstance(value, str) else repr(value))
+    return MASK if secret else redact(value if isinstance(value, str) else repr(value))
 
 
 def remember(secret: str) -> None:
-    """From here on this process masks that value wherever it stands."""
-    if len(secret) >= _LEAST_KNOWN:
-        _known.add(secret)
+    """From here on this process masks that value wherever it stands, as it is or escaped."""
+    for text in (secret, secret.strip(), " ".join(secret.split())):
+        forms = (text, repr(text)[1:-1], json.dumps(text)[1:-1], _quoted(text), _quoted(text, ""))
+        _known.update(each for each in forms if len(each) >= _LEAST_KNOWN)
+
+
+def _quoted(text: str, safe: str = "/") -> str:
+    return quote(text, safe, errors="surrogateescape")
 
 
 def is_secret_name(name: str) -> bool:
@@ -192,18 +222,28 @@ def _is_always_secret(name: str) -> bool:
 
 def _is_soft(words: Sequence[str]) -> bool:
     """Names that may also be a number or a switch: `pad_token=0`, `auth=off`."""
-    if words == ["sig"]:
+    while len(words) > 1 and words[-1].isdigit():  # token2
+        words = words[:-1]
+    if words == ["sig"] or _SOFT_KEY.search("".join(words)):
         return True
     if len(words) > 1 and words[-1] in _AFTER:
         words = words[:-1]
-    last = words[-1]
-    if last not in ("auth", "authorization", "pass", "pwd") and not last.endswith("token"):
+    last, before = words[-1], words[-2] if len(words) > 1 else ""
+    one = last if last.endswith("ss") else last.removesuffix("s")
+    if last.endswith("tokens"):  # by itself, what a text is made of
+        return before not in ("", *_BEFORE["tokens"])
+    if one not in _SOFT and not one.endswith(("token", "storepass")):
         return False
-    return words[-2:-1] == [] or words[-2] not in _BEFORE.get(last, ())
+    return before not in _BEFORE.get(one, ())
 
 
 def _is_flag(word: str) -> bool:
     return word == "-p" or (_FLAG.fullmatch(word) is not None and is_secret_name(word))
+
+
+def _is_next_flag(word: str, flag: str) -> bool:
+    """Whether a word after the flag of a secret is another flag, and not the secret."""
+    return word.startswith("-") if flag == "-p" else _USUAL_FLAG.match(word) is not None
 
 
 def _is_harmless(value: str, name: str) -> bool:
@@ -225,7 +265,9 @@ def _once(text: str) -> str:
     text = _ORACLE.sub(rf"\1/{MASK}@", text)
     text = _HEADER.sub(rf"\1\2{MASK}", text)
     text = _BEARER.sub(_bearer, text)
-    text = _BASIC.sub(rf"\1\2{MASK}", text)
+    text = _BASIC.sub(_basic, text)
+    text = _LOGIN_IN_TEXT.sub(_login_in_text, text)
+    text = _PROPERTY.sub(_property, text)
     if "?" in text:
         text = _UNBROKEN.sub(_query, text)
     return _named(text)
@@ -235,6 +277,40 @@ def _bearer(found: re.Match[str]) -> str:
     last = found[3].lower().rstrip(".")
     said = last in _PROSE or last in ("auth", "authentication", "token", "tokens")
     return found[0] if said else f"{found[1]}{found[2]}{MASK}"
+
+
+def _basic(found: re.Match[str]) -> str:
+    value = found[3]
+    said = value.isalpha() and not _is_login_in_base64(value)
+    return found[0] if said else f"{found[1]}{found[2]}{MASK}"
+
+
+def _is_login_in_base64(value: str) -> bool:
+    try:
+        plain = base64.b64decode(value + "=" * (-len(value) % 4))
+    except binascii.Error:
+        return False
+    return b":" in plain and plain.isascii() and plain.decode().isprintable()
+
+
+def _login(value: str) -> str:
+    """A user and a password, as `curl -u` has it; the numbers of a user and a group stay."""
+    login = _LOGIN.fullmatch(value)
+    if login is None or _NO_PASSWORD.fullmatch(value):
+        return redact(value)
+    return f"{redact(login[1])}:{MASK}"
+
+
+def _login_in_text(found: re.Match[str]) -> str:
+    numbers = found[3].isdecimal()
+    return found[0] if numbers else f"{found[1]}:{MASK}"
+
+
+def _property(found: re.Match[str]) -> str:
+    name, value = found[2], found[4].strip()
+    if not is_secret_name(name) or _is_harmless(value, name):
+        return found[0]
+    return f"{found[1]}{name}{found[3]}{MASK}"
 
 
 def _query(found: re.Match[str]) -> str:
@@ -255,10 +331,12 @@ def _named(text: str) -> str:
     while (named := _NAMED.search(text, at)) is not None:
         at = named.end("name")  # what is no value may be a name again
         value = _VALUE.match(text, named.end()) if _may_lead(named) else None
-        if value is None or not _is_secret(named, value[0]):
+        if value is None:
             continue
-        quote = value["quote"] or value["escaped"] or ""
-        parts += [text[done : named.end()], f"{quote}{MASK}{quote}"]
+        prefix, mark = value["prefix"] or "", value["quote"] or value["escaped"] or ""
+        if not _is_secret(named, value[0].removeprefix(prefix)):
+            continue
+        parts += [text[done : named.end()], f"{prefix}{mark}{MASK}{mark}"]
         done = at = value.end()
     return "".join([*parts, text[done:]])
 
@@ -277,7 +355,7 @@ def _is_secret(named: re.Match[str], value: str) -> bool:
     if _is_harmless(bare, name):
         return False
     if not between.strip():  # a flag and its value, or a sentence that speaks of the flag
-        return not value.startswith("-") and bare.lower() not in _PROSE
+        return _is_value_of_flag(value, bare)
     if not name.startswith("-") and name.islower() and _NUMBER.fullmatch(bare):
         return len(_WORDS.findall(name)) > 1  # "password=3" counts a label
     if ":" in between and between.endswith(" ") and named["quote"] is None:
@@ -286,3 +364,9 @@ def _is_secret(named: re.Match[str], value: str) -> bool:
             return len(bare) >= 6 and any(c.isdigit() for c in bare)  # noqa: PLR2004
         return bare.lower() not in _PROSE
     return True
+
+
+def _is_value_of_flag(value: str, bare: str) -> bool:
+    if value.startswith("-"):
+        return value.startswith("--") and not _USUAL_FLAG.match(value) and bool(bare.strip("-"))
+    return bare.lower() not in _PROSE
