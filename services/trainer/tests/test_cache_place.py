@@ -2,6 +2,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+import structlog
 from audioloom_storage import Location
 from audioloom_trainer.cache_place import opened_cache
 from audioloom_trainer.shards import Shard, ShardSet, open_shards
@@ -61,3 +62,17 @@ def test_elsewhere_it_is_temporary(elsewhere: ShardSet) -> None:
         assert cache is not None
         assert cache.folder.is_dir()
     assert not cache.folder.parent.exists()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o1777, 0o777])
+def test_a_folder_where_others_may_replace_copies_is_told(
+    here: ShardSet, tmp_path: Path, mode: int
+) -> None:
+    """Whoever asked for it can ask for another one."""
+    asked = tmp_path / "asked"
+    asked.mkdir()
+    asked.chmod(mode)
+    with structlog.testing.capture_logs() as said, opened_cache(here, str(asked), 1, {}):
+        pass
+    warned = [each["folder"] for each in said if each["log_level"] == "warning"]
+    assert ([str(asked)] if mode == 0o777 else []) == warned

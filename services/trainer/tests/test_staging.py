@@ -370,6 +370,96 @@ def test_two_workers_share_a_folder_but_no_copy(tmp_path: Path) -> None:
     again.close()
 
 
+@pytest.mark.parametrize("mode", [0o700, 0o755, 0o770, 0o707, 0o1777])
+def test_a_folder_that_others_may_write_is_left_to_them(tmp_path: Path, mode: int) -> None:
+    """They could change a copy after it was verified."""
+    (tmp_path / "worker-0").mkdir()
+    (tmp_path / "worker-0").chmod(mode)
+    cache = Cache(tmp_path, 1)
+    cache.close()
+    assert tmp_path / f"worker-{int(mode & 0o022 != 0)}" == cache.folder
+    if mode & 0o022:
+        assert 0o700 == cache.folder.stat().st_mode & 0o7777
+        assert [] == list((tmp_path / "worker-0").iterdir())
+
+
+@pytest.mark.parametrize("what", ["a link to a folder", "a link to nothing", "a file"])
+def test_what_is_planted_in_the_place_of_a_folder_is_left_alone(tmp_path: Path, what: str) -> None:
+    """Copies of somebody else would be removed as what an earlier run left."""
+    (theirs := tmp_path / "theirs").mkdir()
+    (copy := theirs / f"{'f' * 64}.npy").write_bytes(b"their copy")
+    (tmp_path / "cache").mkdir()
+    if what == "a file":
+        (tmp_path / "cache/worker-0").write_bytes(b"")
+    else:
+        leads = "theirs" if what == "a link to a folder" else "nowhere"
+        (tmp_path / "cache/worker-0").symlink_to(tmp_path / leads)
+    cache = Cache(tmp_path / "cache", 1)
+    cache.keep_only(set())
+    cache.close()
+    assert tmp_path / "cache/worker-1" == cache.folder
+    assert [copy] == list(theirs.iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives folders away")
+def test_a_folder_of_another_user_is_left_to_them(tmp_path: Path) -> None:
+    """Whatever they let others do with it."""
+    (tmp_path / "worker-0").mkdir(mode=0o755)
+    os.chown(tmp_path / "worker-0", 65534, -1)
+    cache = Cache(tmp_path, 1)
+    cache.close()
+    assert tmp_path / "worker-1" == cache.folder
+
+
+def test_a_disk_that_keeps_no_permissions_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On it every run would make a folder beside those that it does not take for its own."""
+    monkeypatch.setattr(cache_module, "_is_own", lambda *_: False)
+    with pytest.raises(OSError, match="others may write what was made there"):
+        Cache(tmp_path, 1)
+    assert [tmp_path / "worker-0"] == list(tmp_path.iterdir())
+
+
+def test_nothing_is_written_through_a_link(
+    shard_set: ShardSet,
+    train: tuple[Shard, ...],
+    cache_of: Callable[[float], Cache],
+    tmp_path: Path,
+) -> None:
+    """Neither one under the name of a copy, nor one under that of an unfinished copy."""
+    (victim := tmp_path / "victim.txt").write_bytes(b"precious")
+    cache = cache_of(1 << 20)
+    one, two = (cache.path(shard.data, ".tfrecord") for shard in train[:2])
+    one.with_name(f"{one.name}.part").symlink_to(victim)
+    two.symlink_to(victim)
+    with staged(shard_set, train[:2], cache) as staging:
+        staging.hold(train[:2])
+        assert b"precious" == victim.read_bytes()
+        assert [False, False] == [path.is_symlink() for path in (one, two)]
+
+
+@pytest.mark.parametrize("what", ["theirs", "ours, which others may write"])
+def test_a_copy_that_others_may_write_is_made_anew(
+    shard_set: ShardSet, train: tuple[Shard, ...], cache_of: Callable[[float], Cache], what: str
+) -> None:
+    """They could change it after it was verified; nobody else may write the new one."""
+    if what == "theirs" and os.geteuid() != 0:
+        pytest.skip("only root gives files away")
+    leave(before := cache_of(1 << 20), shard_set, train)
+    planted = before.path(train[0].data, ".tfrecord")
+    planted.chmod(0o644 if what == "theirs" else 0o666)
+    if what == "theirs":
+        os.chown(planted, 65534, -1)
+    theirs = planted.stat().st_ino
+    (held := planted.with_name("held")).hardlink_to(planted)
+    with staged(shard_set, train, cache_of(1 << 20)) as staging:
+        staging.hold(train[:1])
+        found = planted.stat()
+        assert (os.geteuid(), 0o600) == (found.st_uid, found.st_mode & 0o777)
+        assert theirs == held.stat().st_ino != found.st_ino
+
+
 def test_nothing_stays_open(shard_set: ShardSet, train: tuple[Shard, ...]) -> None:
     """Neither descriptors nor the thread, whether shards were released or not."""
     gc.collect()  # what other tests have left is not to end meanwhile, and be counted

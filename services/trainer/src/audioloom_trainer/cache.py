@@ -2,7 +2,7 @@
 
 One process owns a folder below the cache, by a lock that ends with the process; so several workers
 of a machine may be given the same cache. What an earlier try left there is used again, after it
-has been verified again.
+has been verified again: if this user alone can write it, for others could change it afterwards.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import fcntl
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -28,6 +29,7 @@ __all__ = ["Cache", "local_path", "readable_in_place", "verified_copy", "verify_
 _BLOCK = 256 << 10
 _OURS = re.compile(r"[0-9a-f]{64}\.(tfrecord|npy)(\.part)?")
 _MOST_WORKERS = 1024
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Cache:
@@ -79,9 +81,17 @@ class Cache:
 
 
 def _own_folder(folder: Path) -> tuple[Path, BinaryIO]:
+    folder.mkdir(parents=True, exist_ok=True)
     for number in range(_MOST_WORKERS):
         mine = folder / f"worker-{number}"
-        mine.mkdir(parents=True, exist_ok=True)
+        try:
+            mine.mkdir(mode=0o700)
+        except FileExistsError:
+            if not _is_own(mine, stat.S_IFDIR):
+                continue  # others put there what they like: a link to what is not to be touched
+        else:
+            if not _is_own(mine, stat.S_IFDIR):
+                raise OSError(f"{mine}: others may write what was made there for this user alone")
         lock = (mine / "lock").open("ab")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -89,13 +99,24 @@ def _own_folder(folder: Path) -> tuple[Path, BinaryIO]:
             lock.close()
             continue
         return mine, lock
-    raise OSError(f"{folder}: {_MOST_WORKERS} processes use this cache already")
+    raise OSError(f"{folder}: {_MOST_WORKERS} processes or other users use this cache already")
+
+
+def _is_own(path: Path, kind: int) -> bool:
+    """Whether something of that kind lies there that this user alone may write. A link never is."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    ours = stat.S_IFMT(found.st_mode) == kind and found.st_uid == os.geteuid()
+    return ours and not found.st_mode & 0o022
 
 
 def verified_copy(file: Stored, target: Path, *, patience: float) -> None:
     """Copy *file* to *target*, unpacked, while taking its checksums: only what is right appears.
 
-    A copy that is there already is verified instead, and made again when it is damaged.
+    A copy that is there already is verified instead, and made again when it is damaged, or when
+    others could damage it.
 
     Args:
         file: what to copy.
@@ -107,11 +128,11 @@ def verified_copy(file: Stored, target: Path, *, patience: float) -> None:
         StorageError: storage failed for longer than that.
         OSError: the local disk failed; nothing of the copy stays.
     """
-    if target.exists():
+    if _is_own(target, stat.S_IFREG):
         with target.open("rb") as source:
             if _sha256(source, None) == (file.content.bytes, file.content.sha256):
                 return
-        target.unlink()
+    target.unlink(missing_ok=True)
     part = target.with_name(target.name + ".part")
     try:
         patiently(lambda: _copy(file, part), patience)
@@ -132,7 +153,8 @@ def verify_in_place(file: Stored, *, patience: float) -> None:
 
 
 def _copy(file: Stored, part: Path) -> None:
-    with open_read(file.location) as source, part.open("wb") as sink:
+    part.unlink(missing_ok=True)  # never written into: it may be a link
+    with open_read(file.location) as source, os.fdopen(os.open(part, _NEW, 0o600), "wb") as sink:
         _check_size(file, source)
         if file.unpacked is None:
             _check(file, *_sha256(source, sink.write))

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import structlog
+from audioloom_storage import is_guarded, locate
 
 from audioloom_trainer.cache import Cache, readable_in_place
 from audioloom_trainer.shards import ShardSet
@@ -48,6 +49,12 @@ def opened_cache(
         log.info("copying shards to local disk", folder=str(given))
         cache = Cache(given, limit)
         stack.callback(cache.close)
+        if folder is not None and not is_guarded(locate(cache.folder)):
+            log.warning(
+                "others may replace what lies in this folder, or the folder: it is trained on",
+                folder=str(given),
+                hint="Name a --cache of your own, by a path without symbolic links.",
+            )
         yield cache
 
 
