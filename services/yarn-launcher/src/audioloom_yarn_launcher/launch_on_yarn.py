@@ -66,11 +66,12 @@ def launch_on_yarn(settings: RunSettings) -> Result:
     check_reachable(hadoop)
     check_default_system(hadoop)
     life = new_launch(request, on=settings.on)
-    shape = _shape(settings, life)
+    _shape(settings, life)  # what cannot be shipped is told before the wait
     number = _wait_for_turn(life, settings)
     if number is None:
         log.info("already committed", manifest=str(request.manifest))
         return result_of(request, None, attempts=0, last=0)
+    shape = _shape(settings, life)  # and may be another since: the wait may last for hours
     with connect(hadoop, login) as cluster:
         cluster.check_queue(shape.queue)
         check_fits(shape, cluster.nodes(shape.node_label))
