@@ -46,13 +46,6 @@ def test_the_working_folder_is_not_on_the_path(session: SparkSession, working_fo
     assert [] == list(working_folder.glob("*.ran"))
 
 
-def test_a_driver_on_one_machine_wants_a_secret(session: SparkSession) -> None:
-    """Other users of the machine reach its port, and it deserializes what it is sent."""
-    guard = session.sparkContext._jsc.sc().env().securityManager()
-    assert guard.isAuthenticationEnabled()
-    assert len(guard.getSecretKey()) >= 32
-
-
 def test_a_module_that_a_unit_lacks_is_not_tried_again(session: SparkSession) -> None:
     """The error arrives as itself, and its exit code is that of a bad configuration."""
 

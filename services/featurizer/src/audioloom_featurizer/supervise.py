@@ -169,9 +169,8 @@ class _Child:
 
 def _path() -> str:
     """Where modules are found here, but for the working folder: a container's is among it."""
-    here = os.path.realpath(os.curdir)
-    found = (each for each in sys.path if os.path.isabs(each))
-    return os.pathsep.join(each for each in found if os.path.realpath(each) != here)
+    found = filter(os.path.isabs, sys.path)
+    return os.pathsep.join(each for each in found if Path(each).resolve() != Path.cwd())
 
 
 def _stalled(beat: Beat, limits: Limits) -> _Ended:

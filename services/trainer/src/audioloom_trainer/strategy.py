@@ -128,7 +128,8 @@ def warn_of_listeners(cluster: Cluster) -> None:
     host = cluster.workers[cluster.rank].rpartition(":")[0].strip("[]")
     known = set()
     with suppress(OSError, UnicodeError):
-        known = {str(row[4][0]) for row in socket.getaddrinfo(host, None)} - {"0.0.0.0", "::"}
+        known = {str(row[4][0]) for row in socket.getaddrinfo(host, None)}
+        known -= {"0.0.0.0", "::"}  # noqa: S104 - a wildcard of TF_CONFIG's is no address
     for each in open_to_others([os.getpid()], known):
         log.warning(
             "TensorFlow listens where TF_CONFIG does not say, and whoever reaches that may use it:"
