@@ -3,12 +3,20 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from audioloom_yarn_launcher import worker_in_container
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.gang import Plan
 from audioloom_yarn_launcher.layout import NODE_PYTHON
+from audioloom_yarn_launcher.own_address import NoAddress
 from audioloom_yarn_launcher.skein_import import import_skein
 from audioloom_yarn_launcher.tf_config import marker
-from audioloom_yarn_launcher.worker_in_container import command_variables, place, show_page
+from audioloom_yarn_launcher.worker import ALONE
+from audioloom_yarn_launcher.worker_in_container import (
+    command_variables,
+    place,
+    show_page,
+    work_in_container,
+)
 
 PLAN = Plan(2, ("train",), "/run", "launch")
 
@@ -97,3 +105,23 @@ def test_an_application_master_that_does_not_answer_shows_no_page() -> None:
     """Which is no end of the world, for who asks it next."""
     with pytest.raises(StoreLost, match="gone"):
         show_page(Pages(import_skein().exceptions.ConnectionError("gone")), "tensorboard", "x")
+
+
+@pytest.mark.parametrize(("error", "code"), [(NoAddress, 78), (StoreLost, ALONE)])
+def test_why_a_worker_cannot_work_is_told_without_secrets_and_controls(
+    error: type[Exception],
+    code: int,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In the log of its container."""
+
+    def fails() -> None:
+        raise error("no access with --token hunter2 \x9b2J")
+
+    properties = SimpleNamespace(container_id="worker_0")
+    skein = SimpleNamespace(properties=properties)
+    monkeypatch.setattr(worker_in_container, "import_skein", lambda: skein)
+    monkeypatch.setattr(worker_in_container, "current_application", fails)
+    assert code == work_in_container("{node}", None)
+    assert capsys.readouterr().err.endswith("no access with --token ********** \\x9b2J\n")

@@ -3,7 +3,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from audioloom_storage import locate, make_folder
+from audioloom_storage import StorageError, locate, make_folder
 from audioloom_yarn_launcher import worker_log
 from audioloom_yarn_launcher.log_files import log_files
 from audioloom_yarn_launcher.worker_log import (
@@ -81,6 +81,21 @@ def test_what_is_started_anew_goes_on_with_the_log(
         in_pieces.close()
     assert "line\nline\n" == (tmp_path / "logs/0.1.log").read_text()
     assert [0, 1] == [each.piece for each in log_files(folder, 1, 1)]
+
+
+def test_why_a_log_is_not_mirrored_is_told_without_secrets_and_controls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The storage's words come from outside."""
+
+    def fails(*_: object, **__: object) -> None:
+        raise StorageError("no access with --token hunter2 \x9b2J")
+
+    monkeypatch.setattr(worker_log, "create", fails)
+    log = PublishedLog(locate(tmp_path) / "logs", 0, 1)
+    log.close()
+    told = "the log cannot be mirrored now: no access with --token ********** \\x9b2J\n"
+    assert told == capsys.readouterr().err
 
 
 def test_a_storage_that_fails_costs_no_line(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 import structlog
-from audioloom_stage import StageError, bind, exit_code
+from audioloom_stage import StageError, bind, exit_code, safe_text
 
 from audioloom_yarn_launcher.attempting import gang_at_work, run_attempts
 from audioloom_yarn_launcher.causes import Cause
@@ -105,5 +105,6 @@ def _heed_clients(gang: Gang) -> None:
 
 def _end(application: Any, status: str, code: int, text: str) -> None:
     sys.stderr.flush()
+    told = safe_text(text)  # YARN shows it to all who may see its pages
     with suppress(import_skein().exceptions.SkeinError):
-        application.shutdown(status, OVER.format(code=code, text=text))
+        application.shutdown(status, OVER.format(code=code, text=told))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any, TypeVar
 
+from audioloom_stage import redact_values
 from audioloom_storage import Location, NotFound, read_bytes
 from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import to_json
 
 from audioloom_yarn_launcher.errors import BadRecord
 
@@ -65,5 +67,5 @@ def _check_version(value: Any, where: Location) -> None:
 
 
 def record_bytes(record: RecordBase) -> bytes:
-    """What is published."""
-    return record.model_dump_json(indent=2).encode() + b"\n"
+    """What is published: without the secrets that a worker said last, or that its end tells."""
+    return to_json(redact_values(record.model_dump(mode="json")), indent=2) + b"\n"

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from audioloom_stage import safe_text
+
 from audioloom_yarn_launcher.carried import unwrap
 from audioloom_yarn_launcher.causes import CONFIGURATION
 from audioloom_yarn_launcher.errors import StoreLost
@@ -41,10 +43,10 @@ def work_in_container(advertise: str, role: str | None) -> int:
             role=role,
         )
     except NoAddress as error:
-        sys.stderr.write(f"{error}\n")
+        sys.stderr.write(f"{safe_text(error)}\n")
         return CONFIGURATION
     except StoreLost as error:
-        sys.stderr.write(f"the application master is gone: {error}\n")
+        sys.stderr.write(f"the application master is gone: {safe_text(error)}\n")
         return ALONE
 
 

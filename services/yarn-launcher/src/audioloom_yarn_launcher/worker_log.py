@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
+from audioloom_stage import safe_text
 from audioloom_storage import Location, StorageError, create, list_folder, make_folder
 
 FIRST_WAIT_S, MOST_WAIT_S = 10.0, 600.0
@@ -178,6 +179,6 @@ class PublishedLog:
                     piece.write(data)
                     position += len(data)
         except StorageError as error:  # it may be there or not: the next piece begins here again
-            sys.stderr.write(f"the log cannot be mirrored now: {error}\n")
+            sys.stderr.write(f"the log cannot be mirrored now: {safe_text(error)}\n")
             return
         self._published = end
