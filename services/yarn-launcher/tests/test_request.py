@@ -3,6 +3,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from audioloom_stage import redact_words
 from audioloom_storage import locate
 from audioloom_yarn_launcher.attempts import Attempt, Started
 from audioloom_yarn_launcher.clock import now
@@ -92,6 +93,43 @@ def test_a_secret_makes_no_other_name() -> None:
     )
     assert one == two == digest_name(("train", "--password=**********"))
     assert one != other
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("-p", "0.5"), ("-p", "0.9")),
+        (("--auth", "kerberos"), ("--auth", "simple")),
+        (("--token", "bpe"), ("--token", "word")),
+        (("-p", "alpha", "0.6"), ("-p", "beta", "0.6")),
+        (("sh", "-c", "x --token bpe"), ("sh", "-c", "x --token word")),
+    ],
+)
+def test_what_may_be_no_secret_makes_another_name(
+    one: tuple[str, ...], other: tuple[str, ...]
+) -> None:
+    """Or the second command would be answered with the result of the first."""
+    names = [digest_name(("train", *words)) for words in (one, other, one)]
+    assert names[0] == names[2] != names[1]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (("-p", "hunter2"), ("-p", "48151")),
+        (("-p", "hunter2"), ("-p", "/Zk3=")),
+        (("--token", "abc"), ("--token", "20251124")),
+        (("--auth=abc",), ("--auth=0815",)),
+        (("--password", "hunter2"), ("--password", "--H2")),
+        (("https://bob:abc@host/x",), ("https://bob:x:y@host/x",)),
+    ],
+)
+def test_a_password_may_change_into_one_of_any_form(
+    tmp_path: Path, before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    """A run that was named can be gone on with, whatever the new password looks like."""
+    started = attempt(tmp_path, *redact_words(("train", *before)))
+    check_same(request(tmp_path, "train", *after), [started])
 
 
 def test_a_secret_that_was_changed_makes_no_other_command(tmp_path: Path) -> None:

@@ -147,23 +147,33 @@ def redact(text: str) -> str:
     return text
 
 
-def redact_words(command: Iterable[str]) -> tuple[str, ...]:
-    """The words of a command line with the secrets masked, as many as before."""
+def redact_words(command: Iterable[str], *, passwords_only: bool = False) -> tuple[str, ...]:
+    """The words of a command line with the secrets masked, as many as before.
+
+    Args:
+        command: the words.
+        passwords_only: mask nothing that may be something else: `-p`, `--auth` and `--token` take
+            probabilities, methods and kinds, too. To compare commands by, and not to show.
+    """
+    is_secret = _is_password if passwords_only else is_secret_name
+    masked = _certain if passwords_only else redact
     found: list[str] = []
     before = flag = ""
     for word in command:
         is_value = bool(flag) and not _is_next_flag(word, flag)
         assigned = _ASSIGNED.fullmatch(word)
+        logs_in = assigned is not None and assigned[1] in _LOGINS and not passwords_only
         if is_value and not _is_harmless(word, flag):
             found.append(MASK)
-        elif assigned and is_secret_name(assigned[1]):
+        elif assigned and is_secret(assigned[1]):
             harmless = _is_harmless(assigned[2], assigned[1])
             found.append(word if harmless else f"{assigned[1]}={MASK}")
-        elif assigned and assigned[1] in _LOGINS:
+        elif assigned and logs_in:
             found.append(f"{assigned[1]}={_login(assigned[2])}")
         else:
-            found.append(_login(word) if before in _LOGINS else redact(word))
-        before, flag = word, "" if is_value or not _is_flag(word) else word
+            found.append(_login(word) if before in _LOGINS and not passwords_only else masked(word))
+        leads = not is_value and _is_flag(word) and (not passwords_only or is_secret(word))
+        before, flag = word, word if leads else ""
     return tuple(found)
 
 
@@ -216,6 +226,11 @@ def is_secret_name(name: str) -> bool:
     return _is_always_secret(name) or _is_soft(words)
 
 
+def _is_password(name: str) -> bool:
+    """Whether any text under that name is a secret."""
+    return is_secret_name(name) and _is_always_secret(name)
+
+
 def _is_always_secret(name: str) -> bool:
     return _ALWAYS.search("".join(_WORDS.findall(name)).lower()) is not None
 
@@ -256,6 +271,17 @@ def _is_harmless(value: str, name: str) -> bool:
 
 
 def _once(text: str) -> str:
+    text = _certain(text)
+    text = _BASIC.sub(_basic, text)
+    text = _LOGIN_IN_TEXT.sub(_login_in_text, text)
+    text = _PROPERTY.sub(_property, text)
+    if "?" in text:
+        text = _UNBROKEN.sub(_query, text)
+    return _named(text)
+
+
+def _certain(text: str) -> str:
+    """The text without what is a secret by its own form."""
     for secret in sorted(_known, key=len, reverse=True):
         text = text.replace(secret, MASK)
     for form in _FORMS:
@@ -264,13 +290,7 @@ def _once(text: str) -> str:
     text = _USER_OF_WEB.sub(rf"\1{MASK}@", text)
     text = _ORACLE.sub(rf"\1/{MASK}@", text)
     text = _HEADER.sub(rf"\1\2{MASK}", text)
-    text = _BEARER.sub(_bearer, text)
-    text = _BASIC.sub(_basic, text)
-    text = _LOGIN_IN_TEXT.sub(_login_in_text, text)
-    text = _PROPERTY.sub(_property, text)
-    if "?" in text:
-        text = _UNBROKEN.sub(_query, text)
-    return _named(text)
+    return _BEARER.sub(_bearer, text)
 
 
 def _bearer(found: re.Match[str]) -> str:

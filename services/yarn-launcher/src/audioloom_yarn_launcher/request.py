@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from audioloom_manifest import FOLDERS, MANIFEST_NAME
-from audioloom_stage import redact_words
+from audioloom_stage import MASK, redact_words
 from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.attempts import Attempt
@@ -110,10 +110,15 @@ def digest_name(command: tuple[str, ...], roles: tuple[Group, ...] = ()) -> str:
     """The name of a run that was not named: the same for any number of workers, on any backend.
 
     Where the program is installed does not count, only what it is called. Roles count by what
-    they run, where it is another command. Secrets do not: they change, and all can see a name.
+    they run, where it is another command. Passwords do not: they change. What is masked and may be
+    something else does, but not so that it can be guessed from a name, which all can see.
     """
     others = _commands_of(roles)
-    words = ["audioloom-yarn-launcher run", *_comparable(command)]
+    shown = _comparable(command)
+    words = ["audioloom-yarn-launcher run", *shown]
+    perhaps = redact_words(command, passwords_only=True)[1:]
+    if [*perhaps] != shown[1:]:
+        words.append(_fingerprint(perhaps))
     if others:
         words.append(json.dumps(others, sort_keys=True))
     basis = json.dumps(words)
@@ -145,7 +150,7 @@ def check_same(request: Request, attempts: list[Attempt]) -> None:
             found=_commands_of(before.roles) or "one command for all",
             hint="Give another --name, or none.",
         )
-    if _comparable(before.command) != _comparable(request.command):
+    if not _alike(_comparable(before.command), _comparable(request.command)):
         raise OtherCommand(
             "the run of that name belongs to another command",
             where=request.folder,
@@ -187,6 +192,24 @@ def _comparable(command: tuple[str, ...]) -> list[str]:
     """What makes a command the same, on record or as it is given: not the secrets, which change."""
     program, *words = redact_words(command)
     return [Path(program).name, *words]
+
+
+def _alike(before: list[str], now: list[str]) -> bool:
+    """Whether two commands differ in nothing but what is masked in one of them."""
+    return len(before) == len(now) and all(map(_fits, before, now))
+
+
+def _fits(before: str, now: str) -> bool:
+    for one, other in ((before, now), (now, before)):
+        start, mask, _ = one.partition(MASK)
+        if mask and other.startswith(start):
+            return True
+    return before == now
+
+
+def _fingerprint(words: tuple[str, ...]) -> str:
+    data = json.dumps(words).encode()
+    return hashlib.scrypt(data, salt=b"audioloom run", n=1 << 14, r=8, p=1, dklen=16).hex()
 
 
 def _commands_of(roles: tuple[Group, ...]) -> dict[str, list[str]]:
