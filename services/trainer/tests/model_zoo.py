@@ -37,6 +37,20 @@ def binary(shape: tuple[int, ...], classes: int) -> keras.Model:
     return compiled(model, loss=keras.losses.BinaryCrossentropy(from_logits=True))
 
 
+def accuracy_of_logits(shape: tuple[int, ...], classes: int) -> keras.Model:
+    """One score for two classes, always above 0 and below 0.5, which Keras takes for the limit."""
+    model = network(shape, None)
+    quarter = layers.Rescaling(1e-3, offset=0.25)(model.output)
+    loss = keras.losses.BinaryCrossentropy(from_logits=True)
+    return compiled(keras.Model(model.input, quarter), loss=loss, metrics=["accuracy"])
+
+
+def other_accuracy(shape: tuple[int, ...], classes: int) -> keras.Model:
+    """Another metric of that name."""
+    among = keras.metrics.SparseTopKCategoricalAccuracy(k=classes, name="accuracy")
+    return compiled(network(shape, classes), metrics=[among])
+
+
 class Own(keras.Model):
     """A class of the user's, which Keras does not know how to write."""
 

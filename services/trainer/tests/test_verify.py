@@ -13,10 +13,18 @@ import numpy as np
 import pytest
 from audioloom_manifest import read_manifest
 from audioloom_trainer.arrays import dump_arrays, load_arrays
+from audioloom_trainer.scores import class_table
 from forging import edit_file, edit_list, edit_manifest
-from program import Ran, Trained, Trainer
+from program import SMALL, Ran, Trained, Trainer
+from shard_maker import make_shards
 
 Damage = Callable[[Trained], None]
+
+ZOO = Path(__file__).with_name("model_zoo.py")
+STOPPED_EARLY = (
+    *("--callbacks", "audioloom_trainer.early_stopping:early_stopping"),
+    *("--callback-arg", "patience=1", "--callback-arg", "min_delta=100"),
+)
 
 
 @pytest.fixture
@@ -88,6 +96,40 @@ def test_a_forged_manifest_is_refused(trainer: Trainer, copied: Trained) -> None
     assert str(where) in ran.err
 
 
+@pytest.mark.usefixtures("tensorflow")
+@pytest.mark.parametrize(
+    ("model", "shards", "words"),
+    [
+        ("small", {"labels": ("calm", "glad", "sad")}, STOPPED_EARLY),
+        ("small", {"numbers": True}, ()),
+        ("small", {"labels": ("calm", "glad")}, ()),
+        ("binary", {"labels": ("calm", "glad")}, ()),
+        ("accuracy_of_logits", {"labels": ("calm", "glad")}, ()),
+        ("other_accuracy", {"labels": ("calm", "glad", "sad")}, ()),
+        ("own_class", {"labels": ("calm", "glad", "sad")}, ()),
+    ],
+)
+def test_true_runs_of_all_kinds_are_believed(
+    trainer: Trainer, tmp_path: Path, model: str, shards: dict[str, Any], words: tuple[str, ...]
+) -> None:
+    """Fewer epochs, numbers, one output of two classes, an accuracy that is another metric."""
+    made = make_shards(tmp_path, records={"train": 40, "val": 24, "test": 9}, lanes=2, **shards)
+    small = ("--model", f"{ZOO}:{model}", "--epochs", 4, "--batch-size", 16)
+    ran = trainer("run", made.folder, *small, *words)
+    assert 0 == ran.code, ran.err
+    checked = trainer("verify", ran.out.strip(), "--json")
+    assert [] == checked.data["problems"]
+
+
+def test_a_run_that_was_resumed_is_believed(trainer: Trainer, copied: Trained) -> None:
+    """Its history has the epochs before."""
+    Path(copied.run.location.path).unlink()
+    ran = trainer("run", copied.root / "shards" / "demo", *SMALL)
+    assert 0 == ran.code, ran.err
+    assert "resumed" in ran.err
+    assert [] == problems(trainer, copied)
+
+
 # --- forgeries: identity, list and checksums are right, and what the files hold is not ------------
 
 
@@ -134,6 +176,36 @@ def manifest(change: Callable[[dict[str, Any]], object]) -> Damage:
     return lambda run: edit_manifest(run.run, change)
 
 
+def both(one: Damage, other: Damage) -> Damage:
+    """One damage and another."""
+
+    def damage(run: Trained) -> None:
+        one(run)
+        other(run)
+
+    return damage
+
+
+def table(change: Callable[[Any], Any]) -> Damage:
+    """Another table of a split, with all that follows from it but the accuracy."""
+
+    def edit(evaluation: Any) -> None:
+        split = evaluation["splits"]["test"]
+        found = change(np.array(split["confusion"]))
+        split["confusion"], split["records"] = found.tolist(), int(found.sum())
+        split["classes"] = class_table(found, evaluation["labels"])
+
+    return value("evaluation", edit)
+
+
+def other_labels(evaluation: Any) -> None:
+    """Names that the shards do not have."""
+    evaluation["labels"] = ["a", "b", "c"]
+    for split in evaluation["splits"].values():
+        for label, row in zip("abc", split["classes"], strict=True):
+            row["label"] = label
+
+
 def without(role: str) -> Damage:
     """A list of files that lacks some."""
 
@@ -177,10 +249,57 @@ FORGERIES: dict[str, tuple[Damage, str]] = {
         value("evaluation", lambda e: e["splits"]["test"]["classes"][0].update(recall=1.0)),
         "evaluation: expected the shares of each class",
     ),
-    "records": (manifest(lambda m: m["stats"].update(records=200)), "input: expected 192 records"),
+    "fewer epochs": (
+        value("history", lambda h: h["epochs"].pop()),
+        r"history: expected the epochs 1 to 2, found \[1",
+    ),
+    "all wrong": (
+        table(lambda t: np.roll(np.diag(t.sum(axis=1)), 1, axis=1)),
+        "evaluation: expected the accuracy of the table of test, 0.0000, found",
+    ),
+    "less than nothing": (
+        table(lambda t: t + np.outer([1, 0, 0], [0, 99, -99])),
+        "evaluation: expected 24 records of 3 classes in the table of test",
+    ),
+    "records": (
+        manifest(lambda m: m["stats"].update(records=200)),
+        "input: records of 2 epochs: expected 192, found 200",
+    ),
+    "more steps": (
+        manifest(lambda m: m["stats"].update(steps=24)),
+        "input: steps of 2 epochs: expected 12, found 24",
+    ),
+    "many epochs": (
+        manifest(lambda m: m["stats"].update(steps=1200, records=19200)),
+        "input: records of 2 epochs: expected 192, found 19200",
+    ),
+    "replicas": (
+        manifest(lambda m: m["stats"].update(replicas=64)),
+        "input: replicas for 4 lanes: expected 4, found 64",
+    ),
+    "labels": (value("evaluation", other_labels), "input: labels: expected .*'calm'.* found .*'c'"),
+    "a split less": (
+        both(
+            value("evaluation", lambda e: e["splits"].pop("test")),
+            manifest(lambda m: m["stats"]["scores"].pop("test")),
+        ),
+        "input: splits: expected .*'test'",
+    ),
+    "records of a split": (
+        table(lambda t: 2 * t),
+        "input: records of test: expected 24, found 48",
+    ),
+    "no table": (
+        value("evaluation", lambda e: e["splits"]["test"].update(confusion=None, classes=None)),
+        "input: records of each class in the table of test: expected .* found None",
+    ),
+    "other classes": (
+        table(lambda t: np.outer([1, 0, 0], [t.trace(), t.sum() - t.trace(), 0])),
+        "input: records of each class in the table of test: expected .* found .*24, 0, 0",
+    ),
     "guessing": (
         manifest(lambda m: m["stats"]["scores"]["val"].update(majority=0.9)),
-        "input: expected for val .*majority",
+        "input: guessing on val: expected .*majority",
     ),
 }
 

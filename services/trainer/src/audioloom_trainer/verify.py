@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from math import gcd, isclose, nan
+from typing import Any, TypeVar
 
 import numpy as np
 from audioloom_manifest import (
     FileEntry,
     ManifestError,
     Opened,
+    Patience,
     ShardsManifest,
     TrainingRunManifest,
     check_file,
@@ -36,7 +38,7 @@ from audioloom_trainer.finished import (
     read_trained_on,
 )
 from audioloom_trainer.plan import digest_of
-from audioloom_trainer.scores import baselines, class_table
+from audioloom_trainer.scores import baselines, class_table, confusion_accuracy
 from audioloom_trainer.settings import VerifySettings
 
 __all__ = ["verify"]
@@ -44,6 +46,9 @@ __all__ = ["verify"]
 _SHOWN = 20
 _OF_THE_SHARDS = "mse_of_mean"
 """The score that stands in the manifest alone: what it is worth is said by newer shards."""
+_ACCURACY = "accuracy"
+_ADDED_UP = 1e-3
+"""By how much Keras's sums in float32 may miss a share of many records."""
 
 
 def verify(settings: VerifySettings) -> Result:
@@ -52,15 +57,18 @@ def verify(settings: VerifySettings) -> Result:
     bind(run=opened.manifest.name)
     entries = opened.files()
     problems: list[str] = []
+    patience = Patience()
     with progress(len(entries), "checking", "files") as bar:
         for entry in bar.over(entries):
-            problems += [str(each.error) for each in check_files(opened.folder, [entry])]
-    if not problems:  # what damaged files hold says nothing
+            found = check_files(opened.folder, [entry], patience=patience)
+            problems += [str(each.error) for each in found]
+    whole = not problems
+    if whole:  # what damaged files hold says nothing
         problems += _contents(opened)
     checkpoints = list(list_checkpoints(opened.folder))
     problems += _of_checkpoints(opened, checkpoints)
     if settings.inputs:
-        problems += _of_inputs(opened)
+        problems += _of_inputs(opened, whole=whole)
     return _result(opened, problems, checkpoints=len(checkpoints), inputs=settings.inputs)
 
 
@@ -119,6 +127,11 @@ class _Evaluation(_Part):
     splits: dict[str, _Scored]
 
 
+_AnyPart = TypeVar("_AnyPart", bound=_Part)
+_Check = tuple[str, object, object]
+"""What is claimed, what it has to be, what it is."""
+
+
 def _contents(opened: Opened[TrainingRunManifest]) -> Iterator[str]:
     for role, check in (
         ("weights", _of_weights),
@@ -152,10 +165,13 @@ def _of_model(_: Opened[TrainingRunManifest], data: bytes) -> Iterator[str]:
 
 def _of_history(opened: Opened[TrainingRunManifest], data: bytes) -> Iterator[str]:
     numbers = [each.get("epoch") for each in _History.model_validate_json(data).epochs]
-    most, steps = opened.manifest.recipe.epochs, opened.manifest.stats.steps
-    if numbers != list(range(1, len(numbers) + 1)) or len(numbers) > most:
-        yield f"expected the epochs 1 to {most} or fewer, found {numbers[:50]}"
-    elif steps % max(1, len(numbers)) or bool(steps) != bool(numbers):
+    recipe, steps = opened.manifest.recipe, opened.manifest.stats.steps
+    # Callbacks alone end a training early; one that went on has the epochs before in its history.
+    least, told = (recipe.epochs, "") if recipe.callbacks is None else (1, " or fewer")
+    in_order = numbers == list(range(1, len(numbers) + 1))
+    if not in_order or not least <= len(numbers) <= recipe.epochs:
+        yield f"expected the epochs 1 to {recipe.epochs}{told}, found {numbers[:50]}"
+    elif steps % len(numbers) or not steps:
         yield f"expected {steps:,} steps in whole epochs, found {len(numbers)} epochs"
 
 
@@ -167,14 +183,43 @@ def _of_evaluation(opened: Opened[TrainingRunManifest], data: bytes) -> Iterator
     }
     if (found := {name: each.scores for name, each in evaluation.splits.items()}) != claimed:
         yield f"expected the scores of the manifest, {claimed}, found {found}"
+    classes = len(evaluation.labels)
+    counted = _is_counted(opened, classes)
     for name, split in evaluation.splits.items():
         if split.confusion is None:
             continue
-        matrix, classes = np.array(split.confusion, np.int64), len(evaluation.labels)
-        if matrix.shape != (classes, classes) or matrix.sum() != split.records:
+        matrix = np.array(split.confusion, np.int64)
+        square = matrix.shape == (classes, classes)
+        if not square or matrix.sum() != split.records or (matrix < 0).any():
             yield f"expected {split.records:,} records of {classes} classes in the table of {name}"
         elif split.classes is not None and split.classes != class_table(matrix, evaluation.labels):
             yield f"expected the shares of each class that the table of {name} gives"
+        elif counted and not isclose(
+            said := split.scores.get(_ACCURACY, nan),
+            share := confusion_accuracy(matrix),
+            abs_tol=_ADDED_UP,
+        ):
+            yield f"expected the accuracy of the table of {name}, {share:.4f}, found {said:.4f}"
+
+
+def _is_counted(opened: Opened[TrainingRunManifest], classes: int) -> bool:
+    """Whether accuracy is the share of right answers in the table; if in doubt it need not be.
+
+    A model's own metric may be called so, whatever it is; and that of Keras takes the one output
+    of two classes for a probability, also where it is a logit.
+    """
+    if not any(_ACCURACY in each for each in _read(opened, "history", _History).epochs):
+        return True  # the model has no such metric
+    model = json.loads(read_role(opened, "model")) if opened.files("model") else None
+    match model:
+        case {"compile_config": {"metrics": [*metrics], "loss": loss}}:
+            by_name = isinstance(loss, str)  # such a loss takes probabilities
+            return _ACCURACY in metrics and (by_name or classes > 2)  # noqa: PLR2004
+    return False
+
+
+def _read(opened: Opened[TrainingRunManifest], role: str, kind: type[_AnyPart]) -> _AnyPart:
+    return kind.model_validate_json(read_role(opened, role))
 
 
 # --- what lies beside -----------------------------------------------------------------------------
@@ -204,30 +249,52 @@ def _of_checkpoints(
             yield str(error)
 
 
-def _of_inputs(opened: Opened[TrainingRunManifest]) -> Iterator[str]:
+def _of_inputs(opened: Opened[TrainingRunManifest], *, whole: bool) -> Iterator[str]:
     """The shards, whose identity is in the run's; and what their manifest says of its numbers."""
     try:
         shards = read_trained_on(opened).manifest
     except (ManifestError, StorageError, BadData) as error:
         yield f"input: {_short(error)}"
         return
-    stats, batch = opened.manifest.stats, opened.manifest.recipe.batch_size
-    train = shards.stats.splits.get("train")
-    if train is None:
+    if "train" not in shards.stats.splits:
         yield "input: expected shards with the split train"
         return
-    epochs = stats.records // train.records
-    for what, found, expected in (
-        ("records", stats.records, epochs * train.records),
-        ("steps", stats.steps, epochs * steps_of(train.records, batch)),
-    ):
+    try:
+        checks = _checks(opened, shards) if whole else []
+    except (DamagedRun, ValueError):  # was told as what is wrong with the file
+        checks = []
+    for what, expected, found in checks:
         if found != expected:
-            yield f"input: expected {expected:,} {what} in {epochs} epochs, found {found:,}"
-    for name, scores in stats.scores.items():
-        expected_scores = _guessing(shards, name)
-        wrong = {key: scores.get(key) for key, value in expected_scores.items()}
-        if name not in shards.stats.splits or wrong != expected_scores:
-            yield f"input: expected for {name} {expected_scores} of its shards, found {wrong}"
+            yield f"input: {what}: expected {expected!s:.300}, found {found!s:.300}"
+
+
+def _checks(opened: Opened[TrainingRunManifest], shards: ShardsManifest) -> list[_Check]:
+    """The numbers of a run, held against its shards and as many epochs as its history has."""
+    stats, batch = opened.manifest.stats, opened.manifest.recipe.batch_size
+    splits, train = shards.stats.splits, shards.stats.splits["train"]
+    labels = list(shards.stats.labels) if shards.recipe.target == "label" else []
+    epochs = len(_read(opened, "history", _History).epochs)
+    evaluation = _read(opened, "evaluation", _Evaluation)
+    checks: list[_Check] = [
+        (f"records of {epochs} epochs", epochs * train.records, stats.records),
+        (f"steps of {epochs} epochs", epochs * steps_of(train.records, batch), stats.steps),
+        (f"replicas for {train.lanes} lanes", gcd(train.lanes, stats.replicas), stats.replicas),
+        ("labels", labels, evaluation.labels),
+        ("splits", sorted(splits.keys() - {"train"}), sorted(evaluation.splits)),
+    ]
+    for name, found in evaluation.splits.items():
+        if (split := splits.get(name)) is None:
+            continue  # told above
+        true = [split.labels.get(label, 0) for label in labels] or None
+        rows = None if found.confusion is None else [sum(row) for row in found.confusion]
+        guessing = _guessing(shards, name)
+        claimed = stats.scores.get(name, {})
+        checks += [
+            (f"records of {name}", split.records, found.records),
+            (f"records of each class in the table of {name}", true, rows),
+            (f"guessing on {name}", guessing, {key: claimed.get(key) for key in guessing}),
+        ]
+    return checks
 
 
 def _guessing(shards: ShardsManifest, name: str) -> Mapping[str, float]:
