@@ -26,6 +26,7 @@ READERS: dict[str, list[tuple[str, ...]]] = {
     "training-run": [
         *(("trainer", verb) for verb in ("inspect", "verify", "evaluate")),
         ("trainer", "export", "--to", "elsewhere"),
+        *(("yarn-launcher", verb) for verb in ("status", "explain")),
     ],
 }
 FORGERIES: dict[str, Callable[[dict[str, Any]], object]] = {

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
-from audioloom_stage import MASK
+import pytest
+from audioloom_manifest import Attempt, FileEntry, ManifestError, Plan, commit, parse_manifest
+from audioloom_stage import MASK, ExitCode, exit_code
 from audioloom_storage import locate
 from audioloom_yarn_launcher.attempts import Ended, FirstCause, WorkerEnd
-from audioloom_yarn_launcher.records import read_record, record_bytes
+from audioloom_yarn_launcher.records import check_manifest, read_record, record_bytes
 from audioloom_yarn_launcher.rendezvous import Arrival
 
 
@@ -46,3 +49,45 @@ def test_a_record_without_a_secret_is_what_it_says() -> None:
     assert record.model_dump_json(indent=2) + "\n" == record_bytes(record).decode()
     assert "ü" in record_bytes(record).decode()
     assert "version" == next(iter(json.loads(record_bytes(record))))
+
+
+FIXTURE = Path(__file__).parents[3] / "shared/contracts/4-training-run/v1.0/minimal.json"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"kind":"training-run"', "", "null", "[]", '{"kind": "x", "version": "1.0"}', "[" * 10**5],
+    ids=["cut off", "empty", "null", "a list", "unknown", "deep"],
+)
+def test_a_manifest_that_is_damaged_is_none_to_answer_with(tmp_path: Path, text: str) -> None:
+    """65, and it is named."""
+    path = tmp_path / "manifest.json"
+    path.write_text(text)
+    with pytest.raises(ManifestError) as caught:
+        check_manifest(locate(path))
+    assert (ExitCode.BAD_DATA, str(path)) == (exit_code(caught.value), str(caught.value.where))
+
+
+def test_a_manifest_that_was_made_up_is_none_to_answer_with(tmp_path: Path) -> None:
+    """It holds as long as its identity is that of its content."""
+    like = parse_manifest(FIXTURE.read_bytes(), where=FIXTURE, expect="training-run")
+    folder = locate(tmp_path) / "runs/mine"
+    (tmp_path / "runs/mine").mkdir(parents=True)
+    (tmp_path / "runs/mine/w").write_text("abc")
+    entry = FileEntry(path="w", bytes=3, sha256=sha256(b"abc").hexdigest(), role="weights")
+    plan = Plan("training-run", "mine", folder, like.recipe, like.inputs)
+    commit(plan, Attempt(like.producer, "h"), [entry], like.stats)
+    path = tmp_path / "runs/mine/manifest.json"
+    check_manifest(locate(path))
+    value = json.loads(path.read_text())
+    value["recipe"]["epochs"] += 1
+    path.write_text(json.dumps(value))
+    with pytest.raises(ManifestError, match="made up"):
+        check_manifest(locate(path))
+
+
+@pytest.mark.parametrize("text", ["{}", '{"epochs": 3, "files": []}'])
+def test_another_program_s_own_manifest_counts_as_it_is(tmp_path: Path, text: str) -> None:
+    """What is behind `--` need not know of ours."""
+    (tmp_path / "manifest.json").write_text(text)
+    check_manifest(locate(tmp_path / "manifest.json"))

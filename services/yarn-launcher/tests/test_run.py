@@ -224,6 +224,22 @@ def test_what_is_committed_is_not_run_again(launches: Any, helpers: Any) -> None
     assert 1 == len(attempts_of(launches))
 
 
+def test_a_damaged_manifest_is_no_success(launches: Any, helpers: Any) -> None:
+    """Neither for `run`, which began nothing anew, nor for who looks: 65, and it is named."""
+    first = helpers.finish(launches.start("0.1:commit", "1.1:exit=0", options=run_options()))
+    manifest = launches.the_run() / "manifest.json"
+    assert (0, str(manifest)) == first[:2]
+    manifest.write_text('{"kind":"training-run"')
+    again = launches.start("0.1:commit", "1.1:exit=0", options=run_options())
+    code, out, err = helpers.finish(again)
+    assert (65, "", True) == (code, out, str(manifest) in err)
+    assert "already committed" not in err
+    assert 1 == len(attempts_of(launches))
+    for verb in ("status", "explain"):
+        code, out, err = launches.run(verb, str(launches.the_run()))
+        assert (65, "", True) == (code, out, str(manifest) in err)
+
+
 def test_a_worker_lost_after_the_commit_does_not_undo_it(launches: Any, helpers: Any) -> None:
     """The manifest's presence is success; the record keeps what happened to the other."""
     process = launches.start("0.1:commit", options=run_options())

@@ -24,6 +24,7 @@ from audioloom_yarn_launcher.clock import now
 from audioloom_yarn_launcher.errors import Busy, OwnerUnknown
 from audioloom_yarn_launcher.owner import is_alive, this_process
 from audioloom_yarn_launcher.provision import Provision
+from audioloom_yarn_launcher.records import check_manifest
 from audioloom_yarn_launcher.request import Request, check_same
 from audioloom_yarn_launcher.roles import size_of
 
@@ -81,6 +82,7 @@ def claim(launch: Launch, *, wait: bool, take_over: int | None) -> Started | Non
         OtherCommand: the run belongs to another command.
         Busy: another launcher is at work, and this one is not to wait.
         OwnerUnknown: nobody here can tell whether it is.
+        ManifestError: what was committed is damaged or made up.
     """
     while (number := wait_for_turn(launch, wait=wait, take_over=take_over)) is not None:
         started = launch.attempt(number)
@@ -96,6 +98,7 @@ def wait_for_turn(launch: Launch, *, wait: bool, take_over: int | None) -> int |
         attempts = read_attempts(folder)
         check_same(launch.request, attempts)
         if launch.request.committed:
+            check_manifest(launch.request.manifest)
             return None
         last = attempts[-1] if attempts else None
         if last is None or not last.open:

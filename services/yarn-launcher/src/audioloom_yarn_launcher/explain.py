@@ -20,6 +20,7 @@ from audioloom_yarn_launcher.ranking import (
     first_of_all,
     rank_attempt,
 )
+from audioloom_yarn_launcher.records import check_manifest
 from audioloom_yarn_launcher.run_view import RunView, locate_run, view_run
 from audioloom_yarn_launcher.settings import ExplainSettings
 from audioloom_yarn_launcher.telling import PROGRAM
@@ -48,8 +49,11 @@ def show_explanation(settings: ExplainSettings) -> Result:
 
     Raises:
         NoRun: there is none.
+        ManifestError: what was committed is damaged or made up.
     """
     view = view_run(locate_run(settings.run))
+    if view.state == "committed":
+        check_manifest(view.folder / MANIFEST_NAME)
     known = {each.started.attempt: _known(view, each) for each in view.attempts}
     ranked = {number: rank_attempt(each) for number, each in known.items()}
     bad = [each for each in ranked.values() if each is not None]

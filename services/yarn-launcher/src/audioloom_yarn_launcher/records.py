@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, TypeVar
 
+from audioloom_manifest import read_manifest
 from audioloom_stage import redact_values
-from audioloom_storage import Location, NotFound, read_bytes
+from audioloom_storage import Location, NotFound, TooLarge, read_bytes
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import to_json
 
@@ -69,3 +70,19 @@ def _check_version(value: Any, where: Location) -> None:
 def record_bytes(record: RecordBase) -> bytes:
     """What is published: without the secrets that a worker said last, or that its end tells."""
     return to_json(redact_values(record.model_dump(mode="json")), indent=2) + b"\n"
+
+
+def check_manifest(where: Location) -> None:
+    """Refuse a manifest that is damaged or made up, before it is told that the run is committed.
+
+    What holds an object without kind and version is another program's own, and counts as it is.
+
+    Raises:
+        ManifestError: it is named in it.
+    """
+    try:
+        value = json.loads(read_bytes(where, limit=MOST_BYTES))
+    except (ValueError, RecursionError, TooLarge):
+        value = None
+    if not isinstance(value, dict) or {"kind", "version"} & value.keys():
+        read_manifest(where, "training-run")

@@ -11,6 +11,7 @@ from audioloom_stage import JSON, Result, result_columns
 from audioloom_yarn_launcher import page
 from audioloom_yarn_launcher.live_status import show_live
 from audioloom_yarn_launcher.pending import Pending
+from audioloom_yarn_launcher.records import check_manifest
 from audioloom_yarn_launcher.rendezvous_table import arrivals_of, rendezvous_table
 from audioloom_yarn_launcher.run_view import (
     RunView,
@@ -25,11 +26,17 @@ from audioloom_yarn_launcher.worker_table import worker_table
 
 
 def show_status(settings: StatusSettings) -> Result:
-    """How the run is."""
+    """How the run is.
+
+    Raises:
+        ManifestError: what was committed is damaged or made up.
+    """
     folder = locate_run(settings.run)
     if settings.follow:
         show_live(folder)
     view = view_run(folder)
+    if view.state == "committed":
+        check_manifest(folder / MANIFEST_NAME)
     workers = view_workers(view)
     columns = result_columns()
     text = _head(view, workers)

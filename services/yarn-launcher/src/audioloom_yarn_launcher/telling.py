@@ -11,6 +11,7 @@ from audioloom_storage import Location
 from audioloom_yarn_launcher.attempts import Formed
 from audioloom_yarn_launcher.bind_address import warning
 from audioloom_yarn_launcher.causes import Cause
+from audioloom_yarn_launcher.records import check_manifest
 from audioloom_yarn_launcher.request import Request
 from audioloom_yarn_launcher.worker_log import log_name
 
@@ -59,8 +60,13 @@ def result_of(request: Request, cause: Cause | None, *, attempts: int, last: int
         cause: why it failed.
         attempts: how many this launcher made.
         last: number of the last.
+
+    Raises:
+        ManifestError: what was committed is damaged or made up.
     """
     committed = request.committed
+    if committed:
+        check_manifest(request.manifest)
     data: dict[str, JSON] = {
         "run": request.folder.uri,
         "manifest": request.manifest.uri if committed else None,
