@@ -25,6 +25,16 @@ def _nothing_known(monkeypatch: pytest.MonkeyPatch) -> None:
         {"weights": "https://me:hunter2@h/w.npz"},
         {"weights": "https://h/w.npz?sig=hunter2"},
         {"x": "hf_" + "aB3" * 11},
+        {"weights": "ftp://hunter2@h/w.npz"},
+        {"creds": "hunter2"},
+        {"jwt": "hunter2"},
+        {"cookie": "hunter2"},
+        {"bearer": "hunter2"},
+        {"password": 20240817},
+        {"password": -0.5},
+        {"api_key": 0.5},
+        {"hf_token": 123456789},
+        {"db_pwd": 123456},
     ],
 )
 @pytest.mark.parametrize("field", ["model_arg", "callback_arg"])
@@ -46,6 +56,8 @@ def test_a_secret_is_refused_in_clear(field: str, arguments: dict[str, Any]) -> 
         {"token_count": 3, "pad_token": "<pad>", "units": 64, "use_auth": False, "token": None},
         {"key": "C", "author": "me", "name": "low_pass", "tokenizer": "bert"},
         {"token_file": "/run/secrets/hf"},
+        {"pad_token": 0, "image_token_id": 128256, "hf_token": 12345, "max_tokens": 1_000_000},
+        {"units": 1_000_000, "password": None, "learning_rate": 1.234567e-5, "api_key": True},
     ],
 )
 def test_ordinary_arguments_stay(arguments: dict[str, Any]) -> None:

@@ -10,7 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from audioloom_stage import BadConfiguration, is_secret_name, redact, redact_values, remember
+from audioloom_stage import (
+    BadConfiguration,
+    is_secret_name,
+    redact,
+    redact_values,
+    redact_words,
+    remember,
+)
 
 __all__ = ["Arguments", "Value", "check_no_secret", "with_secrets"]
 
@@ -18,6 +25,8 @@ Value = str | int | float | bool | None
 Arguments = Mapping[str, Value]
 
 _REFERENCE = "env:"
+_LONG = 6
+"""Digits: a shorter number under a name such as `token` counts or chooses something."""
 
 
 def check_no_secret(arguments: dict[str, Value]) -> dict[str, Value]:
@@ -27,15 +36,25 @@ def check_no_secret(arguments: dict[str, Value]) -> dict[str, Value]:
         ValueError: one is, by its name or by what it looks like.
     """
     for name, value in arguments.items():
-        if not isinstance(value, str):
-            continue
-        by_name = is_secret_name(name) and redact_values({name: value}) != {name: value}
-        if by_name or redact(value) != value:
+        if _is_secret(name, value):
             raise ValueError(
                 f"{name} is a secret, and would stand in the manifest: put it in a variable of the"
                 f" environment, and give {name}={_REFERENCE}VARIABLE"
             )
     return arguments
+
+
+def _is_secret(name: str, value: Value) -> bool:
+    if value is None or isinstance(value, bool):
+        return False
+    if isinstance(value, str):
+        by_name = is_secret_name(name) and redact_values({name: value}) != {name: value}
+        return by_name or redact(value) != value
+    if redact_words([f"{name}={value}"]) != (f"{name}={value}",):  # of such a name it is always one
+        return True
+    digits = sum(each.isdigit() for each in str(value))
+    # The number of a word in a vocabulary is called `image_token_id`, and may be as long.
+    return is_secret_name(name) and digits >= _LONG and not name.lower().endswith("id")
 
 
 def with_secrets(arguments: Arguments) -> dict[str, Value]:
