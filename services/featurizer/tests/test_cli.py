@@ -197,3 +197,19 @@ def test_a_cluster_that_is_not_configured(
     ended = program("run", "hdfs://127.0.0.1:1/loom/recordings/x", "--master", "yarn")
     assert 78 == ended.returncode
     assert "HADOOP_CONF_DIR" in ended.stderr
+
+
+def test_a_module_that_cannot_be_imported_is_a_bad_configuration() -> None:
+    """Also one that the command line itself needs: a gang of such programs is not started anew."""
+    lacking = (
+        "import sys\n"
+        "sys.modules['audioloom_stage'] = None\n"
+        "from audioloom_featurizer.__main__ import main\n"
+        "sys.argv = ['audioloom-featurizer', 'list']\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", lacking], capture_output=True, text=True, check=False
+    )
+    assert 78 == done.returncode
+    assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: ")

@@ -136,3 +136,19 @@ def test_a_thread_of_arrow_that_still_reads_at_the_end_aborts_nothing() -> None:
     )
     assert (0, "") == (done.returncode, done.stderr)
     assert done.stdout.startswith("audioloom-sharder ")
+
+
+def test_a_module_that_cannot_be_imported_is_a_bad_configuration() -> None:
+    """Also one that the command line itself needs: a gang of such programs is not started anew."""
+    lacking = (
+        "import sys\n"
+        "sys.modules['audioloom_stage'] = None\n"
+        "from audioloom_sharder.__main__ import main\n"
+        "sys.argv = ['audioloom-sharder', 'list']\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", lacking], capture_output=True, text=True, check=False
+    )
+    assert 78 == done.returncode
+    assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: ")

@@ -59,6 +59,9 @@ HOSTILE: dict[str, Any] = {
     "a deserialiser": part("builtins", "function", "deserialize", registered_name="function"),
     "a SavedModel": part("keras.layers", "TFSMLayer", {"filepath": "/srv/x"}),
     "a pickle": part("keras.layers", "TorchModuleWrapper", {"module": "gASVAAAA"}),
+    "a pattern that takes for ever": part(
+        "keras.optimizers", "Muon", {"learning_rate": 0.1, "exclude_layers": ["(a+)+$"]}
+    ),
     "a file of words": part("keras.layers", "StringLookup", {"vocabulary": "/etc/passwd"}),
     "a file of text": part("keras.layers", "TextVectorization", {"vocabulary": "/etc/passwd"}),
     "a registered name": part("keras.layers", "Dense", {"units": 1}, registered_name="os>system"),

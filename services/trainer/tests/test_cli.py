@@ -130,3 +130,19 @@ def test_json_is_one_object_with_kind_and_version(
     ran = trainer(verb, *words.get(verb, (trained.root,)), "--json")
     assert (0, 1) == (ran.code, ran.out.count("\n"))
     assert (f"audioloom.trainer.{verb}", 1) == (ran.data["kind"], ran.data["version"])
+
+
+def test_a_module_that_cannot_be_imported_is_a_bad_configuration() -> None:
+    """Also one that the command line itself needs: a gang of such programs is not started anew."""
+    lacking = (
+        "import sys\n"
+        "sys.modules['audioloom_stage'] = None\n"
+        "from audioloom_trainer.__main__ import main\n"
+        "sys.argv = ['audioloom-trainer', 'list']\n"
+        "sys.exit(main())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", lacking], capture_output=True, text=True, check=False
+    )
+    assert 78 == done.returncode
+    assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: ")

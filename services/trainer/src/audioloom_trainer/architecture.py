@@ -154,6 +154,8 @@ def _check(part: dict[str, Any]) -> None:
     else:
         known = f"{module}.{name}" in _CLASSES and registered in (None, name)
         known = known and isinstance(content, dict) and "spec_name" not in part
+    if isinstance(content, dict) and content.get("exclude_layers"):  # of Muon
+        raise ForeignPart("patterns for names of layers, which may take for ever to search")
     if not known:
         place = f"{module}.{name}" if module else f"{name} of no module"
         as_what = "" if registered in (None, name, "function") else f", called {registered}"

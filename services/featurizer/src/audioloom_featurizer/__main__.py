@@ -1,0 +1,23 @@
+"""The program: the command line, once what it needs is known to be there."""
+
+from __future__ import annotations
+
+import sys
+
+CONFIGURATION = 78  # of audioloom_stage, which may be what is missing
+
+
+def main() -> int:
+    """Run the command that the words name; the exit code."""
+    try:
+        from audioloom_featurizer import cli  # noqa: PLC0415 - it may not be complete
+    except ImportError:
+        import traceback  # noqa: PLC0415 - seldom needed
+
+        traceback.print_exc()
+        return CONFIGURATION
+    return cli.main()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
