@@ -162,3 +162,21 @@ def test_no_json_line_steers_a_terminal(
     assert (evil, [evil], {evil: evil}) == tuple(
         json.loads(told)[each] for each in ("event", "items", "more")
     )
+
+
+def test_no_event_looks_like_two_lines_of_the_log(
+    quiet_logging: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever says it, and whatever else is told; a traceback has lines of its own."""
+    configure_logs(LogSettings("console", debug=True))
+    forged = "a\n2026-01-01T00:00:00Z [error    ] forged"
+    structlog.get_logger().warning(forged, path=forged, items=[forged])
+    logging.getLogger("other").warning(forged)
+    try:
+        raise ValueError("no")
+    except ValueError:
+        structlog.get_logger().exception(forged)
+    told = capsys.readouterr().err.splitlines()
+    assert [] == [line for line in told if line.startswith("2026-01-01T00")]
+    assert 3 == sum(r"a\n2026-01-01T00" in line for line in told)
+    assert ["Traceback (most recent call last):", "ValueError: no"] == [told[3], told[-1]]

@@ -160,4 +160,7 @@ def _printable_line(event: EventDict, **how: Any) -> str:
 
 
 def _escape_controls(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    return {k: printable(v, lines=True) if isinstance(v, str) else v for k, v in event.items()}
+    # A trace has lines of its own. The event would begin another entry of the log with its second.
+    return {
+        k: printable(v, lines=k != "event") if isinstance(v, str) else v for k, v in event.items()
+    }
