@@ -173,10 +173,11 @@ def test_no_event_looks_like_two_lines_of_the_log(
     structlog.get_logger().warning(forged, path=forged, items=[forged])
     logging.getLogger("other").warning(forged)
     try:
-        raise ValueError("no")
+        int("no")
     except ValueError:
         structlog.get_logger().exception(forged)
     told = capsys.readouterr().err.splitlines()
     assert [] == [line for line in told if line.startswith("2026-01-01T00")]
     assert 3 == sum(r"a\n2026-01-01T00" in line for line in told)
-    assert ["Traceback (most recent call last):", "ValueError: no"] == [told[3], told[-1]]
+    assert "Traceback (most recent call last):" == told[3]
+    assert told[-1].startswith("ValueError: ")
