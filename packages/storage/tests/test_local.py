@@ -34,6 +34,7 @@ from audioloom_storage import (
     publish,
     read_bytes,
     remove,
+    remove_empty_folder,
     remove_tree,
     stat,
     walk,
@@ -198,6 +199,24 @@ def test_removing_within_a_folder_crosses_no_link(here: Location) -> None:
     ]
     remove_tree(root / "a", within=root)
     assert ["kept/file"] == [entry.location.relative_to(here) for entry in walk(here, links=False)]
+
+
+def test_an_empty_folder_is_not_removed_over_a_link(here: Location) -> None:
+    """Neither the link goes nor what it leads to, below the folder given or at its end."""
+    make_folder(here / "elsewhere/empty")
+    make_folder(here / "real/empty")
+    on_disk(here / "real/link").symlink_to("../elsewhere")
+    on_disk(here / "real/last").symlink_to("../elsewhere/empty")
+    on_disk(here / "root").symlink_to("real")
+    root = here / "root"
+    for refused in ("link/empty", "last"):
+        with pytest.raises(NotAFolder):
+            remove_empty_folder(root / refused, within=root)
+    with pytest.raises(NotAFolder):
+        remove_empty_folder(root / "last")
+    assert exists(here / "elsewhere/empty")
+    assert remove_empty_folder(root / "empty", within=root)
+    assert ["last", "link"] == [entry.location.name for entry in list_folder(here / "real")]
 
 
 def test_folders_that_one_may_not_read(here: Location, bound_by_permissions: None) -> None:

@@ -29,7 +29,14 @@ from audioloom_storage.reading import (
     walk,
 )
 from audioloom_storage.sharing import is_guarded, is_own, is_private, is_shared, share
-from audioloom_storage.writing import create, make_folder, publish, remove, remove_tree
+from audioloom_storage.writing import (
+    create,
+    make_folder,
+    publish,
+    remove,
+    remove_empty_folder,
+    remove_tree,
+)
 
 __all__ = [
     "AlreadyExists",
@@ -63,6 +70,7 @@ __all__ = [
     "publish",
     "read_bytes",
     "remove",
+    "remove_empty_folder",
     "remove_tree",
     "share",
     "stat",

@@ -125,6 +125,10 @@ class Backend(Protocol):
         """Remove a folder with all it holds, following no link; take a step before each call."""
         ...
 
+    def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
+        """False where it is not there or holds something; raise NotAFolder as `remove` does."""
+        ...
+
 
 Between = Callable[[Backend], Backend]
 

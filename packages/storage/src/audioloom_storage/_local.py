@@ -33,6 +33,7 @@ __all__ = [  # what `Backend` asks for
     "open_read",
     "permissions",
     "remove",
+    "remove_empty_folder",
     "remove_tree",
     "set_permissions",
     "stat",
@@ -40,6 +41,7 @@ __all__ = [  # what `Backend` asks for
 
 _READ_BUFFER_BYTES = 256 << 10
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)  # the one or the other, says POSIX
 _LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
@@ -164,6 +166,18 @@ def remove_tree(location: Location, *, within: Location | None = None) -> None:
                     os.unlink(name, dir_fd=descriptor)
         step(Step.REMOVE, location)
         os.rmdir(top, dir_fd=above)
+
+
+def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
+    """By the call that removes nothing else, and no link."""
+    with translating(location), _reached(location, within) as (name, above):
+        try:
+            os.rmdir(name, dir_fd=above)
+        except OSError as error:
+            if error.errno in _NOT_EMPTY:
+                return False
+            raise
+    return True
 
 
 @contextmanager

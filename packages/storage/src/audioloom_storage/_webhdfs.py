@@ -36,6 +36,7 @@ __all__ = [  # what `Backend` asks for
     "open_read",
     "permissions",
     "remove",
+    "remove_empty_folder",
     "remove_tree",
     "set_permissions",
     "stat",
@@ -223,6 +224,17 @@ def remove_tree(location: Location, *, within: Location | None = None) -> None:
     step(Step.REMOVE, location)
     if not _delete(connection_to(location), location, recursive="true"):
         raise NotFound("it was removed by somebody else", where=location)
+
+
+def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
+    """In one call, which removes no folder that holds something. No link can lie *within*."""
+    del within
+    if not stat(location).is_folder:  # HDFS would remove a file
+        raise NotAFolder("a file lies there", where=location, expected="a folder")
+    try:
+        return _delete(connection_to(location), location)
+    except IsAFolder:  # it holds something
+        return False
 
 
 def _delete(connection: Connection, location: Location, recursive: str = "false") -> bool:

@@ -123,6 +123,29 @@ def remove_tree(location: Location, *, within: Location | None = None) -> None:
     backend_of(location).remove_tree(location, within=within)
 
 
+def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
+    """Remove a folder that holds nothing; whether it was there, held nothing and is gone now.
+
+    What somebody puts there at this moment keeps the folder.
+
+    Args:
+        location: of the folder.
+        within: a folder above it; no link below it is followed on the way, as with `remove`.
+
+    Raises:
+        UnsafePath: it is the root of the storage.
+        NotAFolder: a file or a link lies there, or a link on the way.
+        PermissionDenied, Unavailable: it was not removed.
+    """
+    if location.path == "/":
+        raise UnsafePath("the root of a storage is never removed", where=location)
+    step(Step.REMOVE, location)
+    try:
+        return backend_of(location).remove_empty_folder(location, within=within)
+    except NotFound:
+        return False
+
+
 def _refuse_taken(location: Location) -> None:
     try:
         entry = stat(location)

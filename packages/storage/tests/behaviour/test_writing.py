@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import threading
 import zipfile
+from collections.abc import Callable
 
 import pytest
 from audioloom_storage import (
@@ -22,6 +23,7 @@ from audioloom_storage import (
     publish,
     read_bytes,
     remove,
+    remove_empty_folder,
     remove_tree,
     walk,
 )
@@ -211,7 +213,23 @@ def test_remove_tree_takes_folders_only(folder: Location) -> None:
     assert ["ab/kept"] == names(folder)
 
 
-def test_the_root_is_never_removed(folder: Location) -> None:
+def test_remove_empty_folder_takes_what_holds_nothing(folder: Location) -> None:
+    """A file is refused; a folder that holds a file or a folder stays, and an empty one goes."""
+    publish(folder / "a/file", b"")
+    make_folder(folder / "b/empty")
+    with pytest.raises(NotAFolder):
+        remove_empty_folder(folder / "a/file")
+    kept = [remove_empty_folder(folder / name, within=folder) for name in ("a", "b", "nothing/x")]
+    assert [False, False, False] == kept
+    assert (["a/file"], True) == (names(folder), exists(folder / "b/empty"))
+    assert remove_empty_folder(folder / "b/empty", within=folder)
+    assert not remove_empty_folder(folder / "b/empty")
+    assert remove_empty_folder(folder / "b")
+    assert ["a"] == [entry.location.name for entry in list_folder(folder)]
+
+
+@pytest.mark.parametrize("remover", [remove_tree, remove_empty_folder])
+def test_the_root_is_never_removed(folder: Location, remover: Callable[[Location], object]) -> None:
     """Whatever a manifest says."""
     with pytest.raises(UnsafePath):
-        remove_tree(locate(folder.uri.removesuffix(folder.path) + "/"))
+        remover(locate(folder.uri.removesuffix(folder.path) + "/"))

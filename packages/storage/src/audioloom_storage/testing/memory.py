@@ -169,6 +169,15 @@ class MemoryStore:
             for each in [each for each in held if each == location or each.is_under(location)]:
                 del held[each]
 
+    def remove_empty_folder(self, location: Location, *, within: Location | None = None) -> bool:
+        """In one request; there are no links."""
+        del within
+        if location in self._files:
+            raise NotAFolder("a file lies there", where=location, expected="a folder")
+        if any(each.is_under(location) for each in (*self._files, *self._folders)):
+            return False
+        return self._folders.pop(location, None) is not None
+
     def _look(self, location: Location) -> Entry:
         self._pause("look", location)
         return self.stat(location)

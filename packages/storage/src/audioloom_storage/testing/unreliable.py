@@ -189,6 +189,12 @@ class _Unreliable:
 
         self._change("remove tree", location, remove_tree)
 
+    def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
+        def remove_empty_folder() -> bool:
+            return self._backend.remove_empty_folder(location, within=within)
+
+        return self._change("rmdir", location, remove_empty_folder)
+
     def _ask(self, what: str, location: Location, ask: Callable[[], T]) -> T:
         if self._store.meet(what, location, _READS, grows=False) is not None:
             raise Unavailable("no answer (a fault of the test)", where=location)
