@@ -21,7 +21,7 @@ from audioloom_stage import NameTaken, Result, Usage
 from audioloom_storage import locate
 
 from audioloom_trainer.errors import BadModel
-from audioloom_trainer.finished import read_entry, read_trained_on
+from audioloom_trainer.finished import await_entries, read_entry, read_trained_on
 from audioloom_trainer.settings import ExportSettings
 
 __all__ = ["export"]
@@ -40,6 +40,8 @@ def export(settings: ExportSettings) -> Result:
     beside = folder / f"{name}.labels.json"
     standing = target.exists()
     _check_free(target, beside, run, entries)
+    if not standing:
+        await_entries(run, entries)
     folder.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".part", dir=folder))
     try:  # under their names only when they are whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from typing import Any
 from audioloom_manifest import (
     FileEntry,
     ManifestError,
-    MissingFile,
     Opened,
+    Patience,
     ShardsManifest,
     TrainingRunManifest,
     WrongChecksum,
@@ -21,7 +22,7 @@ from audioloom_manifest import (
     resolve_input,
 )
 from audioloom_stage import BadData
-from audioloom_storage import NotFound, StorageError, TooLarge, read_bytes
+from audioloom_storage import StorageError, TooLarge, read_bytes
 
 from audioloom_trainer.architecture import BadArchitecture, ForeignPart, read_architecture
 from audioloom_trainer.errors import BadModel, DamagedRun
@@ -29,6 +30,7 @@ from audioloom_trainer.model_source import ModelSource, find_model
 
 __all__ = [
     "FinishedRun",
+    "await_entries",
     "evaluate_command",
     "export_command",
     "not_rebuilt",
@@ -61,7 +63,7 @@ def open_run(place: str, model: str | None) -> FinishedRun:
             never imported.
 
     Raises:
-        ManifestError: there is none, or it is damaged.
+        ManifestError: there is none, it is damaged, or files that it names are gone.
         BadModel: the function's file is not there, or not the one that was trained; or none is
             given, and the run's own architecture is not of Keras alone.
         DamagedRun: the file of the architecture holds none.
@@ -70,6 +72,7 @@ def open_run(place: str, model: str | None) -> FinishedRun:
     named = opened.manifest.recipe.model.function
     if model is not None or named in NETWORKS:
         return FinishedRun(opened, _source_of(opened, model or named), {})
+    await_entries(opened, opened.files("weights", "model"))
     return FinishedRun(opened, None, _architecture_of(opened))
 
 
@@ -133,21 +136,27 @@ def read_role(opened: Opened[TrainingRunManifest], role: str) -> bytes:
     return read_entry(opened, entries[0])
 
 
+def await_entries(opened: Opened[TrainingRunManifest], entries: Iterable[FileEntry]) -> None:
+    """Wait for files of the run that are to be read, all together.
+
+    Raises:
+        MissingFile: naming those that are gone, and did not come late either.
+    """
+    Patience().wait_for(opened.folder / entry.path for entry in entries)
+
+
 def read_entry(opened: Opened[TrainingRunManifest], entry: FileEntry) -> bytes:
     """The content of one file of the run, checked.
 
     Raises:
-        MissingFile: it is gone.
+        MissingFile: it is gone, and did not come late either.
         WrongChecksum: it is not what the manifest says.
     """
     where = opened.folder / entry.path
+    Patience().stat(where)
     hint = "It was changed after the commit: copy it again, or delete the run and train it again."
     try:
         data = read_bytes(where, limit=entry.bytes)
-    except NotFound as error:
-        raise MissingFile(
-            where=where, expected=f"the {entry.role} of the run", found="nothing", hint=hint
-        ) from error
     except TooLarge as error:
         raise WrongChecksum(
             where=where, expected=f"{entry.bytes} bytes", found="more", hint=hint

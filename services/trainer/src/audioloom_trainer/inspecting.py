@@ -18,7 +18,12 @@ from audioloom_stage import InputMissing, Result, safe_text
 from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
 
 from audioloom_trainer.checkpoint import list_checkpoints
-from audioloom_trainer.finished import evaluate_command, export_command, read_json
+from audioloom_trainer.finished import (
+    await_entries,
+    evaluate_command,
+    export_command,
+    read_json,
+)
 from audioloom_trainer.progress import read_progress
 from audioloom_trainer.scores import score_table
 from audioloom_trainer.settings import InspectSettings
@@ -56,6 +61,7 @@ def inspect(settings: InspectSettings) -> Result:
 def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     manifest = opened.manifest
     recipe, stats = manifest.recipe, manifest.stats
+    await_entries(opened, opened.files("history", "evaluation"))
     history: list[dict[str, Any]] = read_json(opened, "history")["epochs"]
     splits_by = read_json(opened, "evaluation").get("splits_by", "")
     arguments = "".join(f" {key}={value}" for key, value in recipe.model.arguments.items())
