@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from audioloom_storage import Location, is_temporary
+from audioloom_storage import Location, finished_path, is_temporary
 from audioloom_storage._temporary import temporary_beside
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,4 +32,21 @@ def test_every_name_has_a_temporary_one_beside_it(name: bytes) -> None:
     assert first != second
     assert is_temporary(first.name)
     assert is_temporary(second.name)
+    assert target.name.startswith(finished_path(first.name))
     assert 255 >= len(os.fsencode(first.name))
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("a/.b.json.0123456789abcdef.part", "a/b.json"),
+        (".b.0123456789abcdef.part", "b"),
+        ("..b.0123456789abcdef.part.0123456789abcdef.part", ".b.0123456789abcdef.part"),
+        ("a/..0123456789abcdef.part", "a/"),
+        (".a.0123456789abcdef.part/b", ".a.0123456789abcdef.part/b"),
+        ("a/b.json", "a/b.json"),
+    ],
+)
+def test_an_unfinished_file_tells_what_it_is_to_be_called(path: str, expected: str) -> None:
+    """Once: whether that is one of our names is for the stage to say."""
+    assert expected == finished_path(path)

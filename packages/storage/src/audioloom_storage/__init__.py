@@ -1,7 +1,7 @@
 """Bytes of audioloom: list, read and publish without replacing, the same on every storage."""
 
 from audioloom_storage._backends import Entry
-from audioloom_storage._temporary import is_temporary
+from audioloom_storage._temporary import finished_path, is_temporary
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,
@@ -57,6 +57,7 @@ __all__ = [
     "UnsupportedScheme",
     "create",
     "exists",
+    "finished_path",
     "is_guarded",
     "is_own",
     "is_private",
