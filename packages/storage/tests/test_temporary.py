@@ -32,8 +32,14 @@ def test_every_name_has_a_temporary_one_beside_it(name: bytes) -> None:
     assert first != second
     assert is_temporary(first.name)
     assert is_temporary(second.name)
-    assert target.name.startswith(finished_path(first.name))
     assert 255 >= len(os.fsencode(first.name))
+
+
+@given(st.text(max_size=50).filter(lambda name: not {"/", "\0"} & set(name)))
+def test_a_name_comes_back_from_its_temporary_one(name: str) -> None:
+    """Where both fit, and all of it can be written as UTF-8."""
+    target = Location("file", "", "/folder").child(f"x{name}")
+    assert target.name == finished_path(temporary_beside(target).name)
 
 
 @pytest.mark.parametrize(
