@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator
 
@@ -14,15 +13,11 @@ from audioloom_storage import Location, locate, walk
 from audioloom_sharder.names import is_product
 from audioloom_sharder.settings import GcSettings
 from audioloom_sharder.tables import bytes_text, table
-from audioloom_sharder.work import WORK
+from audioloom_sharder.work import is_between
 
 __all__ = ["gc"]
 
 log = structlog.get_logger()
-
-_WORK_FILE = re.compile(
-    r"(members|places|keys|ranks|segments)-[0-9]{5,}-[0-9a-f]{12}(-[0-9a-f]{8}\.bin|\.json)"
-)
 
 
 def gc(settings: GcSettings) -> Result:
@@ -58,12 +53,8 @@ def gc(settings: GcSettings) -> Result:
 
 def is_ours(path: str) -> bool:
     """Whether the sharder gives a file this path below its run folder."""
-    match path.split("/"):
-        case [folder, name] | [folder, "receipts", name] if folder == WORK:
-            return _WORK_FILE.fullmatch(name) is not None
-        case [folder, name]:
-            return is_product(folder, name)
-    return False
+    folder, _, name = path.partition("/")
+    return is_product(folder, name) or is_between(path)
 
 
 def _unfinished(root: Location) -> Iterator[Location]:

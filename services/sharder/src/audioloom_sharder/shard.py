@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -32,7 +31,7 @@ from audioloom_manifest import (
 )
 from audioloom_stage import Result, bind, progress, redact_values
 from audioloom_stage.errors import Usage
-from audioloom_storage import Location, StorageError, remove_tree
+from audioloom_storage import Location, StorageError
 
 from audioloom_sharder.asking import (
     ask,
@@ -59,7 +58,7 @@ from audioloom_sharder.settings import RunSettings
 from audioloom_sharder.standing import check_standing, describe
 from audioloom_sharder.stats import stats_of
 from audioloom_sharder.thresholds import resampled
-from audioloom_sharder.work import Job, unit_name
+from audioloom_sharder.work import Job, tidy, unit_name
 
 __all__ = ["shard"]
 
@@ -109,7 +108,7 @@ def _work(job: Job, sizes: Sizes, asked: Plan, attempt: Attempt, run_units: RunU
     committed = commit(
         asked, attempt, files, stats_of(layout, job.rules, counted, receipts, summary.left_out)
     )
-    _tidy(job.work)
+    tidy(job.folder)
     return committed
 
 
@@ -282,9 +281,3 @@ def _job(settings: RunSettings, inputs: Inputs, given: Given, asked: Plan, attem
         packing=packing_of(recipe),
         given=given,
     )
-
-
-def _tidy(work: Location) -> None:
-    """Take away what lies between the steps; `gc` finds what cannot be taken away now."""
-    with suppress(StorageError):
-        remove_tree(work)

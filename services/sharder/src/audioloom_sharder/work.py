@@ -16,14 +16,25 @@ first receipt says which file stands.
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from audioloom_manifest import FileEntry, Receipt, digest, publish_receipt
-from audioloom_storage import Location, create, open_read
+from audioloom_manifest import FileEntry, Receipt, digest, publish_receipt, root_of
+from audioloom_storage import (
+    Location,
+    StorageError,
+    create,
+    finished_path,
+    open_read,
+    remove,
+    remove_empty_folder,
+    walk,
+)
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
@@ -37,9 +48,11 @@ __all__ = [
     "Job",
     "Placement",
     "finish",
+    "is_between",
     "read_array",
     "read_into",
     "read_range",
+    "tidy",
     "unit_name",
     "write_sealed",
     "write_work",
@@ -47,6 +60,10 @@ __all__ = [
 
 WORK = "work"
 _ROLE = "work"
+_OURS = re.compile(
+    rf"{WORK}/(receipts/)?(members|places|resampling|keys|ranks|segments)"
+    r"-[0-9]{5,}-[0-9a-f]{12}(-[0-9a-f]{8}\.bin|\.json)"
+)
 
 
 @dataclass(frozen=True)
@@ -149,3 +166,22 @@ def read_array(location: Location, dtype: np.dtype[Any], offset: int, count: int
     """*count* items of *dtype* from byte *offset* of a file between the steps."""
     data = read_range(location, offset, count * dtype.itemsize)
     return np.frombuffer(data, dtype=dtype)
+
+
+def is_between(path: str) -> bool:
+    """Whether a file of this path below a run folder lies between the steps."""
+    return _OURS.fullmatch(path) is not None
+
+
+def tidy(run: Location) -> None:
+    """Take away what lies between the steps; `gc` finds what cannot be taken away now.
+
+    File by file: what others put there stays, and so does what lies behind a link.
+    """
+    root, work = root_of(run), run / WORK
+    with suppress(StorageError):
+        for entry in walk(work, within=root, links=False):
+            if is_between(finished_path(entry.location.relative_to(run))):
+                remove(entry.location, within=root)
+        for folder in (work / "receipts", work):
+            remove_empty_folder(folder, within=root)
