@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from audioloom_storage import (
     Location,
+    NotAFolder,
     StorageError,
     Unavailable,
     UnknownOutcome,
@@ -216,6 +217,85 @@ def test_who_ends_waits_for_storage_no_longer(
     assert asked.wait(60.0)
     saver.close()
     assert None is found(run)
+
+
+FOREIGN = ("NOTES.md", ".thesis.tex.0123456789abcdef.part", "mine/commit.json", "state.npz")
+
+
+def put(where: Path, *names: str) -> None:
+    """Files of such names."""
+    for name in names:
+        (where / name).parent.mkdir(parents=True, exist_ok=True)
+        (where / name).write_text("mine")
+
+
+def names(where: Path) -> set[str]:
+    return {str(path.relative_to(where)) for path in where.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("way", ["forgotten", "damaged", "half"])
+def test_files_of_others_stay_where_a_checkpoint_goes(run: Location, way: str) -> None:
+    """One that is old, or whose record or state is damaged: what the trainer wrote goes alone."""
+    save(run, 4)
+    where = folder(run, 4)
+    put(where, *FOREIGN, ".commit.json.0123456789abcdef.part")
+    if way == "forgotten":
+        save(run, 8, keep=1)
+        assert {*FOREIGN} == names(where)
+        return
+    flip(state_file(run, 4))
+    if way == "half":
+        (where / "commit.json").unlink()
+    save(run, 4)
+    assert {*FOREIGN, "commit.json", state_file(run, 4).name} == names(where)
+    assert 4 == found(run)
+
+
+def test_a_forgotten_checkpoint_that_holds_a_link_stays_as_a_folder(
+    run: Location, tmp_path: Path
+) -> None:
+    """A link is not ours, whatever it is called, and neither is what it leads to."""
+    save(run, 4)
+    put(tmp_path / "elsewhere", "commit.json", "x")
+    link = folder(run, 4) / f"state-{'0' * 12}.npz"
+    link.symlink_to(tmp_path / "elsewhere/x")
+    save(run, 8, keep=1)
+    assert [link] == list(folder(run, 4).iterdir())
+    assert {"commit.json", "x"} == names(tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize("place", ["runs", "runs/run", "runs/run/checkpoints"])
+def test_a_checkpoint_behind_a_link_is_not_forgotten(tmp_path: Path, place: str) -> None:
+    """Of the run, or above or below it: it may be another's, whose names are the same."""
+    moved, run = tmp_path / "elsewhere", locate(tmp_path / "root/runs/run")
+    save(run, 4)
+    linked = tmp_path / "root" / place
+    linked.rename(moved)
+    linked.symlink_to(moved)
+    before = names(moved)
+    save(run, 8, keep=1)
+    assert before < names(moved)
+    assert 8 == found(run)
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_a_linked_checkpoint_is_none_of_the_runs(
+    run: Location, tmp_path: Path, damaged: bool
+) -> None:
+    """It is not read, counted or removed, and none is written through the link."""
+    other = locate(tmp_path / "other")
+    save(other, 4)
+    if damaged:
+        flip(state_file(other, 4))
+    before = names(Path(other.path))
+    folder(run, 4).parent.mkdir(parents=True)
+    folder(run, 4).symlink_to(folder(other, 4))
+    assert [] == list(list_checkpoints(run))
+    save(run, 8, keep=1)
+    assert [8] == [commit.step for _, commit in list_checkpoints(run) if commit]
+    with pytest.raises(NotAFolder, match="step-00000004"):
+        save(run, 4)
+    assert (before, True) == (names(Path(other.path)), folder(run, 4).is_symlink())
 
 
 def test_the_commit_record_comes_last(run: Location, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import structlog
-from audioloom_manifest import canonical_bytes
+from audioloom_manifest import canonical_bytes, root_of
 from audioloom_storage import (
     AlreadyExists,
     Location,
@@ -26,11 +26,13 @@ from audioloom_storage import (
     NotFound,
     TooLarge,
     create,
+    finished_path,
     list_folder,
     publish,
     read_bytes,
     remove,
-    remove_tree,
+    remove_empty_folder,
+    stat,
 )
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -54,6 +56,7 @@ log = structlog.get_logger()
 
 COMMIT_NAME = "commit.json"
 _FOLDER = re.compile(r"step-[0-9]{8,}")
+_FILE = re.compile(r"commit\.json|state-[0-9a-f]{12}\.npz")
 _MOST_COMMIT_BYTES = 64 << 20
 _MOST_STATE_BYTES = 1 << 40
 
@@ -103,9 +106,13 @@ class Saved:
 
 
 def list_checkpoints(run: Location) -> Iterator[tuple[Location, Commit | None]]:
-    """The checkpoint folders of a run, newest first, with their records; None for a bad one."""
+    """The checkpoint folders of a run, newest first, with their records; None for a bad one.
+
+    A link is none: what it leads to is another's.
+    """
     try:
-        found = [entry.location for entry in list_folder(checkpoints_folder(run))]
+        entries = list_folder(checkpoints_folder(run))
+        found = [entry.location for entry in entries if not entry.is_link]
     except (NotFound, NotAFolder):
         return
     folders = [folder for folder in found if _FOLDER.fullmatch(folder.name)]
@@ -210,7 +217,9 @@ class Saver:
         record = canonical_bytes(commit.model_dump(mode="json"), indent=2)
 
         def store() -> None:
+            _refuse_link(folder)
             if not _is_whole(folder):
+                _remove(self.run, folder)
                 with suppress(AlreadyExists), create(folder / ref.name) as sink:
                     sink.write(data)
                 publish(folder / COMMIT_NAME, record)
@@ -221,23 +230,48 @@ class Saver:
     def _forget_old(self) -> None:
         whole = [folder for folder, commit in list_checkpoints(self.run) if commit is not None]
         for folder in whole[self.keep :]:
-            with suppress(NotFound):
-                remove(folder / COMMIT_NAME)  # first, so that it is never half a checkpoint
-                remove_tree(folder)
+            _remove(self.run, folder)
+
+
+def _remove(run: Location, folder: Location) -> None:
+    """Remove what the trainer wrote of a checkpoint, over no link; the folder, if that was all."""
+    root = root_of(run)
+    try:
+        # The record comes before the state, so that it is never half a checkpoint.
+        for entry in list_folder(folder):
+            ours = _FILE.fullmatch(finished_path(entry.location.name)) is not None
+            if ours and not (entry.is_link or entry.is_folder):
+                with suppress(NotFound):  # `gc` was quicker
+                    remove(entry.location, within=root)
+        remove_empty_folder(folder, within=root)
+    except NotFound:
+        return
+    except NotAFolder as error:
+        log.warning("a checkpoint is not removed", checkpoint=str(folder), found=str(error))
+
+
+def _refuse_link(folder: Location) -> None:
+    """Nothing is written through a link: what it leads to is another's."""
+    with suppress(NotFound):
+        if stat(folder).is_link:
+            raise NotAFolder(
+                "a link lies there",
+                where=folder,
+                expected="a folder of the run, or nothing",
+                hint="Remove the link, then run again.",
+            )
 
 
 def _is_whole(folder: Location) -> bool:
-    """Whether the folder holds a whole checkpoint; what is left of a damaged one is removed."""
+    """Whether the folder holds a whole checkpoint."""
     commit = _read_commit(folder)
+    if commit is None:
+        return False
     try:
-        if commit is not None:
-            _read_state(folder, commit.state)
-            return True
+        _read_state(folder, commit.state)
     except (BadArrays, NotFound):
-        pass
-    with suppress(NotFound):
-        remove_tree(folder)
-    return False
+        return False
+    return True
 
 
 def _read_commit(folder: Location) -> Commit | None:
