@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_manifest import MalformedManifest, Receipt, publish_receipt, read_receipts
-from audioloom_storage import Location
+from audioloom_storage import Location, NotAFolder
 
 from .conftest import write
 
@@ -46,3 +46,13 @@ def test_receipts_of_other_units_do_not_count(root: Location) -> None:
 def test_no_receipts_yet(root: Location) -> None:
     """A fresh folder has none."""
     assert {} == read_receipts(root, ["a"])
+
+
+def test_a_receipt_behind_a_link_does_not_give_way(root: Location) -> None:
+    """What a link leads to is another run's, whose files lie elsewhere."""
+    publish_receipt(root / "other", receipt(root / "other", "a", "one"))
+    Path(root.path, "run").mkdir()
+    Path(root.path, "run", "receipts").symlink_to(Path(root.path, "other", "receipts"))
+    with pytest.raises(NotAFolder):
+        publish_receipt(root / "run", receipt(root / "run", "a", "two"))
+    assert ["a"] == list(read_receipts(root / "other", ["a"]))

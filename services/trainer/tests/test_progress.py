@@ -115,3 +115,14 @@ def test_a_later_attempt_goes_on_in_the_file(tmp_path: Path) -> None:
     ProgressFile(locate(tmp_path), 0, COMMON).event("start")
     ProgressFile(locate(tmp_path), 0, COMMON | {"attempt": 2}).event("start")
     assert [1, 2] == [line["attempt"] for line in lines(tmp_path)]
+
+
+def test_progress_behind_a_link_is_not_replaced(tmp_path: Path) -> None:
+    """It is another run's."""
+    other, run = tmp_path / "other", tmp_path / "run"
+    ProgressFile(locate(other), 0, COMMON).event("start")
+    before = lines(other)
+    run.mkdir()
+    (run / "progress").symlink_to(other / "progress")
+    ProgressFile(locate(run), 0, COMMON).event("end")
+    assert before == lines(other)

@@ -54,6 +54,20 @@ def test_a_storage_that_fails_costs_nothing(tmp_path: Path, monkeypatch: Any) ->
     assert "no folder" == (tmp_path / "usage").read_text()
 
 
+def test_what_is_noted_behind_a_link_is_not_replaced(
+    tmp_path: Path, monkeypatch: Any, helpers: Any
+) -> None:
+    """It is another run's."""
+    monkeypatch.setattr(usage, "FIRST_S", 0.0)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/0.1.json").write_text("another's")
+    (tmp_path / "usage").symlink_to(tmp_path / "other")
+    watch = Watch(locate(tmp_path), 0, 1, Program(os.getpid()))
+    helpers.until(lambda: watch._samples, "a sample")
+    watch.close()
+    assert "another's" == (tmp_path / "other/0.1.json").read_text()
+
+
 def test_a_process_counts_with_all_it_started(
     tmp_path: Path, monkeypatch: Any, helpers: Any
 ) -> None:

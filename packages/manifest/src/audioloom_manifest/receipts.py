@@ -56,7 +56,7 @@ def publish_receipt(folder: Location, receipt: Receipt) -> Receipt:
         standing = _read(where)
         if _holds(folder, standing):
             return standing
-        remove(where)
+        remove(where, within=folder)
         publish(where, data)
     return receipt
 

@@ -50,7 +50,7 @@ class ProgressFile:
         common: dict[str, Any],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._where = progress_location(run, rank)
+        self._run, self._where = run, progress_location(run, rank)
         self._common = common
         self._clock = clock
         self._lines = read_progress(self._where)
@@ -112,7 +112,7 @@ class ProgressFile:
     def _write(self, data: bytes, failures: list[BaseException]) -> None:
         try:
             with suppress(NotFound):
-                remove(self._where)
+                remove(self._where, within=self._run)
             publish(self._where, data)
         except (StorageError, OSError) as error:
             log.warning("the progress could not be written", error=str(error))

@@ -75,7 +75,7 @@ class Watch:
     """
 
     def __init__(self, folder: Location, rank: int, attempt: int, program: Program) -> None:
-        self._where = _location(folder, rank, attempt)
+        self._folder, self._where = folder, _location(folder, rank, attempt)
         limit = None if program.limit_mb is None else program.limit_mb * MIB
         self._head: dict[str, Any] = {
             "version": "1.0",
@@ -120,7 +120,7 @@ class Watch:
         }
         with suppress(StorageError, OSError):
             with suppress(NotFound):
-                remove(self._where)
+                remove(self._where, within=self._folder)
             publish(self._where, json.dumps(record).encode() + b"\n")
             self._published = self._most
 
