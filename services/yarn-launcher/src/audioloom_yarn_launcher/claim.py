@@ -99,6 +99,12 @@ def wait_for_turn(launch: Launch, *, wait: bool, take_over: int | None) -> int |
         check_same(launch.request, attempts)
         if launch.request.committed:
             check_manifest(launch.request.manifest)
+            if launch.request.named_by_hand and launch.request.hides_settings:
+                log.warning(
+                    "what is masked was not compared with the command of this run: if it is another"
+                    " setting now, give another --name",
+                    command=" ".join(launch.request.shown),
+                )
             return None
         last = attempts[-1] if attempts else None
         if last is None or not last.open:

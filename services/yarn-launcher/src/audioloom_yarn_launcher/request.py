@@ -51,6 +51,11 @@ class Request:
         return redact_words(self.command)
 
     @property
+    def hides_settings(self) -> bool:
+        """Whether a word is masked that may be no secret, as of `-p 0.5`: records do not show it."""
+        return redact_words(self.command, passwords_only=True) != self.shown
+
+    @property
     def manifest(self) -> Location:
         """Where the command commits, if it does."""
         return self.folder / MANIFEST_NAME
