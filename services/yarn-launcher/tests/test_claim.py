@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from audioloom_storage import locate, publish
+from audioloom_storage import publish
 from audioloom_yarn_launcher.attempts import begin
 from audioloom_yarn_launcher.claim import claim, new_launch
 from audioloom_yarn_launcher.request import read_request

@@ -52,7 +52,7 @@ class Request:
 
     @property
     def hides_settings(self) -> bool:
-        """Whether a word is masked that may be no secret, as of `-p 0.5`: records do not show it."""
+        """Whether a word is masked that may be no secret, as in `-p 0.5`: no record shows it."""
         return redact_words(self.command, passwords_only=True) != self.shown
 
     @property
