@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -112,3 +113,22 @@ def test_what_is_found_is_removed_once(root: Location) -> None:
         len(list(remove_garbage(root, found))),
     )
     assert [] == names(root)
+
+
+@pytest.mark.parametrize("way", ["written anew", "a link now"])
+def test_what_changed_since_it_was_found_stays(root: Location, tmp_path: Path, way: str) -> None:
+    """Names come from content: a try that goes on writes the same ones, and may need them."""
+    folder = commit_one(root, name="a").opened.folder
+    write(folder, "lost.parquet", b"x")
+    lost = Path(folder.path, "lost.parquet")
+    os.utime(lost, (1, 1))
+    found = list(garbage(root, "features", is_ours, older_than=3600))
+    lost.unlink()
+    if way == "written anew":
+        lost.write_bytes(b"x")
+    else:
+        (tmp_path / "elsewhere").write_bytes(b"x")
+        os.utime(tmp_path / "elsewhere", (1, 1))
+        lost.symlink_to(tmp_path / "elsewhere")
+    assert (1, []) == (len(found), list(remove_garbage(root, found)))
+    assert b"x" == lost.read_bytes()

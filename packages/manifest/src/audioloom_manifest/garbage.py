@@ -13,6 +13,7 @@ from audioloom_storage import (
     NotFound,
     is_temporary,
     remove,
+    stat,
     walk,
 )
 
@@ -56,11 +57,16 @@ def garbage(
 
 
 def remove_garbage(root: Location, found: Iterable[Entry]) -> Iterator[Entry]:
-    """Remove files below *root*, over no link; yields those that it removed itself."""
+    """Remove files below *root*, over no link; yields those that it removed itself.
+
+    What is not as it was found stays: names come from content, so that a try which went on
+    meanwhile may have written the same one anew, and need it.
+    """
     for entry in found:
-        with suppress(NotFound, NotAFolder):  # another gc was quicker, or a link lies there now
-            remove(entry.location, within=root)
-            yield entry
+        with suppress(NotFound, NotAFolder):  # another gc was quicker, or a link lies on the way
+            if stat(entry.location) == entry:
+                remove(entry.location, within=root)
+                yield entry
 
 
 def _named(opened: Opened) -> set[str]:  # type: ignore[type-arg]  # any kind
