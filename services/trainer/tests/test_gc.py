@@ -5,9 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+from audioloom_manifest import remove_garbage
+from audioloom_storage import Entry, Location
+from audioloom_trainer import gc as gc_module
 from audioloom_trainer.gc import is_ours
 from program import Trained, Trainer
 
@@ -147,6 +151,72 @@ def test_an_unfinished_run_keeps_its_checkpoints(
     before = files(folder)
     trainer("gc", tmp_path, "--delete")
     assert before - gone == files(folder)
+
+
+@pytest.fixture
+def half(copied: Trained) -> Path:
+    """An old checkpoint of an unfinished run that is whole but for its record; the folder."""
+    run = Path(copied.run.folder.path)
+    Path(copied.run.location.path).unlink()
+    (checkpoint,) = (path.parent for path in run.glob("checkpoints/*/commit.json"))
+    (checkpoint / "commit.json").rename(run / "record")
+    return checkpoint
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_checkpoint_that_became_whole_meanwhile_stays(
+    trainer: Trainer, half: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, anew: bool
+) -> None:
+    """Between the search and the removal a training that went on may write the same names."""
+    (state,) = half.glob("state-*.npz")
+
+    def later(root: Location, found: Iterable[Entry]) -> Iterator[Entry]:
+        if anew:
+            data = state.read_bytes()
+            state.unlink()
+            state.write_bytes(data)
+        (half.parent.parent / "record").rename(half / "commit.json")
+        return remove_garbage(root, found)
+
+    monkeypatch.setattr(gc_module, "remove_garbage", later)
+    removed = trainer("gc", tmp_path, "--delete", "--json").data["files"]
+    assert any(name.endswith(".part") for name in removed)
+    assert {"commit.json", state.name} == files(half)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"kind": "checkpoint", "version": "2.0"}'])
+def test_a_checkpoint_whose_record_cannot_be_read_stays(
+    trainer: Trainer, half: Path, tmp_path: Path, text: str
+) -> None:
+    """A later release may have written it; what it needs is not known."""
+    (half / "commit.json").write_text(text)
+    before = files(half)
+    age(tmp_path, hours=48)
+    trainer("gc", tmp_path, "--delete")
+    assert before == files(half)
+
+
+@pytest.mark.parametrize("name", ["drafts", "step-00000012/drafts", "step-1"])
+def test_empty_folders_of_others_stay(
+    trainer: Trainer, trained: Trained, tmp_path: Path, name: str
+) -> None:
+    """Beside the checkpoints, or in one of them: we give no such names."""
+    folder = Path(trained.copy(tmp_path).run.folder.path, "checkpoints", name)
+    folder.mkdir()
+    age(tmp_path, hours=48)
+    trainer("gc", tmp_path, "--delete")
+    assert folder.is_dir()
+
+
+def test_a_young_folder_of_checkpoints_stays(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
+    """Somebody may be about to write there; an old one beside it goes."""
+    folder = Path(trained.copy(tmp_path).run.folder.path, "checkpoints")
+    age(tmp_path, hours=48)
+    (folder / "step-00000099").mkdir()
+    trainer("gc", tmp_path, "--delete")
+    assert [folder / "step-00000099"] == list(folder.iterdir())
 
 
 def test_a_run_that_cannot_be_read_is_left_alone(

@@ -21,6 +21,7 @@ import structlog
 from audioloom_manifest import canonical_bytes, root_of
 from audioloom_storage import (
     AlreadyExists,
+    Entry,
     Location,
     NotAFolder,
     NotFound,
@@ -47,6 +48,8 @@ __all__ = [
     "Commit",
     "Saved",
     "Saver",
+    "checkpoint_folders",
+    "has_record",
     "list_checkpoints",
     "newest",
     "read_checkpoint",
@@ -106,18 +109,28 @@ class Saved:
 
 
 def list_checkpoints(run: Location) -> Iterator[tuple[Location, Commit | None]]:
-    """The checkpoint folders of a run, newest first, with their records; None for a bad one.
+    """The checkpoint folders of a run, newest first, with their records; None for a bad one."""
+    for entry in checkpoint_folders(run):
+        yield entry.location, _read_commit(entry.location)
 
-    A link is none: what it leads to is another's.
-    """
+
+def checkpoint_folders(run: Location) -> list[Entry]:
+    """The checkpoint folders of a run, newest first. A link is none: it leads to another's."""
     try:
-        entries = list_folder(checkpoints_folder(run))
-        found = [entry.location for entry in entries if not entry.is_link]
+        found = list(list_folder(checkpoints_folder(run)))
     except (NotFound, NotAFolder):
-        return
-    folders = [folder for folder in found if _FOLDER.fullmatch(folder.name)]
-    for folder in sorted(folders, key=lambda folder: int(folder.name[5:]), reverse=True):
-        yield folder, _read_commit(folder)
+        return []
+    found = [entry for entry in found if entry.is_folder and not entry.is_link]
+    folders = [entry for entry in found if _FOLDER.fullmatch(entry.location.name)]
+    return sorted(folders, key=lambda entry: int(entry.location.name[5:]), reverse=True)
+
+
+def has_record(folder: Location) -> bool:
+    """Whether a checkpoint has a commit record, readable or not: a later release may read it."""
+    try:
+        return any(entry.location.name == COMMIT_NAME for entry in list_folder(folder))
+    except (NotFound, NotAFolder):
+        return False
 
 
 def newest(run: Location, recipe: str) -> Saved | None:

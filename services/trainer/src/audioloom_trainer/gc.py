@@ -7,8 +7,9 @@ import shlex
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import filterfalse
 
-from audioloom_manifest import Opened, garbage, list_manifests, remove_garbage
+from audioloom_manifest import MANIFEST_NAME, Opened, garbage, list_manifests, remove_garbage
 from audioloom_stage import InputMissing, Result
 from audioloom_storage import (
     Entry,
@@ -16,13 +17,13 @@ from audioloom_storage import (
     NotAFolder,
     NotFound,
     exists,
-    list_folder,
     locate,
-    remove_tree,
+    remove_empty_folder,
+    stat,
     walk,
 )
 
-from audioloom_trainer.checkpoint import list_checkpoints
+from audioloom_trainer.checkpoint import checkpoint_folders, has_record
 from audioloom_trainer.run_folder import checkpoints_folder
 from audioloom_trainer.settings import GcSettings
 
@@ -37,6 +38,7 @@ _OURS = re.compile(
     r"|variables/variables\.(index|data-[0-9]{5}-of-[0-9]{5}))"
     r"|checkpoints/step-[0-9]{8,}/(commit\.json|state-[0-9a-f]{12}\.npz)"
 )
+_STATE = re.compile(r"checkpoints/step-[0-9]{8,}/state-[0-9a-f]{12}\.npz")
 
 
 def gc(settings: GcSettings) -> Result:
@@ -50,8 +52,11 @@ def gc(settings: GcSettings) -> Result:
         raise InputMissing(expected="a root folder", found="nothing", where=root)
     found = list({entry.location: entry for entry in _found(root, settings)}.values())
     if settings.delete:
-        found = list(remove_garbage(root, found))
-        _remove_empty_folders(root)
+        folders = list(_folders(root, settings))  # before what is in them goes: that is a change
+        found = list(remove_garbage(root, filterfalse(_is_needed_now, found)))
+        for folder in folders:
+            with suppress(NotAFolder):  # a link lies there now, or on the way
+                remove_empty_folder(folder, within=root)
     size = sum(entry.size for entry in found)
     verb = "removed" if settings.delete else "would remove"
     lines = [str(entry.location) for entry in found]
@@ -77,28 +82,39 @@ def is_ours(path: str) -> bool:
 def _found(root: Location, settings: GcSettings) -> Iterator[Entry]:
     seconds = settings.older_than_hours * 3600
     yield from garbage(root, "training-run", is_ours, older_than=seconds)
-    before = time.time_ns() - int(seconds * 1e9)
+    before = _before(settings)
     for folder, manifest in list_manifests(root, "training-run"):
         if manifest is not None:
             continue  # committed: its checkpoints were found above; unreadable: nothing is known
-        for checkpoint, commit in list_checkpoints(folder):
-            for entry in walk(checkpoint, within=root, links=False) if commit is None else ():
+        for checkpoint in checkpoint_folders(folder):
+            if has_record(checkpoint.location):
+                continue  # whole; or damaged, or of a later release: nothing is known
+            for entry in walk(checkpoint.location, within=root, links=False):
                 if entry.modified_ns <= before and is_ours(entry.location.relative_to(folder)):
                     yield entry
 
 
-def _remove_empty_folders(root: Location) -> None:
-    """Of committed runs alone: in another one a training may be about to write there."""
-    for folder, manifest in list_manifests(root, "training-run"):
-        where = checkpoints_folder(folder)
-        with suppress(NotFound, NotAFolder):  # there is none, or a link lies there
-            if isinstance(manifest, Opened) and _holds_nothing(where):
-                remove_tree(where, within=root)
+def _is_needed_now(entry: Entry) -> bool:
+    """Whether it was the state of half a checkpoint, which a training that went on made whole."""
+    folder = entry.location.parent
+    run = folder.parent.parent
+    if not _STATE.fullmatch(entry.location.relative_to(run)):
+        return False
+    return has_record(folder) and not exists(run / MANIFEST_NAME)
 
 
-def _holds_nothing(folder: Location) -> bool:
-    """Whether there are folders below it, if anything: a link is not followed, and is something."""
-    return all(
-        entry.is_folder and not entry.is_link and _holds_nothing(entry.location)
-        for entry in list_folder(folder)
-    )
+def _folders(root: Location, settings: GcSettings) -> Iterator[Location]:
+    """Old folders of checkpoints, and then what they lie in, if that is old as well.
+
+    Of committed runs alone: in another one a training may be about to write there.
+    """
+    for run, manifest in list_manifests(root, "training-run"):
+        if isinstance(manifest, Opened):
+            with suppress(NotFound):
+                for entry in (*checkpoint_folders(run), stat(checkpoints_folder(run))):
+                    if entry.modified_ns <= _before(settings):
+                        yield entry.location
+
+
+def _before(settings: GcSettings) -> int:
+    return time.time_ns() - int(settings.older_than_hours * 3600e9)
