@@ -58,6 +58,45 @@ def test_temporary_files_of_an_unfinished_run_are_found(root: Location) -> None:
     assert [f"features/killed/features/{TEMPORARY}"] == names(root)
 
 
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".thesis.tex.0123456789abcdef.part",
+        "thesis/.lost.parquet.0123456789abcdef.part",
+        "features/.manifest.json.0123456789abcdef.part",
+        "receipts/.thesis.tex.0123456789abcdef.part",
+        "receipts/thesis/.u.json.0123456789abcdef.part",
+    ],
+)
+@pytest.mark.parametrize("committed", [False, True])
+def test_temporary_files_of_others_are_not_found(
+    root: Location, path: str, committed: bool
+) -> None:
+    """The form of a name does not make it ours: it has to be of a file that the stage writes."""
+    folder = root / "features" / "a"
+    if committed:
+        folder = commit_one(root, name="a").opened.folder
+    write(folder, path, b"x")
+    assert [] == names(root)
+
+
+@pytest.mark.parametrize(
+    "path", ["manifest.json", "files-0123456789ab.jsonl", "receipts/u.json", "progress/0.jsonl"]
+)
+def test_temporary_files_of_what_is_kept_are_found(root: Location, path: str) -> None:
+    """The finished file stays, whatever a manifest names; an unfinished one is of no use."""
+    folder = root / "features" / "killed"
+    parent, _, name = path.rpartition("/")
+    write(folder, path, b"x")
+    entry = write(folder, f"{parent}/.{name}.0123456789abcdef.part".removeprefix("/"), b"x")
+    found = garbage(
+        root, "features", is_ours, older_than=0, is_kept=lambda path: path == "progress/0.jsonl"
+    )
+    if path == "manifest.json":
+        Path(folder.path, path).unlink()
+    assert [entry.path] == [each.location.relative_to(folder) for each in found]
+
+
 @pytest.mark.parametrize("path", ["NOTES.md", "thesis/lost.parquet", "lost.parquet.bak"])
 def test_files_of_others_are_not_found(root: Location, path: str) -> None:
     """Nothing names them, and we do not give such names."""

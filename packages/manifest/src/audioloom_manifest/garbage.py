@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -11,7 +12,7 @@ from audioloom_storage import (
     Location,
     NotAFolder,
     NotFound,
-    is_temporary,
+    finished_path,
     remove,
     stat,
     walk,
@@ -23,9 +24,16 @@ from audioloom_manifest.files import is_files_list
 from audioloom_manifest.reading import Opened, list_manifests
 from audioloom_manifest.receipts import RECEIPTS
 
+_KEPT = re.compile(rf"{re.escape(MANIFEST_NAME)}|{RECEIPTS}/[^/]+\.json")
+
 
 def garbage(
-    root: Location, kind: Kind, is_ours: Callable[[str], bool], *, older_than: float
+    root: Location,
+    kind: Kind,
+    is_ours: Callable[[str], bool],
+    *,
+    older_than: float,
+    is_kept: Callable[[str], bool] = lambda _: False,
 ) -> Iterator[Entry]:
     """Files of a kind's runs under *root* that no manifest names and nobody wrote lately.
 
@@ -38,8 +46,11 @@ def garbage(
         root: where the kinds' folders lie; it may be a link itself.
         kind: the kind whose folder is looked through.
         is_ours: whether the stage gives this path, relative to the run folder, to a file.
-            Temporary files and lists of files need not be known to it.
+            Lists of files need not be known to it. A temporary file is ours if the path that it
+            was to get is.
         older_than: seconds since the last change; younger files may belong to a running try.
+        is_kept: whether the stage, or one that works in the same folder, gives this path to a file
+            that no manifest names and that stays. Of such files the temporary ones are found.
     """
     before = time.time_ns() - int(older_than * 1e9)
     for folder, found in list_manifests(root, kind):
@@ -50,9 +61,13 @@ def garbage(
             if entry.modified_ns > before:
                 continue
             path = entry.location.relative_to(folder)
-            unnamed = named is not None and path not in named and not _kept(path)
-            ours = is_files_list(path) or is_ours(path)
-            if (unnamed and ours) or is_temporary(entry.location.name):
+            finished = finished_path(path)
+            ours = is_files_list(finished) or is_ours(finished)
+            if finished == path:
+                left = ours and named is not None and path not in named and not _kept(path)
+            else:
+                left = ours or is_kept(finished) or _KEPT.fullmatch(finished) is not None
+            if left:
                 yield entry
 
 
