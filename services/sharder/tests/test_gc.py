@@ -24,6 +24,8 @@ OURS = (
 )
 FOREIGN = (
     "notes.txt",
+    ".thesis.tex.0123456789abcdef.part",
+    "shards/.thesis.tex.0123456789abcdef.part",
     "shards/notes.txt",
     "work/notes.txt",
     "shards/train.tfrecord",

@@ -25,10 +25,18 @@ OURS = (
     f"model/keras-{DIGEST}.keras",
     f"model/saved-model-{DIGEST}/variables/variables.index",
     f"model/.weights-{DIGEST}.npz.0123456789abcdef.part",
+    "progress/.0.jsonl.0123456789abcdef.part",
+    "evaluations/.step-00000012.json.0123456789abcdef.part",
+    "attempts/.1.roster.json.0123456789abcdef.part",
+    "usage/.0.1.json.0123456789abcdef.part",
+    "logs/.0.1.3.log.0123456789abcdef.part",
     f"checkpoints/step-00000006/state-{DIGEST}.npz",
 )
 FOREIGN = (
     "notes.txt",
+    ".thesis.tex.0123456789abcdef.part",
+    "model/.thesis.tex.0123456789abcdef.part",
+    "attempts/.thesis.json.0123456789abcdef.part",
     "model/weights.npz",
     "model/best.keras",
     "model/saved-model/saved_model.pb",

@@ -17,6 +17,7 @@ from audioloom_storage import (
     NotAFolder,
     NotFound,
     exists,
+    finished_path,
     locate,
     remove_empty_folder,
     stat,
@@ -37,6 +38,12 @@ _OURS = re.compile(
     r"|model/saved-model-[0-9a-f]{12}/((saved_model|fingerprint|keras_metadata)\.pb"
     r"|variables/variables\.(index|data-[0-9]{5}-of-[0-9]{5}))"
     r"|checkpoints/step-[0-9]{8,}/(commit\.json|state-[0-9a-f]{12}\.npz)"
+)
+# What stays, for it tells the run's story: section 6 of the contract. The launcher writes most.
+_KEPT = re.compile(
+    r"progress/[0-9]+\.jsonl|evaluations/step-[0-9]{8,}\.json"
+    r"|attempts/[0-9]+(\.started|\.roster)?\.json|submissions/[0-9a-f]{32}\.json"
+    r"|beside/[0-9]+\.json|usage/[0-9]+\.[0-9]+\.json|logs/[0-9]+\.[0-9]+(\.[0-9]+)?\.log"
 )
 _STATE = re.compile(r"checkpoints/step-[0-9]{8,}/state-[0-9a-f]{12}\.npz")
 
@@ -79,9 +86,13 @@ def is_ours(path: str) -> bool:
     return _OURS.fullmatch(path) is not None
 
 
+def _is_kept(path: str) -> bool:
+    return _KEPT.fullmatch(path) is not None
+
+
 def _found(root: Location, settings: GcSettings) -> Iterator[Entry]:
     seconds = settings.older_than_hours * 3600
-    yield from garbage(root, "training-run", is_ours, older_than=seconds)
+    yield from garbage(root, "training-run", is_ours, older_than=seconds, is_kept=_is_kept)
     before = _before(settings)
     for folder, manifest in list_manifests(root, "training-run"):
         if manifest is not None:
@@ -90,7 +101,8 @@ def _found(root: Location, settings: GcSettings) -> Iterator[Entry]:
             if has_record(checkpoint.location):
                 continue  # whole; or damaged, or of a later release: nothing is known
             for entry in walk(checkpoint.location, within=root, links=False):
-                if entry.modified_ns <= before and is_ours(entry.location.relative_to(folder)):
+                path = finished_path(entry.location.relative_to(folder))
+                if entry.modified_ns <= before and is_ours(path):
                     yield entry
 
 
