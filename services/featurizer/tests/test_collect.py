@@ -65,6 +65,9 @@ SCRATCH = (
 )
 FOREIGN = (
     "scratch/thesis.tex",
+    "scratch/.thesis.tex.0123456789abcdef.part",
+    f"{SCAN}/.thesis.tex.0123456789abcdef.part",
+    "features/{run}/.thesis.tex.0123456789abcdef.part",
     "scratch/scan-mine/data.parquet",
     f"{SCAN}/NOTES.md",
     f"{SCAN}/labels/NOTES.md",

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from audioloom_manifest import Kind, garbage, remove_garbage
 from audioloom_stage import JSON, Result
-from audioloom_storage import Entry, Location, NotFound, is_temporary, locate, walk
+from audioloom_storage import Entry, Location, NotFound, finished_path, locate, walk
 
 from audioloom_featurizer.errors import BadWish
 from audioloom_featurizer.scratch import FOLDER as SCRATCH
@@ -84,7 +84,6 @@ def _find(root: Location, age: float) -> Iterator[Entry]:
     scratch = root / SCRATCH
     with suppress(NotFound):
         for each in walk(scratch, within=root, links=False):
-            path = each.location.relative_to(scratch)
-            ours = is_temporary(each.location.name) or _SCRATCH.fullmatch(path)
-            if ours and each.modified_ns <= before:
+            path = finished_path(each.location.relative_to(scratch))
+            if _SCRATCH.fullmatch(path) and each.modified_ns <= before:
                 yield each
