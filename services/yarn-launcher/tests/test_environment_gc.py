@@ -219,3 +219,18 @@ def test_links_are_not_followed(root: Path, tmp_path: Path, what: str) -> None:
     call(root, delete=True, older_than_hours=0)
     kept = elsewhere if what == "archive" else elsewhere / names[0]
     assert (True, True) == (linked.is_symlink(), kept.is_file())
+
+
+def test_unfinished_files_of_others_stay(root: Path) -> None:
+    """The form of a name does not make it ours: it has to be of an archive that we pack."""
+    folder = root / "environments"
+    ours = {f".{DIGESTS[0]}.tar.gz", f".{DIGESTS[0]}.2.tar.gz", ".spark-jars-0123456789abcdef.tar"}
+    foreign = {".thesis.tex", ".mine.tar.gz"}
+    for name in ours | foreign:
+        path = folder / f"{name}.0123456789abcdef.part"
+        path.write_bytes(b"x")
+        path.chmod(0o600)
+        age(path)
+    call(root, delete=True)
+    left = {path.name.removesuffix(".0123456789abcdef.part") for path in folder.iterdir()}
+    assert foreign | {"mine.tar.gz"} == left

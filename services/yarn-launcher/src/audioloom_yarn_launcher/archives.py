@@ -6,6 +6,7 @@ be called by several addresses.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,10 +16,10 @@ from audioloom_storage import (
     Location,
     NotFound,
     exists,
+    finished_path,
     is_own,
     is_private,
     is_shared,
-    is_temporary,
     list_folder,
     stat,
 )
@@ -30,6 +31,9 @@ from audioloom_yarn_launcher.owner import is_alive
 from audioloom_yarn_launcher.pending import find_pending
 from audioloom_yarn_launcher.provision import Provision
 from audioloom_yarn_launcher.submissions import read_submissions
+
+# Spark's jars, which other stages put there; here an unfinished archive of them goes, no other.
+_JARS = re.compile(r"spark-jars-[0-9a-f]{16}(?:\.[0-9]+)?\.tar")
 
 
 @dataclass(frozen=True)
@@ -75,8 +79,7 @@ def find_archives(root: Location) -> list[Archive]:
     folder = root / FOLDER
     linked = exists(folder) and stat(folder).is_link
     for entry in _listed(folder):
-        name = entry.location.name
-        if entry.is_folder or not (PACKED_BY_US.fullmatch(name) or is_temporary(name)):
+        if entry.is_folder or not _is_ours(entry.location.name):
             continue
         try:
             shared = is_shared(entry.location)
@@ -85,6 +88,12 @@ def find_archives(root: Location) -> list[Archive]:
             continue
         found.append(Archive(entry.location, entry.size, entry.modified_ns, shared, mine))
     return found
+
+
+def _is_ours(name: str) -> bool:
+    finished = finished_path(name)
+    unfinished_jars = finished != name and _JARS.fullmatch(finished) is not None
+    return unfinished_jars or PACKED_BY_US.fullmatch(finished) is not None
 
 
 def find_uses(root: Location) -> list[Use]:
