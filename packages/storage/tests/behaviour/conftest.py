@@ -61,9 +61,7 @@ class Place:
             yield
 
 
-_HADOOP = [
-    pytest.param(scheme, marks=pytest.mark.xdist_group("cluster")) for scheme in ("hdfs", "webhdfs")
-]
+_HADOOP = ("hdfs", "webhdfs")
 
 
 # Other processes and other users are not there, and its folders have no permissions to speak of.
@@ -76,6 +74,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "place" in metafunc.fixturenames and "place" not in chosen:
         memory = ["memory"] if metafunc.definition.path.name in _ALONE else []
         metafunc.parametrize("place", [*_LOCAL_WAYS, *memory, *_HADOOP], indirect=True)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep what needs the cluster in one process, which starts it: two are more than it costs."""
+    for item in items:
+        spec = getattr(item, "callspec", None)  # of a test with parameters
+        if spec is not None and spec.params.get("place") in _HADOOP:
+            item.add_marker(pytest.mark.xdist_group("cluster"))
 
 
 @pytest.fixture

@@ -100,9 +100,11 @@ def give_away(place: Any, location: Location, mode: str, user: str = "65534") ->
         os.chown(location.path, int(user), -1)
         Path(location.path).chmod(int(mode, 8))
         return
-    for words in (("-chown", user), ("-chmod", mode)):
-        command = ["hdfs", "dfs", *words, location.path]
-        subprocess.run(command, check=True, env=place.cluster.running.variables)
+    from hdfs_native import Client
+
+    client = Client(str(place.cluster.hdfs))
+    client.set_owner(location.path, owner=user)
+    client.set_permission(location.path, int(mode, 8))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
