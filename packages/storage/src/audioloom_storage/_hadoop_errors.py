@@ -79,7 +79,8 @@ def translated(java_class: str, text: str, location: Location, *, looking: bool)
     said = text.strip().partition("\n")[0].strip().rstrip(".")
     if name == "SafeModeException" or "is in safe mode" in said:
         return Busy("the NameNode is in safe mode", where=location, hint=_LATER)
-    if said.startswith("Failed to find datanode"):  # none has told of itself since the start
+    if said.startswith(("Failed to find datanode", "No active nodes contain this block")):
+        # After a start of the NameNode, until the DataNodes have told what they hold.
         return Busy("the NameNode knows of no DataNode yet", where=location, hint=_LATER)
     if said.endswith("(is not a directory)"):
         name = "ParentNotDirectoryException"  # some calls say AccessControlException of it
