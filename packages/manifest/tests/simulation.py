@@ -398,9 +398,27 @@ def play(seed: int, folder: Path | None = None) -> Found | None:
     return None
 
 
+@contextmanager
+def on_one_processor(number: int) -> Iterator[None]:
+    """Keep what this thread starts on one processor: the threads of a schedule take turns."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(before)[number % len(before)]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
+
+
 def first_found(seeds: range, folder: Path | None = None) -> Found | None:
     """The first schedule of these in which something does not hold."""
     return next(filter(None, (play(seed, folder) for seed in seeds)), None)
+
+
+def play_block(numbered: tuple[int, range], folder: Path | None) -> Found | None:
+    """The first schedule of a numbered block in which something does not hold."""
+    number, seeds = numbered
+    with on_one_processor(number):
+        return first_found(seeds, folder)
 
 
 def say(line: str) -> None:
@@ -420,7 +438,7 @@ def main() -> int:
     blocks = [range(start, min(start + block, end)) for start in range(options.first, end, block)]
     started, done, reds = time.monotonic(), 0, 0
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        found_in = pool.map(partial(first_found, folder=options.local), blocks)
+        found_in = pool.map(partial(play_block, folder=options.local), enumerate(blocks))
         for seeds, found in zip(blocks, found_in, strict=True):
             done += len(seeds)
             if found is not None:

@@ -5,7 +5,8 @@ A red seed prints itself: add it to KNOWN_SEEDS with what it found, then mend th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -16,7 +17,7 @@ from audioloom_storage import AlreadyExists, Location, _local_move, publish
 from audioloom_storage.testing import MemoryStore
 
 from . import simulation
-from .simulation import first_found, play
+from .simulation import first_found, on_one_processor, play
 
 SCHEDULES = 10_000
 ON_DISK = 200
@@ -31,6 +32,13 @@ KNOWN_SEEDS = [
     (161, "local"),
     (444, "local"),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _on_one_processor() -> Iterator[None]:
+    """Another one for each process of pytest-xdist."""
+    with on_one_processor(int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))):
+        yield
 
 
 @pytest.mark.parametrize(("seed", "store"), KNOWN_SEEDS)
