@@ -24,10 +24,10 @@ def settings(launches: Any, helpers: Any, *parts: str, **more: Any) -> RunSettin
     return RunSettings.model_validate({"root": str(launches.root), "command": command, **more})
 
 
-def one_is(slot: int, *command: str) -> AgentCommand:
-    """Workers of which one is another program."""
+def others(commands: dict[int, list[str]]) -> AgentCommand:
+    """Workers of which some are other programs, by their slots."""
     real = worker_command("127.0.0.1")
-    return lambda fd, worker, at, role: list(command) if at == slot else real(fd, worker, at, role)
+    return lambda fd, worker, at, role: commands.get(at) or real(fd, worker, at, role)
 
 
 def only_record(launches: Any) -> dict[str, Any]:
@@ -38,39 +38,35 @@ def only_record(launches: Any) -> dict[str, Any]:
 def test_a_worker_that_never_comes_is_named(
     launches: Any, helpers: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With who came and what is known of the other; nothing is started, and nothing is left."""
-    stuck = one_is(
-        1, sys.executable, "-c", "print('stuck in x', flush=True); import time; time.sleep(300)"
-    )
-    asleep = one_is(1, "sleep", "300")
-    # Enough for the other one to come, and for this one to say something, on a busy machine.
-    for agents, said, within in (
-        (asleep, "and has said nothing", 12),
-        (stuck, "and last said: stuck in x", 12),
-    ):
-        asked = settings(launches, helpers, workers=2, max_restarts=0, timeout_registration=within)
-        result = launch(asked, agents)
-        assert 75 == result.exit_code
-        text = str(result.data["cause"])
-        if agents is asleep:
-            assert text.startswith("1 of 2 workers came within 12 s (came: worker-0; worker-1: ")
-        assert said in text
+    """With who came and what is known of the others; nothing is started, and nothing is left."""
+    code = "print('stuck in x', flush=True); import time; time.sleep(300)"
+    agents = others({1: ["sleep", "300"], 2: [sys.executable, "-c", code]})
+    # Enough for one to come, and for one to say something, on a busy machine.
+    asked = settings(launches, helpers, workers=3, max_restarts=0, timeout_registration=20)
+    result = launch(asked, agents)
+    assert 75 == result.exit_code
+    before, asleep, stuck = str(result.data["cause"]).split("; ")
+    assert "1 of 3 workers came within 20 s (came: worker-0" == before
+    assert asleep.startswith("worker-1: ")
+    assert asleep.endswith(" and has said nothing")
+    assert stuck.startswith("worker-2: ")
+    assert stuck.endswith(" and last said: stuck in x)")
     assert not (launches.the_run() / "logs").exists()
     record = only_record(launches)
     assert "registration" == record["cause"]["kind"]
-    assert ["came", "silent"] == [each["state"] for each in record["arrivals"]]
-    assert [0, None] == [each["rank"] for each in record["arrivals"]]
+    assert ["came", "silent", "silent"] == [each["state"] for each in record["arrivals"]]
+    assert [0, None, None] == [each["rank"] for each in record["arrivals"]]
     assert "worker-0  0     came    " in capsys.readouterr().err
     page = show_status(StatusSettings(run=str(launches.the_run())))
     assert "worker-1  -     silent" in "\n".join(page.text)
-    assert ["came", "silent"] == [each["state"] for each in page.data["arrivals"]]
+    assert ["came", "silent", "silent"] == [each["state"] for each in page.data["arrivals"]]
 
 
 def test_a_worker_that_cannot_start_is_replaced_and_then_given_up(
     launches: Any, helpers: Any
 ) -> None:
     """What it said last is the cause, long before the time is up."""
-    broken = one_is(0, sys.executable, "-c", "raise SystemExit('no module named x')")
+    broken = others({0: [sys.executable, "-c", "raise SystemExit('no module named x')"]})
     result = launch(settings(launches, helpers, workers=2, timeout_registration=600), broken)
     assert 75 == result.exit_code
     assert "ended with exit code 1 after saying: no module named x" in str(result.data["cause"])
@@ -85,7 +81,7 @@ def test_a_worker_that_lacks_a_module_is_not_started_anew(
     launches: Any, helpers: Any, last: str
 ) -> None:
     """Another one would lack it, too."""
-    broken = one_is(0, sys.executable, "-c", f"raise SystemExit({last!r})")
+    broken = others({0: [sys.executable, "-c", f"raise SystemExit({last!r})"]})
     result = launch(settings(launches, helpers, workers=2, timeout_registration=600), broken)
     assert 78 == result.exit_code
     assert last in str(result.data["cause"])
