@@ -120,10 +120,13 @@ def test_a_run_notes_what_its_workers_take(launches: Any, helpers: Any) -> None:
     """Beside their logs, and `status` shows it."""
     process = launches.start(options=("--workers=1",))
     launches.note(0, 1)
-    noted = launches.the_run() / "usage/0.1.json"
-    helpers.until(noted.exists, "a sample")
-    code, out, _ = launches.run("status", "--json", str(launches.the_run()))
-    assert 0 == code
-    assert json.loads(out)["workers"][0]["usage"]["most_memory_bytes"] > MIB
+    helpers.until((launches.the_run() / "usage/0.1.json").exists, "a sample")
+
+    def shown() -> Any:
+        code, out, _ = launches.run("status", "--json", str(launches.the_run()))
+        assert 0 == code
+        return json.loads(out)["workers"][0]["usage"].get("most_memory_bytes")
+
+    assert helpers.until(shown, "it is shown") > MIB  # not while the sample is replaced
     launches.go()
     assert 0 == helpers.finish(process)[0]
