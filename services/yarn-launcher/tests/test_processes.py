@@ -35,8 +35,8 @@ def test_what_left_its_group_is_found_by_its_marker(output: Any, helpers: Any) -
     """A child in a session of its own ends with the process."""
     marker = f"{uuid.uuid4().hex}/w/0/"
     process = started(output, marker, SLEEPING)
+    helpers.until(lambda: len(processes.marked(marker)) == 2, "both can be seen")
     family = processes.marked(marker)
-    assert 2 == len(family)
     processes.end(process, marker=marker)
     assert not [pid for pid in family if helpers.alive(pid)]
     assert -signal.SIGKILL == process.returncode
