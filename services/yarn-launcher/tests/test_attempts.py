@@ -1,8 +1,10 @@
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
-from audioloom_storage import locate
+from audioloom_storage import UnknownOutcome, locate
+from audioloom_yarn_launcher import attempts
 from audioloom_yarn_launcher.attempts import (
     Ended,
     Formed,
@@ -50,6 +52,31 @@ def test_an_attempt_has_one_owner(tmp_path: Path) -> None:
     assert begin(folder, started("one"))
     assert not begin(folder, started("two"))
     assert ["one"] == [attempt.started.launch for attempt in read_attempts(folder)]
+
+
+def no_answer(where: Any, _: bytes) -> None:
+    """As a storage fails of which nobody knows whether it has published."""
+    raise UnknownOutcome("no answer (a fault of the test)", where=where)
+
+
+@pytest.mark.parametrize(("there", "expected"), [("one", True), ("two", False)])
+def test_without_an_answer_an_attempt_is_whose_record_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, there: str, expected: bool
+) -> None:
+    """Or two launchers would be at work, or none."""
+    folder = locate(tmp_path)
+    begin(folder, started(there))
+    monkeypatch.setattr(attempts, "publish", no_answer)
+    assert expected == begin(folder, started("one"))
+
+
+def test_without_an_answer_and_a_record_nobody_has_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may yet appear: whoever asked must not work."""
+    monkeypatch.setattr(attempts, "publish", no_answer)
+    with pytest.raises(UnknownOutcome):
+        begin(locate(tmp_path), started())
 
 
 def test_what_was_worked_is_told_by_the_clock_of_the_storage(tmp_path: Path) -> None:
