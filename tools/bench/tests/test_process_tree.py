@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import pytest
-from audioloom_bench.process_tree import watched
+from audioloom_bench.process_tree import _TICKS, watched
 
-SPIN = "import time\nwhile time.process_time() < 0.3: pass\n"
-ONCE_MORE_SEEN = "import time; time.sleep(1.5)"
-"""Longer than between two looks at it."""
+SPIN = "import time\nwhile time.process_time() < 0.4: pass\n"
+UNTIL_SEEN = "import sys; sys.stdin.readline()"
 
 
 @contextmanager
@@ -30,28 +29,43 @@ def answered(process: subprocess.Popen[bytes]) -> bool:
     return process.stdout.readline() == b"1\n"
 
 
-@pytest.mark.parametrize(
-    ("first", "child"),
-    [
-        pytest.param("", SPIN, id="its parent has waited for it"),
-        pytest.param(
-            "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)",
-            SPIN + ONCE_MORE_SEEN,
-            id="nobody waits for it",
-        ),
-    ],
-)
-def test_time_of_children_counts_also_when_they_have_ended(first: str, child: str) -> None:
-    """Whether the kernel tells their parent, or forgets them at once."""
-    work = f"{first}\nimport subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+def go_on(process: subprocess.Popen[bytes], seen: Callable[[], bool]) -> None:
+    """Let it go on, once the watch has seen what it is to remember."""
+    end = time.monotonic() + 60
+    while not seen():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    assert process.stdin is not None
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+
+
+def running(child: str) -> str:
+    """Work that is done by a child."""
+    return f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+
+
+def test_time_of_children_counts_also_when_they_have_ended() -> None:
+    """The kernel tells their parent, which has waited for them."""
+    with waiting(running(SPIN)) as process, watched(process.pid) as watch:
+        assert answered(process)
+        assert 0.3 <= watch.cpu_seconds()
+
+
+def test_time_of_children_counts_also_when_nobody_waits_for_them() -> None:
+    """The kernel forgets them at once; of them counts what was seen."""
+    deaf = "import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)"
+    work = f"{deaf}\n{running(SPIN + UNTIL_SEEN)}"
     with waiting(work) as process, watched(process.pid) as watch:
+        go_on(process, lambda: sum(watch._unwaited.values()) >= 0.3 * _TICKS)
         assert answered(process)
         assert 0.3 <= watch.cpu_seconds()
 
 
 def test_memory_is_the_most_that_was_held() -> None:
     """Also of what was given back since."""
-    work = f"data = b'1' * (64 << 20)\n{ONCE_MORE_SEEN}\ndel data"
+    work = f"data = b'1' * (64 << 20)\n{UNTIL_SEEN}\ndel data"
     with waiting(work) as process, watched(process.pid) as watch:
+        go_on(process, lambda: watch.megabytes > 64)
         assert answered(process)
         assert 64 < watch.megabytes < 256
