@@ -22,9 +22,11 @@ from numpy.typing import NDArray
 
 NETWORK = f"{Path(__file__).with_name('tiny_networks.py')}:dense"
 
-# Below those that the kernel gives to whoever asks for any; others for each of pytest's processes.
+# Below those that the kernel gives to whoever asks for any; others for each of pytest's processes,
+# from another one on in another run of pytest at the same time.
 _FIRST = 20_000 + 2_000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-_PORTS = itertools.cycle(range(_FIRST, _FIRST + 2_000))
+_SHIFT = os.getpid() * 7
+_PORTS = itertools.cycle([_FIRST + (_SHIFT + each) % 2_000 for each in range(2_000)])
 
 Weights = dict[str, NDArray[np.generic]]
 
