@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
@@ -168,8 +167,10 @@ def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
     """Publish the index beside a shard; it speaks of the shard as it is when it is unpacked."""
     path = index_path(shard.path)
     data = dump(_index_of(rows))
-    with suppress(AlreadyExists):
+    try:
         publish(job.folder / path, data)
+    except AlreadyExists:  # as for the shard
+        _check_size(job.folder / path, len(data))
     changed = {
         "path": path,
         "bytes": len(data),
