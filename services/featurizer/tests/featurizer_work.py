@@ -22,7 +22,7 @@ from audioloom_stage import Result
 
 PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
 RATE = 8000
-LIMITS = Limits(memory=400 << 20, seconds=4)
+LIMITS = Limits(memory=400 << 20, seconds=10)
 
 
 def write_wav(path: Path, seconds: float = 0.5, *, seed: int = 0, subtype: str = "PCM_16") -> Path:

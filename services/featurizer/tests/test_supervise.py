@@ -56,7 +56,7 @@ def ledger_of(opened: Opened) -> dict[str, dict[str, Any]]:
 
 ENDS = {
     "no/a0-segfault.wav": ("decoder_died", "SIGSEGV", 100, False),
-    "no/s1-loop.wav": ("decoder_stalled", "within 4 s", 100, True),
+    "no/s1-loop.wav": ("decoder_stalled", "within 10 s", 100, True),
     "yes/s2-eat.wav": ("decoder_memory", "at most 400 MiB", 100, True),
     "yes/z9-tired.wav": ("unavailable", "storage", 0, True),
 }
@@ -231,8 +231,17 @@ def test_the_process_ends_with_its_supervisor(tmp_path: Path, number: signal.Sig
         child = int(note.read_text())
         parent.send_signal(number)
         said = parent.communicate(timeout=300)[1].decode()
-    until(lambda: not Path(f"/proc/{child}").exists())
+    until(lambda: ended(child))
     assert (number == signal.SIGINT) == ("KeyboardInterrupt" in said)
+
+
+def ended(process: int) -> bool:
+    """Whether nothing of it runs; who should reap it may take a while."""
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return stat.rpartition(")")[2].split()[0] in {"Z", "X"}
 
 
 def until(holds: Any) -> None:
@@ -250,12 +259,12 @@ def test_through_spark(source: Path, root: Path, monkeypatch: pytest.MonkeyPatch
     recordings = str(scan(source, root).text)
     settings = RunSettings(
         recordings=recordings, master="local[2]", unit_recordings=5, window_seconds=1.0,
-        error_budget="4", decoder_seconds=4,
+        error_budget="4", decoder_seconds=10,
     )  # fmt: skip
     opened = read_manifest(str(featurize.run(settings).text), "features")
     assert {
         "no/s3-loop.wav": "decoder_stalled", "yes/s4-exit.wav": "decoder_died",
     } == {path: row["class"] for path, row in ledger_of(opened).items()}  # fmt: skip
     assert 7 == opened.manifest.stats.extracted
-    assert 4 == opened.manifest.execution.settings["decoder_seconds"]
+    assert 10 == opened.manifest.execution.settings["decoder_seconds"]
     featurize.verify(VerifySettings(manifest=str(opened.location)))
