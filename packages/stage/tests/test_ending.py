@@ -17,16 +17,19 @@ def ended(program: str) -> subprocess.CompletedProcess[str]:
 
 
 HANDLERS = """
-import atexit, sys, threading, time
+import atexit, sys, threading
+
+said = threading.Event()
 
 def late():
-    time.sleep(0.2)
+    said.wait()
     print("thread")
 
 def body():
     atexit.register(print, "handler")
     threading.Thread(target=late).start()
     print("body")
+    said.set()
     return 3
 
 class Finalized:
