@@ -41,14 +41,13 @@ publish(file, b"")
 print(is_own(file))
 """
 LOOK = """
-import sys, time
-from audioloom_storage import StorageError, locate, stat
-begin = time.monotonic()
+import sys
+from audioloom_storage import StorageError, _patience, locate, stat
+_patience.PATIENCE_SECONDS = 3600  # to wait for it is to run out of time
 try:
     stat(locate(sys.argv[1]))
 except StorageError as error:
     print(type(error).__name__, error)
-assert time.monotonic() - begin < 20
 """
 
 
@@ -142,7 +141,10 @@ def open_folder(cluster: Any) -> Location:
 def run(script: str, uri: str, conf: Path, **variables: str) -> str:
     """What a process of the user bob prints."""
     words, env = [sys.executable, "-c", script, uri], as_bob(conf, **variables)
-    return subprocess.run(words, check=True, env=env, capture_output=True, text=True).stdout
+    done = subprocess.run(
+        words, check=True, env=env, stdout=subprocess.PIPE, text=True, timeout=600
+    )
+    return done.stdout
 
 
 def as_bob(conf: Path, **variables: str) -> dict[str, str]:
