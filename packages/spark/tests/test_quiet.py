@@ -15,7 +15,7 @@ def test_all_but_the_known_lines_pass(capfd: pytest.CaptureFixture[str]) -> None
     with without_start_lines() as messages:
         child = subprocess.Popen([sys.executable, "-c", program])
     child.wait()
-    messages.join(timeout=10)
+    messages.join(timeout=60)
     assert "WARNING: Using incubator modules: another\nan error\nthe end" == capfd.readouterr().err
 
 
@@ -23,7 +23,7 @@ def test_a_failed_start_leaves_stderr_as_it_was(capfd: pytest.CaptureFixture[str
     """After an error in the block this process writes to its own stderr again."""
     with pytest.raises(FileNotFoundError), without_start_lines() as messages:
         subprocess.run(["/nowhere/java"], check=True)
-    messages.join(timeout=10)
+    messages.join(timeout=60)
     os.write(2, b"said\n")
     assert (False, "said\n") == (messages.is_alive(), capfd.readouterr().err)
 

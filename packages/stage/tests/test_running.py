@@ -253,5 +253,5 @@ def test_control_c_ends_with_130() -> None:
         assert process.stderr is not None
         assert "ready\n" == process.stderr.readline()
         os.kill(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=120)
     assert (130, "", "error: interrupted\n") == (process.returncode, out, err)

@@ -37,7 +37,7 @@ def test_processes_of_a_folder(tmp_path: Path) -> None:
     process = python("import time; time.sleep(60)", str(tmp_path))
     try:
         # The kernel shows its command line a moment after it has begun.
-        (found,) = until(lambda: processes_of(str(tmp_path)), "it is seen", seconds=10)
+        (found,) = until(lambda: processes_of(str(tmp_path)), "it is seen")
         assert str(process.pid) == found.split()[0]
     finally:
         process.kill()
