@@ -76,7 +76,8 @@ def unreliable(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Un
 def test_a_run_comes_through_or_says_why_and_comes_through_then(unreliable: Unreliable) -> None:
     """Whatever fails, lies or stays silent: nothing wrong is committed, nothing right replaced."""
     assert unreliable.requests > 60
-    assert {False, True} == {unreliable.check(seed) for seed in SEEDS}
+    came_through = [unreliable.check(seed) for seed in SEEDS]
+    assert not all(came_through)  # or the faults met nothing
 
 
 @pytest.mark.slow
