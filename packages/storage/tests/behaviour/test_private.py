@@ -34,7 +34,8 @@ def test_a_private_file_is_its_owners_from_the_start(place: Any, mask: int) -> N
     """Under its temporary name, empty and half written, and when it is published."""
     with place.umask(mask):
         with create(place.folder / "code.tar.gz", private=True) as file:
-            assert modes_of(place, place.folder) in ([0o600], [])  # WebHDFS takes a moment
+            late = place.folder.scheme == "webhdfs"  # it takes a moment
+            assert modes_of(place, place.folder) in ([[0o600], []] if late else [[0o600]])
             file.write(b"x" * 3_000_000)
             assert [0o600] == modes_of(place, place.folder)
         publish(place.folder / "job.json", b"{}", private=True)
