@@ -1,46 +1,49 @@
 from __future__ import annotations
 
-import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from audioloom_manifest import MissingFile, Patience, check_files, late_files
+from audioloom_manifest import MissingFile, Patience, check_files, late_files, read_manifest
 from audioloom_storage import Location, NotConfigured, locate
 
 from .conftest import commit_one, write
 
 
-@pytest.fixture
-def slow_storage(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files may be late by half a minute."""
+def appears_later(monkeypatch: pytest.MonkeyPatch, path: Path) -> list[float]:
+    """Take a file away, and bring it back when it is waited for; answer with the waits."""
+    hidden = path.rename(path.with_name("hidden"))
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        hidden.rename(path)
+
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
+    monkeypatch.setattr(late_files, "time", clock)
     monkeypatch.setenv(late_files.VARIABLE, "30")
+    return waits
 
 
-def appears_later(path: Path) -> threading.Timer:
-    """Take a file away, and bring it back in a moment."""
-    hidden = path.with_name("hidden")
-    path.rename(hidden)
-    timer = threading.Timer(0.4, hidden.rename, [path])
-    timer.start()
-    return timer
-
-
-@pytest.mark.usefixtures("slow_storage")
-def test_a_list_of_files_that_appears_late_is_waited_for(root: Location) -> None:
+def test_a_list_of_files_that_appears_late_is_waited_for(
+    root: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The manifest was seen before it, as listings of network file systems have it."""
     opened = commit_one(root).opened
-    timer = appears_later(Path(opened.folder.path, opened.manifest.files.name))
-    assert 1 == len(opened.files())
-    timer.join()
+    waits = appears_later(monkeypatch, Path(opened.folder.path, opened.manifest.files.name))
+    assert opened.files() == read_manifest(opened.folder).files()
+    assert 1 == len(waits)
 
 
-@pytest.mark.usefixtures("slow_storage")
-def test_files_that_appear_late_are_waited_for(root: Location) -> None:
+def test_files_that_appear_late_are_waited_for(
+    root: Location, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """None of them is a problem then."""
     entries = [write(root, name, b"12345678") for name in ("a", "b")]
-    timer = appears_later(Path(root.path, "b"))
+    waits = appears_later(monkeypatch, Path(root.path, "b"))
     assert [] == list(check_files(root, entries))
-    timer.join()
+    assert 1 == len(waits)
 
 
 def test_files_that_do_not_appear_are_waited_for_together_and_listed(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
+import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from audioloom_manifest import MissingFile, Opened
+from audioloom_manifest import MissingFile, Opened, late_files
 from audioloom_trainer.finished import open_run, read_role
 from forging import edit_manifest
 from program import Trained, Trainer
@@ -27,15 +27,20 @@ def paths(run: Opened[Any], *roles: str) -> list[Path]:
     return [Path(run.folder.path, entry.path) for entry in run.files(*roles)]
 
 
-def late(monkeypatch: pytest.MonkeyPatch, found: list[Path]) -> Callable[[], None]:
-    """Take files away for a moment, on storage that may be slow; answer how to wait for them."""
-    monkeypatch.setenv("AUDIOLOOM_LATE_FILES_SECONDS", "30")
+def late(monkeypatch: pytest.MonkeyPatch, found: list[Path]) -> list[float]:
+    """Take files away, and bring them back when they are waited for; answer with the waits."""
     hidden = [path.rename(path.with_name(f"hidden-{path.name}")) for path in found]
-    pairs = zip(hidden, found, strict=True)
-    timers = [threading.Timer(0.4, one.rename, [other]) for one, other in pairs]
-    for timer in timers:
-        timer.start()
-    return lambda: [timer.join() for timer in timers] and None
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        for one, other in zip(hidden, found, strict=True):
+            one.rename(other)
+
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
+    monkeypatch.setattr(late_files, "time", clock)
+    monkeypatch.setenv(late_files.VARIABLE, "30")
+    return waits
 
 
 @pytest.mark.parametrize("role", ["weights", "model", "history", "evaluation"])
@@ -45,9 +50,9 @@ def test_a_file_of_a_run_that_appears_late_is_waited_for(
     """A network file system may show the manifest before it."""
     (path,) = paths(copied.run, role)
     expected = path.read_bytes()
-    join = late(monkeypatch, [path])
+    waits = late(monkeypatch, [path])
     assert expected == read_role(copied.run, role)
-    join()
+    assert 1 == len(waits)
 
 
 @pytest.mark.parametrize(
@@ -69,10 +74,10 @@ def test_commands_wait_for_files_that_appear_late(
 ) -> None:
     """Whatever they read of a run."""
     monkeypatch.chdir(copied.root)
-    join = late(monkeypatch, paths(copied.run, *roles))
+    waits = late(monkeypatch, paths(copied.run, *roles))
     ran = trainer(words[0], copied.run.folder, *words[1:])
     assert 0 == ran.code, ran.err
-    join()
+    assert 1 == len(waits)
 
 
 @pytest.mark.parametrize(
@@ -116,8 +121,6 @@ def test_files_that_are_gone_are_waited_for_once(
     trainer: Trainer, copied: Trained, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By `verify`, however many they are, which names each."""
-    from audioloom_manifest import late_files
-
     clock = [0.0]
     monkeypatch.setenv("AUDIOLOOM_LATE_FILES_SECONDS", "5")
     monkeypatch.setattr(late_files.time, "monotonic", lambda: clock[0])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
-from audioloom_manifest import ManifestError, MissingFile
+from audioloom_manifest import ManifestError, MissingFile, late_files
 from audioloom_stage import BadData
 from audioloom_storage import StorageError
 from audioloom_trainer.errors import ShardMismatch
@@ -100,13 +101,19 @@ def test_shards_that_appear_late_are_waited_for(
     shard_set: ShardSet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A network file system may show the manifest before them."""
-    monkeypatch.setenv("AUDIOLOOM_LATE_FILES_SECONDS", "30")
     late = path_of(shard_set.split("val").shards[0].data)
     hidden = late.rename(late.with_name("hidden"))
-    timer = threading.Timer(0.4, hidden.rename, [late])
-    timer.start()
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        hidden.rename(late)
+
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
+    monkeypatch.setattr(late_files, "time", clock)
+    monkeypatch.setenv(late_files.VARIABLE, "30")
     check_presence(shard_set, SPLITS)
-    timer.join()
+    assert 1 == len(waits)
 
 
 def test_all_shards_that_are_gone_are_named(shard_set: ShardSet) -> None:
