@@ -25,6 +25,7 @@ SHA256 = "2c67ff97dc42eb94d81c5b9a4bdd0698d22eab141d60c89f8716435d129c4701"
 NEWER = sorted(CONTRACTS.glob("*/v1.[1-9]*/*.json"))
 SHARDING = ("--target", "number", "--lanes", "2", "--shards", "4", "--split", "train=0.7,val=0.3")
 TRAINING = ("--epochs", "2", "--batch-size", "6")
+MAIN = "import sys; from audioloom_trainer.cli import main; sys.exit(main())"
 READ = """
 import json, pathlib, sys
 from audioloom_manifest import parse_manifest
@@ -48,8 +49,9 @@ class Release:
     shards: str
 
     def trainer(self, *words: str) -> Command:
-        """Start it."""
-        return self.deployment.start("trainer", *words, variables=self.variables)
+        """Start it, by what both releases have: the installed script knows today's alone."""
+        python = str(Path(self.deployment.paths["trainer"]).with_name("python"))
+        return self.deployment.start(python, "-c", MAIN, *words, variables=self.variables)
 
     def train(self, shards: str) -> Command:
         """Start a training on shards of either release, each below a root of its own."""
