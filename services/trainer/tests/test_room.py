@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import structlog
@@ -53,10 +55,19 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(unmount, check=True)
 
 
-def fill(cache: Cache, shard: Shard) -> None:
+def fill(monkeypatch: pytest.MonkeyPatch, cache: Cache, shard: Shard) -> None:
     """Let the next copy of a shard meet a device that is full, as the kernel says it."""
     path = cache.path(shard.data, ".tfrecord")
-    path.with_name(path.name + ".part").symlink_to("/dev/full")
+    full = [path.with_name(path.name + ".part")]
+    really = os.open
+
+    def opened(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        if path in full:
+            full.remove(path)
+            return really("/dev/full", os.O_WRONLY)
+        return really(path, flags, *more, **named)
+
+    monkeypatch.setattr(os, "open", opened)
 
 
 def names(cache: Cache) -> set[str]:
@@ -92,10 +103,10 @@ class Disk:
 
 
 def test_a_disk_that_stays_full_ends_the_run_with_what_would_help(
-    shard_set: ShardSet, train: tuple[Shard, ...], cache: Cache
+    shard_set: ShardSet, train: tuple[Shard, ...], cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To be started again; nothing of the copy stays."""
-    fill(cache, train[1])
+    fill(monkeypatch, cache, train[1])
     with Staging(shard_set, train, cache=cache, patience=0.0) as staging:
         staging.hold(train[:1])
         with pytest.raises(DiskFull, match="--cache") as caught:
@@ -157,13 +168,13 @@ def test_room_is_made_before_a_copy_is_begun(tmp_path: Path) -> None:
 
 
 def test_a_shard_is_there_once_there_is_room(
-    shard_set: ShardSet, train: tuple[Shard, ...], cache: Cache
+    shard_set: ShardSet, train: tuple[Shard, ...], cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What an earlier run left goes first, and what this one was promised stays."""
     left = cache.folder / f"{'0' * 64}.tfrecord"
     left.write_bytes(b"of an earlier run")
     cache.keep_only({left.name})
-    fill(cache, train[1])
+    fill(monkeypatch, cache, train[1])
     with Staging(shard_set, train, cache=cache, patience=0.0) as staging:
         held = staging.hold(train[:2])
         assert train[1].data.content.bytes == held[1].path.stat().st_size
