@@ -102,11 +102,15 @@ def test_a_forged_manifest_is_refused(trainer: Trainer, copied: Trained) -> None
     [
         ("small", {"labels": ("calm", "glad", "sad")}, STOPPED_EARLY),
         ("small", {"numbers": True}, ()),
-        ("small", {"labels": ("calm", "glad")}, ()),
-        ("binary", {"labels": ("calm", "glad")}, ()),
+        pytest.param(*("small", {"labels": ("calm", "glad")}, ()), marks=pytest.mark.slow),
+        pytest.param(*("binary", {"labels": ("calm", "glad")}, ()), marks=pytest.mark.slow),
         ("accuracy_of_logits", {"labels": ("calm", "glad")}, ()),
-        ("other_accuracy", {"labels": ("calm", "glad", "sad")}, ()),
-        ("own_class", {"labels": ("calm", "glad", "sad")}, ()),
+        pytest.param(
+            *("other_accuracy", {"labels": ("calm", "glad", "sad")}, ()), marks=pytest.mark.slow
+        ),
+        pytest.param(
+            *("own_class", {"labels": ("calm", "glad", "sad")}, ()), marks=pytest.mark.slow
+        ),
     ],
 )
 def test_true_runs_of_all_kinds_are_believed(

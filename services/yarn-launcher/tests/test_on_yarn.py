@@ -96,7 +96,7 @@ def at_once(yarn: Any, environment: str) -> dict[str, Any]:
     started = {"again": again, "detached": yarn.finish(detached)}
     # The next one takes what it gets: there might be no room left for a whole node's worker.
     helpers.until(lambda: again.poll() is not None or holds(yarn, 2 * 3200), "its places")
-    few = ("--workers=3", "--gpus=2", "--timeout-allocation=60")  # there are two nodes with two
+    few = ("--workers=3", "--gpus=2", "--timeout-allocation=35")  # there are two nodes with two
     return {**started, "starved": yarn.run("starved", "*.*:stay", options=few)}
 
 
@@ -225,7 +225,7 @@ def test_who_gets_no_container_is_shown_with_the_reason(yarn: Any, at_once: dict
     """What the nodes lack, by the ResourceManager; and the others' containers are given back."""
     code, out, err = yarn.finish(at_once["starved"])
     assert (75, "") == (code, out), err
-    assert "not all of 3 workers were given a place within 60 s" in err
+    assert "not all of 3 workers were given a place within 35 s" in err
     status = yarn.status("starved")
     assert "failed" == status["state"]
     rows = status["arrivals"]
