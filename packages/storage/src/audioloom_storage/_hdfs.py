@@ -9,13 +9,14 @@ from typing import BinaryIO
 
 from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
 
-from audioloom_storage._backends import Entry, Holder
+from audioloom_storage._backends import Entry, Holder, Sink
 from audioloom_storage._commit import commit
 from audioloom_storage._hadoop_conf import replication, umask
 from audioloom_storage._hdfs_client import Connection, connection_to, user_at
 from audioloom_storage._hdfs_errors import translated
 from audioloom_storage._patience import Busy, Outage
 from audioloom_storage._ranges import open_ranges
+from audioloom_storage._retrying_sink import RetryingSink
 from audioloom_storage._steps import Step, step
 from audioloom_storage._temporary import is_temporary
 from audioloom_storage.errors import (
@@ -45,7 +46,6 @@ __all__ = [  # what `Backend` asks for
 
 _NAMES_AT_A_TIME = 1000  # as many as a NameNode sends in one answer
 _LONGEST_WRITE_BYTES = 4 << 20
-_KEPT_BYTES = 16 << 20
 _ONE_PIECE_BYTES = 512 << 10  # such a range is there sooner than a stream's pieces could be used
 _WRITE_SECONDS = 150.0  # a DataNode that is lost in between is given up after 60 s
 
@@ -150,9 +150,36 @@ class _Reading:
             raise Outage(told.found, where=self._location, hint=told.hint) from error
 
 
-def open_new(location: Location, *, private: bool) -> _HdfsSink:
+def open_new(location: Location, *, private: bool) -> Sink:
     """A name that was free; the cluster's umask decides who may read it, if it is not private."""
-    return _HdfsSink(connection_to(location), location, 0o600 if private else 0o666 & ~umask())
+    connection = connection_to(location)
+    mode = 0o600 if private else 0o666 & ~umask()
+    asked = False
+
+    def begin() -> _HdfsSink:
+        nonlocal asked
+        # Whoever asked before and had no answer may replace: it is the one that has the name.
+        overwrite, asked = asked, True
+        return _HdfsSink(
+            connection, location, _new_writer(connection, location, mode, overwrite=overwrite)
+        )
+
+    return RetryingSink(begin, connection.patience)
+
+
+def _new_writer(
+    connection: Connection, location: Location, mode: int, *, overwrite: bool
+) -> FileWriter:
+    options = WriteOptions(
+        replication=replication(), permission=mode, overwrite=overwrite, create_parent=False
+    )
+    try:
+        return connection.attempt(location, lambda client: client.create(location.path, options))
+    except AlreadyExists as error:
+        if not is_temporary(location.name):
+            raise
+        # Nobody else has this name: hdfs-native repeated a request whose answer was lost.
+        raise Busy("its answer was lost", where=location, hint="Run again.") from error
 
 
 def move(temporary: Location, target: Location) -> None:
@@ -239,74 +266,30 @@ class _HdfsSink:
     """Closing asks every DataNode of the last block to force it to disk, as each block before.
 
     hdfs-native goes on when a DataNode is lost under it, but gives up when one that the NameNode
-    takes for alive cannot be reached. So the beginning of a file is kept, and written again.
+    takes for alive cannot be reached.
     """
 
-    def __init__(self, connection: Connection, location: Location, mode: int) -> None:
+    def __init__(self, connection: Connection, location: Location, writer: FileWriter) -> None:
         self._connection = connection
         self._location = location
-        self._mode = mode
-        self._asked = False
-        self._kept: list[bytes] | None = []
-        self._kept_bytes = 0
-        self._writer: FileWriter | None = connection.patience.run(self._create)
+        self._writer: FileWriter | None = writer
 
     def write(self, data: memoryview) -> int:
         piece = bytes(data[:_LONGEST_WRITE_BYTES])
-        if self._kept is not None:
-            self._kept.append(piece)
-            self._kept_bytes += len(piece)
         self._do(lambda writer: writer.write(piece))
-        if self._kept_bytes > _KEPT_BYTES:
-            self._kept = None
         return len(piece)
 
     def finish(self) -> None:
-        self._do(lambda writer: writer.close(), last=True)
+        self._do(lambda writer: writer.close())
         self._writer = None
 
     def abandon(self) -> None:
         self._writer = None
 
-    def _create(self) -> FileWriter:
-        # Whoever asked before and had no answer may replace: it is the one that has the name.
-        overwrite, self._asked = self._asked, True
-        options = WriteOptions(
-            replication=replication(),
-            permission=self._mode,
-            overwrite=overwrite,
-            create_parent=False,
-        )
-        try:
-            return self._connection.attempt(
-                self._location, lambda client: client.create(self._location.path, options)
-            )
-        except AlreadyExists as error:
-            if not is_temporary(self._location.name):
-                raise
-            # Nobody else has this name: hdfs-native repeated a request whose answer was lost.
-            raise Busy("its answer was lost", where=self._location, hint="Run again.") from error
-
-    def _do(self, action: Callable[[FileWriter], object], *, last: bool = False) -> None:
-        if self._writer is None:
-            raise ValueError(f"{self._location}: the file is closed")
-        try:
-            self._attempt(action)
-        except Outage:
-            if self._kept is None:
-                raise
-            self._connection.patience.run(lambda: self._again(last=last))
-
-    def _again(self, *, last: bool) -> None:
-        self._writer = self._create()
-        for piece in self._kept or []:
-            self._attempt(lambda writer, piece=piece: writer.write(piece))  # type: ignore[misc]
-        if last:
-            self._attempt(lambda writer: writer.close())
-
-    def _attempt(self, action: Callable[[FileWriter], object]) -> None:
+    def _do(self, action: Callable[[FileWriter], object]) -> None:
         writer = self._writer
-        assert writer is not None  # noqa: S101 - for mypy: `_do` has looked
+        if writer is None:
+            raise ValueError(f"{self._location}: the file is closed")
         try:
             self._connection.attempt(self._location, lambda _: action(writer), _WRITE_SECONDS)
         except Unavailable as error:

@@ -11,10 +11,11 @@ from http.client import HTTPConnection, HTTPException
 from typing import Any, BinaryIO, cast
 from urllib.parse import urlsplit
 
-from audioloom_storage._backends import Entry, Holder
+from audioloom_storage._backends import Entry, Holder, Sink
 from audioloom_storage._commit import commit
 from audioloom_storage._patience import Outage
 from audioloom_storage._ranges import open_ranges
+from audioloom_storage._retrying_sink import RetryingSink
 from audioloom_storage._steps import Step, step
 from audioloom_storage._webhdfs_client import Connection, connection_to, refusal, told
 from audioloom_storage.errors import (
@@ -104,16 +105,23 @@ def _pieces(response: Any, location: Location) -> Iterator[bytes]:
         response.close()
 
 
-def open_new(location: Location, *, private: bool) -> _WebHdfsSink:
+def open_new(location: Location, *, private: bool) -> Sink:
     """A name that was free; the cluster decides who may read it, if it is not private."""
     if not stat(location.parent).is_folder:  # WebHDFS would say so after the last byte
         raise NotAFolder("a file stands where a folder should", where=location.parent)
     connection = connection_to(location)
+    more = {"createparent": "false"} | ({"permission": "600"} if private else {})
+    asked = False
     lost: list[str] = []
 
-    def create() -> _WebHdfsSink:
+    def begin() -> _WebHdfsSink:
+        nonlocal asked
+        if lost:
+            more["excludedatanodes"] = ",".join(lost)
+        # Whoever asked before and had no answer may replace: it is the one that has the name.
+        more["overwrite"], asked = str(asked).lower(), True
         response = connection.attempt(
-            location, lambda client: _create(client, location, lost, private=private)
+            location, lambda client: client._create(location.path, **more)
         )
         url = response.headers["location"]
         try:
@@ -122,14 +130,7 @@ def open_new(location: Location, *, private: bool) -> _WebHdfsSink:
             lost.append(urlsplit(url).netloc)  # the NameNode may take a while to notice
             raise
 
-    return connection.patience.run(create)
-
-
-def _create(client: Any, location: Location, lost: list[str], *, private: bool) -> Any:
-    more = {"excludedatanodes": ",".join(lost)} if lost else {}
-    if private:
-        more["permission"] = "600"
-    return client._create(location.path, overwrite="false", createparent="false", **more)
+    return RetryingSink(begin, connection.patience)
 
 
 def move(temporary: Location, target: Location) -> None:
