@@ -272,7 +272,7 @@ def fuzz(session: nox.Session) -> None:
 def simulate(session: nox.Session) -> None:
     """Play seeded schedules of concurrent commits: `-- --schedules 1000000 --first 0`."""
     python = sync(session, "manifest")
-    simulation = ROOT / PROJECTS["manifest"] / "tests" / "simulation.py"
+    simulation = ROOT / PROJECTS["manifest"] / "tests" / "support" / "commit_simulation.py"
     session.run(python / "python", str(simulation), *session.posargs, external=True)
 
 

@@ -20,7 +20,7 @@ PLANTED = "import pathlib, os\npathlib.Path(os.environ['TRACE']).touch()\ndef bu
 IDENTIFY = """
 import json, sys
 from audioloom_manifest import parse_manifest, run_identity
-from audioloom_manifest.files import read_files
+from audioloom_manifest.file_list import read_files
 from audioloom_storage import locate
 where = locate(sys.argv[1])
 value = json.loads(open(where.path).read())

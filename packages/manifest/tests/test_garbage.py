@@ -4,8 +4,7 @@ from pathlib import Path
 import pytest
 from audioloom_manifest import Receipt, garbage, publish_receipt, remove_garbage
 from audioloom_storage import Location
-
-from .conftest import commit_one, write
+from manifest_runs import commit_one, write
 
 
 def is_ours(path: str) -> bool:

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 from audioloom_manifest import MissingFile, Patience, check_files, late_files, read_manifest
 from audioloom_storage import Location, NotConfigured, locate
-
-from .conftest import commit_one, write
+from manifest_runs import commit_one, write
 
 
 def appears_later(monkeypatch: pytest.MonkeyPatch, path: Path) -> list[float]:

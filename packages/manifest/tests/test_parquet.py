@@ -8,8 +8,7 @@ from audioloom_manifest.parquet import (
     features_schema,
     features_writer,
 )
-
-from .conftest import RECIPE
+from manifest_runs import RECIPE
 
 
 def table(rows: int) -> pa.Table:

@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 from audioloom_manifest import MalformedManifest, Receipt, publish_receipt, read_receipts
 from audioloom_storage import Location, NotAFolder
-
-from .conftest import write
+from manifest_runs import write
 
 
 def receipt(root: Location, unit: str, attempt: str = "one", data: bytes = b"x") -> Receipt:

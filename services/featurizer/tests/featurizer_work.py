@@ -17,7 +17,7 @@ from audioloom_featurizer.settings import RunSettings, ScanSettings
 from audioloom_featurizer.supervise import Limits, do_supervised
 from audioloom_featurizer.units import Unit
 from audioloom_manifest import Opened, Receipt, parse_manifest, read_manifest, run_identity
-from audioloom_manifest.files import files_list
+from audioloom_manifest.file_list import files_list
 from audioloom_stage import Result
 
 PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"

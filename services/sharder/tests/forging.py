@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 from audioloom_manifest import FileEntry, Opened, canonical_bytes, run_identity
-from audioloom_manifest.files import files_list
+from audioloom_manifest.file_list import files_list
 from audioloom_sharder.example import Record, decode, encode
 from audioloom_sharder.index import dump
 from audioloom_sharder.tfrecord import frame, read

@@ -152,7 +152,7 @@ def test_very_many_labels_are_not_counted_shard_by_shard(
 
 def test_wrong_counts_of_a_shard_are_found(sharder: Callable, tmp_path: Path) -> None:
     """Two shards whose counts are exchanged: the sum is right, each is not."""
-    from audioloom_manifest.files import files_list
+    from audioloom_manifest.file_list import files_list
 
     features = make_features(tmp_path, [windows(200, groups=100)])
     words = ("--lanes", "4", "--split", "train=1")

@@ -16,7 +16,7 @@ from audioloom_manifest import (
     read_manifest,
     run_identity,
 )
-from audioloom_manifest.files import read_files
+from audioloom_manifest.file_list import read_files
 
 
 def edit_manifest(opened: Opened[Any], change: Callable[[dict[str, Any]], object]) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_manifest import committing, read_manifest
+from audioloom_manifest import publication, read_manifest
 from audioloom_mini_cluster.client import Running, running
 from audioloom_mini_cluster.faults import ended, run, start, until
 from audioloom_storage import (
@@ -107,13 +107,13 @@ def test_storage_that_goes_away_at_the_end_is_waited_for(
         monkeypatch.setattr(module, name, failing)
 
     fail_once(results, "publish", Unavailable("gone"))
-    fail_once(committing, "publish", UnknownOutcome("gone"), landed=True)
+    fail_once(publication, "publish", UnknownOutcome("gone"), landed=True)
     fail_once(records, "read_bytes", Unavailable("gone"))
     fail_once(summaries, "stat", Unavailable("gone"))
     shards = trained.root / "shards" / "demo"
     ran = trainer("run", shards, *SMALL, "--root", tmp_path, "--quiet")
     assert 0 == ran.code, ran.err
-    assert {results, committing, records, summaries} == {module for module, _ in failed}
+    assert {results, publication, records, summaries} == {module for module, _ in failed}
     again = read_manifest(ran.out.strip(), expect="training-run")
     assert trained.run.manifest.identity == again.manifest.identity
     failed.clear()

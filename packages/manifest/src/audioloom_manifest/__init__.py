@@ -1,13 +1,6 @@
 """The one implementation of audioloom's manifest contract (`shared/contracts/SPEC.md`)."""
 
 from audioloom_manifest.canonical import canonical_bytes, digest
-from audioloom_manifest.committing import (
-    Attempt,
-    Committed,
-    Plan,
-    commit,
-    find_committed,
-)
 from audioloom_manifest.envelope import (
     DERIVED,
     FOLDERS,
@@ -34,8 +27,15 @@ from audioloom_manifest.errors import (
     WrongIdentity,
     WrongKind,
 )
-from audioloom_manifest.files import Problem, check_file, check_files, file_sha256
+from audioloom_manifest.file_list import Problem, check_file, check_files, file_sha256
 from audioloom_manifest.garbage import garbage, remove_garbage
+from audioloom_manifest.identity import (
+    manifest_location,
+    root_of,
+    run_folder,
+    run_identity,
+    run_name,
+)
 from audioloom_manifest.kinds import (
     SHARD_COMPRESSIONS,
     CoefficientStats,
@@ -60,14 +60,14 @@ from audioloom_manifest.kinds import (
     TrainingRunStats,
 )
 from audioloom_manifest.late_files import Patience
-from audioloom_manifest.naming import (
-    manifest_location,
-    root_of,
-    run_folder,
-    run_identity,
-    run_name,
+from audioloom_manifest.publication import (
+    Attempt,
+    Committed,
+    Plan,
+    commit,
+    find_committed,
 )
-from audioloom_manifest.reading import (
+from audioloom_manifest.reader import (
     Opened,
     list_manifests,
     parse_manifest,

@@ -20,8 +20,8 @@ from audioloom_storage import (
 
 from audioloom_manifest.envelope import MANIFEST_NAME, Kind
 from audioloom_manifest.errors import ManifestError
-from audioloom_manifest.files import is_files_list
-from audioloom_manifest.reading import Opened, list_manifests
+from audioloom_manifest.file_list import is_files_list
+from audioloom_manifest.reader import Opened, list_manifests
 from audioloom_manifest.receipts import RECEIPTS
 
 _KEPT = re.compile(rf"{re.escape(MANIFEST_NAME)}|{RECEIPTS}/[^/]+\.json")

@@ -26,7 +26,7 @@ from audioloom_manifest.canonical import canonical_bytes, parse_json
 from audioloom_manifest.envelope import FileEntry
 from audioloom_manifest.errors import MalformedManifest, ManifestError
 from audioloom_manifest.fields import Name, Part, Word
-from audioloom_manifest.files import check_file, describe
+from audioloom_manifest.file_list import check_file, describe
 from audioloom_manifest.late_files import Patience
 
 RECEIPTS = "receipts"

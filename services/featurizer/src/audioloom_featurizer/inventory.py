@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from audioloom_manifest import Opened, RecordingsManifest, RecordingsStats
-from audioloom_manifest.files import check_file
+from audioloom_manifest.file_list import check_file
 from audioloom_manifest.parquet import INVENTORY, table_writer
 from audioloom_stage import BadData
 from audioloom_storage import Location, open_read

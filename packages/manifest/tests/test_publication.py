@@ -8,16 +8,15 @@ from audioloom_manifest import (
     NameTaken,
     check_files,
     commit,
-    committing,
     find_committed,
+    publication,
     read_manifest,
-    reading,
+    reader,
 )
 from audioloom_storage import Location, Unavailable, UnknownOutcome, locate
 from audioloom_storage import publish as storage_publish
 from audioloom_storage.testing import Crashed, CrashPlan, steps
-
-from .conftest import RECIPE, STATS, attempt, commit_one, plan, write
+from manifest_runs import RECIPE, STATS, attempt, commit_one, plan, write
 
 
 def test_name_taken_by_another_recipe_names_the_difference(root: Location) -> None:
@@ -107,7 +106,7 @@ def test_an_unknown_outcome_is_looked_at(
                 commit(asked, attempt(), [], STATS)
             raise UnknownOutcome("nobody knows", where=where)
 
-    monkeypatch.setattr(committing, "publish", publish)
+    monkeypatch.setattr(publication, "publish", publish)
     if whose == "nobody's":
         with pytest.raises(UnknownOutcome, match="nobody knows"):
             commit(asked, mine, [], STATS)
@@ -128,9 +127,9 @@ def test_an_outcome_that_nobody_can_look_at_stays_unknown(
 
     def publish(where: Location, data: bytes) -> None:
         if where.name == "manifest.json":
-            monkeypatch.setattr(reading, "read_bytes", gone)
+            monkeypatch.setattr(reader, "read_bytes", gone)
             raise UnknownOutcome("nobody knows", where=where)
 
-    monkeypatch.setattr(committing, "publish", publish)
+    monkeypatch.setattr(publication, "publish", publish)
     with pytest.raises(UnknownOutcome, match="nobody knows"):
         commit(asked, attempt(), [], STATS)

@@ -378,7 +378,7 @@ class Found:
         return (
             f"seed {self.seed} ({store}): {self.what}\n"
             f"  the steps, each after the number of who took it:\n{steps}\n"
-            f"  to keep it as a test, add to KNOWN_SEEDS of test_simulation.py:\n"
+            f"  to keep it as a test, add to KNOWN_SEEDS of test_commit_simulation.py:\n"
             f'    ({self.seed}, "{store}"),  # {self.what}'
         )
 

@@ -31,10 +31,10 @@ from audioloom_manifest.envelope import (
 )
 from audioloom_manifest.errors import MissingManifest, NameTaken
 from audioloom_manifest.fields import Part
-from audioloom_manifest.files import files_list
+from audioloom_manifest.file_list import files_list
+from audioloom_manifest.identity import manifest_location, run_identity
 from audioloom_manifest.kinds import MODELS
-from audioloom_manifest.naming import manifest_location, run_identity
-from audioloom_manifest.reading import Opened, read_manifest
+from audioloom_manifest.reader import Opened, read_manifest
 
 
 @dataclass(frozen=True)

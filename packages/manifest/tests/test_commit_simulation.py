@@ -1,4 +1,4 @@
-"""Seeded schedules of concurrent commits; what they are and how to play more is in simulation.py.
+"""Seeded schedules of concurrent commits; `commit_simulation.py` says what they are.
 
 A red seed prints itself: add it to KNOWN_SEEDS with what it found, then mend the code.
 """
@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import commit_simulation as simulation
 import pytest
-from audioloom_manifest import Committed, commit, committing
+from audioloom_manifest import Committed, commit, publication
 from audioloom_storage import AlreadyExists, Location, _local_move, publish
 from audioloom_storage.testing import MemoryStore
-
-from . import simulation
-from .simulation import first_found, on_one_processor, play
+from commit_simulation import first_found, on_one_processor, play
 
 SCHEDULES = 10_000
 ON_DISK = 200
@@ -104,9 +103,13 @@ def _always_ours(*asked: Any) -> Committed:
     [
         ("memory", patch.object(MemoryStore, "rename", _rename_over), "replaced"),
         ("local", patch.object(_local_move, "WAYS", (_replace,)), "replaced"),
-        ("memory", patch.object(committing, "publish", _manifest_first()), "not what it names"),
-        ("memory", patch.object(simulation, "commit", _always_ours), "ours=True, and it is not so"),
-        ("memory", patch.object(committing, "UnknownOutcome", AlreadyExists), "its commit stands"),
+        ("memory", patch.object(publication, "publish", _manifest_first()), "not what it names"),
+        (
+            "memory",
+            patch.object(simulation, "commit", _always_ours),
+            "ours=True, and it is not so",
+        ),
+        ("memory", patch.object(publication, "UnknownOutcome", AlreadyExists), "its commit stands"),
     ],
     ids=["replaces", "replaces on disk", "manifest first", "losers told ours", "does not look"],
 )

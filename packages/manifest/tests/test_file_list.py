@@ -11,10 +11,9 @@ from audioloom_manifest import (
     check_files,
     read_manifest,
 )
-from audioloom_manifest.files import files_list, read_files
+from audioloom_manifest.file_list import files_list, read_files
 from audioloom_storage import Location, create, locate
-
-from .conftest import commit_one, write
+from manifest_runs import commit_one, write
 
 
 def test_missing_short_and_changed_files_are_named(root: Location) -> None:

@@ -26,12 +26,11 @@ from audioloom_manifest import (
     run_folder,
     run_identity,
 )
-from audioloom_manifest.files import files_list
+from audioloom_manifest.file_list import files_list
 from audioloom_storage import Location, locate
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
-from .conftest import RECIPE, STATS, attempt, commit_one, write
+from manifest_runs import RECIPE, STATS, attempt, commit_one, write
 
 SHARDS = Path(__file__).parents[3] / "shared" / "contracts" / "3-shards"
 

@@ -39,7 +39,8 @@ from audioloom_manifest.errors import (
     UnsupportedVersion,
     WrongKind,
 )
-from audioloom_manifest.files import describe, read_files, unknown_fields
+from audioloom_manifest.file_list import describe, read_files, unknown_fields
+from audioloom_manifest.identity import check_identity, root_of
 from audioloom_manifest.kinds import (
     MODELS,
     FeaturesManifest,
@@ -48,7 +49,6 @@ from audioloom_manifest.kinds import (
     ShardsManifest,
     TrainingRunManifest,
 )
-from audioloom_manifest.naming import check_identity, root_of
 
 MOST_MANIFEST_BYTES = 16 << 20
 _VERSION = r"([0-9]{1,4})\.([0-9]{1,4})"

@@ -1,8 +1,7 @@
 import pytest
 from audioloom_manifest import DERIVED, Kind, Recipe, run_identity, run_name
 from audioloom_storage import Location
-
-from .conftest import RECIPE, write
+from manifest_runs import RECIPE, write
 
 
 class Old(Recipe):
