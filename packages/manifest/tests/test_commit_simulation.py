@@ -14,7 +14,8 @@ from unittest.mock import patch
 import commit_simulation as simulation
 import pytest
 from audioloom_manifest import Committed, commit, publication
-from audioloom_storage import AlreadyExists, Location, _local_move, publish
+from audioloom_storage import AlreadyExists, Location, publish
+from audioloom_storage.local import commit as local_commit
 from audioloom_storage.testing import MemoryStore
 from commit_simulation import first_found, on_one_processor, play
 
@@ -102,7 +103,7 @@ def _always_ours(*asked: Any) -> Committed:
     ("store", "planted", "what"),
     [
         ("memory", patch.object(MemoryStore, "rename", _rename_over), "replaced"),
-        ("local", patch.object(_local_move, "WAYS", (_replace,)), "replaced"),
+        ("local", patch.object(local_commit, "WAYS", (_replace,)), "replaced"),
         ("memory", patch.object(publication, "publish", _manifest_first()), "not what it names"),
         (
             "memory",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
+README = Path(__file__).parents[1] / "README.md"
 
 
 def test_every_example_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

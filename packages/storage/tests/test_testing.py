@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_storage import Location, exists, list_folder, make_folder, publish, remove
-from audioloom_storage._steps import listen
+from audioloom_storage.backend.fault_points import listen
 from audioloom_storage.testing import VARIABLE, Crashed, CrashPlan, install_from_environment, steps
 
 

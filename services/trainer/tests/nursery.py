@@ -139,7 +139,7 @@ def die_in_storage(what: str, where: str, whom: str, time: int = 4) -> None:
         whom: "chief" (this process), "other" or "both".
         time: at the how manyth of these files; where old files are removed, at the first.
     """
-    from audioloom_storage._steps import Step, listen
+    from audioloom_storage.backend.fault_points import Step, listen
 
     seen: set[str] = set()
 
@@ -164,7 +164,7 @@ def lose_storage_at(step: int, seconds: float | None) -> None:
         seconds: after which it answers again; None: never.
     """
     from audioloom_storage import Unavailable
-    from audioloom_storage._steps import listen
+    from audioloom_storage.backend.fault_points import listen
     from audioloom_trainer.session import ProgressFile
 
     real, gone_at = ProgressFile.step, math.inf

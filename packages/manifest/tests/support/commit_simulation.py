@@ -61,9 +61,9 @@ from audioloom_storage import (
     is_temporary,
     locate,
     walk,
-    writing,
+    write,
 )
-from audioloom_storage._temporary import temporary_beside
+from audioloom_storage.backend.temporary import temporary_beside
 from audioloom_storage.testing import Ended, MemoryStore, Schedule
 
 _FEATURE = Feature(name="mfcc", dtype="float32", shape=(4, 3), sample_rate=16_000, parameters={})
@@ -221,7 +221,7 @@ class Simulation:
         def temporary(target: Location) -> Location:
             return temporary_beside(target, f"{next(tokens):016x}")
 
-        with patch.object(writing, "temporary_beside", temporary):
+        with patch.object(write, "temporary_beside", temporary):
             if self.folder is not None:
                 yield
             else:

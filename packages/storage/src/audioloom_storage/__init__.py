@@ -1,7 +1,7 @@
 """Bytes of audioloom: list, read and publish without replacing, the same on every storage."""
 
-from audioloom_storage._backends import Entry
-from audioloom_storage._temporary import finished_path, is_temporary
+from audioloom_storage.backend.protocol import Entry
+from audioloom_storage.backend.temporary import finished_path, is_temporary
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,
@@ -19,7 +19,8 @@ from audioloom_storage.errors import (
     UnsupportedScheme,
 )
 from audioloom_storage.location import Location, locate
-from audioloom_storage.reading import (
+from audioloom_storage.permissions import is_guarded, is_own, is_private, is_shared, share
+from audioloom_storage.read import (
     exists,
     leads_back,
     list_folder,
@@ -28,8 +29,7 @@ from audioloom_storage.reading import (
     stat,
     walk,
 )
-from audioloom_storage.sharing import is_guarded, is_own, is_private, is_shared, share
-from audioloom_storage.writing import (
+from audioloom_storage.write import (
     create,
     make_folder,
     publish,

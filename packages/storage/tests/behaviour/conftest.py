@@ -11,7 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from audioloom_storage import Location, _local_move, locate, make_folder
+from audioloom_storage import Location, locate, make_folder
+from audioloom_storage.local import commit
 from audioloom_storage.testing import MemoryStore
 
 # The ways of a local commit are tried in order; leaving out the first is a file system without it.
@@ -102,10 +103,10 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         yield Place(empty, "", cluster)
         return
     first = _LOCAL_WAYS[request.param]
-    request.getfixturevalue("monkeypatch").setattr(_local_move, "WAYS", _local_move.WAYS[first:])
-    prelude = "from audioloom_storage import _local_move\n"
+    request.getfixturevalue("monkeypatch").setattr(commit, "WAYS", commit.WAYS[first:])
+    prelude = "from audioloom_storage.local import commit\n"
     here: Location = request.getfixturevalue("here")
-    yield Place(here, f"{prelude}_local_move.WAYS = _local_move.WAYS[{first}:]\n")
+    yield Place(here, f"{prelude}commit.WAYS = commit.WAYS[{first}:]\n")
 
 
 @pytest.fixture

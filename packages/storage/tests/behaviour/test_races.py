@@ -11,8 +11,9 @@ ROUNDS = {"file": 25, "hdfs": 10, "webhdfs": 6}  # over HTTP each takes a quarte
 
 PUBLISHER = """
 import json, sys
-from audioloom_storage import AlreadyExists, _local_move, locate, publish
-_local_move._CLAIM_PATIENCE_SECONDS = 60  # a busy machine is no dead writer
+from audioloom_storage import AlreadyExists, locate, publish
+from audioloom_storage.local import commit
+commit.CLAIM_PATIENCE_SECONDS = 60  # a busy machine is no dead writer
 folder, me, rounds = locate(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()

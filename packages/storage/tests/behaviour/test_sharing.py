@@ -24,8 +24,8 @@ from audioloom_storage import (
     publish,
     share,
 )
-from audioloom_storage._backends import backend_of
-from audioloom_storage._hdfs_client import _Connections
+from audioloom_storage.hdfs.client import Connections
+from audioloom_storage.registry import backend_of
 
 TRY = """
 import sys
@@ -207,7 +207,7 @@ print(is_own(folder / "open/theirs"), is_guarded(folder / "open"))
 def become(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a new process of that user, which no cluster has answered yet."""
     monkeypatch.setenv("HADOOP_USER_NAME", user)
-    monkeypatch.setattr(_Connections, "known", {})
+    monkeypatch.setattr(Connections, "known", {})
 
 
 @pytest.mark.parametrize("place", ["hdfs"], indirect=True)
@@ -264,7 +264,7 @@ def test_where_a_name_was_learnt_nothing_stays(place: Any, monkeypatch: pytest.M
     from hdfs_native import Client
 
     publish(place.folder / "ours", b"code")
-    monkeypatch.setattr(_Connections, "known", {})
+    monkeypatch.setattr(Connections, "known", {})
     watch, look, modes = Client(str(place.cluster.hdfs)), Client.get_file_info, []
 
     def looking(client: Client, path: str) -> Any:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NoReturn
 
-from audioloom_storage._steps import Listener, Step, listen
+from audioloom_storage.backend.fault_points import Listener, Step, listen
 from audioloom_storage.location import Location
 
 VARIABLE = "AUDIOLOOM_STORAGE_CRASH"

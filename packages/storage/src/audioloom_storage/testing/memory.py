@@ -13,10 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import BinaryIO, Literal, Self, TypeVar
 
-from audioloom_storage._backends import Backend, Entry, Holder, put_between
-from audioloom_storage._commit import commit
-from audioloom_storage._patience import Busy, Outage, Patience
-from audioloom_storage._steps import Step, step
+from audioloom_storage.backend.fault_points import Step, step
+from audioloom_storage.backend.protocol import Backend, Entry, Holder
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,
@@ -25,6 +23,9 @@ from audioloom_storage.errors import (
     Unavailable,
 )
 from audioloom_storage.location import Location
+from audioloom_storage.registry import put_between
+from audioloom_storage.remote.commit import commit
+from audioloom_storage.remote.retry import Busy, Outage, Patience
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from audioloom_storage._steps import Step, listen
+from audioloom_storage.backend.fault_points import Step, listen
 from audioloom_storage.location import Location
 from audioloom_storage.testing.crashes import Crashed
 

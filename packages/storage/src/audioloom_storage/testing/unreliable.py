@@ -16,9 +16,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeVar
 
-from audioloom_storage._backends import Backend, Entry, Holder, Sink, put_between
+from audioloom_storage.backend.protocol import Backend, Entry, Holder, Sink
 from audioloom_storage.errors import NoSpace, Unavailable, UnknownOutcome
 from audioloom_storage.location import Location
+from audioloom_storage.registry import put_between
 from audioloom_storage.testing.crashes import take_number
 
 VARIABLE = "AUDIOLOOM_STORAGE_UNRELIABLE"

@@ -1,0 +1,122 @@
+"""What a storage must do, and the values that it answers with."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+from audioloom_storage.location import Location
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a listing knows of a file or a folder.
+
+    Args:
+        location: where it lies.
+        size: bytes; 0 for a folder.
+        modified_ns: last change, nanoseconds since 1970-01-01 UTC.
+        is_folder: a folder, or a link to one.
+        is_link: a symbolic link, whatever it leads to.
+    """
+
+    location: Location
+    size: int
+    modified_ns: int
+    is_folder: bool
+    is_link: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Who holds a file or a folder.
+
+    Args:
+        owner: whose it is, as the storage calls them.
+        user: whom the storage takes this process for; "" where it does not say.
+        mode: who may do what, as `chmod` has it; 0o777 for a link.
+    """
+
+    owner: str
+    user: str
+    mode: int
+
+
+class Sink(Protocol):
+    """The storage's end of a new file: bytes go in, in order."""
+
+    def write(self, data: memoryview) -> int:
+        """Take some of the bytes, and say how many."""
+        ...
+
+    def finish(self) -> None:
+        """Close; once it returns, the bytes outlive a power cut."""
+        ...
+
+    def abandon(self) -> None:
+        """Close without a promise. Must not raise, and may be called after anything."""
+        ...
+
+
+class Backend(Protocol):
+    """What a storage must do. It raises `StorageError`s for whatever the storage refuses."""
+
+    def stat(self, location: Location) -> Entry:
+        """Raise NotFound where nothing lies, a parent is a file, or a link leads nowhere."""
+        ...
+
+    def permissions(self, location: Location) -> int:
+        """Who may do what, as `chmod` has it: 0o644. Raises what `stat` raises."""
+        ...
+
+    def holder(self, location: Location) -> Holder:
+        """Of the entry itself: no link is followed. Raise NotFound where nothing lies."""
+        ...
+
+    def set_permissions(self, location: Location, mode: int) -> None:
+        """Raise PermissionDenied where it is another user's."""
+        ...
+
+    def list_folder(self, location: Location) -> Iterator[Entry]:
+        """Sorted by name; raises when called, not when iterated."""
+        ...
+
+    def folder_identity(self, location: Location) -> Hashable:
+        """Equal for two locations that are one folder by way of links."""
+        ...
+
+    def open_read(self, location: Location) -> BinaryIO:
+        """Seekable and buffered; its failures are StorageErrors too."""
+        ...
+
+    def open_new(self, location: Location, *, private: bool) -> Sink:
+        """Raise AlreadyExists rather than replace, NotFound where the parent is missing.
+
+        A private file is never there without its permissions (0600).
+        """
+        ...
+
+    def move(self, temporary: Location, target: Location) -> None:
+        """Commit: rename within a folder, indivisibly. Raise AlreadyExists rather than replace.
+
+        When it returns, the new name outlives a power cut. Raises UnknownOutcome where the storage
+        cannot tell whether the name is taken by this very file.
+        """
+        ...
+
+    def make_folder(self, location: Location, *, private: bool) -> None:
+        """With its parents; may exist. Private is the folder alone (0700), and from the start."""
+        ...
+
+    def remove(self, location: Location, *, within: Location | None) -> None:
+        """Remove a file or a link; raise NotAFolder where a folder below *within* is a link."""
+        ...
+
+    def remove_tree(self, location: Location, *, within: Location | None) -> None:
+        """Remove a folder with all it holds, following no link; take a step before each call."""
+        ...
+
+    def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
+        """False where it is not there or holds something; raise NotAFolder as `remove` does."""
+        ...

@@ -1,0 +1,1 @@
+"""hdfs:// by hdfs-native: the client, its time limits, forks, and errors."""

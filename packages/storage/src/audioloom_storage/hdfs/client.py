@@ -1,0 +1,201 @@
+"""One connection to a cluster per process: made when first used, watched, never shared with a fork.
+
+hdfs-native starts threads, which a fork does not inherit: a client made before it answers nothing
+after it, and even dropping one waits for them for ever. And it has no time limit for a NameNode.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import os
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
+
+import hdfs_native
+
+from audioloom_storage.backend.temporary import temporary_beside
+from audioloom_storage.errors import (
+    NoSpace,
+    NotAFolder,
+    NotFound,
+    PermissionDenied,
+    StorageError,
+)
+from audioloom_storage.hdfs.errors import translated
+from audioloom_storage.hdfs.fork_safety import cut_off, watched
+from audioloom_storage.hdfs.timeout import within
+from audioloom_storage.location import Location
+from audioloom_storage.remote.delegation_tokens import name_with_token
+from audioloom_storage.remote.retry import Patience
+
+T = TypeVar("T")
+Ask = Callable[[hdfs_native.Client], T]
+
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 60.0  # a NameNode under load takes its time
+_TMP = "/tmp"  # noqa: S108 - the cluster's, where everybody may make something
+
+# Left alone hdfs-native repeats for three minutes. `Patience` knows better when that makes sense;
+# what remains here is to ask each NameNode of a nameservice.
+_SETTINGS = {
+    "dfs.client.failover.max.attempts": "4",
+    "dfs.client.failover.sleep.base.millis": "50",
+    "dfs.client.failover.sleep.max.millis": "250",
+}
+_ONE_NAMENODE = {**_SETTINGS, "dfs.client.failover.max.attempts": "0"}
+
+
+class Connection:
+    """A client of one cluster, with a limit for each answer.
+
+    Args:
+        authority: of the locations; "" is the cluster that HADOOP_CONF_DIR names.
+    """
+
+    def __init__(self, authority: str) -> None:
+        self.patience = Patience()
+        self.user = ""  # not known yet
+        self.process = os.getpid()
+        self._authority = authority
+        self._lock = threading.Lock()
+        self._client: hdfs_native.Client | None = None
+        self._until = math.inf  # when its token ends
+
+    def call(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
+        """The answer to a question that may be asked twice, repeated as `Patience` says.
+
+        Args:
+            location: what the question is about.
+            ask: puts it to a client.
+            looking: it looks for something, so a parent that is no folder means "not found".
+        """
+        return self.patience.run(lambda: self.attempt(location, ask, looking=looking))
+
+    def attempt(
+        self,
+        location: Location,
+        ask: Ask[T],
+        seconds: float | None = None,
+        *,
+        looking: bool = False,
+    ) -> T:
+        """The answer to a question that is asked once, and given up after so many seconds."""
+        client = self._reach(location)
+        try:
+            return within(seconds or ANSWER_SECONDS, lambda: ask(client))
+        except BaseException as error:
+            if isinstance(error, TimeoutError):
+                self._give_up(client)
+            if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+                raise translated(error, location, looking=looking) from error
+            raise
+
+    def leave_behind(self) -> None:
+        """In a fork: never use it, and never drop it."""
+        if self._client is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._client))
+
+    def _reach(self, location: Location) -> hdfs_native.Client:
+        client = self._client
+        if client is not None and time.time() >= self._until:
+            self._give_up(client)  # the file may hold a fresh token by now; if not, that is told
+            client = None
+        if client is None:  # not under the lock: nobody shall wait behind another's ten seconds
+            client = self._connect(location)
+            with self._lock:
+                self._client = client = self._client or client
+        return client
+
+    def _connect(self, location: Location) -> hdfs_native.Client:
+        # A wrong name shall cost seconds, so the first question is one that needs no thinking.
+        name, until = name_with_token(self._authority)
+        url = f"hdfs://{name}/"
+        settings = _ONE_NAMENODE if ":" in self._authority else _SETTINGS
+
+        def connect() -> hdfs_native.Client:
+            with watched():
+                client = hdfs_native.Client(url, settings)
+            client.get_file_info("/")
+            return client
+
+        try:
+            client = within(CONNECT_SECONDS, connect)
+        except BaseException as error:
+            if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+                raise translated(error, location) from error
+            raise
+        self._until = until
+        return client
+
+    def _give_up(self, client: hdfs_native.Client) -> None:
+        with self._lock:
+            if self._client is client:  # it still waits, and all that came after would wait behind
+                self._client = None
+
+
+class Connections:
+    """Those of this process, by authority."""
+
+    known: dict[str, Connection] = {}  # noqa: RUF012 - one for the process is the point
+    lock = threading.Lock()
+
+
+def connection_to(location: Location) -> Connection:
+    """The connection of this process to the cluster of a location."""
+    with Connections.lock:
+        found = Connections.known.get(location.authority)
+        if found is None:
+            found = Connections.known[location.authority] = Connection(location.authority)
+        return found
+
+
+def user_at(location: Location) -> str:
+    """Whom the NameNode takes this process for, by the owner of what it makes beside that.
+
+    Tokens, and the rules for principals of Kerberos, are the cluster's: nothing here knows them.
+    "" where it may make nothing, there or in /tmp: a quota may be used up.
+    """
+    connection = connection_to(location)
+    for folder in (location.parent, Location(location.scheme, location.authority, _TMP)):
+        if not connection.user:
+            connection.user = connection.patience.run(partial(_owner_made, connection, folder))
+    return connection.user
+
+
+def _owner_made(connection: Connection, folder: Location) -> str:
+    # Whoever owns that folder, or writes it without a sticky bit, can put what is theirs in the
+    # place of any name that they see there, between two calls. So one call makes two folders, the
+    # upper one closed from the start: nobody else sees the name of the lower one, whose owner is
+    # asked for. No call is repeated with the same names: by then the upper one could be theirs.
+    upper = temporary_beside(folder.child("user"))
+    lower = upper.child(os.urandom(16).hex())
+
+    def make(client: hdfs_native.Client) -> None:
+        client.get_file_info(folder.path)  # it is not to be made
+        client.mkdirs(lower.path, 0o700, create_parent=True)
+
+    try:
+        connection.attempt(folder, make)
+        return str(connection.attempt(lower, lambda client: client.get_file_info(lower.path)).owner)
+    except (NoSpace, NotAFolder, NotFound, PermissionDenied):
+        return ""
+    finally:
+        for made in (lower, upper):  # if it is theirs by now and holds something, it stays
+            with suppress(StorageError):
+                connection.attempt(made, partial(hdfs_native.Client.delete, path=made.path))
+
+
+def _forked() -> None:
+    cut_off()
+    for connection in Connections.known.values():
+        connection.leave_behind()
+    Connections.known = {}
+    Connections.lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forked)

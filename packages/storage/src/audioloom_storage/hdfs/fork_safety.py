@@ -1,0 +1,66 @@
+"""What a fork must leave alone: the sockets that hdfs-native keeps open for its next read.
+
+It keeps connections to DataNodes for three seconds, for the whole process, where nobody else gets
+at them. A fork would talk over those of its parent, and wait for answers that its parent gets. So
+in a fork each becomes a socket whose other end is closed, which hdfs-native takes for a connection
+that was lost meanwhile: it makes a new one.
+"""
+
+# No pathlib: it cannot tell what a descriptor is.
+# ruff: noqa: PTH115, PTH208
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+_WATCHES = "anon_inode:[eventpoll]"
+_WATCHED = re.compile(r"^tfd:\s*(\d+)", re.MULTILINE)
+WATCHERS: set[int] = set()
+
+
+@contextmanager
+def watched() -> Iterator[None]:
+    """Remember what the block makes to watch its sockets with (epoll): by that they are found."""
+    before = _watchers()
+    try:
+        yield
+    finally:
+        WATCHERS.update(_watchers() - before)
+
+
+def cut_off() -> None:
+    """In a fork: let all those sockets be closed ones, and their parent's go on."""
+    sockets = {number for watcher in WATCHERS & _watchers() for number in _watched_by(watcher)}
+    WATCHERS.clear()
+    if not sockets:
+        return
+    ours, theirs = socket.socketpair()
+    theirs.close()
+    with ours:
+        for number in sockets:
+            # Not closed: the number would be given to another file, and be closed a second time.
+            os.dup2(ours.fileno(), number, inheritable=False)
+
+
+def _watchers() -> set[int]:
+    found = set()
+    with suppress(OSError):  # no Linux
+        for name in os.listdir("/proc/self/fd"):
+            with suppress(OSError):
+                if os.readlink(f"/proc/self/fd/{name}") == _WATCHES:
+                    found.add(int(name))
+    return found
+
+
+def _watched_by(watcher: int) -> Iterator[int]:
+    with open(f"/proc/self/fdinfo/{watcher}", encoding="ascii") as file:  # noqa: PTH123
+        numbers = map(int, _WATCHED.findall(file.read()))
+    for number in numbers:
+        with suppress(OSError):
+            if stat.S_ISSOCK(os.fstat(number).st_mode):
+                yield number

@@ -1,0 +1,1 @@
+"""file:// by the operating system: read and write, commit, translate errors."""

@@ -1,0 +1,251 @@
+"""file:// by the operating system's own calls."""
+
+# No pathlib: names of any bytes, folder descriptors and flags are what it hides.
+# ruff: noqa: PTH102, PTH112, PTH116, PTH208
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat as kinds
+from collections.abc import Hashable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from audioloom_storage.backend.fault_points import Step, step
+from audioloom_storage.backend.protocol import Entry, Holder
+from audioloom_storage.errors import IsAFolder, NotAFile, NotAFolder
+from audioloom_storage.local.commit import keep_names, move
+from audioloom_storage.local.errors import translated, translating
+from audioloom_storage.location import Location
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+__all__ = [  # what `Backend` asks for
+    "folder_identity",
+    "holder",
+    "list_folder",
+    "make_folder",
+    "move",
+    "open_new",
+    "open_read",
+    "permissions",
+    "remove",
+    "remove_empty_folder",
+    "remove_tree",
+    "set_permissions",
+    "stat",
+]
+
+_READ_BUFFER_BYTES = 256 << 10
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)  # the one or the other, says POSIX
+_LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENOTDIR, errno.ENAMETOOLONG)
+
+
+def stat(location: Location) -> Entry:
+    """One entry, links followed."""
+    with translating(location, looking=True):
+        found = os.lstat(location.path)
+        is_link = kinds.S_ISLNK(found.st_mode)
+        return _entry(location, os.stat(location.path) if is_link else found, is_link=is_link)
+
+
+def list_folder(location: Location) -> Iterator[Entry]:
+    """The names now, the rest on the way."""
+    with translating(location):
+        names = os.listdir(location.path)
+    names.sort()
+    return _entries(location, names)
+
+
+def _entries(location: Location, names: list[str]) -> Iterator[Entry]:
+    for name in names:
+        child = location.child(name)
+        is_link = False
+        try:
+            found = os.lstat(child.path)
+            is_link = kinds.S_ISLNK(found.st_mode)
+            if is_link:
+                found = os.stat(child.path)
+        except OSError as error:
+            if not is_link and isinstance(error, FileNotFoundError):
+                continue  # removed since the names were read
+            if not is_link or error.errno not in _LEADS_NOWHERE:
+                raise translated(error, child) from error
+        yield _entry(child, found, is_link=is_link)
+
+
+def folder_identity(location: Location) -> Hashable:
+    """Device and inode."""
+    with translating(location, looking=True):
+        found = os.stat(location.path)
+    return found.st_dev, found.st_ino
+
+
+def open_read(location: Location) -> BinaryIO:
+    """A regular file, and nothing that could make a reader wait for ever."""
+    with translating(location, looking=True):
+        # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+        descriptor = os.open(location.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    kind = os.fstat(descriptor).st_mode
+    if kinds.S_ISREG(kind):
+        return cast(
+            "BinaryIO", io.BufferedReader(_ReadFile(descriptor, location), _READ_BUFFER_BYTES)
+        )
+    os.close(descriptor)
+    if kinds.S_ISDIR(kind):
+        raise IsAFolder("a folder lies there", where=location, expected="a file")
+    raise NotAFile("a pipe or a device lies there", where=location, expected="a file")
+
+
+def open_new(location: Location, *, private: bool) -> LocalSink:
+    """A name that was free; the umask decides who may read it, if it is not private."""
+    with translating(location):
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        return LocalSink(os.open(location.path, flags, 0o600 if private else 0o666), location)
+
+
+def permissions(location: Location) -> int:
+    """Links are followed."""
+    with translating(location, looking=True):
+        return kinds.S_IMODE(os.stat(location.path).st_mode)
+
+
+def holder(location: Location) -> Holder:
+    """By numbers: not every user has a name."""
+    with translating(location, looking=True):
+        found = os.lstat(location.path)
+    return Holder(str(found.st_uid), str(os.geteuid()), kinds.S_IMODE(found.st_mode))
+
+
+def set_permissions(location: Location, mode: int) -> None:
+    """Links are followed."""
+    with translating(location, looking=True):
+        os.chmod(location.path, mode)  # noqa: PTH101
+
+
+def make_folder(location: Location, *, private: bool) -> None:
+    """Level by level, each on disk before the next."""
+    asked = location
+    missing: list[Location] = []
+    with translating(location):
+        while not os.path.isdir(location.path):
+            missing.append(location)
+            location = location.parent
+        for folder in reversed(missing):
+            try:
+                os.mkdir(folder.path, 0o700 if private and folder == asked else 0o777)
+            except FileExistsError:  # somebody else was faster, or it is no folder
+                if not os.path.isdir(folder.path):
+                    raise NotAFolder("no folder lies there", where=folder) from None
+            keep_names(folder.parent)
+
+
+def remove(location: Location, *, within: Location | None = None) -> None:
+    """A file or a link."""
+    with translating(location, looking=True), _reached(location, within) as (name, folder):
+        os.unlink(name, dir_fd=folder)
+
+
+def remove_tree(location: Location, *, within: Location | None = None) -> None:
+    """From the leaves up, by folder descriptors: a link put in on the way is not followed."""
+    with translating(location), _reached(location, within) as (top, above):
+        walked = os.fwalk(top, topdown=False, onerror=_raise, dir_fd=above)
+        for _, folders, files, descriptor in walked:
+            for name in files:
+                step(Step.REMOVE, location)
+                os.unlink(name, dir_fd=descriptor)
+            for name in folders:
+                step(Step.REMOVE, location)
+                try:
+                    os.rmdir(name, dir_fd=descriptor)
+                except NotADirectoryError:  # a link to a folder
+                    os.unlink(name, dir_fd=descriptor)
+        step(Step.REMOVE, location)
+        os.rmdir(top, dir_fd=above)
+
+
+def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
+    """By the call that removes nothing else, and no link."""
+    with translating(location), _reached(location, within) as (name, above):
+        try:
+            os.rmdir(name, dir_fd=above)
+        except OSError as error:
+            if error.errno in _NOT_EMPTY:
+                return False
+            raise
+    return True
+
+
+@contextmanager
+def _reached(location: Location, within: Location | None) -> Iterator[tuple[str, int | None]]:
+    """A name, and the open folder that it stands in: below *within* no link leads there."""
+    if within is None:
+        yield location.path, None
+        return
+    *folders, name = location.relative_to(within).split("/")
+    with ExitStack() as opened:
+        at = os.open(within.path, _FOLDER)
+        opened.callback(os.close, at)
+        for folder in folders:
+            try:
+                at = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
+            except NotADirectoryError:  # what Linux says of a link here, too
+                raise NotAFolder("a link lies on the way", where=location) from None
+            opened.callback(os.close, at)
+        yield name, at
+
+
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _entry(location: Location, found: os.stat_result, *, is_link: bool) -> Entry:
+    is_folder = kinds.S_ISDIR(found.st_mode)
+    size = 0 if is_folder else found.st_size
+    return Entry(location, size, found.st_mtime_ns, is_folder, is_link)
+
+
+class _ReadFile(io.FileIO):
+    """A file whose failures name its location."""
+
+    def __init__(self, descriptor: int, location: Location) -> None:
+        super().__init__(descriptor, "rb")
+        self._location = location
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
+        try:
+            return super().readinto(buffer)
+        except OSError as error:
+            raise translated(error, self._location) from error
+
+    def readall(self) -> bytes:
+        try:
+            return super().readall()
+        except OSError as error:
+            raise translated(error, self._location) from error
+
+
+class LocalSink:
+    def __init__(self, descriptor: int, location: Location) -> None:
+        self._descriptor = descriptor
+        self._location = location
+
+    def write(self, data: memoryview) -> int:
+        with translating(self._location):
+            return os.write(self._descriptor, data)
+
+    def finish(self) -> None:
+        with translating(self._location):
+            os.fsync(self._descriptor)
+            descriptor, self._descriptor = self._descriptor, -1
+            os.close(descriptor)  # where a network file system may still find its disk full
+
+    def abandon(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            with suppress(OSError):
+                os.close(descriptor)

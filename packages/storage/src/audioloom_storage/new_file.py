@@ -1,0 +1,73 @@
+"""The writer's end of a new file: append only, and it never forgets a failure."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from audioloom_storage.backend.fault_points import Step, step
+from audioloom_storage.backend.protocol import Sink
+from audioloom_storage.location import Location
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+
+
+class NewFile(io.RawIOBase):
+    """Numbers the writes to a sink, and keeps the first failure: whoever writes may swallow it.
+
+    Closing it finishes the sink, for wrappers (text, zip, Arrow) close what they were given.
+    """
+
+    def __init__(self, sink: Sink, location: Location) -> None:
+        self._sink = sink
+        self._location = location
+        self._position = 0
+        self._failure: BaseException | None = None
+
+    def writable(self) -> bool:
+        """Whether it may be written: always."""
+        return True
+
+    def tell(self) -> int:
+        """Bytes written so far."""
+        return self._position
+
+    def write(self, data: ReadableBuffer, /) -> int:
+        """Write some of the bytes; after a failure, none ever again."""
+        self.raise_swallowed()
+        try:
+            step(Step.WRITE, self._location)
+            written = self._sink.write(memoryview(data).cast("B"))
+        except BaseException as error:
+            self._failure = error
+            raise
+        self._position += written
+        return written
+
+    def close(self) -> None:
+        """Force the bytes to disk and close."""
+        if self.closed:
+            return
+        super().close()
+        if self._failure is not None:
+            self._sink.abandon()
+            return
+        try:
+            step(Step.SYNC, self._location)
+            self._sink.finish()
+        except BaseException as error:
+            self._failure = error
+            self._sink.abandon()
+            raise
+
+    def abandon(self) -> None:
+        """Close without finishing. Never raises."""
+        if not self.closed:
+            super().close()
+            self._sink.abandon()
+
+    def raise_swallowed(self) -> None:
+        """Raise the first failure again, if there was one: the bytes are not all there."""
+        if self._failure is not None:
+            raise self._failure

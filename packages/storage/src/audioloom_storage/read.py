@@ -1,0 +1,161 @@
+"""Look and read. Nothing here changes anything."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import BinaryIO
+
+from audioloom_storage.backend.fault_points import Step, step
+from audioloom_storage.backend.protocol import Entry
+from audioloom_storage.errors import NotFound, TooLarge
+from audioloom_storage.location import Location
+from audioloom_storage.registry import backend_of
+
+
+def stat(location: Location) -> Entry:
+    """What lies there; links are followed.
+
+    Raises:
+        NotFound: nothing does, or a link leads nowhere.
+        PermissionDenied: a folder on the way may not be entered.
+    """
+    step(Step.READ, location)
+    return backend_of(location).stat(location)
+
+
+def exists(location: Location) -> bool:
+    """Whether anything lies there; a link that leads nowhere does not.
+
+    Raises:
+        PermissionDenied: a folder on the way may not be entered, so nobody can tell.
+    """
+    try:
+        stat(location)
+    except NotFound:
+        return False
+    return True
+
+
+def list_folder(location: Location) -> Iterator[Entry]:
+    """What lies directly in a folder, sorted by name, unfinished files included (`is_temporary`).
+
+    The names of this one folder are read at once (about 0.1 kB of memory each); sizes and times
+    are asked for as you go. A link is shown as what it leads to; one that leads nowhere, in
+    circles or out of reach is shown as a file, which nobody can open. What disappears while the
+    listing runs is left out.
+
+    Raises:
+        NotFound, NotAFolder, PermissionDenied: when called.
+    """
+    step(Step.READ, location)
+    return backend_of(location).list_folder(location)
+
+
+def walk(
+    location: Location, *, within: Location | None = None, links: bool = True
+) -> Iterator[Entry]:
+    """The files anywhere below a folder, depth first, each folder sorted by name.
+
+    Links to folders are followed, except back into a folder that the walk stands in: it always
+    ends, and what two links lead to is seen twice, under both names. Only the names in the folders
+    on the way are held.
+
+    Args:
+        location: the folder.
+        within: a folder that it lies under: the files are those that a walk of that one finds
+            here, so a link back into a folder between the two is not followed either.
+        links: False leaves out every link, to a file or to a folder, and everything that is
+            reached through one, from below *within* on.
+
+    Raises:
+        NotFound, NotAFolder: when called.
+        PermissionDenied: a folder below may not be listed; it is named. To leave it out silently
+            would look like an archive without those files.
+    """
+    if not links and _is_behind_link(location, within or location):
+        return iter(())
+    above = _identities(location, within or location)
+    identity = backend_of(location).folder_identity(location)
+    if identity in above:
+        return iter(())
+    return _walk(above, (identity, list_folder(location)), links=links)
+
+
+def leads_back(location: Location, within: Location) -> bool:
+    """Whether a folder is one of those that it lies in, from *within* down, by way of a link.
+
+    Raises:
+        NotFound: it is not there.
+    """
+    identity = backend_of(location).folder_identity(location)
+    return identity in _identities(location, within)
+
+
+def _identities(location: Location, within: Location) -> list[Hashable]:
+    found = []
+    while location.is_under(within):
+        location = location.parent
+        found.append(backend_of(location).folder_identity(location))
+    return found
+
+
+def _is_behind_link(location: Location, within: Location) -> bool:
+    while location.is_under(within):
+        if stat(location).is_link:
+            return True
+        location = location.parent
+    return False
+
+
+def _walk(
+    above: list[Hashable], first: tuple[Hashable, Iterator[Entry]], *, links: bool
+) -> Iterator[Entry]:
+    trail = [*((identity, iter(())) for identity in above), first]
+    while len(trail) > len(above):
+        entry = next(trail[-1][1], None)
+        if entry is None:
+            trail.pop()
+        elif entry.is_link and not links:
+            continue
+        elif not entry.is_folder:
+            yield entry
+        else:
+            try:
+                identity = backend_of(entry.location).folder_identity(entry.location)
+                if all(identity != other for other, _ in trail):
+                    trail.append((identity, list_folder(entry.location)))
+            except NotFound:  # removed since its name was read
+                continue
+
+
+def open_read(location: Location) -> BinaryIO:
+    """Open a file for reading: seekable, buffered.
+
+    Raises:
+        NotFound, PermissionDenied, IsAFolder, NotAFile: it is no file that this user may read.
+        Unavailable: the storage failed, now or during a later read.
+    """
+    step(Step.READ, location)
+    return backend_of(location).open_read(location)
+
+
+def read_bytes(location: Location, *, limit: int) -> bytes:
+    """The whole of a small file.
+
+    Args:
+        location: the file.
+        limit: bytes. What comes from outside is never read without one.
+
+    Raises:
+        TooLarge: it holds more than `limit`, of which one byte more was read.
+        NotFound, PermissionDenied, IsAFolder, NotAFile, Unavailable: as `open_read`.
+    """
+    with open_read(location) as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise TooLarge(
+            "the file is larger than this reader accepts",
+            where=location,
+            expected=f"at most {limit} bytes",
+        )
+    return data

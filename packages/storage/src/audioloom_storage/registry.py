@@ -1,0 +1,60 @@
+"""Which module serves which scheme: a new storage is one module and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from audioloom_storage.backend.protocol import Backend
+from audioloom_storage.errors import NotConfigured
+from audioloom_storage.location import Location
+
+MODULES = {
+    "file": "audioloom_storage.local.backend",
+    "hdfs": "audioloom_storage.hdfs.backend",
+    "webhdfs": "audioloom_storage.webhdfs.backend",
+}
+
+Between = Callable[[Backend], Backend]
+
+
+class _Way:
+    between: Between | None = None
+
+
+def put_between(between: Between | None) -> Between | None:
+    """Let a fault layer of tests stand before every storage; answers which one did before."""
+    before, _Way.between = _Way.between, between
+    return before
+
+
+def backend_of(location: Location) -> Backend:
+    """The module for this location, imported when first asked for.
+
+    Raises:
+        NotConfigured: the package that it needs is not installed.
+    """
+    module = _module_of(location)
+    return module if _Way.between is None else _Way.between(module)
+
+
+def _module_of(location: Location) -> Backend:
+    try:
+        return cast("Backend", import_module(MODULES[location.scheme]))
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "audioloom_storage":
+            raise
+        raise NotConfigured(
+            f"{location.scheme}:// needs the package {error.name}, which is not installed",
+            where=location,
+            hint=f'pip install "audioloom-storage[{location.scheme}]"',
+        ) from error
+
+
+if TYPE_CHECKING:  # mypy compares each module with the protocol here
+    from audioloom_storage.hdfs import backend as hdfs
+    from audioloom_storage.local import backend as local
+    from audioloom_storage.webhdfs import backend as webhdfs
+
+    _BACKENDS: tuple[Backend, ...] = (hdfs, local, webhdfs)

@@ -1,0 +1,1 @@
+"""What hdfs:// and webhdfs:// share: commit, retries, reading in ranges, tokens, errors."""

@@ -1,0 +1,104 @@
+"""The commit on HDFS: a rename that cannot replace, and what to make of one without an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from audioloom_storage.backend.protocol import Entry
+from audioloom_storage.backend.temporary import gone
+from audioloom_storage.errors import (
+    AlreadyExists,
+    IsAFolder,
+    NotFound,
+    StorageError,
+    Unavailable,
+    UnknownOutcome,
+)
+from audioloom_storage.location import Location
+from audioloom_storage.remote.retry import Busy, Outage, Patience
+
+Rename = Callable[[Location, Location], None]
+Stat = Callable[[Location], Entry]
+
+
+def commit(
+    temporary: Location, target: Location, rename: Rename, stat: Stat, patience: Patience
+) -> None:
+    """Give the file its name, and replace nothing.
+
+    A rename without an answer is simply repeated: nobody else knows the temporary name, so the
+    file is renamed once, by whichever request comes first, and the others find nothing to rename.
+
+    Args:
+        temporary: closed, and complete.
+        target: in the same folder.
+        rename: once, without replacing, and never into a folder. Outage: it may have been done.
+        stat: raises NotFound.
+        patience: how long to repeat.
+
+    Raises:
+        AlreadyExists, IsAFolder: something lies there.
+        UnknownOutcome: the cluster went away in the middle, and did not come back in time.
+        StorageError: it did not appear.
+    """
+    before = stat(temporary)
+    unanswered: list[Outage] = []
+
+    def attempt() -> None:
+        try:
+            rename(temporary, target)
+        except Outage as error:
+            unanswered.append(error)
+            raise
+
+    try:
+        patience.run(attempt)
+    except NotFound as error:
+        if not _is_ours(before, target, stat, error):
+            raise gone(target) from error
+    except (Outage, Busy) as error:
+        if unanswered:
+            raise _unknown(error, target) from error
+        raise
+    except StorageError as error:
+        if isinstance(error, AlreadyExists) or type(error) is Unavailable:
+            _raise_taken(target, stat, error)
+        raise
+
+
+def _is_ours(before: Entry, target: Location, stat: Stat, error: NotFound) -> bool:
+    try:
+        found = stat(target)
+    except NotFound:
+        return False
+    except StorageError as blind:
+        raise _unknown(blind, target) from error
+    if (found.size, found.modified_ns, found.is_folder) == (before.size, before.modified_ns, False):
+        return True  # renaming keeps both
+    raise _taken(found)
+
+
+def _raise_taken(target: Location, stat: Stat, error: StorageError) -> None:
+    # Hadoop refuses a folder as target with words that have changed over the years.
+    try:
+        found = stat(target)
+    except StorageError:
+        return
+    raise _taken(found) from error
+
+
+def _taken(found: Entry) -> StorageError:
+    if found.is_folder:
+        return IsAFolder(
+            "a folder lies there", where=found.location, expected="a name that is free"
+        )
+    return AlreadyExists("a file lies there, and none is ever replaced", where=found.location)
+
+
+def _unknown(error: StorageError, target: Location) -> UnknownOutcome:
+    return UnknownOutcome(
+        f"the cluster went away while the file got its name: {error.found}",
+        where=target,
+        hint="Look whether it is there, and whose it is, before running again; the same command"
+        " looks first, and says that it is done or goes on.",
+    )

@@ -1,0 +1,94 @@
+"""What Hadoop answers, in this package's words: its errors are a Java class and a text."""
+
+from __future__ import annotations
+
+from audioloom_storage.errors import (
+    AlreadyExists,
+    IsAFolder,
+    NoSpace,
+    NotAFolder,
+    NotFound,
+    PermissionDenied,
+    StorageError,
+    Unavailable,
+    UnsafePath,
+)
+from audioloom_storage.location import Location
+from audioloom_storage.remote.delegation_tokens import refused
+from audioloom_storage.remote.retry import Busy, Outage
+
+_ACCESS = "Run as a user who may, or ask its owner for access."
+NEEDS_IDENTITY = (
+    "Get a ticket (kinit), or name a file of delegation tokens in HADOOP_TOKEN_FILE_LOCATION."
+)
+_QUOTA = "Ask for a larger quota or choose another folder, then run again."
+_LATER = "Wait until the NameNode is at work (hdfs dfsadmin -safemode get), then run again."
+_FAILURE = (Unavailable, "See the log of the NameNode, then run again.")
+
+# By the last part of the class's name. All but the Outages say that nothing was done.
+_REFUSALS: dict[str, tuple[type[StorageError], str]] = {
+    "FileNotFoundException": (NotFound, "Check the path."),
+    "PathIsNotDirectoryException": (NotAFolder, "Choose another folder."),
+    "ParentNotDirectoryException": (NotAFolder, "Choose another folder."),
+    "PathIsNotEmptyDirectoryException": (IsAFolder, "Name a file in it."),
+    "FileAlreadyExistsException": (AlreadyExists, "Nothing was replaced."),
+    "AlreadyBeingCreatedException": (AlreadyExists, "Nothing was replaced."),
+    "AccessControlException": (PermissionDenied, _ACCESS),
+    "AuthorizationException": (PermissionDenied, _ACCESS),
+    "SecurityException": (PermissionDenied, NEEDS_IDENTITY),
+    "AuthenticationException": (PermissionDenied, NEEDS_IDENTITY),
+    "SaslException": (PermissionDenied, NEEDS_IDENTITY),
+    "QuotaExceededException": (NoSpace, _QUOTA),
+    "NSQuotaExceededException": (NoSpace, _QUOTA),
+    "DSQuotaExceededException": (NoSpace, _QUOTA),
+    "QuotaByStorageTypeExceededException": (NoSpace, _QUOTA),
+    "MaxDirectoryItemsExceededException": (NoSpace, "Choose another folder, then run again."),
+    "PathComponentTooLongException": (UnsafePath, "Choose a shorter name."),
+    "InvalidPathException": (UnsafePath, "HDFS holds no names with a colon: choose another."),
+    # A DataNode tells over HTTP that it has lost its NameNode: who knows what that one did.
+    **dict.fromkeys(
+        ("ConnectException", "EOFException", "SocketException", "SocketTimeoutException"),
+        (Outage, "See that the NameNode runs, then run again."),
+    ),
+    "SafeModeException": (Busy, _LATER),
+    "StandbyException": (Busy, "Name the nameservice (hdfs://NAMESERVICE/…), or the active one."),
+    "RetriableException": (Busy, _LATER),
+    "ServerTooBusyException": (Busy, _LATER),
+}
+
+# Where Hadoop's own words say less, or say it of the temporary name.
+_BETTER_SAID = {
+    "FileNotFoundException": "nothing lies there",
+    "PathComponentTooLongException": "the name is longer than the cluster allows",
+    "InvalidPathException": "this is no name for HDFS",
+    "ParentNotDirectoryException": "a file stands where a folder should",
+    "PathIsNotDirectoryException": "a file stands where a folder should",
+}
+
+
+def translated(java_class: str, text: str, location: Location, *, looking: bool) -> StorageError:
+    """What a NameNode or a gateway refused, as an error of this package.
+
+    Args:
+        java_class: with or without its package.
+        text: with the stack trace that Hadoop sends along, or without.
+        location: what was asked for.
+        looking: something was looked for, so a parent that is no folder means "not found".
+    """
+    name = java_class.replace("$", ".").rpartition(".")[2]
+    said = text.strip().partition("\n")[0].strip().rstrip(".")
+    if name == "SafeModeException" or "is in safe mode" in said:
+        return Busy("the NameNode is in safe mode", where=location, hint=_LATER)
+    if said.startswith(("Failed to find datanode", "No active nodes contain this block")):
+        # After a start of the NameNode, until the DataNodes have told what they hold.
+        return Busy("the NameNode knows of no DataNode yet", where=location, hint=_LATER)
+    if said.endswith("(is not a directory)"):
+        name = "ParentNotDirectoryException"  # some calls say AccessControlException of it
+    if looking and name == "ParentNotDirectoryException":
+        return NotFound("a file stands where a folder should", where=location)
+    if name == "FileAlreadyExistsException" and "not a directory" in said:
+        return NotAFolder("no folder lies there", where=location)
+    if name == "InvalidToken":
+        return refused(said, location)
+    kind, hint = _REFUSALS.get(name, _FAILURE)
+    return kind(_BETTER_SAID.get(name, said or name), where=location, hint=hint)

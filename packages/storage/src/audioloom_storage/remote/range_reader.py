@@ -1,0 +1,192 @@
+"""Files read in ranges from afar: seekable, and ahead of the reader where it reads in order."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING, BinaryIO, cast
+
+from audioloom_storage.location import Location
+from audioloom_storage.remote.retry import Outage, Patience
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+_BUFFER_BYTES = 16 << 10  # a DataNode takes no longer for so many than for one
+_BEGINNING_BYTES = 256 << 10  # whoever starts at the beginning mostly goes on
+_GROWTH = 8
+_LONGEST_WINDOW_BYTES = 256 << 20
+
+OpenRange = Callable[[int, int], Iterator[bytes]]
+
+
+def open_ranges(
+    location: Location, size: int, open_range: OpenRange, patience: Patience
+) -> BinaryIO:
+    """A seekable, buffered file.
+
+    Args:
+        location: for errors.
+        size: bytes in the file; it does not change.
+        open_range: from an offset, so many bytes, in pieces as they come. It and its iterator raise
+            StorageErrors only, and Outage where another try may go better.
+        patience: how long to try.
+    """
+    return cast("BinaryIO", _File(_Ranges(location, size, open_range, patience)))
+
+
+class _File(io.BufferedReader):
+    """Says what it is about to read: a buffer asks for multiples of its own size, then the rest."""
+
+    def __init__(self, raw: _Ranges) -> None:
+        super().__init__(raw, _BUFFER_BYTES)
+        self._ranges = raw
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        """So many bytes, or what is left of the file."""
+        if size is not None and size > _BUFFER_BYTES:
+            self._ranges.expect(self.tell() + size)
+        return super().read(size)
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fill the buffer, or what is left of the file."""
+        with memoryview(buffer) as view:
+            if view.nbytes > _BUFFER_BYTES:
+                self._ranges.expect(self.tell() + view.nbytes)
+        return super().readinto(buffer)
+
+
+class _Ranges(io.RawIOBase):
+    """Asks for what is read, and, where reading goes on where it ended, for more at a time.
+
+    A range is a stream that the storage fills while its reader is at work. One that is left in
+    the middle costs a connection, so the first read of a place asks for no more than was wanted.
+    """
+
+    def __init__(
+        self, location: Location, size: int, open_range: OpenRange, patience: Patience
+    ) -> None:
+        self._location = location
+        self._size = size
+        self._open_range = open_range
+        self._patience = patience
+        self._process = os.getpid()
+        self._position = 0
+        self._window = 0  # bytes of the range before; 0 after a jump
+        self._expected = 0  # the place up to which somebody is about to read
+        self._pieces: Iterator[bytes] | None = None
+        self._piece = memoryview(b"")
+        self._ahead = 0  # bytes of this range that were not yet taken
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always."""
+        return True
+
+    def expect(self, end: int) -> None:
+        """Ask for no less than what lies before this place, when next something is asked for."""
+        self._expected = end
+
+    def tell(self) -> int:
+        """Where the next read starts."""
+        return self._position
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        """Go anywhere, past the end too; nothing is asked for before a read."""
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        if start + offset < 0:
+            raise ValueError(f"{self._location}: expected a place in the file, found {offset}")
+        if start + offset != self._position:
+            self._position = start + offset
+            self._leave()
+            self._window = self._expected = 0
+        return self._position
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        """Fill the buffer, or what is left of the file."""
+        with memoryview(buffer) as view, view.cast("B") as room:
+            wanted = min(len(room), self._size - self._position)
+            if wanted <= 0:
+                return 0
+            return self._patience.run(lambda: self._take(room[:wanted]))
+
+    def readall(self) -> bytes:
+        """All that is left, without the copy that `readinto` makes."""
+        pieces = []
+        while self._position < self._size:
+            left = self._size - self._position
+            pieces.append(_copied(self._patience.run(partial(self._next, left, left))))
+            self._move(len(pieces[-1]))
+        return b"".join(pieces)
+
+    def close(self) -> None:
+        """Let go of the range that is open."""
+        self._leave()
+        super().close()
+
+    def _take(self, room: memoryview) -> int:
+        taken = 0
+        while taken < len(room):
+            try:
+                piece = self._next(len(room) - taken, len(room) - taken)
+            except Exception:
+                if taken:
+                    break  # told by the next read, if it fails as well
+                raise
+            room[taken : taken + len(piece)] = piece
+            taken += len(piece)
+            self._move(len(piece))
+            if not self._ahead:  # whether more is wanted than was asked for, the next read tells
+                break
+        return taken
+
+    def _next(self, most: int, wanted: int) -> memoryview:
+        """Some of the bytes at the position; `_move` says that they were used."""
+        if self._process != os.getpid():  # a fork must not read from what its parent reads from
+            self._process = os.getpid()
+            self._leave()
+        try:
+            pieces = self._pieces or self._open(wanted)
+            while not self._piece:
+                self._piece = memoryview(next(pieces))
+        except StopIteration:
+            self._leave()
+            raise Outage("the answer ended too early", where=self._location) from None
+        except BaseException:
+            self._leave()
+            raise
+        return self._piece[:most]
+
+    def _move(self, count: int) -> None:
+        self._position += count
+        self._piece = self._piece[count:]
+        self._ahead -= count
+        if self._ahead == 0:
+            self._leave()
+
+    def _open(self, wanted: int) -> Iterator[bytes]:
+        grown = min(_GROWTH * self._window, _LONGEST_WINDOW_BYTES)
+        least = 0 if self._position else _BEGINNING_BYTES
+        self._window = max(grown, wanted, least, self._expected - self._position)
+        self._ahead = min(self._window, self._size - self._position)
+        self._pieces = self._open_range(self._position, self._ahead)
+        return self._pieces
+
+    def _leave(self) -> None:
+        pieces, self._pieces = self._pieces, None
+        self._piece = memoryview(b"")
+        self._ahead = 0
+        close = getattr(pieces, "close", None)
+        if close is not None:
+            close()
+
+
+def _copied(piece: memoryview) -> bytes:
+    """The bytes of a piece; those that came, where they are all of it."""
+    whole = piece.obj
+    return whole if type(whole) is bytes and len(whole) == len(piece) else bytes(piece)

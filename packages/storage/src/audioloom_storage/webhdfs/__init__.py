@@ -1,0 +1,1 @@
+"""webhdfs:// over HTTP: the client and the operations."""

@@ -1,0 +1,142 @@
+"""HTTP to a NameNode or a gateway: by the client of the `hdfs` package, one a thread."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import hdfs  # type: ignore[import-untyped]
+import requests
+
+from audioloom_storage.errors import (
+    NotConfigured,
+    PermissionDenied,
+    StorageError,
+    Unavailable,
+)
+from audioloom_storage.location import Location
+from audioloom_storage.remote.errors import translated
+from audioloom_storage.remote.retry import Outage, Patience
+
+T = TypeVar("T")
+
+CONNECT_SECONDS = 10.0
+ANSWER_SECONDS = 60.0
+_SHOWN_LETTERS = 150
+
+
+class _Client(hdfs.InsecureClient):  # type: ignore[misc]
+    """As it is, but names are what they are: it would read "#LATEST" as a question."""
+
+    def resolve(self, hdfs_path: str) -> str:
+        return hdfs_path
+
+
+Ask = Callable[[Any], T]
+
+
+class Connection:
+    """What this process knows of one address.
+
+    Args:
+        authority: host and port.
+    """
+
+    def __init__(self, authority: str) -> None:
+        self.patience = Patience()
+        self.renames_safely = False  # not known yet
+        self.user = ""  # nor this
+        self._authority = authority
+        self._of_thread = threading.local()
+
+    def call(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
+        """The answer to a question that may be asked twice, repeated as `Patience` says.
+
+        Args:
+            location: what the question is about.
+            ask: puts it to a client.
+            looking: it looks for something, so a parent that is no folder means "not found".
+        """
+        return self.patience.run(lambda: self.attempt(location, ask, looking=looking))
+
+    def attempt(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
+        """The answer to a question that is asked once."""
+        try:
+            return ask(self._client())
+        except Exception as error:
+            raise told(error, location, looking=looking) from error
+
+    def _client(self) -> Any:
+        # Neither a thread nor a fork may share the sockets of another.
+        mine = self._of_thread.__dict__
+        if mine.get("process") != os.getpid():
+            mine["process"] = os.getpid()
+            mine["client"] = _Client(
+                f"http://{self._authority}",
+                user=os.environ.get("HADOOP_USER_NAME") or getpass.getuser(),
+                timeout=(CONNECT_SECONDS, ANSWER_SECONDS),
+            )
+        return mine["client"]
+
+
+def told(error: Exception, location: Location, *, looking: bool = False) -> StorageError:
+    """What went wrong on the way, as an error of this package."""
+    if isinstance(error, StorageError):
+        return error
+    if isinstance(error, hdfs.HdfsError):
+        text = error.message  # of a page that is no JSON it keeps the bytes
+        said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+        if error.exception is not None:
+            return translated(error.exception, said, location, looking=looking)
+        if said.startswith("Authentication failure"):
+            return PermissionDenied(
+                "the gateway asks who we are in a way that webhdfs:// does not know",
+                where=location,
+                hint="Use hdfs://, which knows Kerberos and delegation tokens.",
+            )
+        return _no_webhdfs(said.strip(), location)
+    if isinstance(error, (OSError, requests.RequestException)):
+        return Outage(f"no answer: {_cause(error)}", where=location, hint=_HINT)
+    return _no_webhdfs(repr(error), location)
+
+
+def _no_webhdfs(said: str, location: Location) -> Unavailable:
+    shown = said.partition("\n")[0][:_SHOWN_LETTERS]
+    return Unavailable(f"this is no answer of WebHDFS: {shown}", where=location, hint=_HINT)
+
+
+def refusal(status: int, body: bytes, location: Location) -> StorageError:
+    """What a DataNode answered that did not do what it was asked."""
+    response = requests.Response()
+    response.status_code, response._content = status, body  # noqa: SLF001
+    return told(hdfs.client._to_error(response), location)  # noqa: SLF001
+
+
+_HINT = "See that host and port are those of the NameNode's page or of a gateway, then run again."
+
+
+def _cause(error: Exception) -> str:
+    inner: BaseException = error
+    while (next_one := inner.__cause__ or inner.__context__) is not None:
+        inner = next_one
+    return str(inner) or type(inner).__name__
+
+
+class Connections:
+    """Those of this process, by authority."""
+
+    known: dict[str, Connection] = {}  # noqa: RUF012 - one for the process is the point
+
+
+def connection_to(location: Location) -> Connection:
+    """The connection of this process to the address of a location."""
+    if not location.authority:
+        raise NotConfigured(
+            "this location names no host",
+            where=location,
+            expected="webhdfs://HOST:PORT/…, of the NameNode's page or of a gateway",
+        )
+    return Connections.known.setdefault(location.authority, Connection(location.authority))

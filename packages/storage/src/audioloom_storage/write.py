@@ -1,0 +1,187 @@
+"""Change storage: publish whole files without replacing any, make folders, remove."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import BinaryIO, cast
+
+from audioloom_storage.backend.fault_points import Step, step
+from audioloom_storage.backend.temporary import gone, temporary_beside
+from audioloom_storage.errors import (
+    AlreadyExists,
+    IsAFolder,
+    NotFound,
+    StorageError,
+    Unavailable,
+    UnknownOutcome,
+    UnsafePath,
+)
+from audioloom_storage.location import Location
+from audioloom_storage.new_file import NewFile
+from audioloom_storage.read import stat
+from audioloom_storage.registry import backend_of
+
+_BUFFER_BYTES = 1 << 20
+
+
+@contextmanager
+def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
+    """Write a new file that appears whole, or not at all.
+
+    The bytes go to a temporary name in the same folder. When the block ends they are forced to
+    disk, and the file is moved to `location` by a step that replaces nothing. When the block
+    raises, or a write failed whose error was swallowed, nothing appears. Missing parent folders are
+    made. The file is written in order: no storage lets it seek.
+
+    Args:
+        location: of the file.
+        private: nobody but its owner may read it, from the first byte on, whatever the umask. Else
+            the umask decides. Missing parent folders are made as always.
+
+    Raises:
+        AlreadyExists: something lies there, before the first byte or after the last. It was left
+            as it is.
+        IsAFolder: a folder lies there.
+        UnknownOutcome: it may have appeared, or may yet: look before acting.
+        NoSpace, PermissionDenied, NotAFolder, Unavailable: it did not appear.
+    """
+    _refuse_taken(location)
+    temporary = temporary_beside(location)
+    with _told_of(location, temporary):
+        raw = _open_new(temporary, private=private)
+        file = io.BufferedWriter(raw, _BUFFER_BYTES)
+        try:
+            yield cast("BinaryIO", file)
+            file.close()
+            raw.raise_swallowed()
+            step(Step.MOVE, location)
+            backend_of(location).move(temporary, location)
+        except UnknownOutcome:
+            raise  # what still lies there may be the only copy
+        except BaseException:
+            raw.abandon()
+            with suppress(StorageError):  # the first error is the one to tell
+                remove(temporary)
+            raise
+        step(Step.MOVED, location)
+
+
+def publish(location: Location, data: bytes, *, private: bool = False) -> None:
+    """Make a small file appear whole, or not at all: the commit step. Raises what `create` does."""
+    with create(location, private=private) as file:
+        file.write(data)
+
+
+def make_folder(location: Location, *, private: bool = False) -> None:
+    """Make a folder and its parents; it may exist, and then it stays as it is.
+
+    Args:
+        location: of the folder.
+        private: nobody but its owner may list it, enter it or change it, whatever the umask. Its
+            parents are made as always.
+
+    Raises:
+        NotAFolder: something that is no folder lies there, or on the way.
+        PermissionDenied, NoSpace, Unavailable: it could not be made.
+    """
+    step(Step.MAKE_FOLDER, location)
+    backend_of(location).make_folder(location, private=private)
+
+
+def remove(location: Location, *, within: Location | None = None) -> None:
+    """Remove one file, or one link (never what it leads to).
+
+    Args:
+        location: of the file.
+        within: a folder above it. Below that folder no link is followed on the way to the file,
+            not even one that somebody puts there at this moment.
+
+    Raises:
+        NotAFolder: a folder between *within* and the file is a link.
+        NotFound, IsAFolder, PermissionDenied, Unavailable: it was not removed.
+    """
+    step(Step.REMOVE, location)
+    backend_of(location).remove(location, within=within)
+
+
+def remove_tree(location: Location, *, within: Location | None = None) -> None:
+    """Remove a folder with everything in it, following no link: for what the caller itself made.
+
+    Args:
+        location: of the folder.
+        within: a folder above it; no link below it is followed on the way, as with `remove`.
+
+    Raises:
+        UnsafePath: it is the root of the storage.
+        NotFound, NotAFolder: there is no such folder (a link to one is none).
+        PermissionDenied, Unavailable: what was removed by then is gone.
+    """
+    if location.path == "/":
+        raise UnsafePath("the root of a storage is never removed", where=location)
+    backend_of(location).remove_tree(location, within=within)
+
+
+def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
+    """Remove a folder that holds nothing; whether it was there, held nothing and is gone now.
+
+    What somebody puts there at this moment keeps the folder.
+
+    Args:
+        location: of the folder.
+        within: a folder above it; no link below it is followed on the way, as with `remove`.
+
+    Raises:
+        UnsafePath: it is the root of the storage.
+        NotAFolder: a file or a link lies there, or a link on the way.
+        PermissionDenied, Unavailable: it was not removed.
+    """
+    if location.path == "/":
+        raise UnsafePath("the root of a storage is never removed", where=location)
+    step(Step.REMOVE, location)
+    try:
+        return backend_of(location).remove_empty_folder(location, within=within)
+    except NotFound:
+        return False
+
+
+def _refuse_taken(location: Location) -> None:
+    try:
+        entry = stat(location)
+    except NotFound:
+        return
+    if entry.is_folder:
+        raise IsAFolder("a folder lies there", where=location, expected="a name that is free")
+    raise AlreadyExists("a file lies there, and none is ever replaced", where=location)
+
+
+def _open_new(temporary: Location, *, private: bool) -> NewFile:
+    backend = backend_of(temporary)
+    step(Step.CREATE, temporary)
+    try:
+        sink = backend.open_new(temporary, private=private)
+    except NotFound:
+        make_folder(temporary.parent)
+        sink = backend.open_new(temporary, private=private)
+    return NewFile(sink, temporary)
+
+
+@contextmanager
+def _told_of(location: Location, temporary: Location) -> Iterator[None]:
+    """Let errors name the file that was asked for: nobody knows the temporary one."""
+    try:
+        yield
+    except StorageError as error:
+        if error.where != str(temporary):
+            raise
+        if isinstance(error, NotFound):
+            raise gone(location) from error
+        if isinstance(error, AlreadyExists):
+            raise Unavailable(
+                "the name of the unfinished file is taken: an answer was lost",
+                where=location,
+                hint="Run again.",
+            ) from error
+        error.where = str(location)
+        raise

@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import os
+import selectors
+import socket
+
+from audioloom_storage.hdfs import fork_safety
+
+
+def test_only_what_was_watched_is_cut_off() -> None:
+    """By the watcher that was made meanwhile; other sockets and other files are left alone."""
+    ours, theirs = socket.socketpair()
+    other, beyond = socket.socketpair()
+    reading, writing = os.pipe()
+    with selectors.EpollSelector() as watcher:
+        watcher.register(ours, selectors.EVENT_READ)
+        watcher.register(reading, selectors.EVENT_READ)
+        with selectors.EpollSelector() as unknown:
+            unknown.register(other, selectors.EVENT_READ)
+            known = set(fork_safety.WATCHERS)
+            fork_safety.WATCHERS.add(watcher.fileno())
+            child = os.fork()
+            if child == 0:
+                try:
+                    fork_safety.cut_off()
+                    beyond.send(b"x")
+                    os.write(writing, b"x")
+                    alive = other.recv(1) == b"x" == os.read(reading, 1)
+                    os._exit(0 if alive and ours.recv(1) == b"" else 1)
+                finally:
+                    os._exit(2)
+            fork_safety.WATCHERS.clear()
+            fork_safety.WATCHERS.update(known)
+            assert 0 == os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    theirs.send(b"y")
+    assert b"y" == ours.recv(1)
+    for one in (ours, theirs, other, beyond):
+        one.close()
+    for descriptor in (reading, writing):
+        os.close(descriptor)
+
+
+def test_a_watcher_is_found() -> None:
+    """What the block makes, and nothing that was there before."""
+    with selectors.EpollSelector() as before:
+        known = set(fork_safety.WATCHERS)
+        with fork_safety.watched():
+            made = selectors.EpollSelector()
+        assert {made.fileno()} == fork_safety.WATCHERS - known
+        assert before.fileno() not in fork_safety.WATCHERS - known
+        fork_safety.WATCHERS.discard(made.fileno())
+        made.close()
