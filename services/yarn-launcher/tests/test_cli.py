@@ -59,7 +59,7 @@ def test_a_worker_starts_light_and_refuses_what_the_launcher_would_not_write() -
         check=False,
     )
     loaded = {line.rpartition("|")[2].strip() for line in light.stderr.splitlines() if "|" in line}
-    assert {"audioloom_yarn_launcher.worker"} <= loaded
+    assert {"audioloom_yarn_launcher.worker.agent"} <= loaded
     assert set() == {"pydantic", "typer", "structlog", "asyncio", "fsspec"} & loaded
     assert 2 == light.returncode
     assert "expected fd:NUMBER or skein, found x" in light.stderr

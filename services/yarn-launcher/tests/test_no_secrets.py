@@ -13,8 +13,8 @@ from typing import Any
 
 import cluster as on_cluster
 import pytest
-from audioloom_yarn_launcher import launch as launching
-from audioloom_yarn_launcher.memory_kv import MemoryStore
+from audioloom_yarn_launcher.commands import run_local as launching
+from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.settings import RunSettings
 
 SECRETS = ("hunter2-in-a-flag", "hunter2-after-one", "hunter2-in-an-address", "hunter2-by-variable")

@@ -20,9 +20,9 @@ import pytest
 from audioloom_environment import describe, pack, ship
 from audioloom_mini_cluster.client import GIVEN
 from audioloom_storage import exists, list_folder, locate, publish, read_bytes
-from audioloom_yarn_launcher.hadoop import find_hadoop
-from audioloom_yarn_launcher.node_logs import NodeLogs
-from audioloom_yarn_launcher.skein_cluster import connect
+from audioloom_yarn_launcher.monitoring.node_logs import NodeLogs
+from audioloom_yarn_launcher.yarn.configuration import find_hadoop
+from audioloom_yarn_launcher.yarn.skein_client import connect
 
 
 @pytest.fixture(scope="module")

@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher import ending
-from audioloom_yarn_launcher.attempts import Attempt, Ended, begin, read_attempts, record_end
-from audioloom_yarn_launcher.claim import new_launch, relaunched
-from audioloom_yarn_launcher.ending import Ending, was_lost
-from audioloom_yarn_launcher.request import Request
-from audioloom_yarn_launcher.roles import of_workers
-from audioloom_yarn_launcher.skein_cluster import Report
+from audioloom_yarn_launcher.rendezvous.roles import of_workers
+from audioloom_yarn_launcher.runs import termination
+from audioloom_yarn_launcher.runs.attempts import Attempt, Ended, begin, read_attempts, record_end
+from audioloom_yarn_launcher.runs.lease import new_launch, relaunched
+from audioloom_yarn_launcher.runs.request import Request
+from audioloom_yarn_launcher.runs.termination import Ending, was_lost
+from audioloom_yarn_launcher.yarn.skein_client import Report
 
 
 @pytest.fixture(autouse=True)
 def no_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody knows the application's last words."""
-    monkeypatch.setattr(ending, "last_words", lambda _: "")
+    monkeypatch.setattr(termination, "last_words", lambda _: "")
 
 
 def ended(diagnostics: str, attempts: tuple[Attempt, ...] = (), stopped_by: int = 0) -> Ending:

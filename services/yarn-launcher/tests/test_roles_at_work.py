@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audioloom_yarn_launcher.commands.explain import show_explanation
+from audioloom_yarn_launcher.commands.logs import show_logs
+from audioloom_yarn_launcher.commands.status import show_status
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.explain import show_explanation
-from audioloom_yarn_launcher.logs import show_logs
 from audioloom_yarn_launcher.settings import ExplainSettings, LogsSettings, StatusSettings
-from audioloom_yarn_launcher.status import show_status
 
 BESIDE = ("evaluator", "tensorboard")
 SAY = "import os; print(os.environ['JOB_NAME'], os.environ['TF_CONFIG'])"

@@ -7,7 +7,7 @@ import pytest
 from audioloom_stage.exit_codes import exit_code
 from audioloom_storage import NoSpace, Unavailable, UnknownOutcome, locate
 from audioloom_storage.testing import UnreliableStore
-from audioloom_yarn_launcher.attempts import read_attempts
+from audioloom_yarn_launcher.runs.attempts import read_attempts
 
 HOOK = "from audioloom_storage.testing import install_from_environment as i\ni()\n"
 TOLD = {exit_code(kind("")) for kind in (Unavailable, NoSpace, UnknownOutcome)}
@@ -52,7 +52,7 @@ def test_a_launch_comes_through_or_says_why_and_comes_through_then(launches: Any
 
 
 ONCE = """
-import audioloom_yarn_launcher.attempting as module
+import audioloom_yarn_launcher.coordinator.supervisor as module
 from audioloom_storage import Unavailable
 record_end, calls = module.record_end, []
 def fail_once(folder, ended):

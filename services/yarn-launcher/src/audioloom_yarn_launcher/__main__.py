@@ -31,18 +31,19 @@ def _report_missing() -> int:
 
 
 def _run_command(words: list[str]) -> int:
+    # One command loads no other's imports.
     if words[:1] == ["worker"]:
-        from audioloom_yarn_launcher import worker_entry  # noqa: PLC0415 - one of them
+        from audioloom_yarn_launcher.commands import worker  # noqa: PLC0415
 
-        return worker_entry.main(words[1:])
+        return worker.main(words[1:])
     if words[:1] == ["coordinator"]:
-        from audioloom_yarn_launcher import coordinator_entry  # noqa: PLC0415
+        from audioloom_yarn_launcher.commands import coordinator_entry  # noqa: PLC0415
 
         return coordinator_entry.main(words[1:])
     if words[:1] == ["probe"]:
-        from audioloom_yarn_launcher import probe_in_container  # noqa: PLC0415
+        from audioloom_yarn_launcher.commands import probe  # noqa: PLC0415
 
-        return probe_in_container.main(words[1:])
+        return probe.main(words[1:])
     from audioloom_yarn_launcher import cli  # noqa: PLC0415
 
     return cli.main(words)

@@ -32,10 +32,10 @@ def run(settings: RunSettings) -> Result:
     Prints the location of the manifest that the command committed, else of the run folder.
     """
     if settings.on == "yarn":
-        from audioloom_yarn_launcher.launch_on_yarn import launch_on_yarn
+        from audioloom_yarn_launcher.commands.run_yarn import launch_on_yarn
 
         return launch_on_yarn(settings)
-    from audioloom_yarn_launcher.launch import launch
+    from audioloom_yarn_launcher.commands.run_local import launch
 
     return launch(settings)
 
@@ -43,7 +43,7 @@ def run(settings: RunSettings) -> Result:
 @command(app)
 def status(settings: StatusSettings) -> Result:
     """Show how a run is: its workers, their attempts, how they ended and how far they are."""
-    from audioloom_yarn_launcher.status import show_status
+    from audioloom_yarn_launcher.commands.status import show_status
 
     return show_status(settings)
 
@@ -51,7 +51,7 @@ def status(settings: StatusSettings) -> Result:
 @command(app)
 def attach(settings: AttachSettings) -> Result:
     """Wait for a run that was left, or whose launcher died here, and answer as run does."""
-    from audioloom_yarn_launcher.attach import attach_run
+    from audioloom_yarn_launcher.commands.attach import attach_run
 
     return attach_run(settings)
 
@@ -59,7 +59,7 @@ def attach(settings: AttachSettings) -> Result:
 @command(app)
 def explain(settings: ExplainSettings) -> Result:
     """Say why a run ended as it did: the first cause of all its attempts, and what to do."""
-    from audioloom_yarn_launcher.explain import show_explanation
+    from audioloom_yarn_launcher.commands.explain import show_explanation
 
     return show_explanation(settings)
 
@@ -67,7 +67,7 @@ def explain(settings: ExplainSettings) -> Result:
 @command(app)
 def kill(settings: KillSettings) -> Result:
     """End a run, wherever it runs: its processes are told, and then ended."""
-    from audioloom_yarn_launcher.kill import kill_run
+    from audioloom_yarn_launcher.commands.kill import kill_run
 
     return kill_run(settings)
 
@@ -75,7 +75,7 @@ def kill(settings: KillSettings) -> Result:
 @command(app)
 def logs(settings: LogsSettings) -> Result:
     """Print what the workers of a run have written."""
-    from audioloom_yarn_launcher.logs import show_logs
+    from audioloom_yarn_launcher.commands.logs import show_logs
 
     return show_logs(settings)
 
@@ -86,7 +86,7 @@ def doctor(settings: DoctorSettings) -> Result:
 
     Exit code 78 if one of them is a failure.
     """
-    from audioloom_yarn_launcher.doctor import examine
+    from audioloom_yarn_launcher.commands.doctor import examine
 
     return examine(settings)
 
@@ -100,14 +100,14 @@ def env(settings: EnvSettings) -> Result:
     `env list` shows what lies under the root, `env gc` what no run needs any more.
     """
     if settings.action == "list":
-        from audioloom_yarn_launcher.environment_list import list_environments
+        from audioloom_yarn_launcher.commands.env_list import list_environments
 
         return list_environments(settings)
     if settings.action == "gc":
-        from audioloom_yarn_launcher.environment_gc import collect_garbage
+        from audioloom_yarn_launcher.commands.env_gc import collect_garbage
 
         return collect_garbage(settings)
-    from audioloom_yarn_launcher.pack_environment import pack_environment
+    from audioloom_yarn_launcher.commands.env_pack import pack_environment
 
     return pack_environment(settings)
 

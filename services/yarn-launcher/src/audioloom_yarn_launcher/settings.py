@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from audioloom_stage import Flag, Positional, Settings
 from pydantic import AfterValidator, Field, model_validator
 
-from audioloom_yarn_launcher.gang import FROZEN_S
-from audioloom_yarn_launcher.own_address import check_address
+from audioloom_yarn_launcher.rendezvous.messages import FROZEN_S
+from audioloom_yarn_launcher.system.addresses import check_address
 
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,99}$")]
 Memory = Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8} ?[MG]iB$")]

@@ -15,15 +15,17 @@ import threading
 import time
 from typing import Any
 
-from audioloom_yarn_launcher.attempting import gang_at_work  # type: ignore[import-not-found]
-from audioloom_yarn_launcher.coordinator import (  # type: ignore[import-not-found]
+from audioloom_yarn_launcher.coordinator.generation import (  # type: ignore[import-not-found]
     begin_generation,
     run_generation,
 )
-from audioloom_yarn_launcher.gang import Exit, Plan  # type: ignore[import-not-found]
-from audioloom_yarn_launcher.limits import Limits  # type: ignore[import-not-found]
-from audioloom_yarn_launcher.memory_kv import MemoryStore  # type: ignore[import-not-found]
-from audioloom_yarn_launcher.worker import Place, Worker  # type: ignore[import-not-found]
+from audioloom_yarn_launcher.coordinator.supervisor import (  # type: ignore[import-not-found]
+    gang_at_work,
+)
+from audioloom_yarn_launcher.coordinator.timeouts import Limits  # type: ignore[import-not-found]
+from audioloom_yarn_launcher.local.kv_store import MemoryStore  # type: ignore[import-not-found]
+from audioloom_yarn_launcher.rendezvous.messages import Exit, Plan  # type: ignore[import-not-found]
+from audioloom_yarn_launcher.worker.agent import Place, Worker  # type: ignore[import-not-found]
 
 LIMITS = Limits(registration_s=600.0)
 STACK_BYTES = 256 << 10

@@ -1,0 +1,97 @@
+"""`attach`: wait for a run that somebody else began, or whose client died, and answer as `run`."""
+
+from __future__ import annotations
+
+import time
+
+import structlog
+from audioloom_stage import Result, bind
+from audioloom_storage import Location
+
+from audioloom_yarn_launcher.commands.result import ended, left
+from audioloom_yarn_launcher.coordinator.report import result_of
+from audioloom_yarn_launcher.errors import NothingToEnd
+from audioloom_yarn_launcher.monitoring.application_watch import Watch, hearing
+from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
+from audioloom_yarn_launcher.rendezvous.causes import Cause
+from audioloom_yarn_launcher.runs.attempts import Attempt
+from audioloom_yarn_launcher.runs.request import Request
+from audioloom_yarn_launcher.settings import AttachSettings
+from audioloom_yarn_launcher.yarn.configuration import find_hadoop
+from audioloom_yarn_launcher.yarn.skein_client import connect
+
+LOOK_EVERY_S = 1.0
+
+log = structlog.get_logger()
+
+
+def attach_run(settings: AttachSettings) -> Result:
+    """Wait for the run to end; Ctrl-C asks what is to become of it, as `run` does.
+
+    One of this machine goes on when the waiting is ended: its own launcher is asked there.
+
+    Raises:
+        NoRun: there is none.
+        NothingToEnd: nobody here can tell how it goes on.
+    """
+    folder = locate_run(settings.run)
+    view = view_run(folder)
+    bind(run=folder.name)
+    application = _application(view)
+    if application is None:
+        return _wait_here(view)
+    log.info("waiting for the application", application=application[0])
+    with connect(find_hadoop()) as cluster, hearing() as heard:
+        ending = Watch(cluster, folder, application[1], application[0], heard).to_the_end()
+    request = _request(folder)
+    return left(request, application[0]) if ending is None else ended(request, ending)
+
+
+def _application(view: RunView) -> tuple[str, str] | None:
+    """The application that is at work on the run or waits to be, and the launch it is of."""
+    if view.pending is not None and not view.over:
+        return view.pending.submission.application, view.pending.submission.launch
+    last = view.last
+    if last is None or not last.open or view.state == "committed":
+        return None
+    owner = last.started.owner
+    return (owner.application, last.started.launch) if owner.application else None
+
+
+def _wait_here(view: RunView) -> Result:
+    """Look at the folder until its launcher, a process of this machine, has ended."""
+    if view.state == "unknown" and view.last is not None:
+        raise NothingToEnd(
+            "how the run goes on cannot be told from here",
+            where=view.folder,
+            found=str(view.last.started.owner),
+            hint="Look at it on that machine.",
+        )
+    if not view.over and view.last is not None:
+        log.info("waiting for the run, which goes on without us", of=str(view.last.started.owner))
+    while not view.over:
+        time.sleep(LOOK_EVERY_S)
+        view = view_run(view.folder)
+    last = view.last
+    request = _request(view.folder)
+    if last is None:
+        return result_of(request, None, attempts=0, last=0)
+    launch = last.started.launch
+    attempts = sum(each.started.launch == launch for each in view.attempts)
+    cause = None if request.committed else _cause(last)
+    return result_of(request, cause, attempts=attempts, last=last.started.attempt)
+
+
+def _cause(last: Attempt) -> Cause | None:
+    if last.ended is None or last.ended.restarts:
+        text = f"the launcher was lost: {last.started.owner} is gone"
+        return Cause("launcher-lost", text, exit_code=75)
+    told = last.ended.cause
+    if told is None or last.ended.exit_code == 0:
+        return None
+    return Cause("exit", told.text, last.ended.exit_code, told.rank, tail=told.tail)
+
+
+def _request(folder: Location) -> Request:
+    """Enough of the request to tell how it ended."""
+    return Request(folder.name, named_by_hand=True, folder=folder, command=(), working_folder="")

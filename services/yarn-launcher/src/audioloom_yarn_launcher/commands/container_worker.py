@@ -1,0 +1,122 @@
+"""A worker in a container of a cluster: who it is, where it is, and what its command finds."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from audioloom_stage import safe_text
+
+from audioloom_yarn_launcher.errors import StoreLost
+from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION
+from audioloom_yarn_launcher.system.addresses import NoAddress, address_in, is_network
+from audioloom_yarn_launcher.worker.agent import ALONE, Place, work
+from audioloom_yarn_launcher.yarn.env_encoding import unwrap
+from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, NODE_PYTHON
+from audioloom_yarn_launcher.yarn.skein_application import current_application
+from audioloom_yarn_launcher.yarn.skein_import import import_skein
+from audioloom_yarn_launcher.yarn.skein_kv import SkeinStore
+
+STOP_GRACE_S = 0.5
+THROUGH_A_PROXY = "tensorboardColab=true#scalars"
+"""TensorBoard's word for a proxy that lets nothing but GET through, as YARN's does: else its curves
+stay empty, since it asks for them by POST. In what its other page of curves, Time Series, asks for
+are braces, which YARN's proxy does not take either."""
+
+
+def work_in_container(advertise: str, role: str | None) -> int:
+    """Be a worker of the application that this container belongs to; the exit code."""
+    skein = import_skein()
+    me = str(skein.properties.container_id)
+    try:
+        application = current_application()
+        here = place(advertise, os.environ)
+        return work(
+            *(SkeinStore(application), me, int(me.rpartition("_")[2])),
+            place=replace(here, show=lambda page: show_page(application, str(role), page)),
+            role=role,
+        )
+    except NoAddress as error:
+        sys.stderr.write(f"{safe_text(error)}\n")
+        return CONFIGURATION
+    except StoreLost as error:
+        sys.stderr.write(f"the application master is gone: {safe_text(error)}\n")
+        return ALONE
+
+
+def show_page(application: Any, route: str, page: str) -> str:
+    """Let the application's own page lead to one of a server here; where others see that.
+
+    Args:
+        application: `skein.ApplicationClient`.
+        route: below its pages.
+        page: of the server, as the application master reaches it.
+
+    Raises:
+        StoreLost: the application master does not answer.
+    """
+    errors = import_skein().exceptions.SkeinError
+    try:
+        with suppress(errors, ValueError):  # there is one only after a restart
+            application.ui.remove_page(route)
+        shown = application.ui.add_page(route, page)
+    except (errors, ValueError) as error:
+        raise StoreLost(str(error)) from error
+    return f"{shown.address}?{THROUGH_A_PROXY}"
+
+
+def place(advertise: str, variables: Mapping[str, str]) -> Place:
+    """Where this worker is.
+
+    Args:
+        advertise: a template: `{node}`, `{hostname}` and `{fqdn}` are filled in; or a network that
+            this node has an address in.
+        variables: of this process.
+
+    Raises:
+        NoAddress: it has none.
+    """
+    host = variables.get("NM_HOST") or socket.gethostname()
+    names = {"{node}": host, "{hostname}": socket.gethostname(), "{fqdn}": socket.getfqdn()}
+    for name, value in names.items():
+        advertise = advertise.replace(name, value)
+    if is_network(advertise):
+        advertise = address_in(advertise)
+    folder = Path.cwd() / ENVIRONMENT
+    return Place(
+        host,
+        advertise,
+        command_variables(variables, folder),
+        STOP_GRACE_S,
+        container=variables.get("CONTAINER_ID", ""),
+    )
+
+
+def command_variables(variables: Mapping[str, str], environment: Path) -> dict[str, str]:
+    """The variables of the command: its own environment's programs come first.
+
+    A conda environment finds what it needs by CONDA_PREFIX; its scripts of activation are not run.
+    """
+    found = unwrap(variables)
+    usual = found.get("PATH", "/usr/bin:/bin")
+    python = found.pop(NODE_PYTHON, None)
+    if python is not None:
+        there = os.access(python, os.X_OK)  # or another one would be taken, and nobody would know
+        folder = str(Path(python).parent)
+        found["PATH"] = f"{folder}:{usual}" if there else folder
+        environment = Path(python).parent.parent
+    elif (environment / "bin").is_dir():
+        found["PATH"] = f"{environment}/bin:{usual}"
+    else:
+        return found
+    if (environment / "conda-meta").is_dir():
+        found["CONDA_PREFIX"] = str(environment)
+    elif python is None or (environment / "pyvenv.cfg").is_file():
+        found["VIRTUAL_ENV"] = str(environment)
+    return found

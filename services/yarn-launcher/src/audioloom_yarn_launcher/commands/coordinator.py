@@ -1,0 +1,110 @@
+"""The coordinator of a gang on a cluster: in the application master's container, next to it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import structlog
+from audioloom_stage import StageError, bind, exit_code, safe_text
+
+from audioloom_yarn_launcher.coordinator.context import Gang
+from audioloom_yarn_launcher.coordinator.failover import take_over
+from audioloom_yarn_launcher.coordinator.job_spec import Job
+from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_attempts
+from audioloom_yarn_launcher.errors import StoreLost
+from audioloom_yarn_launcher.rendezvous.causes import Cause
+from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, Plan, decode_stop
+from audioloom_yarn_launcher.rendezvous.roles import Group, of_the_gang
+from audioloom_yarn_launcher.runs.lease import claim
+from audioloom_yarn_launcher.yarn.container_workers import SkeinWorkers
+from audioloom_yarn_launcher.yarn.skein_application import current_application
+from audioloom_yarn_launcher.yarn.skein_import import import_skein
+from audioloom_yarn_launcher.yarn.skein_kv import SkeinStore
+
+OVER = "exit {code}: {text}"  # what `diagnosis.ours` reads
+
+log = structlog.get_logger()
+
+
+def coordinate(job: Job) -> int:
+    """Coordinate a run to its end, and end the application with it; the exit code."""
+    application = current_application()
+    bind(run=job.name)
+    try:
+        cause = _run(job, application)
+    except StoreLost as error:  # the application master is ending, and all with it
+        log.warning("the application master is gone", found=str(error))
+        return 75
+    except Exception as error:
+        text = str(error) if isinstance(error, StageError) else f"{type(error).__name__}: {error}"
+        code = int(exit_code(error))
+        log.exception("the coordinator cannot go on", exit_code=code)
+        _end(application, "FAILED", code, text)
+        return code
+    if cause is None:
+        _end(application, "SUCCEEDED", 0, "the run is over")
+        return 0
+    log.error(cause.text, exit_code=cause.exit_code)
+    status = "KILLED" if cause.kind == "interrupted" else "FAILED"
+    _end(application, status, cause.exit_code, cause.text)
+    return cause.exit_code
+
+
+def _run(job: Job, application: Any) -> Cause | None:
+    life = job.life
+    legacy = take_over(life, job.max_restarts)
+    if legacy.over:
+        return legacy.cause
+    started = claim(life, wait=job.wait, take_over=job.take_over)
+    if started is None:
+        log.info("already committed", manifest=str(life.request.manifest))
+        return None
+    store = SkeinStore(application)
+    plan = Plan(
+        job.workers,
+        life.request.shown,
+        job.folder,
+        marker=job.launch,
+        roles=job.roles,
+        frozen_s=job.frozen_s,
+    )
+
+    def containers(groups: Sequence[Group], changed: Callable[[], None]) -> SkeinWorkers:
+        counts = {group.role: group.count for group in groups}
+        return SkeinWorkers(application, counts, changed)
+
+    with gang_at_work(
+        store,
+        plan,
+        job.limits.after(legacy.executed_s),
+        lambda changed: containers(of_the_gang(plan.groups), changed),
+        lambda group, changed: containers([group], changed),
+    ) as gang:
+        _heed_clients(gang)
+        return run_attempts(gang, life, started, job.max_restarts, before=legacy.attempts)[0]
+
+
+def _heed_clients(gang: Gang) -> None:
+    """Take a word under `STOP_KEY` for a signal."""
+
+    def look() -> None:
+        with suppress(StoreLost):
+            text = gang.store.get_prefix(CLIENT).get(STOP_KEY)
+            if text is None:
+                return
+            stop = decode_stop(text)
+            while gang.interruption.times < stop.times:
+                gang.interruption(stop.signal)
+
+    gang.store.subscribe(CLIENT, look)
+    look()
+
+
+def _end(application: Any, status: str, code: int, text: str) -> None:
+    sys.stderr.flush()
+    told = safe_text(text)  # YARN shows it to all who may see its pages
+    with suppress(import_skein().exceptions.SkeinError):
+        application.shutdown(status, OVER.format(code=code, text=told))

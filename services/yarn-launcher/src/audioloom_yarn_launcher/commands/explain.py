@@ -1,0 +1,212 @@
+"""`explain`: why a run ended as it did, over all its attempts, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from audioloom_manifest import MANIFEST_NAME
+from audioloom_stage import JSON, Result, result_columns, safe_text
+
+from audioloom_yarn_launcher.coordinator.report import PROGRAM
+from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES, case_of
+from audioloom_yarn_launcher.monitoring.log_reader import last_lines
+from audioloom_yarn_launcher.monitoring.root_cause import (
+    Case,
+    Finding,
+    Ranked,
+    alike,
+    first_of_all,
+    rank_attempt,
+)
+from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
+from audioloom_yarn_launcher.monitoring.tables import facts, table
+from audioloom_yarn_launcher.runs.attempts import Attempt
+from audioloom_yarn_launcher.runs.layout import log_name
+from audioloom_yarn_launcher.runs.record import check_manifest
+from audioloom_yarn_launcher.runs.sidecar_events import Story, read_stories
+from audioloom_yarn_launcher.settings import ExplainSettings
+
+LAST_LINES = 8
+_AGAIN = "Run the same command again: it goes on."
+_MENDS = {
+    "memory": "Ask for more with --memory, and run it again.",
+    "node": _AGAIN,
+    "killed": f"Look there who did it, or whether the kernel was out of memory (dmesg). {_AGAIN}",
+    "repeats": "Mend what it says: the same command would end in the same way.",
+    "failed": "Mend what it says; if it was not the program's fault, run the same command again.",
+    "frozen": f"Look at that host: is it overloaded, or is its network? {_AGAIN}",
+    "interrupted": _AGAIN,
+    "allocation": "Ask for less or another --queue. More --timeout-allocation waits longer.",
+    "registration": "`status` shows how far each came. More --timeout-registration waits longer.",
+    "execution": f"More --timeout-execution lets it work longer. {_AGAIN}",
+    "launcher": _AGAIN,
+    "echo": "Look at the logs: each of them says that it lost another.",
+}
+
+
+def show_explanation(settings: ExplainSettings) -> Result:
+    """Why the run ended as it did.
+
+    Raises:
+        NoRun: there is none.
+        ManifestError: what was committed is damaged or made up.
+    """
+    view = view_run(locate_run(settings.run))
+    if view.state == "committed":
+        check_manifest(view.folder / MANIFEST_NAME)
+    known = {each.started.attempt: _known(view, each) for each in view.attempts}
+    ranked = {number: rank_attempt(each) for number, each in known.items()}
+    bad = [each for each in ranked.values() if each is not None]
+    first = None if view.state in ("committed", "finished") else first_of_all(bad)
+    text = [*facts(_facts(view, known, bad, first), result_columns())]
+    if first is not None and (last := _last_words(view, first.first)):
+        text += ["", "its last words", *(f"  | {safe_text(line)}" for line in last)]
+    if len(view.attempts) > 1 or (view.attempts and first is None):
+        text += ["", *table(_rows(view, ranked), result_columns())]
+    text += _alongside(stories := read_stories(view.folder))
+    follow: tuple[str, ...] = ()
+    if first is not None and first.first.rank is not None:
+        words = f"--rank={first.first.rank} --attempt={first.first.attempt}"
+        follow = (f"{PROGRAM} logs {view.folder} {words}",)
+    return Result(text, _data(view, ranked, first, stories), next=follow)
+
+
+def _known(view: RunView, attempt: Attempt) -> Case:
+    last = attempt is view.last
+    alive = {"lost": False, "unknown": None}.get(view.state, True) if last else False
+    if view.state == "committed" and last:
+        alive = None  # it ended well, whatever its launcher could still say
+    return case_of(view.folder, attempt, alive=alive)
+
+
+def _facts(
+    view: RunView,
+    known: Mapping[int, Case],
+    bad: Sequence[Ranked],
+    first: Ranked | None,
+) -> dict[str, str]:
+    found = {"run": f"{view.folder.name}: {_headline(view, bad)}"}
+    if view.state == "committed":
+        found["manifest"] = str(view.folder / MANIFEST_NAME)
+    if first is None:
+        if view.pending is not None:
+            found["because"] = view.pending.because
+        return found
+    finding = first.first
+    found["first cause"] = finding.text
+    if first.echoes:
+        found["then"] = "; ".join(first.echoes)
+    if others := alike(bad, finding):
+        found["also so in"] = f"attempt{'s' * (len(others) > 1)} {', '.join(map(str, others))}"
+    if (step := _step(known[finding.attempt], finding.rank)) is not None:
+        found["at step"] = f"{step:,}"
+    if finding.rank is not None:
+        found["log"] = str(view.folder / log_name(view.folder, finding.rank, finding.attempt))
+    found["try"] = known[finding.attempt].mend or _MENDS[finding.kind]
+    return found
+
+
+def _headline(view: RunView, bad: Sequence[Ranked]) -> str:
+    size = len(view.attempts)
+    attempts = f"{size} attempt{'s' * (size != 1)}"
+    failed = f"{len(bad)} of {attempts} did not end well" if bad else ""
+    match view.state:
+        case "committed" | "finished":
+            return f"{view.state}" + (f", though {failed}" if failed else ", nothing went wrong")
+        case "waiting":
+            return "its application waits" + (f"; {failed}" if failed else "")
+        case "forming" | "running" | "restarting":
+            return f"at work ({view.state})" + (f", though {failed}" if failed else "")
+        case "unknown":
+            return "whether its launcher lives cannot be told from here"
+        case _ if view.last is None or view.last.ended is None:
+            return f"{view.state} after {attempts}"
+        case _:
+            return f"{view.state} after {attempts}, with exit code {view.last.ended.exit_code}"
+
+
+def _alongside(stories: Mapping[int, Story]) -> Iterator[str]:
+    """What went wrong beside the gang, which was not disturbed by it."""
+    for story in stories.values():
+        if story.failures:
+            times = len(story.failures)
+            who = f"{story.last.role} {story.last.index}, beside the gang"
+            often = "" if times == 1 else f"{times} times; the last time it "
+            then = {"running": "it runs again", "restarting": "it is started anew"}
+            ending = then.get(story.state, "it was given up")
+            yield from ("", safe_text(f"{who}, {often}{story.failures[-1]}: {ending}"))
+
+
+def _step(known: Case, rank: int | None) -> int | None:
+    steps = [each.step for each in known.workers if rank in (None, each.rank)]
+    return max((step for step in steps if step is not None), default=None)
+
+
+def _last_words(view: RunView, finding: Finding) -> list[str]:
+    if finding.rank is None:
+        return []
+    lines = last_lines(view.folder, finding.attempt, finding.rank, LAST_BYTES)
+    return [line for line in lines if line.strip()][-LAST_LINES:]
+
+
+def _rows(view: RunView, ranked: Mapping[int, Ranked | None]) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("attempt", "begun (UTC)", "outcome", "why")]
+    for each in view.attempts:
+        number, found = each.started.attempt, ranked[each.started.attempt]
+        rows.append(
+            (
+                str(number),
+                each.started.started[:19].replace("T", " "),
+                _outcome(view, each),
+                safe_text(found.text) if found else "-",
+            )
+        )
+    return rows
+
+
+def _outcome(view: RunView, attempt: Attempt) -> str:
+    ended = attempt.ended
+    if ended is None:
+        return view.state if attempt is view.last else "lost"
+    again = ", again" if ended.restarts else ""
+    return ended.outcome if ended.exit_code == 0 else f"{ended.outcome} ({ended.exit_code}){again}"
+
+
+def _data(
+    view: RunView,
+    ranked: Mapping[int, Ranked | None],
+    first: Ranked | None,
+    stories: Mapping[int, Story],
+) -> dict[str, JSON]:
+    return {
+        "run": view.folder.uri,
+        "state": view.state,
+        "first_cause": _found(first) if first else None,
+        "attempts": [
+            {"attempt": number, "first_cause": _found(each) if each else None}
+            for number, each in ranked.items()
+        ],
+        "beside": [
+            {
+                "rank": rank,
+                "role": each.last.role,
+                "index": each.last.index,
+                "state": each.state,
+                "starts": each.starts,
+                "failures": list(each.failures),
+            }
+            for rank, each in stories.items()
+        ],
+    }
+
+
+def _found(ranked: Ranked) -> JSON:
+    first = ranked.first
+    return {
+        "attempt": first.attempt,
+        "kind": first.kind,
+        "rank": first.rank,
+        "host": first.host or None,
+        "text": first.text,
+        "echoes": list(ranked.echoes),
+    }

@@ -1,0 +1,94 @@
+"""`kill`: end a run that is at work, as its launcher would end it at Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+
+import structlog
+from audioloom_stage import Result
+from audioloom_storage import Location
+
+from audioloom_yarn_launcher.coordinator.report import PROGRAM
+from audioloom_yarn_launcher.errors import NothingToEnd
+from audioloom_yarn_launcher.monitoring.run_status import locate_run, view_run
+from audioloom_yarn_launcher.rendezvous.messages import Stop
+from audioloom_yarn_launcher.runs.attempts import read_attempts
+from audioloom_yarn_launcher.runs.process_identity import Owner, is_alive
+from audioloom_yarn_launcher.runs.termination import Ending, close_record, end_application
+from audioloom_yarn_launcher.settings import KillSettings
+from audioloom_yarn_launcher.yarn.configuration import find_hadoop
+from audioloom_yarn_launcher.yarn.login import Login, read_login
+from audioloom_yarn_launcher.yarn.skein_client import connect
+
+END_WITHIN_S = 30.0
+LOOK_EVERY_S = 0.1
+
+log = structlog.get_logger()
+
+
+def kill_run(settings: KillSettings) -> Result:
+    """End the run; if nothing runs, nothing is done.
+
+    Raises:
+        NothingToEnd: it was begun on another machine, from which alone it can be ended.
+    """
+    login = read_login(settings.keytab, settings.principal)
+    folder = locate_run(settings.run)
+    view = view_run(folder)
+    last = view.last
+    if view.pending is not None and not view.over:
+        pending = view.pending.submission
+        _end_application(folder, pending.application, pending.launch, login)
+        return _result(folder)
+    if last is None or view.over:
+        log.info("the run is over already", state=view.state)
+        return _result(folder)
+    owner = last.started.owner
+    if owner.application is not None:
+        _end_application(folder, owner.application, last.started.launch, login)
+    elif is_alive(owner) is None:
+        raise NothingToEnd(
+            "the run was begun on another machine",
+            where=folder,
+            found=str(owner),
+            hint=f"Run `{PROGRAM} kill {folder}` there.",
+        )
+    else:
+        _end_process(owner)
+    return _result(folder)
+
+
+def _result(folder: Location) -> Result:
+    state = view_run(folder).state
+    return Result(
+        str(folder),
+        {"run": folder.uri, "state": state},
+        next=(f"{PROGRAM} status {folder}",),
+    )
+
+
+def _end_application(folder: Location, application: str, launch: str, login: Login | None) -> None:
+    """End it, whether its coordinator is at work or has not begun."""
+    log.info("ending the application", application=application)
+    with connect(find_hadoop(), login) as cluster:
+        report = end_application(cluster, application, lambda: Stop(signal=signal.SIGTERM))
+    ours = [each for each in read_attempts(folder) if each.started.launch == launch]
+    if ours:
+        close_record(folder, Ending(application, report, ours, stopped_by=signal.SIGTERM))
+
+
+def _end_process(owner: Owner) -> None:
+    log.info("ending the launcher", process=owner.pid)
+    with suppress(ProcessLookupError):
+        os.kill(owner.pid, signal.SIGTERM)
+    deadline = time.monotonic() + END_WITHIN_S
+    while is_alive(owner):
+        if time.monotonic() > deadline:  # its workers end with it, and its end will be found out
+            log.warning("the launcher does not end: killing it", process=owner.pid)
+            with suppress(ProcessLookupError):
+                os.kill(owner.pid, signal.SIGKILL)
+            deadline += END_WITHIN_S
+        time.sleep(LOOK_EVERY_S)

@@ -1,0 +1,164 @@
+"""`logs`: what the workers of a run have written, all at once or as it comes."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from audioloom_stage import JSON, Result
+from audioloom_storage import Location
+
+from audioloom_yarn_launcher.errors import NoRun
+from audioloom_yarn_launcher.monitoring.log_reader import LogFile, Stream, log_files
+from audioloom_yarn_launcher.monitoring.node_logs import NodeLogs
+from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
+from audioloom_yarn_launcher.rendezvous.roles import ranks_of
+from audioloom_yarn_launcher.runs.pending import tell_pending
+from audioloom_yarn_launcher.runs.sidecar_events import read_stories
+from audioloom_yarn_launcher.settings import LogsSettings
+
+LOOK_AGAIN_S = 0.3
+
+Streams = defaultdict[tuple[int, int], Stream]
+"""What is read of each log, by rank and attempt."""
+
+
+def show_logs(settings: LogsSettings) -> Result:
+    """The logs that were asked for.
+
+    Raises:
+        NoRun: there is no such run, attempt or rank.
+    """
+    folder = locate_run(settings.run)
+    view = view_run(folder)
+    attempt = settings.attempt or _last_number(view) or 0
+    files = _files(view, attempt, settings.rank)
+    if not files and not settings.attempt and view.pending is not None and not view.over:
+        tell_pending(view.pending)
+    elif not files and view.over:
+        raise _no_log(view, attempt, settings.rank)
+    data: dict[str, JSON] = {
+        "run": folder.uri,
+        "attempt": attempt,
+        "logs": [{"rank": file.rank, "location": file.location.uri} for file in files],
+    }
+    if settings.follow:
+        return Result(follow(folder, settings), data)
+    ranks, pages = {file.rank for file in files}, None
+    if not view.over and attempt == _last_number(view):
+        ranks |= {*_ranks(view, attempt)} if settings.rank is None else {settings.rank}
+        pages = NodeLogs(folder, attempt)
+    lines = _lines(files, sorted(ranks), pages)
+    if files or view.pending is not None:
+        return Result(lines, data)
+    shown = [*lines]
+    if not shown:
+        raise _no_log(view, attempt, settings.rank)
+    return Result(shown, data)
+
+
+def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
+    """Lines as they come, attempt after attempt, until the run is over or the one asked for is."""
+    number: int | None = settings.attempt or _last_number(view_run(folder))
+    number = number or _next_number(folder, 0)
+    streams: Streams = defaultdict(Stream)
+    while number is not None:
+        yield from _follow_attempt(folder, number, settings.rank, streams)
+        number = None if settings.attempt else _next_number(folder, number)
+
+
+def _last_number(view: RunView) -> int | None:
+    return view.last.started.attempt if view.last else None
+
+
+def _next_number(folder: Location, number: int) -> int | None:
+    """The attempt after this one, as soon as there is one; None if there will be none."""
+    while True:
+        view = view_run(folder)
+        for attempt in view.attempts:
+            if attempt.started.attempt > number:
+                return attempt.started.attempt
+        if view.over:
+            return None
+        time.sleep(LOOK_AGAIN_S)
+
+
+def _follow_attempt(
+    folder: Location, attempt: int, rank: int | None, streams: Streams
+) -> Iterator[str]:
+    pages = NodeLogs(folder, attempt)
+    alone = rank is not None
+    while True:
+        view = view_run(folder)
+        over = _attempt_over(view, attempt)  # before the last look, so nothing is missed
+        for log, files in groupby(_files(view, attempt, rank), lambda file: file.log):
+            yield from _prefixed(streams[log].read([*files]), log[0], alone=alone)
+        if over:
+            goes_on = set() if view.over else {*_beside_ranks(view)}
+            for log in sorted(streams):
+                if log[0] not in goes_on:
+                    yield from _prefixed(streams[log].rest(), log[0], alone=alone)
+            return
+        for each in _ranks(view, attempt) if rank is None else [rank]:
+            log = (each, attempt)
+            new = pages.read(each, streams[log].position)
+            yield from _prefixed(streams[log].take(new), each, alone=alone)
+        time.sleep(LOOK_AGAIN_S)
+
+
+def _files(view: RunView, attempt: int, rank: int | None) -> list[LogFile]:
+    """The logs of an attempt; with the last one, of who was started beside one before, and runs."""
+    files = log_files(view.folder, attempt, rank)
+    if attempt == _last_number(view) and (wanted := {*_beside_ranks(view)}):
+        for each, story in read_stories(view.folder).items():
+            earlier = story.last.attempt < attempt and each in wanted
+            if earlier and rank in (None, each):
+                files += log_files(view.folder, story.last.attempt, each)
+    return sorted(files)
+
+
+def _beside_ranks(view: RunView) -> list[int]:
+    roles = view.last.started.roles if view.last else ()
+    return ranks_of(roles, lambda group: group.beside)
+
+
+def _ranks(view: RunView, attempt: int) -> Iterable[int]:
+    size = next((e.started.size for e in view.attempts if e.started.attempt == attempt), 0)
+    return range(size)
+
+
+def _attempt_over(view: RunView, number: int) -> bool:
+    for attempt in view.attempts:
+        if attempt.started.attempt == number and attempt.ended is None:
+            return view.over
+    return True
+
+
+def _lines(files: list[LogFile], ranks: Sequence[int], pages: NodeLogs | None) -> Iterator[str]:
+    """What stands in these files, and what the nodes show that stands in none yet."""
+    alone = len(ranks) == 1
+    for rank in ranks:
+        stream = Stream()
+        pieces = [file for file in files if file.rank == rank]
+        yield from _prefixed(stream.read(pieces), rank, alone=alone)
+        if pages is not None:
+            new = pages.read(rank, stream.position)
+            yield from _prefixed(stream.take(new), rank, alone=alone)
+        yield from _prefixed(stream.rest(), rank, alone=alone)
+
+
+def _prefixed(lines: Iterable[str], rank: int, *, alone: bool) -> Iterator[str]:
+    for line in lines:
+        yield line if alone else f"[{rank}] {line}"
+
+
+def _no_log(view: RunView, attempt: int, rank: int | None) -> NoRun:
+    whose = "any worker" if rank is None else f"worker {rank}"
+    return NoRun(
+        f"there is no log of {whose}" + (f" of attempt {attempt}" if attempt else ""),
+        where=view.folder / "logs",
+        found=view.pending.because if view.pending else "",
+        hint=f"audioloom-yarn-launcher status {view.folder}",
+    )

@@ -1,0 +1,98 @@
+"""`probe`: one container that looks at its node for `doctor`, and tells by how it ends."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from audioloom_storage import StorageError, locate, open_read
+
+from audioloom_yarn_launcher.preflight.local import is_noexec
+from audioloom_yarn_launcher.preflight.node import TOLD
+from audioloom_yarn_launcher.preflight.node_checks import Answer
+from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT
+from audioloom_yarn_launcher.yarn.skein_application import current_application
+
+READ_BYTES = 1 << 16
+PROGRAM_WITHIN_S = 30
+MOST_SAID = 300
+_KIND = b"HDFS_DELEGATION_TOKEN"
+
+
+def main(words: Sequence[str]) -> int:
+    """Look around, and end the application with what was found; the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="audioloom-yarn-launcher probe",
+        description="Look at a node. For the launcher itself, which writes this line.",
+    )
+    parser.add_argument("--read", required=True, help="a file, whose beginning is read")
+    answer = look(parser.parse_args(words).read)
+    current_application().shutdown("SUCCEEDED", f"{TOLD}{answer.model_dump_json()}")
+    return 0
+
+
+def look(read: str) -> Answer:
+    """What this node is like.
+
+    Args:
+        read: location of a file.
+    """
+    file, unread = _read(read)
+    python = Path.cwd() / ENVIRONMENT / "bin/python"
+    shipped = (Path.cwd() / ENVIRONMENT).is_dir()
+    home = os.environ.get("JAVA_HOME")
+    return Answer(
+        host=os.environ.get("NM_HOST") or socket.gethostname(),
+        clock=time.time(),
+        java=_said(f"{home}/bin/java" if home else "java", "-version"),
+        python=platform.python_version(),
+        libc=" ".join(platform.libc_ver()),
+        free_mb=shutil.disk_usage(Path.cwd()).free >> 20,
+        gpus=_gpus(),
+        tokens=_tokens(),
+        file=file,
+        unread=unread,
+        command_python=_said(str(python), "--version") if shipped else None,
+        noexec=is_noexec(tempfile.gettempdir()),
+    )
+
+
+def _read(where: str) -> tuple[str, str]:
+    try:
+        with open_read(locate(where)) as file:
+            size = len(file.read(READ_BYTES))
+    except StorageError as error:
+        return "", str(error)
+    return f"{size} bytes of {where}", ""
+
+
+def _said(*words: str) -> str:
+    try:
+        done = subprocess.run(
+            words, capture_output=True, text=True, check=False, timeout=PROGRAM_WITHIN_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    return (done.stdout + done.stderr).strip()[:MOST_SAID]
+
+
+def _gpus() -> tuple[str, ...]:
+    if shutil.which("nvidia-smi") is None:
+        return ()
+    said = _said("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
+    return tuple(line.strip() for line in said.splitlines() if line.strip())
+
+
+def _tokens() -> int:
+    try:
+        return Path(os.environ["HADOOP_TOKEN_FILE_LOCATION"]).read_bytes().count(_KIND)
+    except (KeyError, OSError):
+        return 0

@@ -1,0 +1,118 @@
+"""`run`: claim the run, let the gang work, start it anew while that helps, say how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+
+import structlog
+from audioloom_stage import Result, bind
+
+from audioloom_yarn_launcher.coordinator.context import Gang
+from audioloom_yarn_launcher.coordinator.report import result_of
+from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_attempts
+from audioloom_yarn_launcher.coordinator.timeouts import Limits
+from audioloom_yarn_launcher.errors import NoCommand
+from audioloom_yarn_launcher.local.kv_server import StoreServer
+from audioloom_yarn_launcher.local.kv_store import MemoryStore
+from audioloom_yarn_launcher.local.workers import AgentCommand, LocalWorkers, worker_command
+from audioloom_yarn_launcher.monitoring.rendezvous_table import tell_rendezvous
+from audioloom_yarn_launcher.rendezvous.messages import Plan
+from audioloom_yarn_launcher.runs.lease import claim, new_launch
+from audioloom_yarn_launcher.runs.request import read_request
+from audioloom_yarn_launcher.settings import RunSettings
+from audioloom_yarn_launcher.system.addresses import (
+    NoAddress,
+    address_in,
+    is_network,
+    own_addresses,
+)
+from audioloom_yarn_launcher.system.redaction import hidden
+
+ADDRESS = "127.0.0.1"
+REGISTRATION_S = 60.0
+
+log = structlog.get_logger()
+
+
+def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
+    """Run a command by a gang of workers on this machine.
+
+    Args:
+        settings: of `run`.
+        agents: the command of a worker, if not the one of this program.
+    """
+    if settings.detach:
+        raise NoCommand(
+            "--detach is for clusters: here the workers end with the launcher",
+            expected="--on yarn",
+            found="--on local",
+        )
+    agents = agents or worker_command(_address(settings.advertise or ADDRESS))
+    request = read_request(settings)
+    bind(run=request.name)
+    life = new_launch(request, on=settings.on)
+    started = claim(life, wait=settings.wait, take_over=settings.take_over)
+    if started is None:
+        log.info("already committed", manifest=str(request.manifest))
+        return result_of(request, None, attempts=0, last=0)
+    plan = Plan(
+        life.size,
+        request.shown,
+        request.folder.uri,
+        marker=life.id,
+        roles=request.roles,
+        frozen_s=settings.timeout_frozen,
+    )
+    limits = Limits(
+        registration_s=settings.timeout_registration or REGISTRATION_S,
+        execution_s=settings.timeout_execution,
+    )
+    with local_gang(plan, limits, agents, hidden(request.command)) as gang:
+        cause, last = run_attempts(gang, life, started, settings.max_restarts)
+    if cause is not None:
+        tell_rendezvous(request.folder, last.attempt)
+    attempts = last.attempt - started.attempt + 1
+    return result_of(request, cause, attempts=attempts, last=last.attempt)
+
+
+def _address(advertise: str) -> str:
+    try:
+        return address_in(advertise) if is_network(advertise) else advertise
+    except NoAddress as error:
+        raise NoCommand(
+            "this machine has no address in the network of --advertise",
+            expected=f"one in {advertise}",
+            found=", ".join(own_addresses()) or "none at all",
+        ) from error
+
+
+@contextmanager
+def local_gang(
+    plan: Plan, limits: Limits, agents: AgentCommand, variables: Mapping[str, str]
+) -> Iterator[Gang]:
+    """A gang of processes of this machine; all of them have ended when the block has.
+
+    Args:
+        plan: what they do.
+        limits: of their lives.
+        agents: the command of a worker.
+        variables: for workers, beside what this process has.
+    """
+    store = MemoryStore()
+    server = StoreServer(store)
+    place = partial(
+        LocalWorkers, server=server, marker=plan.marker, command=agents, variables=variables
+    )
+    try:
+        with gang_at_work(
+            store,
+            plan,
+            limits,
+            lambda changed: place(plan.gang_size, changed=changed),
+            lambda group, changed: place(group.count, changed=changed, role=group.role),
+        ) as gang:
+            yield gang
+    finally:
+        server.close()

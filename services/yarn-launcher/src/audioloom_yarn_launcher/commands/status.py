@@ -1,0 +1,135 @@
+"""`status`: one page on a run, and on each of its workers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from audioloom_manifest import MANIFEST_NAME
+from audioloom_stage import JSON, Result, result_columns
+
+from audioloom_yarn_launcher.coordinator.report import PROGRAM
+from audioloom_yarn_launcher.monitoring import tables
+from audioloom_yarn_launcher.monitoring.live import show_live
+from audioloom_yarn_launcher.monitoring.rendezvous_table import arrivals_of, rendezvous_table
+from audioloom_yarn_launcher.monitoring.run_status import (
+    RunView,
+    WorkerView,
+    locate_run,
+    view_run,
+    view_workers,
+)
+from audioloom_yarn_launcher.monitoring.worker_table import worker_table
+from audioloom_yarn_launcher.runs.pending import Pending
+from audioloom_yarn_launcher.runs.record import check_manifest
+from audioloom_yarn_launcher.settings import StatusSettings
+
+
+def show_status(settings: StatusSettings) -> Result:
+    """How the run is.
+
+    Raises:
+        ManifestError: what was committed is damaged or made up.
+    """
+    folder = locate_run(settings.run)
+    if settings.follow:
+        show_live(folder)
+    view = view_run(folder)
+    if view.state == "committed":
+        check_manifest(folder / MANIFEST_NAME)
+    workers = view_workers(view)
+    columns = result_columns()
+    text = _head(view, workers)
+    for table in (
+        worker_table(workers, columns, over=view.over),
+        rendezvous_table(arrivals_of(view.last), columns),
+    ):
+        text += ["", *table] if table else []
+    follow = () if view.over else (f"{PROGRAM} logs {view.folder} --follow",)
+    return Result(text, _data(view, workers), next=follow)
+
+
+def _head(view: RunView, workers: Sequence[WorkerView]) -> list[str]:
+    facts = {"run": view.folder.name, "state": view.state, "folder": str(view.folder)}
+    if view.state == "committed":
+        facts["manifest"] = str(view.folder / MANIFEST_NAME)
+    last = view.last
+    if last is not None:
+        started = last.started
+        facts["command"] = " ".join(started.command)
+        facts["workers"] = f"{started.size} ({started.on})"
+        facts["attempt"] = f"{started.attempt}, begun {started.started}"
+        facts["launcher"] = str(started.owner)
+        if last.ended is not None:
+            facts["ended"] = last.ended.ended or "unseen"
+        if exposed := {seat.exposed for seat in last.seats if seat.exposed}:
+            facts["exposed"] = "; ".join(sorted(exposed))
+    facts |= {worker.role: worker.page for worker in workers if worker.page}
+    if view.pending is not None:
+        facts |= _waiting(view.pending)
+    for attempt in view.attempts:
+        if attempt.ended is not None and attempt.ended.cause is not None:
+            number = attempt.started.attempt
+            facts[f"cause of {number}"] = attempt.ended.cause.text
+    return tables.facts(facts, result_columns())
+
+
+def _waiting(pending: Pending) -> dict[str, str]:
+    submission, found = pending.submission, pending.application
+    state = f" ({found.state})" if found else ""
+    facts = {
+        "command": " ".join(submission.command),
+        "workers": f"{submission.size} (yarn)",
+        "application": f"{submission.application}{state}, submitted {submission.submitted}",
+    }
+    return facts | {"because": pending.because}
+
+
+def _data(view: RunView, workers: Sequence[WorkerView]) -> Mapping[str, JSON]:
+    return {
+        "run": view.folder.uri,
+        "name": view.folder.name,
+        "state": view.state,
+        "manifest": (view.folder / MANIFEST_NAME).uri if view.state == "committed" else None,
+        "application": _application(view.pending),
+        "attempts": [
+            {
+                "attempt": each.started.attempt,
+                "generation": each.started.generation,
+                "started": each.started.started,
+                "ended": each.ended.ended if each.ended else None,
+                "outcome": each.ended.outcome if each.ended else None,
+                "exit_code": each.ended.exit_code if each.ended else None,
+                "cause": each.ended.cause.text if each.ended and each.ended.cause else None,
+            }
+            for each in view.attempts
+        ],
+        "arrivals": [asdict(each) for each in arrivals_of(view.last)],
+        "workers": [
+            {
+                "rank": worker.rank,
+                "role": worker.role,
+                "state": worker.state,
+                "host": worker.host,
+                "pid": worker.pid,
+                "attempts": worker.attempts,
+                "exit": worker.exit or None,
+                "progress": worker.progress,
+                "usage": worker.usage,
+                "log": worker.log.uri if worker.log else None,
+                "page": worker.page or None,
+            }
+            for worker in workers
+        ],
+    }
+
+
+def _application(pending: Pending | None) -> JSON:
+    if pending is None:
+        return None
+    return {
+        "id": pending.submission.application,
+        "submitted": pending.submission.submitted,
+        "state": pending.application.state if pending.application else None,
+        "because": pending.because,
+    }

@@ -1,0 +1,85 @@
+"""The worker's end of the connection to the launcher's store; `local_kv` has the other end.
+
+Apart from it because a worker starts in a tenth of a second: what a server needs is not loaded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import queue
+import socket
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from audioloom_yarn_launcher.errors import StoreLost
+from audioloom_yarn_launcher.rendezvous.kv import Condition, Delete, Missing, Operation
+
+
+class StoreClient:
+    """A `KeyValueStore` over the connection that the launcher gave this worker."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._calls = threading.Lock()
+        self._answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        self._hints: list[Callable[[], None]] = []
+        threading.Thread(target=self._read, name="store", daemon=True).start()
+
+    def get_prefix(self, prefix: str) -> dict[str, str]:
+        """All keys that start so, with their values."""
+        keys: dict[str, str] = self._call({"get": prefix})["keys"]
+        return keys
+
+    def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
+        """Apply the operations if all conditions hold; whether they did."""
+        request = {
+            "if": [
+                ["missing", c.key] if isinstance(c, Missing) else ["equals", c.key, c.value]
+                for c in conditions
+            ],
+            "do": [
+                ["delete", o.key] if isinstance(o, Delete) else ["put", o.key, o.value, o.owner]
+                for o in operations
+            ],
+        }
+        return bool(self._call(request)["done"])
+
+    def subscribe(self, prefix: str, hint: Callable[[], None]) -> None:
+        """Call *hint* in the reading thread after changes, and when the store is lost."""
+        self._hints.append(hint)
+        self._call({"subscribe": prefix})
+
+    def close(self) -> None:
+        """Leave: the keys that this worker owns vanish."""
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
+        self._connection.close()
+
+    def _call(self, request: dict[str, Any]) -> dict[str, Any]:
+        with self._calls:
+            try:
+                self._connection.sendall(json.dumps(request).encode() + b"\n")
+            except OSError as error:
+                raise StoreLost(str(error)) from error
+            answer = self._answers.get()
+            if answer is None:
+                self._answers.put(None)  # for the next call
+                raise StoreLost("the launcher closed the connection")
+        if "error" in answer:
+            raise ValueError(answer["error"])
+        return answer
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError, ValueError), self._connection.makefile("rb") as lines:
+            for line in lines:
+                message = json.loads(line)
+                if "hint" not in message:
+                    self._answers.put(message)
+                    continue
+                for hint in self._hints:
+                    hint()
+        self._answers.put(None)
+        for hint in self._hints:
+            hint()

@@ -1,0 +1,221 @@
+"""Wait for an application: tell what happens to it, and pass on the signals that come meanwhile."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import structlog
+from audioloom_storage import Location
+
+from audioloom_yarn_launcher.coordinator.report import tell_exposed
+from audioloom_yarn_launcher.errors import NotStarted, ResourceManagerDown
+from audioloom_yarn_launcher.rendezvous.messages import Stop
+from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
+from audioloom_yarn_launcher.runs.termination import Ending, end_application
+from audioloom_yarn_launcher.system.interrupts import Asks
+from audioloom_yarn_launcher.yarn.diagnostics import why_it_waits
+from audioloom_yarn_launcher.yarn.resource_manager import why_not_allocated
+from audioloom_yarn_launcher.yarn.scheduling import NOT_TOLD, NOTHING_ASKED
+from audioloom_yarn_launcher.yarn.skein_client import Cluster, Report
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+LOOK_EVERY_S = 0.5
+FIRST_READ_S, MOST_READ_S = 1.0, 10.0
+BEGIN_WITHIN_S = 60.0
+TELL_AFTER_S = 15.0
+_WAITING = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED")
+
+log = structlog.get_logger()
+
+
+@dataclass
+class Heard:
+    """The signals that this process got while it waits."""
+
+    numbers: list[int] = field(default_factory=list)
+    left: bool = False
+
+    def __call__(self, number: int, _frame: object = None) -> None:
+        """Take a signal. The first is the cause; those after it only say that it is urgent."""
+        self.numbers.append(number)  # in one step: one handler may interrupt another
+
+    @property
+    def number(self) -> int:
+        """The first that came; 0 if none did."""
+        return self.numbers[0] if self.numbers else 0
+
+    @property
+    def times(self) -> int:
+        """How many came."""
+        return len(self.numbers)
+
+    def leave(self) -> None:
+        """Wait no more, and let the run go on."""
+        self.left = True
+
+    def stop(self) -> Stop:
+        """What the coordinator is told."""
+        return Stop(signal=self.number, times=self.times)
+
+
+@contextmanager
+def hearing() -> Iterator[Heard]:
+    """Take signals down instead of dying by them; a person at a terminal is asked first."""
+    heard = Heard()
+    asks = Asks(heard, heard.leave)
+    before = {number: signal.signal(number, asks) for number in SIGNALS}
+    try:
+        yield heard
+    finally:
+        asks.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@dataclass
+class Watch:
+    """Somebody who waits for an application.
+
+    Args:
+        cluster: that it runs on.
+        folder: of the run.
+        launch: id of the launch.
+        application: its id.
+        heard: the signals that came.
+        start_s: within how many seconds YARN must have started it; None for ever.
+    """
+
+    cluster: Cluster
+    folder: Location
+    launch: str
+    application: str
+    heard: Heard
+    start_s: float | None = None
+    _told: dict[int, str] = field(default_factory=dict)
+    _state: str = ""
+    _because: str = ""
+    _begun: float = 0.0
+    _since: float = field(default_factory=time.monotonic)
+    _silent: bool = False
+    _running: bool = False
+
+    def to_the_end(self) -> Ending | None:
+        """Wait until nothing of the application runs any more; end it when a signal comes.
+
+        Returns:
+            How it ended, or None if it is to be left alone.
+
+        Raises:
+            NotStarted: YARN did not start it in time, and it was ended.
+        """
+        read, wait = time.monotonic(), FIRST_READ_S
+        while True:
+            report = self._report()
+            if report is not None and report.ended:
+                return self._ending(report)
+            if self.heard.times:
+                log.warning("ending the application", application=self.application)
+                report = end_application(self.cluster, self.application, self.heard.stop)
+                return self._ending(report)
+            if self.heard.left:
+                return None
+            if time.monotonic() >= read:
+                self._tell_shortage(self._attempts())
+                read, wait = time.monotonic() + wait, min(1.2 * wait, MOST_READ_S)
+            time.sleep(LOOK_EVERY_S)
+
+    def until_begun(self) -> Ending | None:
+        """Wait until the run has begun; how it ended, if it did, or None.
+
+        Raises:
+            NotStarted: as `to_the_end`, which is waited for if there is a limit.
+        """
+        deadline = time.monotonic() + BEGIN_WITHIN_S
+        while time.monotonic() < deadline or (self.start_s and not self._running):
+            report = self._report()
+            if self.heard.times or self.heard.left or (report is not None and report.ended):
+                return self.to_the_end()
+            if self._attempts():
+                return None
+            time.sleep(LOOK_EVERY_S)
+        log.warning("the application waits for its first container, and goes on waiting")
+        return None
+
+    def _ending(self, report: Report) -> Ending:
+        return Ending(self.application, report, self._attempts(), self.heard.number)
+
+    def _report(self) -> Report | None:
+        try:
+            report = self.cluster.report(self.application)
+        except ResourceManagerDown as error:
+            if not self._silent:
+                log.warning(error.summary, application=self.application)
+            self._silent = True
+            return None
+        self._silent = False
+        if report.state != self._state:
+            self._state = report.state
+            log.debug("the application goes on", state=report.state)
+        if report.state in _WAITING and time.monotonic() > self._since + TELL_AFTER_S:
+            because = why_it_waits(report.state, report.diagnostics)
+            if because != self._because:
+                log.info("the application waits", state=report.state, because=because)
+            self._because = because
+        self._check_started(report)
+        return report
+
+    def _check_started(self, report: Report) -> None:
+        self._running |= report.state not in _WAITING  # a second master has no part in it
+        if self.start_s is None or self._running or self.heard.times:
+            return
+        if time.monotonic() < self._since + self.start_s:
+            return
+        log.warning("ending the application: it was not started in time")
+        end_application(self.cluster, self.application, lambda: Stop(signal=signal.SIGTERM))
+        raise NotStarted(
+            "YARN did not start the application master in time",
+            where=self.application,
+            expected=f"within {self.start_s:g} s (--timeout-start)",
+            found=f"{report.state}: {why_it_waits(report.state, report.diagnostics)}",
+            hint="Run the same command again later, or give another --queue.",
+        )
+
+    def _attempts(self) -> tuple[Attempt, ...]:
+        """The attempts of this launch; what is new of them is told."""
+        every = read_attempts(self.folder)
+        found = tuple(each for each in every if each.started.launch == self.launch)
+        for each in found:
+            self._tell(each)
+        return found
+
+    def _tell(self, attempt: Attempt) -> None:
+        number, size = attempt.started.attempt, attempt.started.size
+        stage = "ended" if attempt.ended else "formed" if attempt.formed else "started"
+        before = self._told.get(number)
+        if before == stage:
+            return
+        self._told[number] = stage
+        if attempt.formed and before in (None, "started"):
+            tell_exposed(attempt.formed)
+        if stage == "started":
+            log.info("waiting for the workers", attempt=number, workers=size)
+            self._begun = time.monotonic()
+        elif stage == "formed":
+            log.info("the gang is complete", attempt=number, workers=size)
+        elif attempt.ended and attempt.ended.cause and attempt.ended.restarts:
+            log.warning(attempt.ended.cause.text, attempt=number, starting_anew=True)
+
+    def _tell_shortage(self, attempts: tuple[Attempt, ...]) -> None:
+        """Say what containers are waited for, and why, each time that it is another reason."""
+        last = attempts[-1] if attempts else None
+        waits = last is not None and last.formed is None and last.ended is None
+        if not waits or time.monotonic() < self._begun + TELL_AFTER_S:
+            return
+        because = why_not_allocated(self.application, patience_s=0.0)
+        if because not in (self._because, NOT_TOLD, NOTHING_ASKED):
+            log.info("containers are waited for", because=because)
+        self._because = because

@@ -1,0 +1,77 @@
+"""What is known of the attempts at a run: records, what programs noted and said, YARN's word."""
+
+from __future__ import annotations
+
+from audioloom_storage import Location
+
+from audioloom_yarn_launcher.monitoring.error_lines import error_line
+from audioloom_yarn_launcher.monitoring.log_reader import last_lines
+from audioloom_yarn_launcher.monitoring.progress import failure, last_step, progress_lines
+from audioloom_yarn_launcher.monitoring.root_cause import Case, Witness
+from audioloom_yarn_launcher.runs.attempts import Attempt, Seat, WorkerEnd
+from audioloom_yarn_launcher.yarn.diagnostics import explain, ours
+from audioloom_yarn_launcher.yarn.resource_manager import look_up
+
+LAST_BYTES = 1 << 16
+_SEEN = ("finished", "stopped", "not-started", "lost")
+
+
+def case_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> Case:
+    """What is known of an attempt.
+
+    Args:
+        folder: of the run.
+        attempt: its records.
+        alive: whether its launcher is still at work on it.
+    """
+    ended = attempt.ended
+    cause = ended.cause if ended else None
+    kind, text = (cause.kind, cause.text) if cause else ("", "")
+    if ended is None and alive is False:
+        kind, text = "launcher-lost", f"the launcher was lost: {attempt.started.owner} is gone"
+    at_work = ended is None and kind == ""
+    outside, mend = _outside(attempt) if kind == "launcher-lost" else ("", "")
+    return Case(
+        attempt=attempt.started.attempt,
+        kind=kind,
+        text=text,
+        rank=cause.rank if cause else None,
+        exit_code=cause.exit_code if cause else 0,
+        workers=() if at_work else tuple(_witness(folder, attempt, each) for each in attempt.seats),
+        outside=outside,
+        mend=mend,
+    )
+
+
+def _witness(folder: Location, attempt: Attempt, seat: Seat) -> Witness:
+    number, end = attempt.started.attempt, seat if isinstance(seat, WorkerEnd) else None
+    lines = progress_lines(folder, seat.rank)
+    error, missed = failure(lines, number)
+    if not error and (end is None or end.end not in _SEEN):
+        error = error_line(last_lines(folder, number, seat.rank, LAST_BYTES))
+    return Witness(
+        rank=seat.rank,
+        host=seat.host,
+        end=end.end if end else "",
+        exit_code=end.exit_code if end else None,
+        signal=end.signal if end else None,
+        told=end.cause if end else "",
+        error=error,
+        missed=missed,
+        step=last_step(lines, number),
+    )
+
+
+def _outside(attempt: Attempt) -> tuple[str, str]:
+    """What YARN says of the application that the coordinator died with, and what is to be done."""
+    if attempt.ended is not None and attempt.ended.restarts:
+        return "", ""  # the application went on, by another master: its end is another matter
+    application = attempt.started.owner.application
+    found = look_up(application) if application else None
+    if application is None or found is None or not found.ended or found.state == "GONE":
+        return "", ""
+    told = ours(found.diagnostics)
+    if told is not None:
+        return told[1], ""
+    error = explain(found.diagnostics, application=application)
+    return f"{error.summary} ({application} {found.state}: {error.found})", error.hint

@@ -1,0 +1,64 @@
+"""What a worker writes now, as its NodeManager shows it: on HDFS, pieces of a log come seldom.
+
+With Kerberos, or where users are kept from each other's logs, a node shows nothing to us: then the
+pieces are all there is. The address is a worker's own, out of its record of what it takes.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+from audioloom_storage import Location
+
+from audioloom_yarn_launcher.worker.resource_usage import read_usage
+from audioloom_yarn_launcher.yarn.log_page import last_bytes, scheme
+
+EVERY_S, SEARCH_EVERY_S = 1.0, 3.0
+AHEAD_BYTES, MOST_BYTES = 1 << 16, 16 << 20
+_PAGE = re.compile(r"[^/@?#\s]+:[0-9]+/ws/v1/node/containers/container_[0-9a-z_]+/logs/[0-9.]+log")
+
+
+class NodeLogs:
+    """The logs of an attempt's workers on their nodes.
+
+    Args:
+        folder: of the run.
+        attempt: the number.
+    """
+
+    def __init__(self, folder: Location, attempt: int) -> None:
+        self._folder, self._attempt = folder, attempt
+        self._scheme = "" if folder.scheme == "file" else scheme()
+        self._pages: dict[int, str] = {}
+        self._next: dict[int, float] = {}
+
+    def read(self, rank: int, position: int) -> bytes:
+        """What a worker has written from this byte on; nothing if that is not to be had now."""
+        now = time.monotonic()
+        if not self._scheme or now < self._next.get(rank, now):
+            return b""
+        page = self._pages.get(rank) or self._search(rank)
+        self._next[rank] = time.monotonic() + (EVERY_S if page else SEARCH_EVERY_S)
+        return read_from(f"{self._scheme}://{page}", position) if page else b""
+
+    def _search(self, rank: int) -> str:
+        page = read_usage(self._folder, rank, self._attempt).get("log_page")
+        if isinstance(page, str) and _PAGE.fullmatch(page):
+            self._pages[rank] = page
+        return self._pages.get(rank, "")
+
+
+def read_from(page: str, position: int) -> bytes:
+    """What a log's page shows from this byte on; one can only ask for the last so many bytes."""
+    size = AHEAD_BYTES
+    while size <= MOST_BYTES:
+        found = last_bytes(page, size)
+        if found is None:
+            return b""
+        length, data = found
+        start = length - len(data)
+        if start <= position:
+            return data[position - start :]
+        size = max(2 * size, length - position + AHEAD_BYTES)
+    return b""

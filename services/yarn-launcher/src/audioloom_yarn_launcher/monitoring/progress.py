@@ -1,0 +1,77 @@
+"""What a worker's program has noted of its progress: `progress/<rank>.jsonl`, SPEC section 6."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from audioloom_storage import Location, NotFound, open_read
+
+from audioloom_yarn_launcher.monitoring.error_lines import shortened
+
+FIRST_BYTES, LAST_BYTES = 1 << 14, 1 << 16
+PROGRESS = (
+    *("step", "steps", "epoch", "loss", "steps_per_second", "input_wait"),
+    *("event", "time", "attempt"),
+)
+
+_OF_AN_ATTEMPT = ("steps_per_second", "input_wait")
+_TOLD_TO_END = "Stopped"
+
+
+def progress_lines(folder: Location, rank: int) -> list[dict[str, Any]]:
+    """The first lines and the last ones, oldest first; none if the program has noted nothing."""
+    try:
+        with open_read(folder / f"progress/{rank}.jsonl") as file:
+            size = file.seek(0, 2)
+            file.seek(0)
+            if size <= FIRST_BYTES + LAST_BYTES:
+                return list(_records(file.read()))
+            first = file.read(FIRST_BYTES)
+            file.seek(size - LAST_BYTES)
+            return [*_records(first), *_records(file.read())]
+    except NotFound:
+        return []
+
+
+def newest(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The newest that there is of each of `PROGRESS`; how fast it is, of the newest attempt."""
+    found: dict[str, Any] = {}
+    for line in lines:
+        if line.get("attempt", found.get("attempt")) != found.get("attempt"):
+            for name in _OF_AN_ATTEMPT:
+                found.pop(name, None)
+        found |= {key: line[key] for key in PROGRESS if key in line}
+    return found
+
+
+def failure(lines: Sequence[dict[str, Any]], attempt: int) -> tuple[str, tuple[int, ...]]:
+    """What a program says ended it in an attempt, and the ranks of the peers that it missed."""
+    for line in reversed(lines):
+        if line.get("event") == "failed" and line.get("attempt") == attempt:
+            if line.get("error") == _TOLD_TO_END:
+                break
+            told = [str(line[key]) for key in ("error", "text") if line.get(key)]
+            ranks = line.get("peer_ranks")
+            missed = [each for each in ranks if isinstance(each, int)] if ranks else []
+            return shortened(": ".join(told)), tuple(missed)
+    return "", ()
+
+
+def last_step(lines: Sequence[dict[str, Any]], attempt: int) -> int | None:
+    """How far a program came in an attempt."""
+    for line in reversed(lines):
+        if line.get("attempt") == attempt and isinstance(line.get("step"), int):
+            return int(line["step"])
+    return None
+
+
+def _records(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.split(b"\n"):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            continue  # the first may be cut off by us, the last by who writes it
+        if isinstance(record, dict):
+            yield record

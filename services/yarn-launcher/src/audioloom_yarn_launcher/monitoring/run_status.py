@@ -1,0 +1,221 @@
+"""How a run is, as its folder tells: what `status` shows and `logs --follow` goes by."""
+
+from __future__ import annotations
+
+import re
+import signal
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from audioloom_manifest import MANIFEST_NAME
+from audioloom_storage import Location, exists, locate
+
+from audioloom_yarn_launcher.errors import NoRun
+from audioloom_yarn_launcher.monitoring.progress import newest, progress_lines
+from audioloom_yarn_launcher.rendezvous.roles import beside
+from audioloom_yarn_launcher.runs.attempts import Attempt, Seat, WorkerEnd, read_attempts
+from audioloom_yarn_launcher.runs.layout import log_name
+from audioloom_yarn_launcher.runs.pending import Pending, find_pending
+from audioloom_yarn_launcher.runs.process_identity import is_alive
+from audioloom_yarn_launcher.runs.sidecar_events import Happened, Story, read_stories
+from audioloom_yarn_launcher.worker.resource_usage import read_usage
+from audioloom_yarn_launcher.yarn.layout import NAME
+from audioloom_yarn_launcher.yarn.resource_manager import look_up
+
+State = Literal[
+    "committed",  # the manifest is there
+    "finished",  # every process ended well, and committed nothing
+    "failed",
+    "interrupted",
+    "waiting",  # the application has not begun
+    "forming",  # workers are coming
+    "running",
+    "restarting",  # an attempt failed, the next one begins
+    "lost",  # the launcher is gone and did not say how it ended
+    "unknown",  # begun on another machine, or in another container, and not ended
+]
+
+_APPLICATION = re.compile(r"application_[0-9]+_[0-9]+")
+AT_WORK = ("committed", "forming", "running", "restarting")
+
+
+@dataclass(frozen=True)
+class WorkerView:
+    """A worker of the last attempt, or one beside the gang.
+
+    Args:
+        role: what it is called in TF_CONFIG.
+        attempts: how many attempts a worker of this rank took part in; of one beside the gang, how
+            often its process was started.
+        exit: exit code, or the name of the signal that ended its process; "" while unknown.
+        progress: the newest that its program wrote of each of `PROGRESS`.
+        usage: what its processes take, or took; see `usage`.
+        page: where it shows itself, as long as it runs.
+    """
+
+    rank: int
+    state: str
+    host: str
+    pid: int | None
+    attempts: int
+    exit: str
+    progress: dict[str, Any]
+    usage: dict[str, Any]
+    log: Location | None
+    role: str = "worker"
+    page: str = ""
+
+
+@dataclass(frozen=True)
+class RunView:
+    """A run and its attempts, and the application that is to make the next one, if any."""
+
+    folder: Location
+    state: State
+    attempts: tuple[Attempt, ...]
+    pending: Pending | None = None
+
+    @property
+    def last(self) -> Attempt | None:
+        """The last attempt."""
+        return self.attempts[-1] if self.attempts else None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more will come of itself."""
+        return self.state not in ("waiting", "forming", "running", "restarting", "unknown")
+
+
+def locate_run(text: str) -> Location:
+    """The folder of a run, from it, the manifest in it, or the application that runs it.
+
+    Raises:
+        NoRun: the ResourceManager knows of no such application, or it is none of ours.
+    """
+    if _APPLICATION.fullmatch(text):
+        return _folder_of(text)
+    location = locate(text)
+    return location.parent if location.name == MANIFEST_NAME else location
+
+
+def _folder_of(application: str) -> Location:
+    found = look_up(application)
+    if found is not None and found.name.startswith(NAME) and "/" in found.name:
+        return locate(found.name.removeprefix(NAME))
+    told = "is not asked, or does not answer" if found is None else "knows nothing of it"
+    raise NoRun(
+        "the run of that application cannot be found",
+        where=application,
+        expected="an application of this launcher, that the ResourceManager remembers",
+        found=f"one called {found.name}" if found and found.name else f"the ResourceManager {told}",
+        hint="Give the folder of the run.",
+    )
+
+
+def view_run(folder: Location) -> RunView:
+    """Look at a run.
+
+    Raises:
+        NoRun: nothing was submitted, no attempt was made, and nothing was committed.
+    """
+    attempts = tuple(read_attempts(folder))
+    committed = exists(folder / MANIFEST_NAME)
+    state = _state(attempts, committed=committed)
+    pending = None if state in AT_WORK else find_pending(folder, attempts)
+    if state is None and pending is not None:
+        state = _state_before(pending)
+    elif pending is not None and pending.waits:
+        state = "waiting"
+    if state is None:
+        raise NoRun(
+            "no run lies there",
+            where=folder,
+            expected="the folder of a run, <root>/runs/<name>",
+            found="no manifest and no record of an attempt" if exists(folder) else "nothing",
+        )
+    return RunView(folder, state, attempts, pending)
+
+
+def view_workers(view: RunView) -> list[WorkerView]:
+    """Look at the workers of the last attempt, by rank, and then at those beside the gang."""
+    last = view.last
+    if last is None:
+        return []
+    alongside = read_stories(view.folder).values() if beside(last.started.roles) else ()
+    return [
+        *(_view_worker(view, last, seat) for seat in last.seats),
+        *(_view_beside(view, story) for story in alongside),
+    ]
+
+
+def _state_before(pending: Pending) -> State:
+    """The state of a run that has no attempt yet."""
+    if pending.waits is None:
+        return "unknown"
+    if pending.waits:
+        return "waiting"
+    assert pending.application is not None  # noqa: S101 - or nobody told
+    states: dict[str, State] = {"GONE": "lost", "KILLED": "interrupted"}
+    return states.get(pending.application.state, "failed")
+
+
+def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> State | None:
+    if not attempts:
+        return "committed" if committed else None
+    last = attempts[-1]
+    alive = is_alive(last.started.owner) if last.open else False
+    if committed and not alive:
+        return "committed"
+    if alive is None:
+        return "unknown"
+    if last.ended is not None and not last.ended.restarts:
+        return last.ended.outcome
+    if not alive:
+        return "lost"
+    at_work: State = "running" if last.formed is not None else "forming"
+    return at_work if last.ended is None else "restarting"
+
+
+def _view_worker(view: RunView, attempt: Attempt, seat: Seat) -> WorkerView:
+    end = seat if isinstance(seat, WorkerEnd) else None
+    log = view.folder / log_name(view.folder, seat.rank, attempt.started.attempt)
+    return WorkerView(
+        rank=seat.rank,
+        state=end.end if end else "lost" if view.over else "running",
+        host=seat.host,
+        pid=end.pid if end else None,
+        attempts=sum(
+            any(each.rank == seat.rank for each in one.formed.workers)
+            for one in view.attempts
+            if one.formed is not None
+        ),
+        exit=_exit(end) if end else "",
+        progress=newest(progress_lines(view.folder, seat.rank)),
+        usage=read_usage(view.folder, seat.rank, attempt.started.attempt),
+        log=log,
+        role=seat.role,
+    )
+
+
+def _view_beside(view: RunView, story: Story) -> WorkerView:
+    last = story.last
+    state = "lost" if view.over and story.state in ("running", "restarting") else story.state
+    return WorkerView(
+        rank=last.rank,
+        state=state,
+        host=last.host,
+        pid=last.pid,
+        attempts=story.starts,
+        exit=_exit(last),
+        progress={},
+        usage=read_usage(view.folder, last.rank, last.attempt),
+        log=view.folder / log_name(view.folder, last.rank, last.attempt) if story.starts else None,
+        role=last.role,
+        page=story.page if state == "running" else "",
+    )
+
+
+def _exit(end: WorkerEnd | Happened) -> str:
+    if end.signal is not None:
+        return signal.Signals(end.signal).name
+    return "" if end.exit_code is None else str(end.exit_code)

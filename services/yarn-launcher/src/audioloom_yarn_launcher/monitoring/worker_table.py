@@ -1,0 +1,115 @@
+"""The table of a run's workers: one line each, no wider than where it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from audioloom_stage import safe_text
+
+from audioloom_yarn_launcher.monitoring.run_status import WorkerView
+from audioloom_yarn_launcher.monitoring.tables import table
+from audioloom_yarn_launcher.rendezvous.roles import WORKER
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_STEP, _ROUND = 1024, 100
+_ALWAYS = ("rank", "state", "host", "attempts", "step", "loss", "log")
+_SPARE = ("pid", "log", "attempts", "exit", "gpu", "role", "host")
+"""What is left out first where there is no room."""
+
+
+def worker_table(
+    workers: Sequence[WorkerView], columns: int | None = None, *, over: bool
+) -> list[str]:
+    """One line a worker, below a heading; nothing if there are none.
+
+    Args:
+        workers: by rank.
+        columns: of the terminal, None for any.
+        over: the run is, so what they take is the most they took.
+    """
+    if not workers:
+        return []
+    cells = {name: [of(each, over) for each in workers] for name, of in _COLUMNS.items()}
+    shown = {
+        name: [name, *(safe_text(cell) or "-" for cell in column)]
+        for name, column in cells.items()
+        if name in _ALWAYS or any(column)
+    }
+    if {each.role for each in workers} == {WORKER}:
+        del shown["role"]
+    for name in _SPARE:
+        if columns is None or _width(shown) <= columns:
+            break
+        shown.pop(name, None)
+    return table([*zip(*shown.values(), strict=True)])
+
+
+def size_text(size: float) -> str:
+    """`12.1 GiB`."""
+    for unit in _UNITS:
+        if size < _STEP or unit == _UNITS[-1]:
+            break
+        size /= _STEP
+    return f"{size:.0f} {unit}" if size >= _ROUND or unit == "B" else f"{size:.1f} {unit}"
+
+
+def _width(shown: Mapping[str, Sequence[str]]) -> int:
+    return sum(max(map(len, column)) + 2 for column in shown.values()) - 2
+
+
+def _text(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _step(worker: WorkerView) -> str:
+    step, steps = worker.progress.get("step"), worker.progress.get("steps")
+    return _text(step) + (f"/{steps}" if step is not None and steps is not None else "")
+
+
+def _rate(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, int | float) else ""
+
+
+def _share(value: object) -> str:
+    return f"{value:.0%}" if isinstance(value, int | float) else ""
+
+
+def _memory(usage: Mapping[str, Any], which: str) -> str:
+    taken = usage.get(which)
+    limit = usage.get("memory_limit_bytes")
+    if not isinstance(taken, int) or not taken:
+        return ""
+    return size_text(taken) + (f" of {size_text(limit)}" if isinstance(limit, int) else "")
+
+
+def _gpu(usage: Mapping[str, Any]) -> str:
+    gpus = usage.get("gpus")
+    known = [each for each in gpus if isinstance(each, dict)] if isinstance(gpus, list) else []
+    return ", ".join(
+        f"{_share(gpu.get('busy'))} {size_text(gpu['memory_bytes'])}".strip()
+        for gpu in known
+        if isinstance(gpu.get("memory_bytes"), int)
+    )
+
+
+_COLUMNS: dict[str, Callable[[WorkerView, bool], str]] = {
+    "rank": lambda worker, _: str(worker.rank),
+    "role": lambda worker, _: worker.role,
+    "state": lambda worker, _: worker.state,
+    "host": lambda worker, _: worker.host,
+    "pid": lambda worker, _: _text(worker.pid),
+    "attempts": lambda worker, _: str(worker.attempts),
+    "exit": lambda worker, _: worker.exit,
+    "step": lambda worker, _: _step(worker),
+    "loss": lambda worker, _: _text(worker.progress.get("loss")),
+    "steps/s": lambda worker, _: _rate(worker.progress.get("steps_per_second")),
+    "wait": lambda worker, _: _share(worker.progress.get("input_wait")),
+    "memory": lambda worker, over: _memory(
+        worker.usage, "most_memory_bytes" if over else "memory_bytes"
+    ),
+    "gpu": lambda worker, over: "" if over else _gpu(worker.usage),
+    "log": lambda worker, _: "" if worker.log is None else f"logs/{worker.log.name}",
+}

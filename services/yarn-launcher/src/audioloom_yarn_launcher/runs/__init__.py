@@ -1,0 +1,1 @@
+"""The run folder: its request, lease, attempts, submissions and other records."""

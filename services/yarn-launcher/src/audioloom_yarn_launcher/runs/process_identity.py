@@ -1,0 +1,109 @@
+"""Which process a record speaks of, so that it can be asked whether that process still lives.
+
+No clock is trusted and no time-out guessed: a process is the same one if machine, boot, process
+namespace, number and start time are the same, and only the kernel that runs it is asked. Of one in
+an application master the ResourceManager is asked, which is where all that matters is known.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from audioloom_yarn_launcher.yarn.resource_manager import look_up
+
+_PROC = Path("/proc")
+_START_TIME = 19  # field 22 of /proc/<pid>/stat, counted after the name, which may hold anything
+_DEAD = ("Z", "X", "x")
+_CONTAINER = re.compile(r"container_(?:e[0-9]+_)?[0-9]+_[0-9]+_([0-9]+)_[0-9]+")
+
+
+class Owner(BaseModel):
+    """A process, so described that no other is ever taken for it.
+
+    Args:
+        application: id of the YARN application that it coordinates, None on one machine.
+        application_attempt: which attempt of it, from 1.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    host: str
+    pid: int
+    boot: str
+    namespace: int
+    start_ticks: int
+    application: str | None = None
+    application_attempt: int | None = None
+
+    def __str__(self) -> str:
+        if self.application is not None:
+            return f"{self.application} on {self.host}"
+        return f"process {self.pid} on {self.host}"
+
+
+def this_process() -> Owner:
+    """The process that asks."""
+    application, attempt = _application()
+    return Owner(
+        host=os.environ.get("NM_HOST") or socket.gethostname(),
+        pid=os.getpid(),
+        boot=_boot(),
+        namespace=_namespace(),
+        start_ticks=_start_ticks(os.getpid()) or 0,
+        application=application,
+        application_attempt=attempt,
+    )
+
+
+def is_alive(owner: Owner) -> bool | None:
+    """Whether the process lives; None if that cannot be told from here."""
+    if owner.application is not None:
+        return _is_application_alive(owner)
+    if owner.boot != _boot() or owner.namespace != _namespace() or not owner.boot:
+        return None
+    return _start_ticks(owner.pid) == owner.start_ticks
+
+
+def _is_application_alive(owner: Owner) -> bool | None:
+    assert owner.application is not None  # noqa: S101 - who asks has looked
+    application, attempt = _application()
+    if application == owner.application:  # there is one application master at a time
+        return owner.application_attempt == attempt
+    # To others it lives as long as its application: if its master is lost, the next one goes on.
+    found = look_up(owner.application)
+    return None if found is None else not found.ended
+
+
+def _application() -> tuple[str | None, int | None]:
+    """The application and the attempt that this process is the coordinator of."""
+    match = _CONTAINER.fullmatch(os.environ.get("CONTAINER_ID", ""))
+    if match is None or "SKEIN_APPLICATION_ID" not in os.environ:
+        return None, None
+    return os.environ["SKEIN_APPLICATION_ID"], int(match[1])
+
+
+def _boot() -> str:
+    try:
+        return (_PROC / "sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _namespace() -> int:
+    try:
+        return (_PROC / "self/ns/pid").stat().st_ino
+    except OSError:
+        return 0
+
+
+def _start_ticks(pid: int) -> int | None:
+    try:
+        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return None
+    return None if fields[0] in _DEAD else int(fields[_START_TIME])

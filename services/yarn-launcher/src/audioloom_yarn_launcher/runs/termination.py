@@ -1,0 +1,155 @@
+"""How an application ends that is told to, and what is put on record of one that could not say."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import structlog
+from audioloom_stage import StageError, exit_code
+from audioloom_storage import Location
+
+from audioloom_yarn_launcher.errors import ApplicationLost, ResourceManagerDown
+from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause, Kind
+from audioloom_yarn_launcher.rendezvous.messages import Stop
+from audioloom_yarn_launcher.runs.attempts import (
+    Attempt,
+    Ended,
+    FirstCause,
+    Outcome,
+    cause_of,
+    record_end,
+)
+from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.yarn.am_logs import last_words
+from audioloom_yarn_launcher.yarn.diagnostics import explain, is_known, ours
+from audioloom_yarn_launcher.yarn.skein_client import Cluster, Report
+
+LOOK_EVERY_S = 0.3
+STOP_WITHIN_S = 30.0
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How an application ended.
+
+    Args:
+        application: its id.
+        report: of YARN.
+        attempts: at the run that it made, in order.
+        stopped_by: the signal by which it was ended, 0 if it was not.
+    """
+
+    application: str
+    report: Report
+    attempts: Sequence[Attempt]
+    stopped_by: int = 0
+
+
+def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]) -> Report:
+    """Ask the coordinator to end the run; if it does not within half a minute, YARN does.
+
+    Args:
+        cluster: that it runs on.
+        application: its id.
+        stop: how urgent it is by now.
+
+    Raises:
+        ResourceManagerDown: nobody can be asked.
+    """
+    told, killed = 0, False
+    deadline = time.monotonic() + STOP_WITHIN_S
+    while True:
+        asked = stop()
+        if asked.times > told and not killed:
+            told = asked.times
+            try:
+                cluster.stop(application, asked)
+            except StageError:  # it has no master yet, or none that answers
+                cluster.kill(application)
+                killed = True
+        report = cluster.report(application)
+        if report.ended:
+            return report
+        if told and not killed and report.state == "ACCEPTED":
+            # The master has ended and YARN is about to start another, which has nothing to do.
+            cluster.kill(application)
+            killed = True
+        if time.monotonic() > deadline:
+            if killed:
+                raise ResourceManagerDown(
+                    "the application was told to end, and has not",
+                    where=application,
+                    found=report.state,
+                    hint=f"yarn application -status {application}",
+                )
+            log.warning("the coordinator does not answer: YARN ends the application")
+            cluster.kill(application)
+            killed, deadline = True, time.monotonic() + STOP_WITHIN_S
+        time.sleep(LOOK_EVERY_S)
+
+
+def close_record(folder: Location, ending: Ending) -> Cause | None:
+    """Why the run ended as it did, None if well; what the coordinator could not record is recorded.
+
+    Raises:
+        StageError: it never began.
+    """
+    last = ending.attempts[-1] if ending.attempts else None
+    if last is None and ending.stopped_by:
+        return _stopped(ending)
+    if last is None:
+        raise _explained(ending)
+    if last.ended is not None and not last.ended.restarts:
+        return cause_of(last.ended)
+    cause = _unexplained(ending)
+    started = last.started
+    record_end(folder, _record(last, cause, "interrupted" if ending.stopped_by else "failed"))
+    log.info("put on record for the coordinator", attempt=started.attempt)
+    return cause
+
+
+def was_lost(ending: Ending) -> bool:
+    """Whether the application is gone without anybody's will, and its run not over: try another."""
+    last = ending.attempts[-1] if ending.attempts else None
+    closed = last is not None and not last.open
+    if ending.stopped_by or closed or ours(ending.report.diagnostics) is not None:
+        return False
+    return type(_explained(ending)) is ApplicationLost  # not one that would only be ended again
+
+
+def _stopped(ending: Ending) -> Cause:
+    text = f"{ending.application} was ended before its coordinator could end the run"
+    return Cause("interrupted", text, exit_code=128 + ending.stopped_by)
+
+
+def _unexplained(ending: Ending) -> Cause:
+    kind: Kind = "launcher-lost"
+    if ending.stopped_by:
+        return _stopped(ending)
+    error = _explained(ending)
+    text = f"{error.summary} ({ending.application} {ending.report.state}: {error.found})"
+    return Cause(kind, text, int(exit_code(error)) or TRY_AGAIN)
+
+
+def _explained(ending: Ending) -> StageError:
+    told = ending.report.diagnostics
+    said = "" if is_known(told) else last_words(ending.application)
+    return explain(told, application=ending.application, said=said)
+
+
+def _record(last: Attempt, cause: Cause, outcome: Outcome) -> Ended:
+    started = last.started
+    return Ended(
+        attempt=started.attempt,
+        generation=started.generation,
+        launch=started.launch,
+        started=started.started,
+        ended=now(),
+        outcome=outcome,
+        exit_code=cause.exit_code,
+        cause=FirstCause(kind=cause.kind, text=cause.text, exit_code=cause.exit_code),
+    )

@@ -1,0 +1,1 @@
+"""The operating system: processes, signals, files, ports and addresses."""

@@ -1,0 +1,22 @@
+"""The end of a file, and whether its disk is full."""
+
+from __future__ import annotations
+
+import os
+
+LEAST_ROOM_BYTES = 1 << 20
+
+
+def is_full(descriptor: int) -> bool:
+    """Whether the disk of a file has no room left."""
+    found = os.fstatvfs(descriptor)
+    return found.f_bavail * found.f_frsize < LEAST_ROOM_BYTES
+
+
+def tail(descriptor: int, limit: int) -> str:
+    """The last whole lines of a file within its last *limit* bytes."""
+    size = os.fstat(descriptor).st_size
+    data = os.pread(descriptor, limit, max(0, size - limit))
+    if size > limit:
+        data = data.partition(b"\n")[2] or data
+    return data.decode("utf-8", errors="replace").rstrip()

@@ -1,0 +1,147 @@
+"""Start processes that cannot outlive the one that started them, and end all that they started.
+
+Three nets, one under the other: the process is the leader of a group of its own, which is killed
+whole; the kernel kills it when its parent dies (not what it started itself); and all that it
+starts carries a marker in the environment, by which what left the group is found (Linux only).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from audioloom_yarn_launcher.system import die_with_parent
+
+MARKER = "AUDIOLOOM_RUN_MARKER"
+MOST_SWEEPS = 50
+_PROC = Path("/proc")
+
+
+def start(
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str],
+    output: int,
+    when_orphaned: signal.Signals = signal.SIGKILL,
+    pass_fds: Sequence[int] = (),
+) -> subprocess.Popen[bytes]:
+    """Start a command in a process group of its own, with nothing on its standard input.
+
+    Must be called from a thread that lives as long as the process may: the kernel takes the end of
+    the calling thread for the parent's death.
+
+    Args:
+        command: program and arguments; a program that cannot be run ends with 126 or 127.
+        environment: the whole environment.
+        output: file descriptor for standard output and error.
+        when_orphaned: what the process gets when its parent dies.
+        pass_fds: descriptors that stay open in it.
+    """
+    guard = [
+        sys.executable,
+        "-I",
+        "-S",
+        die_with_parent.__file__,
+        str(int(when_orphaned)),
+        str(os.getpid()),
+    ]
+    return subprocess.Popen(
+        [*guard, *command],
+        env=dict(environment),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=output,
+        start_new_session=True,
+        pass_fds=pass_fds,
+    )
+
+
+def end(process: subprocess.Popen[bytes], *, marker: str, grace_s: float = 0) -> None:
+    """End a process and all that it started; it has been reaped when this returns.
+
+    Args:
+        process: from `start`.
+        marker: the value of `MARKER` in its environment.
+        grace_s: how long it may take to end by itself after SIGTERM, before SIGKILL.
+    """
+    if grace_s > 0 and _signal_group(process, signal.SIGTERM):
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(grace_s)
+    family = marked(marker)
+    _signal_group(process, signal.SIGKILL)
+    process.wait()
+    sweep(marker, family)
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process stands still that was told to (SIGSTOP), or one that it has started.
+
+    Asked of its children and theirs alone, so that it costs little on a machine with many.
+    """
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text()
+        tasks = list((_PROC / str(pid) / "task").iterdir())
+    except OSError:
+        return False
+    if stat.rpartition(")")[2].split()[0] == "T":
+        return True
+    children: set[int] = set()
+    for task in tasks:
+        with contextlib.suppress(OSError):  # it ended
+            children.update(map(int, (task / "children").read_text().split()))
+    return any(is_stopped(child) for child in children)
+
+
+def sweep(marker: str, family: Sequence[int] = ()) -> list[int]:
+    """Kill every process that carries the marker, or one that begins so; which they were.
+
+    Args:
+        marker: or how it begins.
+        family: processes that carried it before they were told to end. One that is about to end
+            has no environment to be found by, and may yet run for a while on a busy machine.
+    """
+    killed: list[int] = []
+    for _ in range(MOST_SWEEPS):  # what is killed may have started another meanwhile
+        found = marked(marker)
+        if not found and not any(map(_runs, (*family, *killed))):
+            break
+        for pid in found:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        killed += [pid for pid in found if pid not in killed]
+        time.sleep(0.01)
+    return killed
+
+
+def marked(marker: str) -> list[int]:
+    """The living processes whose environment carries the marker, or one that begins so."""
+    wanted = f"{MARKER}={marker}".encode()
+    found = []
+    for entry in _PROC.glob("[0-9]*"):
+        with contextlib.suppress(OSError):  # it ended, or is another user's
+            environment = (entry / "environ").read_bytes()
+            if any(variable.startswith(wanted) for variable in environment.split(b"\0")):
+                found.append(int(entry.name))
+    return [pid for pid in found if pid != os.getpid()]
+
+
+def _runs(pid: int) -> bool:
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> bool:
+    if process.poll() is not None:
+        return False  # reaped: its number may be another's by now
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+    return True

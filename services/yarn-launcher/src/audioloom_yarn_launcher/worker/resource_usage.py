@@ -1,0 +1,199 @@
+"""What a worker's program takes while it runs: memory and GPUs, noted beside its log.
+
+    usage/<rank>.<attempt>.json    the newest sample, and the most memory there was
+
+Memory is that of the program and all it started, what they share counted once (PSS); it is looked
+at every few seconds, so a short peak is missed. What fails here is missing on a page, no more.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from audioloom_storage import Location, NotFound, StorageError, publish, read_bytes, remove
+
+from audioloom_yarn_launcher.runs.clock import now
+
+FIRST_S, EVERY_S = 1.0, 5.0
+ASK_WITHIN_S = 5.0
+MOST_BYTES = 1 << 16
+MIB = 1 << 20
+_AT_ONCE = 3  # samples; later every other one, for a storage that can only replace whole files
+_PROC = Path("/proc")
+_SMI = "nvidia-smi"
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU that a program works with.
+
+    Args:
+        index: of the machine.
+        busy: share of the time in which it worked, 0 to 1.
+        memory_bytes: in use, by whomever.
+        memory_total_bytes: that it has.
+    """
+
+    index: int
+    busy: float
+    memory_bytes: int
+    memory_total_bytes: int
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is watched.
+
+    Args:
+        pid: of its process.
+        limit_mb: MiB that the container gets, None where there is no such limit.
+        log_page: where its log is to be seen while it is written, "" if nowhere but in its file.
+    """
+
+    pid: int
+    limit_mb: int | None = None
+    log_page: str = ""
+
+
+class Watch:
+    """Notes what a program and all it starts take, in a thread, until it is closed.
+
+    Args:
+        folder: of the run.
+        rank: of the worker.
+        attempt: the number.
+        program: that it runs.
+    """
+
+    def __init__(self, folder: Location, rank: int, attempt: int, program: Program) -> None:
+        self._folder, self._where = folder, _location(folder, rank, attempt)
+        limit = None if program.limit_mb is None else program.limit_mb * MIB
+        self._head: dict[str, Any] = {
+            "version": "1.0",
+            "kind": "usage",
+            "rank": rank,
+            "attempt": attempt,
+        }
+        self._head |= {"memory_limit_bytes": limit, "log_page": program.log_page or None}
+        self._pid = program.pid
+        self._most, self._published, self._samples = 0, 0, 0
+        self._over = threading.Event()
+        # No daemon: a process that ends while such a thread is in native code may abort.
+        threading.Thread(target=self._work, name="usage").start()
+
+    def close(self) -> None:
+        """Look no more. Nobody waits for what is being written."""
+        self._over.set()
+
+    def _work(self) -> None:
+        wait = FIRST_S
+        while not self._over.wait(wait):
+            wait = EVERY_S
+            pids = tree(self._pid)
+            memory = sum(map(memory_bytes, pids))
+            if not memory:
+                continue  # it has just ended
+            self._most = max(self._most, memory)
+            if self._samples < _AT_ONCE or self._samples % 2 == 0:
+                self._publish(memory, pids)
+            self._samples += 1
+        if self._most > self._published:
+            self._publish(0, [])
+
+    def _publish(self, memory: int, pids: list[int]) -> None:
+        record = {
+            **self._head,
+            "time": now(),
+            "memory_bytes": memory,
+            "most_memory_bytes": self._most,
+            "processes": len(pids),
+            "gpus": [asdict(gpu) for gpu in gpus(pids)] if pids else [],
+        }
+        with suppress(StorageError, OSError):
+            with suppress(NotFound):
+                remove(self._where, within=self._folder)
+            publish(self._where, json.dumps(record).encode() + b"\n")
+            self._published = self._most
+
+
+def read_usage(folder: Location, rank: int, attempt: int) -> dict[str, Any]:
+    """The newest that is noted; empty if there is nothing, or it is being replaced."""
+    with suppress(StorageError, ValueError):
+        found = json.loads(read_bytes(_location(folder, rank, attempt), limit=MOST_BYTES))
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def container_limit_mb() -> int | None:
+    """MiB of the container of this process, as skein tells it."""
+    told = os.environ.get("SKEIN_RESOURCE_MEMORY", "")
+    return int(told) if told.isdecimal() else None
+
+
+def tree(root: int) -> list[int]:
+    """A process and its living descendants."""
+    found = [root]
+    for pid in found:  # it grows on the way
+        found += _children(pid)
+    return found
+
+
+def memory_bytes(pid: int) -> int:
+    """What a process holds, its share of what it shares with others; 0 if it is gone."""
+    try:
+        lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
+
+
+def gpus(pids: list[int]) -> list[Gpu]:
+    """The GPUs that these processes work with; none where no `nvidia-smi` tells."""
+    if shutil.which(_SMI) is None:
+        return []
+    used = {uuid for pid, uuid in _asked("compute-apps=pid,gpu_uuid") if int(pid) in pids}
+    if not used:
+        return []
+    rows = _asked("gpu=index,uuid,utilization.gpu,memory.used,memory.total")
+    return [
+        Gpu(int(index), _number(busy) / 100, _number(memory) * MIB, _number(total) * MIB)
+        for index, uuid, busy, memory, total in rows
+        if uuid in used
+    ]
+
+
+def _location(folder: Location, rank: int, attempt: int) -> Location:
+    return folder / f"usage/{rank}.{attempt}.json"
+
+
+def _children(pid: int) -> Iterator[int]:
+    for path in (_PROC / str(pid) / "task").glob("*/children"):
+        with suppress(OSError):
+            yield from map(int, path.read_text().split())
+
+
+def _asked(what: str) -> list[list[str]]:
+    command = [_SMI, f"--query-{what}", "--format=csv,noheader,nounits"]
+    try:
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=ASK_WITHIN_S
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    rows = [[cell.strip() for cell in line.split(",")] for line in done.stdout.splitlines()]
+    width = what.count(",") + 1
+    return [row for row in rows if len(row) == width and row[0].isdecimal()]
+
+
+def _number(cell: str) -> int:
+    return int(cell) if cell.isdecimal() else 0  # "[N/A]", where a GPU does not tell

@@ -1,0 +1,1 @@
+"""YARN as the backend: client, application, containers, localization, credentials, diagnostics."""

@@ -1,0 +1,218 @@
+"""What is submitted to YARN: a skein application, as the plain data that skein reads.
+
+The coordinator runs in the application master's container, next to it, so that the run goes on
+when whoever submitted it has left. Workers are containers of one service that starts with none:
+the coordinator asks for them. Both come with the launcher's own environment; the command has
+another one, and neither is on the other's path.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+
+from audioloom_yarn_launcher.errors import NotOffered
+from audioloom_yarn_launcher.rendezvous.roles import WORKER
+from audioloom_yarn_launcher.yarn.env_encoding import carry
+from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, HEARTBEAT, JOB, LAUNCHER, NAME
+
+MASTERS = 2
+"""When one is lost with its coordinator, YARN starts another, which goes on with the run. skein has
+YARN do that after a run that failed, too: the second one finds so, and ends in the same way."""
+_UNITS = {"MiB": 1, "GiB": 1024}
+_TYPES = (".tar.gz", ".tgz", ".zip")
+
+
+@dataclass(frozen=True)
+class Resources:
+    """What a container gets.
+
+    Args:
+        memory_mb: MiB.
+        vcores: virtual cores.
+        gpus: `yarn.io/gpu`.
+    """
+
+    memory_mb: int
+    vcores: int
+    gpus: int = 0
+
+    def __str__(self) -> str:
+        gpus = f", {self.gpus} GPUs" if self.gpus else ""
+        return f"{self.memory_mb} MiB, {self.vcores} vcores{gpus}"
+
+    def fits(self, node: Resources) -> bool:
+        """Whether a node has that much, when it is empty."""
+        return (
+            self.memory_mb <= node.memory_mb
+            and self.vcores <= node.vcores
+            and self.gpus <= node.gpus
+        )
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What is asked of the cluster.
+
+    Args:
+        run_folder: by which an application leads to its run.
+        launch: id of the launch.
+        queue: to submit to.
+        node_label: of the nodes, "" for any.
+        coordinator: resources of the application master.
+        worker: resources of a worker.
+        roles: resources of each role, where it is not workers alone. A service of skein's each.
+        environment: URI of the command's, or None.
+        public: everybody may read that, so nodes keep one copy for all.
+        files: URI by name, for the working folder of each worker.
+        folders: archive by name, for the same; each is unpacked into a folder of that name.
+        variables: for the command.
+        coordinator_variables: for the application master, and the coordinator in it.
+        advertise: template of a worker's address.
+        systems: other HDFS than the default one that are used, for their tokens.
+        view_users: who may look at the application in YARN, and at its logs, beside its owner.
+        ui_users: who may look at its web page.
+    """
+
+    run_folder: str
+    launch: str
+    queue: str
+    node_label: str
+    coordinator: Resources
+    worker: Resources
+    environment: str | None
+    files: Mapping[str, str]
+    variables: Mapping[str, str]
+    coordinator_variables: Mapping[str, str]
+    advertise: str
+    systems: tuple[str, ...] = ()
+    public: bool = False
+    roles: Mapping[str, Resources] = field(default_factory=dict)
+
+    @property
+    def services(self) -> Mapping[str, Resources]:
+        """The resources of each role's containers; `worker_0` is the first of the workers'."""
+        return self.roles or {WORKER: self.worker}
+
+    folders: Mapping[str, str] = field(default_factory=dict)
+    view_users: tuple[str, ...] = ()
+    ui_users: tuple[str, ...] = ()
+
+
+def parse_memory(text: str) -> int:
+    """MiB in `2 GiB` or `512 MiB`."""
+    return int(text[:-3]) * _UNITS[text[-3:]]
+
+
+def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
+    """The application, as `skein.ApplicationSpec.from_dict` takes it.
+
+    Args:
+        shape: of it.
+        launcher: URI of the launcher's own environment, an archive.
+        folder: path of the one that holds the files for the application master.
+    """
+    program = f"exec {LAUNCHER}/bin/python -I -m audioloom_yarn_launcher"
+    ours = _archive(launcher)
+    files = {LAUNCHER: ours}
+    if shape.environment is not None:
+        files[ENVIRONMENT] = _archive(shape.environment, public=shape.public)
+    files |= {name: _file(uri) for name, uri in shape.files.items()}
+    files |= {name: _archive(uri) for name, uri in shape.folders.items()}
+    return {
+        "name": f"{NAME}{shape.run_folder}",
+        "queue": shape.queue,
+        "node_label": shape.node_label,
+        "tags": ["audioloom-yarn-launcher"],
+        "file_systems": list(shape.systems),
+        "acls": {  # nobody else ends it, and by default nobody else looks at it
+            "enable": True,
+            "view_users": list(shape.view_users),
+            "ui_users": list(shape.ui_users),
+        },
+        "max_attempts": MASTERS,
+        "master": {
+            "resources": _resources(shape.coordinator),
+            "files": {
+                LAUNCHER: ours,
+                **{name: _file(f"{folder}/{name}") for name in (JOB, HEARTBEAT)},
+            },
+            "env": dict(shape.coordinator_variables),
+            "script": f"{program} coordinator --job={JOB}\n",
+            "log_level": "WARN",
+        },
+        "services": {
+            role: {
+                "instances": 0,
+                "max_restarts": 0,
+                "allow_failures": True,
+                "resources": _resources(resources),
+                "files": files,
+                "env": carry(shape.variables),
+                "script": f"{program} worker --store=skein --launch={shape.launch} --role={role}"
+                f" --advertise={shlex.quote(shape.advertise)}\n",
+            }
+            for role, resources in shape.services.items()
+        },
+    }
+
+
+def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
+    """Refuse what no node has, before it is asked for.
+
+    Raises:
+        NotOffered: none has as much.
+    """
+    for asked, flags in (
+        *((each, "--memory, --vcores or --gpus") for each in shape.services.values()),
+        (shape.coordinator, "--coordinator-memory"),
+    ):
+        if not nodes:
+            raise _no_node(shape.node_label)
+        if not any(asked.fits(node) for node in nodes.values()):
+            largest = sorted({str(node) for node in nodes.values()}, key=len)[-3:]
+            raise NotOffered(
+                "no node of the cluster is that large",
+                expected=f"at most {' or '.join(largest)} in a container",
+                found=str(asked),
+                hint=f"Ask for less with {flags}.",
+            )
+
+
+def _no_node(label: str) -> NotOffered:
+    if label:
+        return NotOffered(
+            "no node that is at work carries that label",
+            expected="a label of the cluster's nodes",
+            found=label,
+            hint="Give another --node-label, or none.",
+        )
+    return NotOffered(
+        "no node of the cluster is at work",
+        expected="NodeManagers",
+        found="none",
+        hint="Ask who runs the cluster, or try again later.",
+    )
+
+
+def archive_suffix(uri: str) -> str | None:
+    """`.tar.gz`, `.tgz` or `.zip`, which is what YARN can unpack; None for anything else."""
+    name = PurePosixPath(uri).name
+    return next((suffix for suffix in _TYPES if name.endswith(suffix)), None)
+
+
+def _archive(uri: str, *, public: bool = False) -> dict[str, Any]:
+    kept = not uri.startswith("file:")  # what lies on the cluster is kept by its nodes
+    whose = "PUBLIC" if public else "PRIVATE"
+    return {"source": uri, "type": "ARCHIVE", "visibility": whose if kept else "APPLICATION"}
+
+
+def _file(source: str) -> dict[str, str]:
+    return {"source": source, "type": "FILE", "visibility": "APPLICATION"}
+
+
+def _resources(asked: Resources) -> dict[str, int]:
+    return {"memory": asked.memory_mb, "vcores": asked.vcores, "gpus": asked.gpus}

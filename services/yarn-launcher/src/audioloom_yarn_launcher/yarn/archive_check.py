@@ -1,0 +1,96 @@
+"""Look into an archive before nodes unpack it."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import stat as kinds
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import structlog
+from audioloom_storage import Location, StorageError, is_own, open_read
+
+from audioloom_yarn_launcher.errors import BadArchive
+from audioloom_yarn_launcher.yarn.archive_members import Kind, Member, first_fault
+
+PACKED_BY_US = re.compile(r"[0-9a-f]{64}(?:\.[0-9]+)?\.tar\.gz")
+_CHUNK_BYTES = 1 << 20
+
+log = structlog.get_logger()
+
+
+def check_members(archive: Location) -> None:
+    """Refuse an archive that would write outside of the folder that it is unpacked into.
+
+    One of this user's own that has the name of those that this program packs, from its own files,
+    is not read again: it may be large, and nobody else may write it.
+
+    Raises:
+        BadArchive: it would, or it is damaged.
+    """
+    if PACKED_BY_US.fullmatch(archive.name) and is_own(archive):
+        return
+    log.info("looking into the archive", archive=str(archive))
+    try:
+        with open_read(archive) as file:
+            fault = first_fault(_members(archive.name, file))
+    except StorageError:
+        raise
+    except (
+        tarfile.TarError,
+        zipfile.BadZipFile,
+        EOFError,
+        OSError,
+        ValueError,
+        zlib.error,
+    ) as error:
+        raise BadArchive(
+            "the archive cannot be read to its end",
+            where=archive,
+            found=str(error) or type(error).__name__,
+            hint="Make it anew: env pack, or conda-pack.",
+        ) from error
+    if fault is not None:
+        raise BadArchive(
+            "the archive would write outside of its folder",
+            where=archive,
+            expected="names and links that stay within it",
+            found=fault,
+            hint="Make it anew by a tool that you trust: env pack, or conda-pack.",
+        )
+
+
+def _members(name: str, file: BinaryIO) -> Iterator[Member]:
+    if name.endswith(".zip"):
+        yield from _of_zip(file)
+        return
+    with gzip.open(file) as unzipped:
+        with tarfile.open(fileobj=unzipped, mode="r|") as tar:
+            for info in tar:
+                yield Member(info.name, _kind(info), info.linkname)
+        while unzipped.read(_CHUNK_BYTES):  # to its end, where its sum is
+            pass
+
+
+def _kind(info: tarfile.TarInfo) -> Kind:
+    if info.isreg():
+        return "file"
+    if info.isdir():
+        return "folder"
+    if info.issym():
+        return "link"
+    return "hard link" if info.islnk() else "other"
+
+
+def _of_zip(file: BinaryIO) -> Iterator[Member]:
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            mode = info.external_attr >> 16
+            if kinds.S_ISLNK(mode):
+                yield Member(info.filename, "link", archive.read(info).decode("utf-8", "replace"))
+            else:
+                yield Member(info.filename, "folder" if info.is_dir() else "file")

@@ -1,0 +1,169 @@
+"""Workers as containers of a skein application, which has one service for them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from typing import Any
+
+from audioloom_yarn_launcher.errors import StoreLost
+from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
+from audioloom_yarn_launcher.rendezvous.causes import Loss
+from audioloom_yarn_launcher.yarn.container_logs import last_words_of
+from audioloom_yarn_launcher.yarn.containers import (
+    ASKED,
+    ContainerSeen,
+    arrival,
+    failed_itself,
+    loss_of,
+)
+from audioloom_yarn_launcher.yarn.resource_manager import why_not_allocated
+from audioloom_yarn_launcher.yarn.skein_import import import_skein
+
+LEAVE_WITHIN_S = 15.0
+KNOWN_WITHIN_S = 10.0
+LOOK_EVERY_S = 1.0
+
+ALIVE = (*ASKED, "RUNNING")
+ENDED = ("SUCCEEDED", "FAILED", "KILLED")
+
+
+class SkeinWorkers:
+    """`Workers` of a YARN cluster. The application master restarts none of them by itself.
+
+    Args:
+        application: `skein.ApplicationClient`, from within the application.
+        counts: how many of each service.
+        changed: called, from any thread, when a container has ended.
+    """
+
+    def __init__(
+        self, application: Any, counts: Mapping[str, int], changed: Callable[[], None]
+    ) -> None:
+        self._application, self._counts, self._changed = application, counts, changed
+        self._errors = import_skein().exceptions.SkeinError
+        self._before: set[str] = set()  # ended, and no news any more
+        self._killed: set[str] = set()
+        self._closed = threading.Event()
+        threading.Thread(target=self._look_out, name="containers", daemon=True).start()
+
+    def fill(self) -> None:
+        """Ask for a container in the place of each that has ended."""
+        self._before |= {each.id for each in self._containers(ENDED)} | self._killed
+        living = [each for each in self._containers(ALIVE) if each.id not in self._killed]
+        there = Counter(_service(each) for each in living)
+        for service, count in self._counts.items():
+            for _ in range(count - there[service]):
+                with self._asking():
+                    self._application.add_container(service)
+
+    def lost(self) -> dict[str, Loss]:
+        """The containers that have ended since the last `fill`, and how."""
+        known = self._before | self._killed
+        news = [each for each in self._containers(ENDED) if each.id not in known]
+        talked = [each for each in news if failed_itself(each)]
+        said = last_words_of([_log_of(each) for each in talked])
+        return {each.id: loss_of(each, said.get(each.container, "")) for each in news}
+
+    def why_gone(self, worker: str) -> Loss:
+        """How the container ended; the node tells the application master a moment later."""
+        deadline = time.monotonic() + KNOWN_WITHIN_S
+        while True:
+            for each in self._containers(ENDED):
+                if each.id == worker:
+                    return loss_of(each)
+            if time.monotonic() > deadline:
+                return Loss("its keys vanished, and nothing is known of its container")
+            time.sleep(0.2)
+
+    def unplaced(self) -> int:
+        """How many containers YARN has not given yet."""
+        asked = self._containers(ASKED)
+        return sum(each.id not in self._killed for each in asked)
+
+    def absent(self, present: Collection[str]) -> list[Arrival]:
+        """Where the containers that did not come hang, as YARN and their own words tell."""
+        here = self._containers((*ALIVE, *ENDED))
+        rows = [each for each in here if each.id not in self._before and each.id not in present]
+        wait = any(each.state in ASKED for each in rows)
+        shortage = why_not_allocated(self._application.id) if wait else ""
+        silent = [each for each in rows if each.state == "RUNNING"]
+        said = last_words_of([_log_of(each) for each in silent])
+        return [
+            arrival(each, shortage=shortage, said=said.get(each.container, "")) for each in rows
+        ]
+
+    def kill(self, worker: str) -> None:
+        """End the container, by its node."""
+        if worker in self._killed:
+            return
+        self._killed.add(worker)
+        with suppress(ValueError), self._asking():  # ValueError: it has ended already
+            self._application.kill_container(worker)
+
+    def close(self) -> None:
+        """Wait for the containers to end. The application master ends the rest when it ends."""
+        deadline = time.monotonic() + LEAVE_WITHIN_S
+        with suppress(StoreLost):
+            while self._containers(("RUNNING",)) and time.monotonic() < deadline:
+                time.sleep(0.1)
+        self._closed.set()
+
+    def _containers(self, states: Collection[str]) -> list[ContainerSeen]:
+        with self._asking():
+            found = self._application.get_containers(
+                services=list(self._counts), states=list(states)
+            )
+        return [_seen(each) for each in found]
+
+    def _look_out(self) -> None:
+        known = 0
+        while not self._closed.wait(LOOK_EVERY_S):
+            try:
+                ended = len(self._containers(ENDED))
+            except StoreLost:
+                self._changed()
+                return
+            if ended != known:
+                known = ended
+                self._changed()
+
+    def _asking(self) -> Any:
+        return _Asking(self._errors)
+
+
+class _Asking:
+    """What skein raises becomes ours: an application master that cannot be asked is gone."""
+
+    def __init__(self, errors: type[Exception]) -> None:
+        self._errors = errors
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if isinstance(error, self._errors):
+            raise StoreLost(str(error)) from error
+
+
+def _service(container: ContainerSeen) -> str:
+    return container.id.rpartition("_")[0]
+
+
+def _log_of(container: ContainerSeen) -> tuple[str, str, str]:
+    return container.node, container.container, _service(container)
+
+
+def _seen(container: Any) -> ContainerSeen:
+    started = container.start_time
+    return ContainerSeen(
+        id=f"{container.service_name}_{container.instance}",
+        state=str(container.state),
+        node=container.yarn_node_http_address or "",
+        since_s=None if started is None else time.time() - started.timestamp(),
+        told=container.exit_message or "",
+        container=container.yarn_container_id or "",
+    )

@@ -1,0 +1,142 @@
+"""What is said of a container: what YARN knows, in a sentence that says what to do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, silent_text
+from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Loss, code_after
+
+ASKED = ("WAITING", "REQUESTED")
+"""States of a container that YARN has not given."""
+MOST_TOLD = 400
+_EXIT = re.compile(r"exitCode: (-?[0-9]+)|Exit code: (-?[0-9]+)|Exit code is (-?[0-9]+)")
+_BAD_DATA, _MISSING = 65, 66
+_KNOWN = (
+    (
+        r"([0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B (?:physical|virtual) memory used)",
+        TRY_AGAIN,
+        "its container{place} was killed for memory ({0}): ask for more with --memory",
+    ),
+    (
+        r"released on a \*?lost\*? node",
+        TRY_AGAIN,
+        "its node {host} was lost: YARN hears no more of it, or took it out of service",
+    ),
+    (
+        r"[Pp]reempted by scheduler",
+        TRY_AGAIN,
+        "its container{place} was preempted: YARN gave what it had to another queue",
+    ),
+    (
+        r"(Most of the disks failed[^\n]*)",
+        TRY_AGAIN,
+        "its container{place} was ended because disks of its node failed ({0})",
+    ),
+    (
+        r"Download and unpack failed",
+        _BAD_DATA,
+        "an archive that its container needs cannot be unpacked{place}: it is damaged, or there is"
+        " no room for it. Look at --environment",
+    ),
+    (
+        r"Resource (\S+) changed on src filesystem",
+        _BAD_DATA,
+        "a file that its container needs is not the one that was submitted any more: {0}",
+    ),
+    (
+        r"File does not exist: (\S+)",
+        _MISSING,
+        "a file that its container needs is not there any more: {0}",
+    ),
+)
+"""What YARN says, what makes a run of it end so (whether it would repeat), and what we say."""
+
+
+@dataclass(frozen=True)
+class ContainerSeen:
+    """A container, as the application master sees it.
+
+    Args:
+        id: `worker_0`.
+        state: `REQUESTED`, `RUNNING`, …
+        node: `host:port` of its node's web page, empty until it has one.
+        since_s: how long ago it was started, None if it was not.
+        told: what YARN said when it ended.
+        container: id of the container in YARN, empty until there is one.
+    """
+
+    id: str
+    state: str
+    node: str = ""
+    since_s: float | None = None
+    told: str = ""
+    container: str = ""
+
+    @property
+    def where(self) -> str:
+        """The host it runs on."""
+        return self.node.rpartition(":")[0]
+
+
+def loss_of(seen: ContainerSeen, said: str = "") -> Loss:
+    """How a container ended, and whether another would end in the same way.
+
+    Args:
+        seen: the container.
+        said: the end of what it said, if anybody knows.
+    """
+    place = f" on {seen.where}" if seen.where else ""
+    for pattern, code, text in _KNOWN:
+        if match := re.search(pattern, seen.told):
+            return Loss(text.format(*match.groups(), place=place, host=seen.where), code)
+    last = said.rstrip().rpartition("\n")[2]
+    return Loss(_gone_text(seen, place, last), code_after(last))
+
+
+def failed_itself(seen: ContainerSeen) -> bool:
+    """Whether YARN says that a container failed, and does not say why: it may have said so."""
+    return seen.state == "FAILED" and not any(re.search(each[0], seen.told) for each in _KNOWN)
+
+
+def _gone_text(seen: ContainerSeen, place: str, last: str) -> str:
+    if seen.state == "KILLED":
+        return f"its container{place} was killed: {_short(seen.told) or 'no reason is known'}"
+    if seen.state == "SUCCEEDED":
+        return f"its container{place} ended of itself"
+    match = _EXIT.search(seen.told)
+    code = next((each for each in match.groups() if each), "") if match else ""
+    ended = f"ended with exit code {code}" if code else "failed"
+    if last:
+        return f"its container{place} {ended} after saying: {last}"
+    return f"its container{place} {ended}: {_short(seen.told) or 'no reason is known'}"
+
+
+def arrival(seen: ContainerSeen, *, shortage: str, said: str) -> Arrival:
+    """Where a container hangs that should have come.
+
+    Args:
+        seen: the container.
+        shortage: why YARN gives none, for one that it has not given.
+        said: the end of what it says, for one that runs.
+    """
+    if seen.state in ASKED:
+        return Arrival(seen.id, "not-allocated", reason=f"no container yet: {shortage}")
+    if seen.state == "RUNNING":
+        since = "" if seen.since_s is None else f" since {seen.since_s:.0f} s"
+        reason = f"its container runs on {seen.where}{since} and {silent_text(said)}"
+        return Arrival(
+            seen.id, "silent", host=seen.where, since_s=seen.since_s, reason=reason, tail=said
+        )
+    return Arrival(
+        seen.id, "ended", host=seen.where, since_s=seen.since_s, reason=loss_of(seen).text
+    )
+
+
+def _short(told: str) -> str:
+    """The part of YARN's words that says something, on one line."""
+    lines = [line.strip() for line in told.splitlines()]
+    kept = [line for line in lines if line and not line.startswith(("at ", "Last 4096"))]
+    text = " ".join(kept)
+    return text if len(text) <= MOST_TOLD else f"{text[: MOST_TOLD - 1]}…"

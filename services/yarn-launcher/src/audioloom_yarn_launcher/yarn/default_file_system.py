@@ -1,0 +1,44 @@
+"""The file system that YARN itself works with: looked at before anything is submitted.
+
+What finds out later is Hadoop's client in the driver, which asks again for minutes.
+"""
+
+from __future__ import annotations
+
+from audioloom_storage import Unavailable, exists, locate
+
+from audioloom_yarn_launcher.errors import FileSystemDown, NoCluster
+from audioloom_yarn_launcher.yarn.configuration import Hadoop
+
+NAME = "fs.defaultFS"
+
+
+def check_default_system(hadoop: Hadoop) -> None:
+    """See that what `fs.defaultFS` names is there, as far as it can be seen from here.
+
+    Raises:
+        NoCluster: it names nothing, so that what is submitted would stay on this machine.
+        FileSystemDown: no NameNode answers there.
+        StorageError: it does, and refuses.
+    """
+    where, named = hadoop.conf / "core-site.xml", hadoop.value(NAME)
+    if not named:
+        raise NoCluster(
+            "the cluster's own file system is not named",
+            where=where,
+            expected=f"{NAME}, such as hdfs://namenode:8020",
+            found="none" if where.is_file() else "no such file",
+            hint="Point HADOOP_CONF_DIR at a folder with the cluster's core-site.xml too.",
+        )
+    if not named.startswith("hdfs://"):
+        return
+    try:
+        exists(locate(f"{named.rstrip('/')}/user"))
+    except Unavailable as error:
+        raise FileSystemDown(
+            "the cluster's own file system does not answer",
+            where=where,
+            expected=f"a NameNode at {NAME}, {named}",
+            found=error.found,
+            hint="Ask who runs the cluster, or point HADOOP_CONF_DIR at another.",
+        ) from error

@@ -1,0 +1,80 @@
+"""The two environments that a container comes with: the launcher's own, and the command's."""
+
+from __future__ import annotations
+
+import re
+import sys
+from importlib.metadata import PackageNotFoundError, distribution, distributions
+from pathlib import Path
+
+from audioloom_storage import Location, exists, locate
+
+from audioloom_yarn_launcher.errors import NoEnvironment
+from audioloom_yarn_launcher.yarn.application_spec import archive_suffix
+from audioloom_yarn_launcher.yarn.archive_check import check_members
+
+OURS = "audioloom-yarn-launcher"
+FOLDER = "environments"
+_REQUIREMENT = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[(?P<extras>[^\]]*)\])?")
+_OF_AN_EXTRA = re.compile(r""";.*\bextra *== *['"]([^'"]+)""")
+
+
+def ship_launcher(root: Location) -> str:
+    """Make sure that this program's own environment lies under the root; its URI."""
+    from audioloom_environment import ship  # noqa: PLC0415 - a second, for a cluster only
+
+    needed = requirements_of(OURS)
+    rest = {_canonical(each.metadata["Name"]) for each in distributions()} - needed
+    return ship(sys.prefix, root / FOLDER, exclude=sorted(rest)).location.uri
+
+
+def requirements_of(name: str) -> set[str]:
+    """The installed distributions that one needs, with itself; canonical names."""
+    done: set[tuple[str, frozenset[str]]] = set()
+    left = [name]
+    while left:
+        match = _REQUIREMENT.match(left.pop())
+        if match is None:
+            continue
+        one = _canonical(match["name"])
+        extras = frozenset(each.strip() for each in (match["extras"] or "").split(",") if each)
+        if (one, extras) in done:
+            continue
+        try:
+            requirements = distribution(one).requires or []
+        except PackageNotFoundError:
+            continue  # of another platform
+        done.add((one, extras))
+        left += [text for text in requirements if _applies(text, extras)]
+    return {one for one, _ in done}
+
+
+def _applies(requirement: str, extras: frozenset[str]) -> bool:
+    of = _OF_AN_EXTRA.search(requirement)
+    return of is None or of[1] in extras
+
+
+def check_archive(text: str) -> str:
+    """The URI of an environment's archive, after a look whether it is there and can be unpacked.
+
+    Raises:
+        NoEnvironment: it is not.
+        BadArchive: it is damaged, or would write outside of its folder.
+    """
+    location = locate(text)
+    if archive_suffix(location.name) is None:
+        raise NoEnvironment(
+            "YARN cannot unpack that environment",
+            where=location,
+            expected="a .tar.gz, .tgz or .zip archive",
+            found="a folder" if Path(text).is_dir() else location.name,
+            hint=f"{OURS} env pack, or conda-pack, makes one.",
+        )
+    if not exists(location):
+        raise NoEnvironment("there is no such environment", where=location, expected="an archive")
+    check_members(location)
+    return location.uri
+
+
+def _canonical(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

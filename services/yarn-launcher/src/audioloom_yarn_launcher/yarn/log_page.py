@@ -1,0 +1,44 @@
+"""The page on which a NodeManager shows a log of a container, while it is written.
+
+Seen where the nodes answer anybody; those of a cluster with Kerberos do not, and then nothing is
+known.
+"""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+
+from audioloom_yarn_launcher.errors import NoCluster
+from audioloom_yarn_launcher.yarn.configuration import ANSWER_WITHIN_S, find_hadoop
+
+_HEAD = re.compile(rb"LogLength: *([0-9]+)\r?\nLogContents:\r?\n")
+
+
+def last_bytes(page: str, size: int) -> tuple[int, bytes] | None:
+    """How long a log is, and no more than its last bytes; None if the node does not tell.
+
+    Args:
+        page: `http://node/ws/v1/node/containers/<container>/logs/<file>`.
+        size: how many bytes are wanted.
+    """
+    try:
+        with urllib.request.urlopen(f"{page}?size=-{size}", timeout=ANSWER_WITHIN_S) as reply:  # noqa: S310 - a node of the cluster's
+            body = reply.read()
+    except (OSError, ValueError):
+        return None
+    head = _HEAD.search(body)
+    if head is None:
+        return None
+    length = int(head[1])
+    data = body[head.end() :][: min(length, size)]
+    return (length, data) if len(data) == min(length, size) else None
+
+
+def scheme() -> str:
+    """As the pages of the ResourceManager have it; "" where no cluster is known."""
+    try:
+        pages = find_hadoop().pages
+    except NoCluster:
+        return ""
+    return pages[0].partition(":")[0] if pages else ""

@@ -1,0 +1,126 @@
+"""Ask a ResourceManager about an application, over HTTP: no JVM is started for a question.
+
+A cluster with Kerberos answers only those who can prove themselves, which this cannot: then the
+answer is that nothing is known.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from typing import Any
+
+from audioloom_yarn_launcher.errors import NoCluster
+from audioloom_yarn_launcher.yarn.configuration import ANSWER_WITHIN_S, Hadoop, find_hadoop
+from audioloom_yarn_launcher.yarn.scheduling import (
+    NOT_TOLD,
+    Answers,
+    explain_shortage,
+    is_explained,
+)
+
+SAID_WITHIN_S, SAY_EVERY_S = 6.0, 1.0
+"""The scheduler writes down what it thinks from when it is first asked."""
+ENDED = frozenset({"FINISHED", "FAILED", "KILLED", "GONE"})
+
+
+@dataclass(frozen=True)
+class Application:
+    """What the ResourceManager says of an application.
+
+    Args:
+        state: as YARN calls it, or GONE if it knows of none.
+        diagnostics: why it is not running, if it is not.
+        name: as it was submitted.
+    """
+
+    state: str
+    diagnostics: str = ""
+    name: str = ""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing of it will run any more."""
+        return self.state in ENDED
+
+
+def look_up(application: str) -> Application | None:
+    """The application of that id on the cluster of this machine; None if nobody tells."""
+    try:
+        hadoop = find_hadoop()
+    except NoCluster:
+        return None
+    answer = ask(hadoop, f"cluster/apps/{application}")
+    if answer is None:
+        return None
+    found = answer.get("app")
+    if not isinstance(found, dict):
+        return Application("GONE")
+    return Application(
+        str(found.get("state", "")),
+        str(found.get("diagnostics", "")),
+        str(found.get("name", "")),
+    )
+
+
+def why_not_allocated(application: str, patience_s: float = SAID_WITHIN_S) -> str:
+    """Why YARN has not given an application the containers that it asks for, in a sentence.
+
+    Args:
+        application: its id.
+        patience_s: how long to wait for the scheduler's own words, where numbers do not explain it.
+    """
+    try:
+        hadoop = find_hadoop()
+    except NoCluster:
+        return NOT_TOLD
+    answers = Answers(
+        application=ask(hadoop, f"cluster/apps/{application}"),
+        nodes=ask(hadoop, "cluster/nodes"),
+        scheduler=ask(hadoop, "cluster/scheduler"),
+    )
+    deadline = time.monotonic() + patience_s
+    while not is_explained(answers):
+        what = f"cluster/scheduler/app-activities/{application}"
+        options = "summarize=true&groupBy=diagnostic&maxTime=2"
+        answers = replace(answers, activities=ask(hadoop, f"{what}?{options}"))
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(SAY_EVERY_S)
+    return explain_shortage(answers)
+
+
+def ask(hadoop: Hadoop, what: str) -> dict[str, Any] | None:
+    """What the first ResourceManager that answers says of `/ws/v1/<what>`; {} if there is none."""
+    return ask_pages(hadoop.pages, f"/ws/v1/{what}")
+
+
+def ask_pages(pages: Iterable[str], what: str) -> dict[str, Any] | None:
+    """What the first page that answers says; {} if it knows of no such thing, None if none does.
+
+    Args:
+        pages: of daemons that stand in for each other, `http://host:port`.
+        what: the path and the query.
+    """
+    for page in pages:
+        request = urllib.request.Request(  # noqa: S310 - http or https, by the configuration
+            page + what, headers={"Accept": "application/json"}
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=ANSWER_WITHIN_S) as reply:  # noqa: S310
+                answer = json.load(reply)
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code == HTTPStatus.NOT_FOUND:
+                    return {}
+            continue
+        except (OSError, ValueError):
+            continue
+        if isinstance(answer, dict):
+            return answer
+    return None

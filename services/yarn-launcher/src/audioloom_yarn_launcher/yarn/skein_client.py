@@ -1,0 +1,284 @@
+"""The cluster, as the driver of skein reaches it: a JVM that lives while somebody needs it."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+from audioloom_yarn_launcher.errors import (
+    ApplicationLost,
+    NoCluster,
+    NotOffered,
+    ResourceManagerDown,
+)
+from audioloom_yarn_launcher.rendezvous.messages import STOP_KEY, Stop, encode
+from audioloom_yarn_launcher.system import processes
+from audioloom_yarn_launcher.yarn.application_spec import Resources
+from audioloom_yarn_launcher.yarn.certificate import own_key
+from audioloom_yarn_launcher.yarn.configuration import Hadoop, check_programs, check_reachable
+from audioloom_yarn_launcher.yarn.diagnostics import NEW_JAVA, OLD_JAVA, refused
+from audioloom_yarn_launcher.yarn.login import Login
+from audioloom_yarn_launcher.yarn.skein_import import import_skein
+
+DRIVER_MEMORY = "-Xmx256m"
+TAIL_BYTES = 8192
+ANSWER_WITHIN_S = 15.0
+LOOK_EVERY_S = 1.0
+FROZEN_LOOKS = 3
+_NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J| INFO |WARN util.NativeCodeLoader")
+
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Report:
+    """What YARN says of an application.
+
+    Args:
+        state: as YARN calls it.
+        diagnostics: why it waits, or ended.
+        page: its page at the ResourceManager.
+    """
+
+    state: str
+    diagnostics: str
+    page: str
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing of it runs any more."""
+        return self.state in ("FINISHED", "FAILED", "KILLED")
+
+
+class Cluster:
+    """A `skein.Client`, and what is asked of it; another when its driver is killed or frozen.
+
+    Args:
+        start: starts a driver, and makes its client.
+        skein: the module.
+        log: of the drivers.
+    """
+
+    def __init__(self, start: Callable[[], Any], skein: Any, log: Path) -> None:
+        self._start, self._skein, self._log = start, skein, log
+        self._client = start()
+        self._asks = ThreadPoolExecutor(1, "driver")
+
+    def check_queue(self, name: str) -> None:
+        """Refuse a queue that is not there.
+
+        Raises:
+            NotOffered: it is not.
+        """
+        try:
+            self._ask(lambda: self._client.get_queue(name))
+        except (NotOffered, ApplicationLost):
+            queues = self._ask(self._client.get_all_queues)
+            raise NotOffered(
+                "the cluster has no such queue",
+                expected=" or ".join(sorted(queue.name for queue in queues)),
+                found=name,
+                hint="Give another --queue.",
+            ) from None
+
+    def nodes(self, label: str) -> dict[str, Resources]:
+        """What each node at work has, if it carries the label."""
+        found = self._ask(lambda: self._client.get_nodes(states=["RUNNING"]))
+        return {
+            node.id: Resources(
+                node.total_resources.memory, node.total_resources.vcores, node.total_resources.gpus
+            )
+            for node in found
+            if not label or label in node.labels
+        }
+
+    def submit(self, description: Mapping[str, Any]) -> str:
+        """Submit an application, with its local files; its id."""
+        specification = self._skein.ApplicationSpec.from_dict(dict(description))
+        submit = self._asks.submit(self._client.submit, specification)
+        with self._refusing(None):  # and not again: it may have been taken before the driver ended
+            return str(self._result(submit, None))
+
+    def report(self, application: str) -> Report:
+        """How an application is."""
+        found = self._ask(lambda: self._client.application_report(application))
+        return Report(str(found.state), found.diagnostics or "", found.tracking_url or "")
+
+    def stop(self, application: str, stop: Stop) -> None:
+        """Ask the coordinator to end the run.
+
+        Raises:
+            ApplicationLost: it cannot be asked.
+        """
+
+        def tell() -> None:
+            with self._client.connect(application, wait=False) as master:
+                master.kv[STOP_KEY] = encode(stop).encode()
+
+        self._ask(tell)
+
+    def kill(self, application: str) -> None:
+        """Let YARN end an application, now."""
+        self._ask(lambda: self._client.kill_application(application))
+
+    def close(self) -> None:
+        """End the driver; what still waits for its answer is told so."""
+        self._end_driver()
+        self._asks.shutdown(cancel_futures=True)
+
+    def _ask(self, question: Callable[[], Any], within_s: float | None = ANSWER_WITHIN_S) -> Any:
+        """Ask in a thread: a ResourceManager that is gone is asked again for minutes by Hadoop."""
+        with self._refusing(within_s):
+            if self._client._proc.poll() is not None:  # noqa: SLF001
+                self._renew()
+            try:
+                return self._result(self._asks.submit(question), within_s)
+            except self._skein.exceptions.ConnectionError:
+                if not self._lost_driver():
+                    raise  # it was the application master that did not answer
+            self._renew()
+            return self._result(self._asks.submit(question), within_s)
+
+    def _result(self, answer: Future[Any], within_s: float | None) -> Any:
+        """Wait for an answer, and for none of a driver that is frozen."""
+        deadline = math.inf if within_s is None else time.monotonic() + within_s
+        still = 0
+        while True:
+            try:
+                return answer.result(max(0.0, min(LOOK_EVERY_S, deadline - time.monotonic())))
+            except TimeoutError:
+                if answer.done():
+                    return (
+                        answer.result()
+                    )  # it came just now, or is itself that skein waited enough
+                if time.monotonic() >= deadline:
+                    raise
+            still = still + 1 if processes.is_stopped(self._client._proc.pid) else 0  # noqa: SLF001
+            if still >= FROZEN_LOOKS:
+                self._client._proc.kill()  # noqa: SLF001 - then the answer is an error
+
+    def _lost_driver(self) -> bool:
+        with suppress(subprocess.TimeoutExpired):  # its connection may go before itself
+            self._client._proc.wait(1)  # noqa: SLF001
+            return True
+        return False
+
+    def _renew(self) -> None:
+        """Start another driver: the application needs none, only who asks for it does."""
+        log.warning("skein's driver has ended: another one is started")
+        self._end_driver()
+        try:
+            self._client = self._start()
+        except (self._skein.exceptions.SkeinError, OSError) as error:
+            raise ResourceManagerDown(
+                "skein's driver, a Java program, has ended and does not start again",
+                found=tail_of(self._log) or str(error),
+                hint="The application goes on without it.",
+            ) from error
+
+    def _end_driver(self) -> None:
+        driver = self._client._proc  # noqa: SLF001
+        if driver.poll() is None and processes.is_stopped(driver.pid):
+            driver.kill()  # it would not hear that it is to end
+        with suppress(OSError):
+            self._client.close()
+
+    @contextmanager
+    def _refusing(self, within_s: float | None) -> Iterator[None]:
+        """Make our errors of skein's."""
+        errors = self._skein.exceptions
+        try:
+            yield
+        except (errors.ConnectionError, errors.TimeoutError) as error:
+            raise ApplicationLost(
+                "what was asked does not answer", found=tail_of(self._log) or str(error)
+            ) from error
+        except TimeoutError as error:
+            raise ResourceManagerDown(
+                "the ResourceManager does not answer",
+                expected=f"an answer within {within_s or 0:g} s",
+                found=tail_of(self._log) or "none",
+                hint="Ask who runs the cluster, or try again later.",
+            ) from error
+        except (errors.SkeinError, ValueError, KeyError) as error:
+            raise refused(str(error), asked="the ResourceManager") from error
+
+
+@contextmanager
+def connect(hadoop: Hadoop, login: Login | None = None) -> Iterator[Cluster]:
+    """The cluster of a configuration, for a while; the driver's JVM has ended when the block has.
+
+    Args:
+        hadoop: the configuration.
+        login: by which the driver logs in; by default whoever has a ticket.
+
+    Raises:
+        NoCluster: Java, `yarn`, or something they need is missing.
+        ResourceManagerDown: no ResourceManager answers.
+    """
+    check_programs()
+    check_reachable(hadoop)
+    skein = import_skein()
+    with tempfile.TemporaryDirectory() as folder:
+        log = Path(folder, "driver.log")
+        start = partial(
+            _driver(skein),
+            log=str(log),
+            log_level="WARN",
+            java_options=[DRIVER_MEMORY],
+            keytab=login and login.keytab,
+            principal=login and login.principal,
+        )
+        try:
+            cluster = Cluster(lambda: start(security=own_key(skein)), skein, log)
+        except (skein.exceptions.SkeinError, OSError) as error:
+            found = tail_of(log) or f"{type(error).__name__}: {error}"
+            raise _no_driver(hadoop, found) from error
+        try:
+            yield cluster
+        finally:
+            cluster.close()
+
+
+def _driver(skein: Any) -> Any:
+    class Driver(skein.Client):  # type: ignore[misc]
+        """A client whose driver did not start goes without complaint."""
+
+        def __init__(self, **more: Any) -> None:
+            self._proc = None
+            super().__init__(**more)
+
+    return Driver
+
+
+def _no_driver(hadoop: Hadoop, found: str) -> NoCluster:
+    summary = "skein's driver, a Java program, does not start"
+    hint = "Look whether `yarn classpath --glob` works."
+    for sign, age in ((OLD_JAVA, "old"), (NEW_JAVA, "new")):
+        if re.search(sign, found):
+            summary = f"the Java of this machine is too {age} for the cluster's programs"
+            hint = "Set JAVA_HOME to a Java 8, 11 or 17, as the cluster has it."
+    return NoCluster(summary, where=hadoop.conf, found=found, hint=hint)
+
+
+def tail_of(log: Path, lines: int = 6) -> str:
+    """The last lines of a log that say something."""
+    try:
+        text = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace")
+    except OSError:
+        return ""
+    kept = [line.strip() for line in text.splitlines() if not _NOISE.search(line)]
+    return " | ".join(kept[-lines:])

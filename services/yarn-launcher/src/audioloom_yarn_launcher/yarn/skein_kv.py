@@ -1,0 +1,77 @@
+"""The store of a gang on a cluster: skein's, in the application master."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from audioloom_yarn_launcher.errors import StoreLost
+from audioloom_yarn_launcher.rendezvous.kv import Condition, Delete, Missing, Operation
+from audioloom_yarn_launcher.yarn.skein_import import import_skein
+
+
+class SkeinStore:
+    """A `KeyValueStore` of a skein application.
+
+    A key with an owner vanishes some seconds after the owner's container has ended, and the owner
+    must be a container that runs.
+
+    Args:
+        application: `skein.ApplicationClient`.
+    """
+
+    def __init__(self, application: Any) -> None:
+        self._application = application
+        self._skein = import_skein()
+
+    def get_prefix(self, prefix: str) -> dict[str, str]:
+        """All keys that start so, with their values."""
+        with self._calling():
+            found = self._application.kv.get_prefix(prefix)
+        return {key: value.decode() for key, value in found.items()}
+
+    def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
+        """Apply the operations if all conditions hold; whether they did."""
+        with self._calling():
+            result = self._application.kv.transaction(
+                conditions=[self._condition(each) for each in conditions],
+                on_success=[self._operation(each) for each in operations],
+            )
+        return bool(result.succeeded)
+
+    def subscribe(self, prefix: str, hint: Callable[[], None]) -> None:
+        """Call *hint* in a thread of its own after changes, and when the store is lost."""
+        with self._calling():
+            events = self._application.kv.event_queue()
+            events.subscribe(prefix=prefix)
+
+        def listen() -> None:
+            while True:
+                try:
+                    events.get()
+                except Exception:  # noqa: BLE001 - whatever it is, the next call finds out
+                    hint()
+                    return
+                hint()
+
+        threading.Thread(target=listen, name="hints", daemon=True).start()
+
+    @contextmanager
+    def _calling(self) -> Iterator[None]:
+        try:
+            yield
+        except (self._skein.exceptions.SkeinError, ValueError) as error:
+            # ValueError: to skein, the container that wants to own a key has ended
+            raise StoreLost(str(error)) from error
+
+    def _condition(self, condition: Condition) -> Any:
+        if isinstance(condition, Missing):
+            return self._skein.kv.missing(condition.key)
+        return self._skein.kv.value(condition.key) == condition.value.encode()
+
+    def _operation(self, operation: Operation) -> Any:
+        if isinstance(operation, Delete):
+            return self._skein.kv.discard(operation.key)
+        return self._skein.kv.put(operation.key, operation.value.encode(), owner=operation.owner)

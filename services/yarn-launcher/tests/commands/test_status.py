@@ -1,0 +1,95 @@
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_storage import locate
+from audioloom_yarn_launcher.commands.status import show_status
+from audioloom_yarn_launcher.errors import NoRun
+from audioloom_yarn_launcher.monitoring.run_status import view_run
+from audioloom_yarn_launcher.runs.attempts import read_attempts
+from audioloom_yarn_launcher.settings import StatusSettings
+
+
+def lines_of(folder: Path) -> list[str]:
+    text = show_status(StatusSettings(run=str(folder))).text
+    return [text] if isinstance(text, str) else list(text)
+
+
+def table(folder: Path, *names: str) -> list[list[str]]:
+    """These cells of the rows of the workers."""
+    lines = lines_of(folder)
+    heading, *rows = [re.split(r"  +", line) for line in lines[lines.index("") + 1 :]]
+    return [[row[heading.index(name)] for name in names] for row in rows]
+
+
+def test_a_place_without_a_run_is_said_to_be_one(tmp_path: Path) -> None:
+    """Whether there is nothing at all, or a folder of something else."""
+    for place, found in ((tmp_path / "none", "nothing"), (tmp_path, "no manifest")):
+        with pytest.raises(NoRun, match=found):
+            show_status(StatusSettings(run=str(place)))
+
+
+def test_the_workers_of_a_run_that_failed(launches: Any, helpers: Any) -> None:
+    """Who failed, who was stopped because of it, and how often each took part."""
+    process = launches.start("1.*:exit=3", options=("--workers=2",))
+    assert 3 == helpers.finish(process)[0]
+    folder = launches.the_run()
+    rows = table(folder, "rank", "state", "attempts", "exit", "log")
+    assert [
+        ["0", "stopped", "2", "SIGKILL", "logs/0.2.log"],
+        ["1", "failed", "2", "3", "logs/1.2.log"],
+    ] == rows
+    text = "\n".join(lines_of(folder))
+    for attempt in (1, 2):
+        assert f"cause of {attempt}  the process of worker 1 ended with exit code 3" in text
+    data = show_status(StatusSettings(run=str(folder / "manifest.json"))).data
+    assert ("failed", None, 2) == (data["state"], data["manifest"], len(data["attempts"]))  # type: ignore[arg-type]
+    json.dumps(data)
+
+
+def test_a_run_that_goes_on_and_is_then_lost(launches: Any, helpers: Any) -> None:
+    """The state is the launcher's, asked of the kernel and not of a clock."""
+    process = launches.start(options=("--workers=2",))
+    launches.note(0, 1)
+    folder = launches.the_run()
+    helpers.until((folder / "attempts/1.roster.json").exists, "the roster")
+    assert "running" == view_run(locate(folder)).state
+    assert [["running"]] * 2 == table(folder, "state")
+    process.kill()
+    helpers.finish(process)
+    assert "lost" == view_run(locate(folder)).state
+    assert [["lost"]] * 2 == table(folder, "state")
+
+
+def test_the_newest_step_and_loss_are_shown(launches: Any, helpers: Any) -> None:
+    """Though other events came after them, and the last line is cut off."""
+    launches.go()
+    assert 0 == helpers.finish(launches.start(options=("--workers=1",)))[0]
+    folder = launches.the_run()
+    (folder / "progress").mkdir()
+    (folder / "progress/0.jsonl").write_text(
+        '{"event": "step", "step": 1, "loss": 0.5}\n'
+        '{"event": "step", "step": 2, "loss": 0.123456789}\n'
+        '{"event": "end", "step": 3}\n[1]\nnonsense\n{"step": 4, "lo'
+    )
+    assert [["3", "0.123457"]] == table(folder, "step", "loss")
+
+
+def test_what_a_terminal_would_obey_is_escaped(launches: Any, helpers: Any) -> None:
+    """Records are data from outside."""
+    launches.go()
+    process = launches.start("9.9:say=\x1b[2Jgone", options=("--workers=1",))
+    assert 0 == helpers.finish(process)[0]
+    text = "\n".join(lines_of(launches.the_run()))
+    assert "\\x1b[2Jgone" in text
+    assert "\x1b" not in text
+
+
+def test_a_run_that_was_committed_without_a_launcher(tmp_path: Path) -> None:
+    """There is a manifest, and no worker to tell of."""
+    (tmp_path / "manifest.json").write_text("{}")
+    assert "committed" == view_run(locate(tmp_path)).state
+    assert [] == read_attempts(locate(tmp_path))
+    assert f"manifest  {tmp_path / 'manifest.json'}" in lines_of(tmp_path)

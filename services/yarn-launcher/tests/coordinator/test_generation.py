@@ -1,0 +1,218 @@
+"""The coordinator with a store and workers of this process: what no real worker does on demand."""
+
+import queue
+import threading
+from collections.abc import Collection
+
+from audioloom_yarn_launcher.coordinator.context import Gang, Generation, Interruption
+from audioloom_yarn_launcher.coordinator.generation import begin_generation, run_generation
+from audioloom_yarn_launcher.coordinator.sidecars import Beside
+from audioloom_yarn_launcher.coordinator.timeouts import Limits
+from audioloom_yarn_launcher.local.kv_store import MemoryStore
+from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
+from audioloom_yarn_launcher.rendezvous.backend import Workers
+from audioloom_yarn_launcher.rendezvous.causes import Loss
+from audioloom_yarn_launcher.rendezvous.kv import Put
+from audioloom_yarn_launcher.rendezvous.messages import (
+    ORDER,
+    Exit,
+    Member,
+    Plan,
+    Roster,
+    beat_key,
+    encode,
+    end_key,
+    exit_key,
+    rank_key,
+    read_orders,
+    ready_key,
+)
+
+
+class Hands:
+    """Two workers that do as the test says; 1 is on a node that is cut off once the gang runs."""
+
+    def __init__(self, store: MemoryStore, says: Exit) -> None:
+        self._store, self._says = store, says
+        store.subscribe(ORDER, self._hear)
+        self._vanished = threading.Event()
+        self.filled: list[bool] = []
+
+    def fill(self) -> None:
+        self.filled.append(end_key(0) in self._store.get_prefix(ORDER))
+        for rank in range(2 if len(self.filled) == 1 else 0):
+            me = f"worker_{rank}"
+            member = Member(me, f"node-{rank}:1", f"node-{rank}", 1)
+            puts = [Put(rank_key(rank), me, me), Put(ready_key(0, rank), encode(member), me)]
+            self._store.transaction([], puts)
+
+    def _hear(self) -> None:
+        orders = read_orders(self._store.get_prefix(ORDER))
+        if orders.roster is not None and not self._vanished.is_set():
+            self._vanished.set()
+            self._store.drop_owner("worker_1")
+        if orders.end is not None and exit_key(0, 0) not in self._store.get_prefix(""):
+            stopped = Exit("worker_0", code=-9, stopped=True)
+            self._store.transaction([], [Put(exit_key(0, 1), encode(self._says))])
+            self._store.transaction([], [Put(exit_key(0, 0), encode(stopped))])
+
+    def lost(self) -> dict[str, Loss]:
+        return {}
+
+    def why_gone(self, worker: str) -> Loss:
+        return Loss(f"the node of {worker} was lost")
+
+    def unplaced(self) -> int:
+        return 0
+
+    def absent(self, present: Collection[str]) -> list[Arrival]:
+        every = [Arrival(f"worker_{rank}", "silent", reason="it hangs") for rank in range(2)]
+        return [each for each in every if each.worker not in present]
+
+    def kill(self, worker: str) -> None:
+        raise AssertionError(f"{worker} has answered")
+
+    def close(self) -> None:
+        return None
+
+
+class Absentees(Hands):
+    """Two workers of which none comes, and so many have no container."""
+
+    def __init__(self, store: MemoryStore, unplaced: int) -> None:
+        super().__init__(store, Exit("worker_0", code=0, stopped=False))
+        self._unplaced = unplaced
+
+    def fill(self) -> None:
+        return None
+
+    def unplaced(self) -> int:
+        return self._unplaced
+
+
+def gang_of(
+    store: MemoryStore,
+    workers: Workers,
+    plan: Plan,
+    wakes: queue.SimpleQueue[None],
+    limits: Limits,
+) -> Gang:
+    """A gang that nobody is beside."""
+    nobody = Beside(store, plan, limits, lambda _: workers, lambda _: None)
+    return Gang(store, workers, plan, wakes, Interruption(wakes), limits, nobody)
+
+
+def form(unplaced: int, limits: Limits, workers: type[Absentees] = Absentees) -> Generation:
+    store = MemoryStore()
+    wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    plan = Plan(2, ("train",), "/run", "m")
+    gang = gang_of(store, workers(store, unplaced), plan, wakes, limits)
+    begin_generation(gang, 0)
+    went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
+    assert went.roster is None
+    assert [] == list(went.exits)
+    return went
+
+
+def test_who_has_no_container_is_told_from_who_does_not_come() -> None:
+    """Each has a limit of its own, and the other one does not count meanwhile."""
+    full = form(1, Limits(registration_s=0.001, allocation_s=0.01)).cause
+    assert full is not None
+    assert ("allocation", 75) == (full.kind, full.exit_code)
+    assert full.text.startswith("not all of 2 workers were given a place within 0.01 s")
+    went = form(0, Limits(registration_s=0.01, allocation_s=0.001))
+    silent = went.cause
+    assert silent is not None
+    assert ("registration", 75) == (silent.kind, silent.exit_code)
+    expected = "0 of 2 workers came within 0.01 s (came: none; worker_0, worker_1: it hangs)"
+    assert expected == silent.text
+    assert ["silent", "silent"] == [each.state for each in went.arrivals]
+
+
+class Twins(Absentees):
+    """Two workers on nodes that call themselves the same."""
+
+    def fill(self) -> None:
+        for rank in range(2):
+            member = Member(f"worker_{rank}", "localhost:1", f"node-{rank}", 1)
+            puts = [
+                Put(rank_key(rank), member.id, member.id),
+                Put(ready_key(0, rank), encode(member), member.id),
+            ]
+            self._store.transaction([], puts)
+
+
+def test_two_workers_with_one_address_are_named() -> None:
+    """At once, since waiting helps nobody, and as what it is: a wrong configuration."""
+    went = form(0, Limits(registration_s=600), Twins)
+    assert went.cause is not None
+    assert ("registration", 78, True) == (
+        went.cause.kind,
+        went.cause.exit_code,
+        went.cause.repeats,
+    )
+    assert went.cause.text.startswith(
+        "workers 0 on node-0 and 1 on node-1 have one address, localhost:1: give an --advertise"
+    )
+    assert ["came", "came"] == [each.state for each in went.arrivals]
+
+
+class Frozen(Absentees):
+    """A worker that came, counted, and counts no more."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        super().__init__(store, unplaced=0)
+        self.killed: list[str] = []
+        store.transaction([], [Put(beat_key("worker_0"), "7", "worker_0")])
+
+    def kill(self, worker: str) -> None:
+        self.killed.append(worker)
+
+
+def test_a_worker_that_freezes_before_the_gang_is_complete_is_lost() -> None:
+    """Long before the time is up within which all must have come."""
+    store = MemoryStore()
+    wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    workers, plan = Frozen(store), Plan(2, ("train",), "/run", "m", frozen_s=0.5)
+    gang = gang_of(store, workers, plan, wakes, Limits(600))
+    begin_generation(gang, 0)
+    went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
+    assert went.cause is not None
+    assert ("lost", 75) == (went.cause.kind, went.cause.exit_code)
+    assert "worker_0 was lost before the gang was complete: its agent had" in went.cause.text
+    assert ["worker_0"] == workers.killed
+
+
+def run(says: Exit, *, goes_on: bool = True) -> tuple[Generation, list[bool]]:
+    store = MemoryStore()
+    wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    plan = Plan(2, ("train",), "/run", "m")
+    hands = Hands(store, says)
+    gang = gang_of(store, hands, plan, wakes, Limits(60))
+    rosters: list[Roster] = []
+    begin_generation(gang, 0)
+    went = run_generation(gang, attempt=1, generation=0, formed=rosters.append, goes_on=goes_on)
+    assert 1 == len(rosters)
+    assert end_key(0) in store.get_prefix("")
+    return went, hands.filled
+
+
+def test_who_vanished_is_lost_whatever_it_says_afterwards() -> None:
+    """A node that is cut off lives on: its worker hears of the end, and reports as if it were well.
+
+    That a generation had finished would be the worst of all answers.
+    """
+    for code, stopped in ((-9, True), (0, False), (75, False)):
+        went, _ = run(Exit("worker_1", code=code, stopped=stopped))
+        assert went.cause is not None
+        assert ("lost", 1, 75) == (went.cause.kind, went.cause.rank, went.cause.exit_code)
+        assert "worker 1 was lost: the node of worker_1 was lost" == went.cause.text
+        assert {1: Loss("the node of worker_1 was lost")} == went.lost
+        assert {0} == set(went.exits)
+
+
+def test_another_worker_is_asked_for_before_the_others_have_ended() -> None:
+    """Unless no generation is to follow, for which it would be."""
+    says = Exit("worker_1", code=-9, stopped=True)
+    assert [False, False] == run(says)[1]
+    assert [False] == run(says, goes_on=False)[1]

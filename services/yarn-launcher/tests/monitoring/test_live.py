@@ -1,0 +1,125 @@
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_storage import locate
+from audioloom_yarn_launcher.monitoring.live import HINT, live_page
+from audioloom_yarn_launcher.monitoring.run_status import RunView, WorkerView, view_run
+
+SIZE = os.terminal_size((80, 24))
+
+
+def worker(rank: int, **more: Any) -> WorkerView:
+    plain = WorkerView(rank, "running", "n1", None, 1, "", {"step": 10, "steps": 40}, {}, None)
+    return replace(plain, **more)
+
+
+@pytest.fixture
+def view(launches: Any, helpers: Any) -> RunView:
+    """Of a run that failed once."""
+    launches.go()
+    assert 0 == helpers.finish(launches.start("0.1:exit=3"))[0]
+    found = view_run(locate(launches.the_run()))
+    return replace(found, state="running")
+
+
+def test_a_page_says_how_far_the_run_is(view: RunView) -> None:
+    """How fast, what went wrong before, and that Ctrl-C is harmless."""
+    progress = {"step": 10, "steps": 40, "steps_per_second": 2.0}
+    page = live_page(view, [worker(0, progress=progress)], SIZE)
+    assert page[0].startswith(f"{view.folder.name}  running  1 workers (local)  attempt 2 since")
+    assert "█████░░░░░░░░░░░░░░░  25%  training 10/40 steps  2.0/s  0:15 left" == page[1]
+    assert "attempt 1 failed: the process of worker 0 ended with exit code 3" in page
+    assert HINT == page[-1]
+
+
+def test_of_many_workers_those_are_shown_that_are_not_like_the_most(view: RunView) -> None:
+    """And those that are behind; the page never scrolls."""
+    workers = [worker(rank) for rank in range(100)]
+    workers[70] = worker(70, state="lost")
+    workers[80] = worker(80, progress={"step": 3})
+    page = live_page(view, workers, SIZE)
+    assert len(page) < SIZE.lines
+    shown = [line.split()[0] for line in page if "n1" in line]
+    assert {"70", "80"} <= set(shown)
+    assert sorted(shown, key=int) == shown
+    assert f"… and {100 - len(shown)} more" in page
+    assert all(len(line) < SIZE.columns for line in page)
+
+
+def test_before_anything_is_known_there_is_no_bar(view: RunView) -> None:
+    """Nor a table."""
+    assert not [line for line in live_page(view, [], SIZE) if "░" in line]
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    ours, theirs = pty.openpty()
+    yield ours, theirs
+    for each in (ours, theirs):
+        os.close(each)
+
+
+def test_it_is_drawn_over_itself_and_leaves_the_run_alone(
+    launches: Any, helpers: Any, terminal: tuple[int, int]
+) -> None:
+    """Ctrl-C takes the page away, prints the plain one, and is no failure."""
+    process = launches.start(options=("--workers=2",))
+    launches.note(0, 1)
+    folder = launches.the_run()
+    helpers.until((folder / "attempts/1.roster.json").exists, "the roster")
+    ours, theirs = terminal
+    words = [sys.executable, "-m", "audioloom_yarn_launcher", "status", "--follow", str(folder)]
+    watching = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,
+        env=os.environ | {"TERM": "xterm"},
+    )
+    launches.started.append(watching)
+    seen = b""
+    while HINT.encode() not in seen or b"\x1b[K" not in seen:
+        seen += os.read(ours, 65536)
+    watching.send_signal(signal.SIGINT)
+    code, out, _ = helpers.finish(watching)
+    assert 0 == code
+    assert re.search("^state +running$", out, re.MULTILINE)
+    assert process.poll() is None
+    while not seen.endswith(
+        b"next: audioloom-yarn-launcher logs " + str(folder).encode() + b" --follow\r\n"
+    ):
+        seen += os.read(ours, 65536)
+    assert b"F\x1b[J" in seen  # taken away
+    launches.go()
+    assert 0 == helpers.finish(process)[0]
+
+
+def test_without_a_terminal_it_is_told_in_the_log(launches: Any, helpers: Any) -> None:
+    """And ends with the run."""
+    process = launches.start(options=("--workers=1",))
+    launches.note(0, 1)
+    watching = launches.program("status", "-f", str(launches.the_run()))
+    err = ""
+    while '"state": "running"' not in err:
+        err += watching.stderr.readline()
+    launches.go()
+    assert 0 == helpers.finish(process)[0]
+    code, out, _ = helpers.finish(watching)
+    assert 0 == code
+    assert "finished" in out
+
+
+def test_a_run_that_is_over_is_shown_at_once(launches: Any, helpers: Any, tmp_path: Path) -> None:
+    """There is nothing to wait for."""
+    launches.go()
+    assert 0 == helpers.finish(launches.start())[0]
+    assert 0 == launches.run("status", "--follow", str(launches.the_run()))[0]

@@ -1,0 +1,68 @@
+from dataclasses import replace
+
+from audioloom_yarn_launcher.rendezvous.messages import (
+    End,
+    Exit,
+    Member,
+    Orders,
+    Plan,
+    Roster,
+    decode_plan,
+    decode_roster,
+    encode,
+    end_key,
+    exit_key,
+    first_key,
+    rank_key,
+    read_orders,
+    read_reports,
+    ready_key,
+    roster_key,
+)
+from audioloom_yarn_launcher.rendezvous.roles import of_workers
+
+ONE = Member("one", "a:1", "a", 1)
+ROSTER = Roster(3, 1, (ONE,))
+
+
+def test_messages_come_back_as_they_were() -> None:
+    """Also with what a command line may hold."""
+    plan = Plan(2, ("train", "--label=\u00e9\n'\"", "\udcff"), "hdfs://nn:8020/a", "m")
+    assert plan == decode_plan(encode(plan))
+    named = replace(plan, roles=of_workers(2, chief=True))
+    assert named == decode_plan(encode(named))
+    assert ROSTER == decode_roster(encode(ROSTER))
+
+
+def test_orders_of_another_generation_do_not_count() -> None:
+    """A roster or an end that was meant for an earlier one is not read."""
+    keys = {
+        "gang/order/generation": "1",
+        roster_key(0): encode(Roster(2, 0, (ONE,))),
+        end_key(0): encode(End(0)),
+    }
+    assert Orders(generation=1) == read_orders(keys)
+    keys |= {roster_key(1): encode(ROSTER), end_key(1): encode(End(5)), "gang/order/outcome": "x"}
+    assert Orders(1, ROSTER, End(5), over=True) == read_orders(keys)
+    assert Orders() == read_orders({})
+
+
+def test_reports_of_another_generation_do_not_count() -> None:
+    """Ranks are held through all of them."""
+    end = Exit("one", code=3, stopped=False)
+    keys = {
+        rank_key(0): "one",
+        ready_key(0, 0): encode(Member("old", "a:0", "a", 1)),
+        ready_key(1, 0): encode(ONE),
+        exit_key(0, 0): encode(Exit("old", code=1, stopped=False)),
+        exit_key(1, 0): encode(end),
+        first_key(0): "7",
+        first_key(1): "0",
+    }
+    reports = read_reports(keys, 1)
+    assert ({0: "one"}, {0: ONE}, {0: end}, 0) == (
+        reports.ranks,
+        reports.ready,
+        reports.exits,
+        reports.first,
+    )

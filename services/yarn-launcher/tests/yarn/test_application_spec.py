@@ -1,0 +1,161 @@
+from dataclasses import replace
+
+import pytest
+from audioloom_yarn_launcher.errors import NotOffered
+from audioloom_yarn_launcher.yarn.application_spec import (
+    Resources,
+    Shape,
+    archive_suffix,
+    check_fits,
+    describe,
+    parse_memory,
+)
+from audioloom_yarn_launcher.yarn.skein_import import import_skein
+
+SHAPE = Shape(
+    run_folder="hdfs://nn/loom/runs/1f0e",
+    launch="abc",
+    queue="default",
+    node_label="",
+    coordinator=Resources(768, 1),
+    worker=Resources(4096, 2, 1),
+    environment="hdfs://nn:8020/e/trainer.tar.gz",
+    files={"model.py": "file:///home/me/model.py"},
+    variables={"A": "b"},
+    coordinator_variables={"JAVA_HOME": "/java"},
+    advertise="{node}; rm -rf /",
+)
+NODE = Resources(8192, 8, 2)
+
+
+@pytest.mark.parametrize(
+    ("worker", "fits"),
+    [
+        (Resources(8192, 8, 2), True),
+        (Resources(8193, 1), False),
+        (Resources(1, 9), False),
+        (Resources(1, 1, 3), False),
+    ],
+)
+def test_what_no_node_has_is_refused(worker: Resources, fits: bool) -> None:
+    """With the largest there is: memory on one node and a GPU on another are of no use."""
+    shape = replace(SHAPE, worker=worker)
+    if fits:
+        check_fits(shape, {"a": NODE, "b": Resources(1, 1)})
+        return
+    with pytest.raises(NotOffered, match="8192 MiB, 8 vcores, 2 GPUs"):
+        check_fits(shape, {"a": NODE, "b": Resources(768, 1)})
+
+
+def test_a_cluster_without_nodes_is_refused() -> None:
+    """It would wait for ever."""
+    with pytest.raises(NotOffered, match="no node of the cluster is at work"):
+        check_fits(SHAPE, {})
+    with pytest.raises(NotOffered, match="carries that label"):
+        check_fits(replace(SHAPE, node_label="fast"), {})
+
+
+def test_skein_takes_the_description() -> None:
+    """And keeps what matters: no container is asked for yet, none is started again by skein."""
+    asked = describe(SHAPE, launcher="hdfs://nn:8020/e/ours.tar.gz", folder="/x")
+    specification = import_skein().ApplicationSpec.from_dict(asked)
+    worker = specification.services["worker"]
+    assert (0, 0, True) == (worker.instances, worker.max_restarts, worker.allow_failures)
+    assert (4096, 2, 1) == (
+        worker.resources.memory,
+        worker.resources.vcores,
+        worker.resources.gpus,
+    )
+    assert {"launcher", "environment", "model.py"} == set(worker.files)
+    assert "PRIVATE" == str(worker.files["environment"].visibility)
+    assert {"launcher", "job.json", "heartbeat.jar"} == set(specification.master.files)
+    assert {"JAVA_HOME": "/java"} == specification.master.env
+    assert {"A": "b"} == worker.env
+    assert specification.acls.enable
+
+
+def test_nobody_else_may_look_unless_named() -> None:
+    """Neither at the application and its logs, nor at its page; nobody else may change it."""
+    one = replace(SHAPE, view_users=("ann",), ui_users=("bob", "cy"))
+    for shape, (view, ui) in ((SHAPE, ([], [])), (one, (["ann"], ["bob", "cy"]))):
+        asked = describe(shape, launcher="x.tar.gz", folder="/x")
+        acls = import_skein().ApplicationSpec.from_dict(asked).acls
+        assert acls.enable
+        assert (view, ui) == (acls.view_users, acls.ui_users)
+        assert [[], [], []] == [acls.view_groups, acls.modify_users, acls.modify_groups]
+
+
+@pytest.mark.parametrize(
+    ("uri", "public", "visibility"),
+    [
+        ("hdfs://nn/e.tar.gz", False, "PRIVATE"),
+        ("hdfs://nn/e.tar.gz", True, "PUBLIC"),
+        ("file:///e.tar.gz", True, "APPLICATION"),
+    ],
+)
+def test_nodes_keep_for_all_only_what_all_may_read(uri: str, public: bool, visibility: str) -> None:
+    """The launcher's own stays its user's."""
+    shape = replace(SHAPE, environment=uri, public=public)
+    services = describe(shape, launcher="hdfs://nn/l.tar.gz", folder="/x")["services"]
+    files = services["worker"]["files"]
+    assert (visibility, "PRIVATE") == (
+        files["environment"]["visibility"],
+        files["launcher"]["visibility"],
+    )
+
+
+def test_each_role_is_a_service_of_its_own() -> None:
+    """With its own resources; its containers know which they are."""
+    shape = replace(SHAPE, roles={"chief": Resources(8192, 4, 1), "ps": Resources(1024, 1)})
+    services = describe(shape, launcher="x.tar.gz", folder="/x")["services"]
+    assert {"chief": 8192, "ps": 1024} == {
+        name: service["resources"]["memory"] for name, service in services.items()
+    }
+    assert all(f" --role={name} " in service["script"] for name, service in services.items())
+    with pytest.raises(NotOffered, match="8192 MiB"):
+        check_fits(shape, {"a": Resources(4096, 8, 1)})
+
+
+def test_a_folder_is_unpacked_under_its_name() -> None:
+    """It is shipped as an archive, for this application alone."""
+    shape = replace(SHAPE, folders={"mine": "file:///tmp/0.tar.gz"})
+    worker = describe(shape, launcher="x.tar.gz", folder="/x")["services"]["worker"]
+    assert {
+        "source": "file:///tmp/0.tar.gz",
+        "type": "ARCHIVE",
+        "visibility": "APPLICATION",
+    } == worker["files"]["mine"]
+
+
+def test_no_word_of_a_setting_is_taken_for_shell() -> None:
+    """The script is bash's."""
+    script = describe(SHAPE, launcher="x.tar.gz", folder="/x")["services"]["worker"]["script"]
+    assert "--advertise='{node}; rm -rf /'\n" in script
+
+
+def test_a_script_is_one_line_that_repeats_nothing() -> None:
+    """No `set -x`, which would write a command's words into the container's log."""
+    described = describe(SHAPE, launcher="x.tar.gz", folder="/x")
+    for each in (described["master"], described["services"]["worker"]):
+        assert each["script"].startswith("exec launcher/bin/python -I -m audioloom_yarn_launcher")
+        assert 1 == each["script"].count("\n")
+
+
+@pytest.mark.parametrize(("text", "mib"), [("2 GiB", 2048), ("512MiB", 512)])
+def test_memory_is_read(text: str, mib: int) -> None:
+    """With or without a space."""
+    assert mib == parse_memory(text)
+
+
+@pytest.mark.parametrize(
+    ("uri", "suffix"), [("a/b.tar.gz", ".tar.gz"), ("b.zip", ".zip"), ("b.tar.zst", None)]
+)
+def test_only_what_yarn_unpacks_is_an_archive(uri: str, suffix: str | None) -> None:
+    """It knows no zstd."""
+    assert suffix == archive_suffix(uri)
+
+
+def test_an_application_leads_to_the_folder_of_its_run() -> None:
+    """By its name, which all who list applications see."""
+    described = describe(SHAPE, launcher="file:///l.tar.gz", folder="/x")
+    assert "audioloom hdfs://nn/loom/runs/1f0e" == described["name"]

@@ -1,0 +1,54 @@
+import io
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_yarn_launcher.yarn.container_logs import last_words_of
+
+PAGE = """\
+Container: container_1_1_01_000002 on 127.0.0.11:51097
+LogAggregationType: LOCAL
+=====================================================================
+LogType:worker.log
+LogLastModifiedTime:Mon Nov 23 06:36:51 +0000 2026
+LogLength:{}
+LogContents:
+{}End of LogType:worker.log.This log file belongs to a running container (container_1_1_01_000002)\
+ and so may not be complete.
+***************************************************************************
+
+
+"""  # as a node of Hadoop 3.4.3 answers
+
+
+def test_containers_that_nobody_can_ask_have_no_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, helpers: Any
+) -> None:
+    """Without a configuration, without a node, or with one that is gone."""
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    assert {} == last_words_of([("127.0.0.1:1", "c", "worker")])
+    helpers.configure(tmp_path, monkeypatch, "127.0.0.1:1")
+    assert {"c": ""} == last_words_of(
+        [("127.0.0.1:1", "c", "worker"), ("", "d", "ps"), ("n:1", "", "ps")]
+    )
+
+
+def test_a_node_is_asked_for_the_end_of_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, helpers: Any
+) -> None:
+    """Of the service's own log, by the id of the container."""
+    helpers.configure(tmp_path, monkeypatch, "127.0.0.1:1")
+    asked: list[str] = []
+    said = ["one\ntwo\n", "one\ntwo", "", f"ut off\n{'x' * 2041}"]
+    lengths = [8, 7, 0, 5000]
+
+    def answer(page: str, timeout: float) -> io.BytesIO:
+        asked.append(page)
+        turn = len(asked) - 1
+        return io.BytesIO(PAGE.format(lengths[turn], said[turn]).encode())
+
+    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    found = [last_words_of([("node:1", "c", "worker")])["c"] for _ in said]
+    assert ["one\ntwo", "one\ntwo", "", "x" * 2041] == found
+    assert {"http://node:1/ws/v1/node/containers/c/logs/worker.log?size=-2048"} == set(asked)
