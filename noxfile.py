@@ -280,7 +280,7 @@ def simulate(session: nox.Session) -> None:
 def kills(session: nox.Session) -> None:
     """Kill workers of a training at every kind of moment: it ends like one that never was."""
     python = sync(session, "trainer")
-    tests = ROOT / PROJECTS["trainer"] / "tests" / "test_kills.py"
+    tests = ROOT / PROJECTS["trainer"] / "tests" / "training" / "test_kills.py"
     session.run(python / "pytest", str(tests), "-v", *session.posargs, external=True)
 
 
@@ -290,13 +290,14 @@ def faults(session: nox.Session) -> None:
     python, trainer = sync(session, "yarn-launcher"), sync(session, "trainer")
     tests = ROOT / PROJECTS["yarn-launcher"] / "tests"
     suite = tests / "faults"
+    shard_maker = ROOT / PROJECTS["trainer"] / "tests" / "support" / "shard_maker.py"
     session.run(
         *(python / "pytest", "-p", "ground", "-p", "suite", str(suite / "every_fault.py"), "-v"),
         *session.posargs,
         env={
             "PYTHONPATH": os.pathsep.join(map(str, (suite, tests))),
             "FAULTS_TRAINER": str(trainer / "python"),
-            "FAULTS_SHARD_MAKER": str(ROOT / PROJECTS["trainer"] / "tests" / "shard_maker.py"),
+            "FAULTS_SHARD_MAKER": str(shard_maker),
         },
         external=True,
     )

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import structlog
 from audioloom_manifest import read_manifest
-from audioloom_trainer import progress
+from audioloom_trainer.runs import progress
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # as the commands do, before it is imported
-sys.path.insert(0, str(Path(__file__).parent))  # for the makers beside it: tests are no package
 
-from program import SMALL, Ran, Trained, Trainer, call
-from workers import Nursery
+from trainer_program import SMALL, Ran, Trained, Trainer, call
+from trainer_workers import ForkServer
 
 
 @pytest.fixture(autouse=True)
@@ -69,15 +66,15 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
 
 
 @pytest.fixture(scope="session")
-def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+def forkserver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
     """Starts workers; it loads TensorFlow while the first test prepares."""
-    with Nursery(tmp_path_factory.mktemp("workers")) as nursery:
-        yield nursery
+    with ForkServer(tmp_path_factory.mktemp("workers")) as forkserver:
+        yield forkserver
 
 
 @pytest.fixture(scope="session")
 def tensorflow() -> None:
     """TensorFlow as the commands set it up; it cannot be set up otherwise afterwards."""
-    from audioloom_trainer.strategy import set_up_tensorflow
+    from audioloom_trainer.distributed.strategy import set_up_tensorflow
 
     set_up_tensorflow(threads=0, deterministic=True, seed=0)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from program import SMALL, Trained
+from trainer_program import SMALL, Trained
 
 HEAVY = ("tensorflow", "keras", "numpy", "structlog", "fsspec", "h5py")
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 from audioloom_stage import ExitCode
-from program import Trained, Trainer
 from shard_maker import make_shards
+from trainer_program import Trained, Trainer
 
 TEXT = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 

@@ -10,8 +10,8 @@ from audioloom_bench.training.pipelines import (
     naive_batches,
 )
 from audioloom_storage import locate
-from audioloom_trainer.index import Expected, parse_index
-from audioloom_trainer.shards import open_shards
+from audioloom_trainer.shards.index import Expected, parse_index
+from audioloom_trainer.shards.shard_set import open_shards
 
 
 def test_every_lane_reads_what_was_made(tmp_path: Path) -> None:

@@ -31,12 +31,12 @@ app = stage_app(
 @command(app)
 def run(settings: RunSettings) -> Result:
     """Train to the end and commit the run; print where its manifest is."""
-    from audioloom_trainer.cores import limit_arithmetic
-    from audioloom_trainer.stopping import listen
+    from audioloom_trainer.runtime.cores import limit_arithmetic
+    from audioloom_trainer.runtime.signals import listen
 
     stop = listen()  # before the last of these lines, which imports NumPy
     limit_arithmetic(settings.threads)
-    from audioloom_trainer.train import train
+    from audioloom_trainer.commands.run import train
 
     return train(settings, stop)
 
@@ -44,14 +44,14 @@ def run(settings: RunSettings) -> Result:
 @command(app)
 def evaluate(settings: EvaluateSettings) -> Result:
     """Score a committed run on splits of its own shards, or of others; or one that is at work."""
-    from audioloom_trainer.cores import limit_arithmetic
+    from audioloom_trainer.runtime.cores import limit_arithmetic
 
     limit_arithmetic(settings.threads)  # before the next lines, which import NumPy
     if settings.follow:
-        from audioloom_trainer.follow import follow
+        from audioloom_trainer.commands.follow import follow
 
         return follow(settings)
-    from audioloom_trainer.evaluate import evaluate
+    from audioloom_trainer.commands.evaluate import evaluate
 
     return evaluate(settings)
 
@@ -59,7 +59,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
 @command(app)
 def export(settings: ExportSettings) -> Result:
     """Write the model of a committed run as a .keras file or a SavedModel."""
-    from audioloom_trainer.export import export
+    from audioloom_trainer.commands.export import export
 
     return export(settings)
 
@@ -67,7 +67,7 @@ def export(settings: ExportSettings) -> Result:
 @command(app)
 def inspect(settings: InspectSettings) -> Result:
     """Show what a run is and what it scored, or how far it is."""
-    from audioloom_trainer.inspecting import inspect
+    from audioloom_trainer.commands.inspect import inspect
 
     return inspect(settings)
 
@@ -75,7 +75,7 @@ def inspect(settings: InspectSettings) -> Result:
 @command(app)
 def verify(settings: VerifySettings) -> Result:
     """Read a committed run again and check all that its manifest claims."""
-    from audioloom_trainer.verify import verify
+    from audioloom_trainer.commands.verify import verify
 
     return verify(settings)
 
@@ -83,7 +83,7 @@ def verify(settings: VerifySettings) -> Result:
 @command(app)
 def list_(settings: ListSettings) -> Result:
     """List the runs under a root, unfinished ones too."""
-    from audioloom_trainer.listing import list_runs
+    from audioloom_trainer.commands.list import list_runs
 
     return list_runs(settings)
 
@@ -91,7 +91,7 @@ def list_(settings: ListSettings) -> Result:
 @command(app)
 def gc(settings: GcSettings) -> Result:
     """Find files in runs/ that nothing needs any more; remove them with --delete."""
-    from audioloom_trainer.gc import gc
+    from audioloom_trainer.commands.gc import gc
 
     return gc(settings)
 

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from audioloom_stage import Positional, Settings
 from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
-from audioloom_trainer.arguments import Value, check_no_secret
+from audioloom_trainer.models.arguments import Value, check_no_secret
 
 __all__ = [
     "EvaluateSettings",

@@ -22,7 +22,7 @@ def main() -> int:
     notes = chain.Notes(Path(sys.argv[1]))
     # Not the modules that hold NumPy: the command says first how many threads it may have.
     from audioloom_trainer.cli import main as trainer
-    from audioloom_trainer.progress import ProgressFile
+    from audioloom_trainer.runs.progress import ProgressFile
 
     step_done = ProgressFile.step
 

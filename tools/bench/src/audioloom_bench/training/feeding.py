@@ -96,6 +96,6 @@ def steps_of(records: int) -> int:
 
 
 def _one_thread() -> None:
-    from audioloom_trainer.strategy import set_up_tensorflow  # noqa: PLC0415
+    from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415
 
     set_up_tensorflow(threads=1, deterministic=True, seed=0)

@@ -42,8 +42,8 @@ def zeros() -> tuple[Any, Any]:
 def run(manifest: str, root: str) -> None:
     """The command, which tells of each step by its progress."""
     answers = os.dup(1)  # the command keeps its own stdout for its result
-    from audioloom_trainer import progress  # noqa: PLC0415  imports no TensorFlow
     from audioloom_trainer.cli import main as trainer  # noqa: PLC0415
+    from audioloom_trainer.runs import progress  # noqa: PLC0415  imports no TensorFlow
 
     def step(_: Any, **values: Any) -> None:
         if values["step"] == 1:

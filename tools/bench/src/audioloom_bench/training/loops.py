@@ -33,7 +33,7 @@ def fit(library: str, network: str, manifest: str, steps: int, *, naive: bool = 
     """
     os.environ["KERAS_BACKEND"] = "tensorflow"
     import tensorflow as tf  # noqa: PLC0415
-    from audioloom_trainer.cluster import read_cluster  # noqa: PLC0415
+    from audioloom_trainer.distributed.cluster import read_cluster  # noqa: PLC0415
 
     cluster, files = read_cluster(os.environ), files_of(manifest)
     strategy = tf.distribute.get_strategy()
@@ -108,7 +108,7 @@ def ours(
 
 def opened(folder: Path) -> Any:
     """A cache for copies of shards."""
-    from audioloom_trainer.cache import Cache  # noqa: PLC0415
+    from audioloom_trainer.input.cache import Cache  # noqa: PLC0415
 
     return Cache(folder, 1 << 40)
 
@@ -119,9 +119,9 @@ class Trainer:
     def __init__(
         self, network: str, *, deterministic: bool = True, threads: int = 0, **arguments: Any
     ) -> None:
-        from audioloom_trainer.cluster import read_cluster  # noqa: PLC0415
-        from audioloom_trainer.loop import make_train_block  # noqa: PLC0415
-        from audioloom_trainer.strategy import (  # noqa: PLC0415
+        from audioloom_trainer.distributed.cluster import read_cluster  # noqa: PLC0415
+        from audioloom_trainer.distributed.steps import make_train_block  # noqa: PLC0415
+        from audioloom_trainer.distributed.strategy import (  # noqa: PLC0415
             local_replicas,
             make_strategy,
             set_up_tensorflow,
@@ -151,7 +151,7 @@ class Clock:
 
     def __init__(self, model: Any) -> None:
         import tensorflow as tf  # noqa: PLC0415
-        from audioloom_trainer import loop  # noqa: PLC0415
+        from audioloom_trainer.distributed import steps  # noqa: PLC0415
 
         self._waited = tf.Variable(0.0, dtype=tf.float64)
         self._following: Any = None
@@ -165,7 +165,7 @@ class Clock:
                 self._waited.assign_add(tf.timestamp() - ended)
 
         model.optimizer.apply = applied
-        setattr(loop, "next", self._next)  # noqa: B010  by which a block takes a batch
+        setattr(steps, "next", self._next)  # noqa: B010  by which a block takes a batch
 
     def _next(self, iterator: Any, *default: Any) -> Any:
         if not hasattr(iterator, "element_spec"):  # Python's, by which the stream is filled

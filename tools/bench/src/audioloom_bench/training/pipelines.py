@@ -88,10 +88,10 @@ class Epochs:
         needed: int | None = None,
     ) -> None:
         from audioloom_manifest import read_manifest  # noqa: PLC0415
-        from audioloom_trainer.feed import Replicas, needed_shards  # noqa: PLC0415
-        from audioloom_trainer.order import Shuffle  # noqa: PLC0415
-        from audioloom_trainer.shards import open_shards  # noqa: PLC0415
-        from audioloom_trainer.staging import Staging  # noqa: PLC0415
+        from audioloom_trainer.input.batches import Replicas, needed_shards  # noqa: PLC0415
+        from audioloom_trainer.input.sampler import Shuffle  # noqa: PLC0415
+        from audioloom_trainer.input.staging import Staging  # noqa: PLC0415
+        from audioloom_trainer.shards.shard_set import open_shards  # noqa: PLC0415
 
         self.set = open_shards(read_manifest(manifest, expect="shards"))
         self.split = self.set.split("train")
@@ -109,7 +109,7 @@ class Epochs:
 
     def batches(self) -> Callable[..., Iterator[Any]]:
         """The next epoch's, as the trainer's feed makes them; from a step on, if one is given."""
-        from audioloom_trainer.feed import Feed  # noqa: PLC0415
+        from audioloom_trainer.input.batches import Feed  # noqa: PLC0415
 
         feed = Feed(
             self.set,
@@ -123,15 +123,15 @@ class Epochs:
 
     def stream(self) -> Any:
         """The next epoch's, as the trainer's loop gets them."""
-        from audioloom_trainer.feed import steps_of  # noqa: PLC0415
-        from audioloom_trainer.stream import stream  # noqa: PLC0415
+        from audioloom_trainer.input.batches import steps_of  # noqa: PLC0415
+        from audioloom_trainer.input.dataset import stream  # noqa: PLC0415
 
         steps = steps_of(self.split.layout.total, BATCH)
         return stream(self.batches()(), steps, SHAPE, "float32", numbers=False)
 
     def endless_stream(self, late_s: float = 0.0) -> Any:
         """Those of all epochs, one after the other, each so many seconds later."""
-        from audioloom_trainer.stream import stream  # noqa: PLC0415
+        from audioloom_trainer.input.dataset import stream  # noqa: PLC0415
 
         def batches() -> Iterator[Any]:
             while True:
@@ -150,7 +150,7 @@ class Epochs:
 def in_memory() -> Any:
     """The floor's: one batch, made beforehand, over and over."""
     import tensorflow as tf  # noqa: PLC0415
-    from audioloom_trainer.stream import Stream  # noqa: PLC0415
+    from audioloom_trainer.input.dataset import Stream  # noqa: PLC0415
 
     random = np.random.default_rng(0)
     batch = (

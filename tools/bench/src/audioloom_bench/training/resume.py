@@ -90,9 +90,9 @@ def keeping() -> Work:
     """A checkpoint of a model, a digest of its weights, and a few of its steps."""
     trainer = Trainer("tiny Dense", width=WIDTH)
     from audioloom_storage import locate  # noqa: PLC0415
-    from audioloom_trainer.checkpoint import Saver  # noqa: PLC0415
-    from audioloom_trainer.state import snapshot  # noqa: PLC0415
-    from audioloom_trainer.weight_digest import make_digest  # noqa: PLC0415
+    from audioloom_trainer.distributed.weight_digest import make_digest  # noqa: PLC0415
+    from audioloom_trainer.models.state import snapshot  # noqa: PLC0415
+    from audioloom_trainer.runs.checkpoint import Saver  # noqa: PLC0415
 
     digest = make_digest(trainer.strategy, trainer.model)
     digest()  # the first call traces

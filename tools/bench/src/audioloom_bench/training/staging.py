@@ -17,7 +17,7 @@ from pathlib import Path
 from audioloom_manifest import read_manifest
 from audioloom_mini_cluster.client import running
 from audioloom_storage import locate
-from audioloom_trainer.shards import open_shards
+from audioloom_trainer.shards.shard_set import open_shards
 
 from audioloom_bench.made_shards import made_shards
 from audioloom_bench.measure import FLOOR, Lane
@@ -119,9 +119,9 @@ def staged(manifest: str, scratch: Path) -> Work:
     """Every shard of an epoch brought to an empty cache by the trainer's staging."""
 
     def stage() -> None:
-        from audioloom_trainer.feed import Replicas, needed_shards  # noqa: PLC0415
-        from audioloom_trainer.order import Shuffle  # noqa: PLC0415
-        from audioloom_trainer.staging import Staging  # noqa: PLC0415
+        from audioloom_trainer.input.batches import Replicas, needed_shards  # noqa: PLC0415
+        from audioloom_trainer.input.sampler import Shuffle  # noqa: PLC0415
+        from audioloom_trainer.input.staging import Staging  # noqa: PLC0415
 
         shard_set = open_shards(read_manifest(manifest, expect="shards"))
         shuffle = Shuffle(0, 0, WINDOW)

@@ -1,0 +1,105 @@
+"""`evaluate`: score a committed run on splits of its own shards, or of others."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from functools import partial
+
+from audioloom_manifest import Opened, ShardFeature, ShardsManifest, read_manifest
+from audioloom_stage import BadData, Result, Usage
+
+from audioloom_trainer.errors import MissingSplit
+from audioloom_trainer.evaluation.report import beside_the_mean
+from audioloom_trainer.evaluation.scores import score_table
+from audioloom_trainer.input.integrity import check_presence
+from audioloom_trainer.runs.committed_run import FinishedRun, open_run, read_trained_on
+from audioloom_trainer.runtime.retry import patiently
+from audioloom_trainer.settings import EvaluateSettings
+from audioloom_trainer.shards.shard_set import ShardSet, Split, open_shards
+
+__all__ = ["chosen_splits", "evaluate"]
+
+
+def evaluate(settings: EvaluateSettings) -> Result:
+    """Build the model in this process and score it."""
+    run = open_run(settings.run, settings.model)
+    trained_on = read_trained_on(run.opened)
+    opened = trained_on
+    if settings.shards is not None:
+        opened = read_manifest(settings.shards, expect="shards")
+    own, scored = open_shards(trained_on), open_shards(opened)
+    _check_same_task(run, trained_on, opened)
+    splits = chosen_splits(scored, settings.split)
+    check_presence(scored, (split.name for split in splits))
+
+    from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415
+
+    recipe = run.opened.manifest.recipe
+    set_up_tensorflow(
+        threads=settings.threads,
+        deterministic=recipe.deterministic,
+        seed=recipe.seed,
+        legacy=recipe.keras == "legacy",
+    )
+    from audioloom_trainer.evaluation.scoring import evaluated_report  # noqa: PLC0415
+    from audioloom_trainer.evaluation.scoring_alone import scoring_alone  # noqa: PLC0415
+    from audioloom_trainer.runs.rebuild import rebuild  # noqa: PLC0415
+
+    model = rebuild(run, own)
+    with scoring_alone(settings, model, scored, splits) as scoring:
+        evaluated = {split.name: scoring.evaluate(split) for split in splits}
+    train = own.splits["train"]
+    told = partial(evaluated_report, scored, evaluated, train=train)
+    report = beside_the_mean(patiently(told, settings.patience_seconds), scored, train=train)
+    scores = {name: each["scores"] for name, each in report["splits"].items()}
+    return Result(
+        text=score_table(scores),
+        data={"run": run.opened.location.uri, "shards": opened.location.uri, **report},
+    )
+
+
+def chosen_splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
+    """The splits to score: those that were asked for, or all that no training is for."""
+    found = names or tuple(sorted(scored.splits.keys() - {"train"}))
+    if not found:
+        raise MissingSplit(
+            expected="a split beside train",
+            found="train alone",
+            hint="Give --split train to score what was trained on.",
+        )
+    for name in names:
+        if name not in scored.splits:
+            near = get_close_matches(name, scored.splits, 1)
+            raise Usage(
+                where="--split",
+                expected=f"one of {', '.join(scored.splits)}",
+                found=name,
+                hint=f"Did you mean {near[0]}?" if near else "",
+            )
+    return [scored.split(name) for name in dict.fromkeys(found)]
+
+
+def _check_same_task(
+    run: FinishedRun, trained_on: Opened[ShardsManifest], scored: Opened[ShardsManifest]
+) -> None:
+    """Shards of another feature or vocabulary would give scores that mean nothing."""
+    own, other = trained_on.manifest.stats, scored.manifest.stats
+    targets = [each.manifest.recipe.target for each in (trained_on, scored)]
+    for what, trained, found in (
+        ("features", _feature(own.feature), _feature(other.feature)),
+        ("targets", *targets),
+        ("labels", ", ".join(own.labels), ", ".join(other.labels)),
+    ):
+        if trained != found:
+            raise BadData(
+                f"the run {run.opened.manifest.name} was trained on other {what}",
+                where=scored.location,
+                expected=trained[:300],
+                found=found[:300],
+                hint="Shard with the same --labels, and features of the same settings.",
+            )
+
+
+def _feature(feature: ShardFeature) -> str:
+    """What has to be equal: float32 and float16 may stand in for each other."""
+    return f"{feature.name} of shape {tuple(feature.shape)}"

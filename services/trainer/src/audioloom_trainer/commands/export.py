@@ -1,0 +1,139 @@
+"""`export`: copy the model of a committed run, for use elsewhere."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import structlog
+from audioloom_manifest import (
+    FileEntry,
+    Opened,
+    ShardsManifest,
+    TrainingRunManifest,
+    file_sha256,
+    read_manifest,
+)
+from audioloom_stage import NameTaken, Result, Usage
+from audioloom_storage import locate
+
+from audioloom_trainer.errors import BadModel
+from audioloom_trainer.runs.committed_run import await_entries, read_entry, read_trained_on
+from audioloom_trainer.settings import ExportSettings
+
+__all__ = ["export"]
+
+log = structlog.get_logger()
+
+
+def export(settings: ExportSettings) -> Result:
+    """Copy the model, checked, and write beside it `labels.json`: what it takes and answers."""
+    run = read_manifest(settings.run, expect="training-run")
+    shards = read_trained_on(run)
+    entries = _entries(run, settings.format)
+    name = run.manifest.name
+    folder = _folder(settings.to)
+    target = folder / (f"{name}.keras" if settings.format == "keras" else name)
+    beside = folder / f"{name}.labels.json"
+    standing = target.exists()
+    _check_free(target, beside, run, entries)
+    if not standing:
+        await_entries(run, entries)
+    folder.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".part", dir=folder))
+    try:  # under their names only when they are whole
+        for entry in () if standing else entries:
+            where = made / target.name / _inside(entry)
+            where.parent.mkdir(parents=True, exist_ok=True)
+            where.write_bytes(read_entry(run, entry))
+        text = json.dumps(_meaning(run, shards), indent=2, ensure_ascii=False) + "\n"
+        (made / beside.name).write_text(text, encoding="utf-8")
+        (made / beside.name).replace(beside)
+        if not standing:
+            (made / target.name).rename(target)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    if standing:
+        log.info("already exported", model=str(target))
+    return Result(
+        text=str(target),
+        data={
+            "model": str(target),
+            "labels": str(beside),
+            "format": settings.format,
+            "already_exported": standing,
+        },
+    )
+
+
+def _entries(run: Opened[TrainingRunManifest], form: str) -> list[FileEntry]:
+    """The files of the model in one form."""
+    entries = list(run.files(form))
+    if not entries:
+        other = "saved-model" if form == "keras" else "keras"
+        raise BadModel(
+            where=run.location,
+            expected=f"a model in the form {form}",
+            found="none: Keras could not write it when the run was made, whose log says why",
+            hint=f"Give the model's classes a get_config() and train again, or export with"
+            f" --format {other}.",
+        )
+    return entries
+
+
+def _inside(entry: FileEntry) -> str:
+    """Where the file lies in the folder of a SavedModel; nothing for a file by itself."""
+    return "/".join(PurePosixPath(entry.path).parts[2:])
+
+
+def _folder(text: str) -> Path:
+    where = locate(text)
+    if where.scheme != "file":
+        raise Usage(
+            where="--to",
+            expected="a folder on this machine",
+            found=where,
+            hint="Export to a folder here, and copy it there.",
+        )
+    return Path(where.path)
+
+
+def _check_free(
+    target: Path, beside: Path, run: Opened[TrainingRunManifest], entries: list[FileEntry]
+) -> None:
+    """Refuse to write over anything but the labels of the same run; the same model may stand."""
+    taken = target.exists() and not _is_same(target, entries)
+    identity = run.manifest.identity
+    if not taken and beside.exists():
+        taken, target = identity not in beside.read_text(encoding="utf-8", errors="replace"), beside
+    if taken:
+        raise NameTaken(
+            where=target,
+            expected="nothing of that name",
+            found="something else",
+            hint="Nothing is overwritten: remove it, or give another --to.",
+        )
+
+
+def _is_same(target: Path, entries: list[FileEntry]) -> bool:
+    """Whether an earlier export wrote these very files."""
+    wanted = {target / _inside(entry): entry.sha256 for entry in entries}
+    found = [path for path in (target, *target.rglob("*")) if not path.is_dir()]
+    return wanted.keys() == set(found) and all(
+        file_sha256(locate(path)) == wanted[path] for path in found
+    )
+
+
+def _meaning(run: Opened[TrainingRunManifest], shards: Opened[ShardsManifest]) -> dict[str, Any]:
+    stats, by_label = shards.manifest.stats, shards.manifest.recipe.target == "label"
+    feature = {"name": stats.feature.name, "shape": stats.feature.shape}
+    return {
+        "run": run.manifest.identity,
+        # In the order of the model's outputs; none where a number is learned.
+        "labels": list(stats.labels) if by_label else [],
+        "feature": feature | {"dtype": "float32"},  # the model's: shards may hold float16
+        "versions": run.manifest.execution.versions,
+    }

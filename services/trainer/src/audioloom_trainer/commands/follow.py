@@ -1,0 +1,141 @@
+"""`evaluate --follow`: score each checkpoint of a run as it comes, beside the training.
+
+    evaluations/step-<8 digits>.json    in the run folder: the scores of a checkpoint, written once
+
+A training run says of its model only at its end, so here it is given as it was given to `run`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+import structlog
+from audioloom_manifest import MANIFEST_NAME, read_manifest
+from audioloom_stage import Result, Usage, bind
+from audioloom_storage import (
+    AlreadyExists,
+    Location,
+    NotFound,
+    exists,
+    list_folder,
+    locate,
+    publish,
+)
+
+from audioloom_trainer.commands.evaluate import chosen_splits
+from audioloom_trainer.evaluation.scores import score_table
+from audioloom_trainer.input.integrity import check_presence
+from audioloom_trainer.models.source import find_model
+from audioloom_trainer.runs.checkpoint import Saved, list_checkpoints, read_checkpoint
+from audioloom_trainer.runs.layout import read_launch
+from audioloom_trainer.runs.npz import BadArrays
+from audioloom_trainer.runtime.retry import patiently
+from audioloom_trainer.settings import DEFAULT_MODEL, EvaluateSettings
+from audioloom_trainer.shards.shard_set import open_shards
+
+__all__ = ["follow"]
+
+LOOK_AGAIN_S = 5.0
+
+log = structlog.get_logger()
+
+
+def follow(settings: EvaluateSettings) -> Result:
+    """Score checkpoints until the run is committed and its last one is scored.
+
+    Those that are scored already are passed over, and so are those that the training has removed
+    before their turn came.
+    """
+    run = _run_folder(settings)
+    bind(run=run.name)
+    opened = read_manifest(str(settings.shards), expect="shards")
+    shard_set = open_shards(opened)
+    splits = chosen_splits(shard_set, settings.split)
+    check_presence(shard_set, (split.name for split in splits))
+    source = find_model(settings.model or DEFAULT_MODEL)
+
+    from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415
+
+    legacy = settings.keras == "legacy"
+    set_up_tensorflow(threads=settings.threads, deterministic=False, seed=0, legacy=legacy)
+    from audioloom_trainer.evaluation.scoring_alone import scoring_alone  # noqa: PLC0415
+    from audioloom_trainer.models.build import build_model  # noqa: PLC0415
+    from audioloom_trainer.models.state import restore_weights_of  # noqa: PLC0415
+
+    model = build_model(
+        source,
+        shape=shard_set.shape,
+        classes=shard_set.classes,
+        arguments=settings.model_arg,
+        replicas=1,
+        coefficients=shard_set.coefficients,
+        legacy=legacy,
+    )
+    scored: dict[str, dict[str, float]] = {}
+    with scoring_alone(settings, model, shard_set, splits, again=True) as scoring:
+        for saved in _as_they_come(run, settings.patience_seconds):
+            restore_weights_of(model, saved.state)
+            scored = {split.name: scoring.evaluate(split).scores for split in splits}
+            record = {"step": saved.commit.step, "state": saved.fingerprint, "scores": scored}
+            record["shards"] = opened.manifest.identity
+            _publish(run, saved.commit.step, record, settings.patience_seconds)
+            log.info("scored", step=saved.commit.step, **_losses(scored))
+    return Result(
+        text=score_table(scored) if scored else "nothing was left to be scored",
+        data={"run": run.uri, "shards": opened.location.uri, "splits": scored},
+    )
+
+
+def _run_folder(settings: EvaluateSettings) -> Location:
+    folder = read_launch(os.environ).folder
+    if settings.run:
+        given = locate(settings.run)
+        return given.parent if given.name == MANIFEST_NAME else given
+    if folder is None:
+        raise Usage("RUN is required: the folder of a run, where no launcher names it")
+    return folder
+
+
+def _as_they_come(run: Location, patience: float) -> Iterator[Saved]:
+    """The whole checkpoints that have no scores yet, oldest first, until the run is committed."""
+    done = set(patiently(partial(_scored_before, run), patience))
+    while True:
+        # Looked at before the checkpoints: the last of them is there when the manifest is.
+        committed = patiently(partial(exists, run / MANIFEST_NAME), patience)
+        found = patiently(lambda: list(list_checkpoints(run)), patience)
+        for folder, commit in reversed(found):
+            if commit is None or commit.step in done:
+                continue
+            done.add(commit.step)
+            try:
+                yield patiently(partial(read_checkpoint, folder, commit), patience)
+            except (BadArrays, NotFound) as error:
+                log.warning("a checkpoint is passed over", step=commit.step, found=str(error))
+        if committed:
+            return
+        time.sleep(LOOK_AGAIN_S)
+
+
+def _scored_before(run: Location) -> Iterator[int]:
+    with suppress(NotFound):
+        for entry in list_folder(run / "evaluations"):
+            stem = entry.location.name.removeprefix("step-").removesuffix(".json")
+            if stem.isdecimal():
+                yield int(stem)
+
+
+def _publish(run: Location, step: int, record: dict[str, Any], patience: float) -> None:
+    where = run / f"evaluations/step-{step:08}.json"
+    data = json.dumps(record, indent=2).encode() + b"\n"
+    with suppress(AlreadyExists):  # by another evaluator
+        patiently(partial(publish, where, data), patience)
+
+
+def _losses(scores: dict[str, dict[str, float]]) -> dict[str, float]:
+    return {f"{split}_loss": round(each["loss"], 4) for split, each in scores.items()}

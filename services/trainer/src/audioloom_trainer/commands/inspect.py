@@ -1,0 +1,156 @@
+"""`inspect`: what a committed run is and scored; of an unfinished one, how far it is."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+from audioloom_manifest import (
+    MANIFEST_NAME,
+    MissingManifest,
+    Opened,
+    TrainingRunManifest,
+    read_manifest,
+)
+from audioloom_stage import InputMissing, Result, safe_text
+from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
+
+from audioloom_trainer.evaluation.scores import score_table
+from audioloom_trainer.reporting.tables import table
+from audioloom_trainer.runs.checkpoint import list_checkpoints
+from audioloom_trainer.runs.committed_run import (
+    await_entries,
+    evaluate_command,
+    export_command,
+    read_json,
+)
+from audioloom_trainer.runs.progress import read_progress
+from audioloom_trainer.settings import InspectSettings
+
+__all__ = ["inspect"]
+
+
+def inspect(settings: InspectSettings) -> Result:
+    """Read a run's manifest; without one, its progress and checkpoints."""
+    try:
+        opened = read_manifest(settings.run, expect="training-run")
+    except MissingManifest as error:
+        folder = locate(settings.run)
+        if folder.name == MANIFEST_NAME:
+            folder = folder.parent
+        progress = _progress(folder)
+        checkpoints = [(f.name, c.step) for f, c in list_checkpoints(folder) if c is not None]
+        if not progress and not checkpoints:
+            launched = any(_files(folder / "attempts"))
+            raise InputMissing(
+                where=folder,
+                expected="a training run: a manifest, progress or checkpoints",
+                found="attempts alone: no trainer came as far as training"
+                if launched
+                else "none of them",
+                hint=shlex.join(["audioloom-yarn-launcher", "status", str(folder)])
+                if launched
+                else "audioloom-trainer list ROOT shows the runs that there are.",
+            ) from error
+        return _unfinished(folder, progress, checkpoints)
+    return _committed(opened)
+
+
+def _committed(opened: Opened[TrainingRunManifest]) -> Result:
+    manifest = opened.manifest
+    recipe, stats = manifest.recipe, manifest.stats
+    await_entries(opened, opened.files("history", "evaluation"))
+    history: list[dict[str, Any]] = read_json(opened, "history")["epochs"]
+    splits_by = read_json(opened, "evaluation").get("splits_by", "")
+    arguments = "".join(f" {key}={value}" for key, value in recipe.model.arguments.items())
+    seconds = (manifest.execution.finished - manifest.execution.started).total_seconds()
+    facts = [
+        ("run", manifest.name),
+        ("identity", manifest.identity),
+        ("shards", f"{manifest.inputs[0].location} ({manifest.inputs[0].identity[:19]}…)"),
+        *((("splits", f"made by {splits_by}"),) if splits_by else ()),
+        ("model", f"{recipe.model.function}{arguments}"),
+        *((("keras", "legacy: tf_keras"),) if recipe.keras == "legacy" else ()),
+        ("parameters", f"{stats.parameters:,}"),
+        ("steps", f"{stats.steps:,} of {recipe.batch_size} records, {recipe.epochs} epochs"),
+        ("replicas", f"{stats.replicas}"),
+        *(("report", str(opened.folder / entry.path)) for entry in opened.files("report")),
+        ("took", f"{seconds:.0f} s on {manifest.execution.host}"),
+        *_held_up(manifest.execution.settings),
+    ]
+    width = max(len(name) for name, _ in facts)
+    lines = [f"{name.ljust(width)}  {safe_text(value)}" for name, value in facts]
+    scores = {name: dict(found) for name, found in stats.scores.items()}
+    text = "\n".join(lines) + "\n\n" + score_table(scores) + "\n\n" + _history(history)
+    return Result(
+        text=text,
+        data={"state": "committed", "manifest": manifest.to_json(), "history": history},
+        next=(evaluate_command(opened), export_command(opened)),
+    )
+
+
+def _held_up(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """What limited the speed; runs of earlier releases do not say."""
+    what, wait = settings.get("bottleneck"), settings.get("input_wait")
+    if isinstance(wait, int | float):
+        yield "limited by", f"{what} (steps waited for input {wait:.1%} of the time)"
+
+
+def _history(history: list[dict[str, Any]]) -> str:
+    names = list(dict.fromkeys(("epoch", "loss", *(name for each in history for name in each))))
+    rows = [
+        tuple(
+            f"{entry[name]:g}" if name == "epoch" else f"{entry[name]:.4f}" if name in entry else ""
+            for name in names
+        )
+        for entry in history
+    ]
+    return table(names, rows)
+
+
+def _unfinished(
+    folder: Location, progress: dict[str, dict[str, Any]], checkpoints: list[tuple[str, int]]
+) -> Result:
+    rows = [
+        (
+            rank,
+            line.get("event", ""),
+            str(line.get("step", "")),
+            str(line.get("attempt", "")),
+            line.get("time", ""),
+            str(line.get("text", ""))[:200],
+        )
+        for rank, line in sorted(progress.items(), key=lambda item: int(item[0]))
+    ]
+    saved = ", ".join(name for name, _ in checkpoints) or "none"
+    text = f"{folder}: not committed\ncheckpoints: {saved}\n\n" + table(
+        ("worker", "last event", "step", "attempt", "time", ""), rows
+    )
+    return Result(
+        text=text,
+        data={
+            "state": "unfinished",
+            "folder": folder.uri,
+            "checkpoints": [step for _, step in checkpoints],
+            "workers": progress,
+        },
+    )
+
+
+def _progress(folder: Location) -> dict[str, dict[str, Any]]:
+    """The last line of each worker's progress, by rank."""
+    found = {}
+    for where in _files(folder / "progress"):
+        rank, dot, suffix = where.name.partition(".")
+        if rank.isdecimal() and dot + suffix == ".jsonl" and (lines := read_progress(where)):
+            found[rank] = lines[-1]
+    return found
+
+
+def _files(folder: Location) -> Iterator[Location]:
+    with suppress(NotFound, NotAFolder):
+        for entry in list_folder(folder):
+            if not entry.is_folder:
+                yield entry.location

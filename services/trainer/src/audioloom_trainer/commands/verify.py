@@ -1,0 +1,312 @@
+"""`verify`: read a committed run again and check every claim of its manifest, without TensorFlow.
+
+Its identity is checked by whoever reads a manifest. Here it is size and checksum of every file,
+then what the files hold against the manifest and against the shards that it was trained on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from math import gcd, isclose, nan
+from typing import Any, TypeVar
+
+import numpy as np
+from audioloom_manifest import (
+    FileEntry,
+    ManifestError,
+    Opened,
+    Patience,
+    ShardsManifest,
+    TrainingRunManifest,
+    check_file,
+    check_files,
+    read_manifest,
+)
+from audioloom_stage import BadData, ExitCode, Result, bind, progress
+from audioloom_storage import Location, StorageError, exists
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from audioloom_trainer.errors import DamagedRun
+from audioloom_trainer.evaluation.scores import baselines, class_table, confusion_accuracy
+from audioloom_trainer.input.batches import steps_of
+from audioloom_trainer.runs.checkpoint import COMMIT_NAME, list_checkpoints
+from audioloom_trainer.runs.committed_run import (
+    evaluate_command,
+    export_command,
+    read_role,
+    read_trained_on,
+)
+from audioloom_trainer.runs.npz import BadArrays, load_arrays
+from audioloom_trainer.settings import VerifySettings
+from audioloom_trainer.training.spec import digest_of
+
+__all__ = ["verify"]
+
+_SHOWN = 20
+_OF_THE_SHARDS = "mse_of_mean"
+"""The score that stands in the manifest alone: what it is worth is said by newer shards."""
+_ACCURACY = "accuracy"
+_ADDED_UP = 1e-3
+"""By how much Keras's sums in float32 may miss a share of many records."""
+
+
+def verify(settings: VerifySettings) -> Result:
+    """Check a training run; exit code 65 and a list when something is wrong."""
+    opened = read_manifest(settings.run, expect="training-run")
+    bind(run=opened.manifest.name)
+    entries = opened.files()
+    problems: list[str] = []
+    patience = Patience()
+    with progress(len(entries), "checking", "files") as bar:
+        for entry in bar.over(entries):
+            found = check_files(opened.folder, [entry], patience=patience)
+            problems += [str(each.error) for each in found]
+    whole = not problems
+    if whole:  # what damaged files hold says nothing
+        problems += _contents(opened)
+    checkpoints = list(list_checkpoints(opened.folder))
+    problems += _of_checkpoints(opened, checkpoints)
+    if settings.inputs:
+        problems += _of_inputs(opened, whole=whole)
+    return _result(opened, problems, checkpoints=len(checkpoints), inputs=settings.inputs)
+
+
+def _result(
+    opened: Opened[TrainingRunManifest], problems: list[str], *, checkpoints: int, inputs: bool
+) -> Result:
+    entries, scores = opened.files(), opened.manifest.stats.scores
+    size = sum(entry.bytes for entry in entries)
+    told = "" if inputs else " (inputs not read)"
+    lines = [
+        f"{opened.folder}: {len(entries)} files, {size:,} bytes, {checkpoints} checkpoints,"
+        f" scores of {len(scores)} splits: all as the manifest says{told}"
+    ]
+    if problems:
+        more = len(problems) - _SHOWN
+        lines = [f"{opened.folder}: {len(problems)} problems", *problems[:_SHOWN]]
+        lines += [f"and {more} more"] if more > 0 else []
+    return Result(
+        text="\n".join(lines),
+        data={
+            "manifest": opened.location.uri,
+            "ok": not problems,
+            "files": len(entries),
+            "bytes": size,
+            "checkpoints": checkpoints,
+            "inputs_read": inputs,
+            "problems": list(problems),
+        },
+        exit_code=ExitCode.BAD_DATA if problems else ExitCode.DONE,
+        next=() if problems else (evaluate_command(opened), export_command(opened)),
+    )
+
+
+# --- what the files hold --------------------------------------------------------------------------
+
+
+class _Part(BaseModel):
+    """What is looked at of a file; a later release may write more."""
+
+    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+
+
+class _History(_Part):
+    epochs: list[dict[str, float]]
+
+
+class _Scored(_Part):
+    records: int
+    scores: dict[str, float]
+    confusion: list[list[int]] | None = None
+    classes: list[dict[str, Any]] | None = None
+
+
+class _Evaluation(_Part):
+    labels: list[str]
+    splits: dict[str, _Scored]
+
+
+_AnyPart = TypeVar("_AnyPart", bound=_Part)
+_Check = tuple[str, object, object]
+"""What is claimed, what it has to be, what it is."""
+
+
+def _contents(opened: Opened[TrainingRunManifest]) -> Iterator[str]:
+    for role, check in (
+        ("weights", _of_weights),
+        ("model", _of_model),
+        ("history", _of_history),
+        ("evaluation", _of_evaluation),
+    ):
+        if role == "model" and not opened.files(role):
+            continue  # Keras could not write it
+        try:
+            found = list(check(opened, read_role(opened, role)))
+        except (BadArrays, DamagedRun, ValueError) as error:  # ValidationError is a ValueError
+            found = [_short(error)]
+        yield from (f"{role}: {problem}" for problem in found)
+
+
+def _of_weights(opened: Opened[TrainingRunManifest], data: bytes) -> Iterator[str]:
+    arrays = load_arrays(data)
+    expected = opened.manifest.stats.parameters
+    if (found := sum(array.size for array in arrays.values())) != expected:
+        yield f"expected {expected:,} parameters, found {found:,}"
+    for name, array in arrays.items():
+        if array.dtype.kind in "fc" and not np.isfinite(array).all():
+            yield f"expected finite values of {name}, found others"
+
+
+def _of_model(_: Opened[TrainingRunManifest], data: bytes) -> Iterator[str]:
+    if not isinstance(json.loads(data), dict):
+        yield "expected the architecture as a JSON object"
+
+
+def _of_history(opened: Opened[TrainingRunManifest], data: bytes) -> Iterator[str]:
+    numbers = [each.get("epoch") for each in _History.model_validate_json(data).epochs]
+    recipe, steps = opened.manifest.recipe, opened.manifest.stats.steps
+    # Callbacks alone end a training early; one that went on has the epochs before in its history.
+    least, told = (recipe.epochs, "") if recipe.callbacks is None else (1, " or fewer")
+    in_order = numbers == list(range(1, len(numbers) + 1))
+    if not in_order or not least <= len(numbers) <= recipe.epochs:
+        yield f"expected the epochs 1 to {recipe.epochs}{told}, found {numbers[:50]}"
+    elif steps % len(numbers) or not steps:
+        yield f"expected {steps:,} steps in whole epochs, found {len(numbers)} epochs"
+
+
+def _of_evaluation(opened: Opened[TrainingRunManifest], data: bytes) -> Iterator[str]:
+    evaluation = _Evaluation.model_validate_json(data)
+    claimed = {
+        name: {key: value for key, value in scores.items() if key != _OF_THE_SHARDS}
+        for name, scores in opened.manifest.stats.scores.items()
+    }
+    if (found := {name: each.scores for name, each in evaluation.splits.items()}) != claimed:
+        yield f"expected the scores of the manifest, {claimed}, found {found}"
+    classes = len(evaluation.labels)
+    counted = _is_counted(opened, classes)
+    for name, split in evaluation.splits.items():
+        if split.confusion is None:
+            continue
+        matrix = np.array(split.confusion, np.int64)
+        square = matrix.shape == (classes, classes)
+        if not square or matrix.sum() != split.records or (matrix < 0).any():
+            yield f"expected {split.records:,} records of {classes} classes in the table of {name}"
+        elif split.classes is not None and split.classes != class_table(matrix, evaluation.labels):
+            yield f"expected the shares of each class that the table of {name} gives"
+        elif counted and not isclose(
+            said := split.scores.get(_ACCURACY, nan),
+            share := confusion_accuracy(matrix),
+            abs_tol=_ADDED_UP,
+        ):
+            yield f"expected the accuracy of the table of {name}, {share:.4f}, found {said:.4f}"
+
+
+def _is_counted(opened: Opened[TrainingRunManifest], classes: int) -> bool:
+    """Whether accuracy is the share of right answers in the table; if in doubt it need not be.
+
+    A model's own metric may be called so, whatever it is; and that of Keras takes the one output
+    of two classes for a probability, also where it is a logit.
+    """
+    if not any(_ACCURACY in each for each in _read(opened, "history", _History).epochs):
+        return True  # the model has no such metric
+    model = json.loads(read_role(opened, "model")) if opened.files("model") else None
+    match model:
+        case {"compile_config": {"metrics": [*metrics], "loss": loss}}:
+            by_name = isinstance(loss, str)  # such a loss takes probabilities
+            return _ACCURACY in metrics and (by_name or classes > 2)  # noqa: PLR2004
+    return False
+
+
+def _read(opened: Opened[TrainingRunManifest], role: str, kind: type[_AnyPart]) -> _AnyPart:
+    return kind.model_validate_json(read_role(opened, role))
+
+
+# --- what lies beside -----------------------------------------------------------------------------
+
+
+def _of_checkpoints(
+    opened: Opened[TrainingRunManifest], checkpoints: list[tuple[Location, Any]]
+) -> Iterator[str]:
+    """Those that were kept: of this run, and whole; without a record there is none."""
+    manifest = opened.manifest
+    recipe = digest_of(manifest.recipe, [each.identity for each in manifest.inputs])
+    for folder, commit in checkpoints:
+        if commit is None:
+            if exists(folder / COMMIT_NAME):
+                yield f"{folder / COMMIT_NAME}: expected the record of a checkpoint"
+            continue
+        if commit.recipe != recipe:
+            yield f"{folder}: expected a checkpoint of this recipe and these shards"
+        if commit.step > manifest.stats.steps:
+            most = manifest.stats.steps
+            yield f"{folder}: expected at most {most:,} steps, found {commit.step:,}"
+        state = commit.state
+        entry = FileEntry(path=state.name, bytes=state.bytes, sha256=state.sha256, role="state")
+        try:
+            check_file(folder, entry)
+        except ManifestError as error:
+            yield str(error)
+
+
+def _of_inputs(opened: Opened[TrainingRunManifest], *, whole: bool) -> Iterator[str]:
+    """The shards, whose identity is in the run's; and what their manifest says of its numbers."""
+    try:
+        shards = read_trained_on(opened).manifest
+    except (ManifestError, StorageError, BadData) as error:
+        yield f"input: {_short(error)}"
+        return
+    if "train" not in shards.stats.splits:
+        yield "input: expected shards with the split train"
+        return
+    try:
+        checks = _checks(opened, shards) if whole else []
+    except (DamagedRun, ValueError):  # was told as what is wrong with the file
+        checks = []
+    for what, expected, found in checks:
+        if found != expected:
+            yield f"input: {what}: expected {expected!s:.300}, found {found!s:.300}"
+
+
+def _checks(opened: Opened[TrainingRunManifest], shards: ShardsManifest) -> list[_Check]:
+    """The numbers of a run, held against its shards and as many epochs as its history has."""
+    stats, batch = opened.manifest.stats, opened.manifest.recipe.batch_size
+    splits, train = shards.stats.splits, shards.stats.splits["train"]
+    labels = list(shards.stats.labels) if shards.recipe.target == "label" else []
+    epochs = len(_read(opened, "history", _History).epochs)
+    evaluation = _read(opened, "evaluation", _Evaluation)
+    checks: list[_Check] = [
+        (f"records of {epochs} epochs", epochs * train.records, stats.records),
+        (f"steps of {epochs} epochs", epochs * steps_of(train.records, batch), stats.steps),
+        (f"replicas for {train.lanes} lanes", gcd(train.lanes, stats.replicas), stats.replicas),
+        ("labels", labels, evaluation.labels),
+        ("splits", sorted(splits.keys() - {"train"}), sorted(evaluation.splits)),
+    ]
+    for name, found in evaluation.splits.items():
+        if (split := splits.get(name)) is None:
+            continue  # told above
+        true = [split.labels.get(label, 0) for label in labels] or None
+        rows = None if found.confusion is None else [sum(row) for row in found.confusion]
+        guessing = _guessing(shards, name)
+        claimed = stats.scores.get(name, {})
+        checks += [
+            (f"records of {name}", split.records, found.records),
+            (f"records of each class in the table of {name}", true, rows),
+            (f"guessing on {name}", guessing, {key: claimed.get(key) for key in guessing}),
+        ]
+    return checks
+
+
+def _guessing(shards: ShardsManifest, name: str) -> Mapping[str, float]:
+    """What guessing reaches on a split, as the manifest has it beside the scores."""
+    train, split = shards.stats.splits["train"], shards.stats.splits.get(name)
+    if split is None or shards.recipe.target != "label":
+        return {}
+    return baselines(dict.fromkeys(shards.stats.labels, 0) | train.labels, split.labels)
+
+
+def _short(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return str(error)

@@ -1,0 +1,1 @@
+"""TensorFlow across workers: the cluster, steps, comparisons and lost peers."""

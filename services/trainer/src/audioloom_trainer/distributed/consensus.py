@@ -1,0 +1,89 @@
+"""Do all workers mean the same? Digests of what each knows, compared in one collective."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from audioloom_trainer.distributed.cluster import Cluster
+from audioloom_trainer.distributed.failures import peers_watched
+from audioloom_trainer.errors import PeersDisagree
+from audioloom_trainer.input.batches import Replicas
+
+__all__ = ["add_up", "agree"]
+
+_PIECES = 16  # of 16 bits each: a float32 adds them without an error
+
+
+def agree(
+    strategy: Any, cluster: Cluster, replicas: Replicas, known: Mapping[str, str], when: str
+) -> None:
+    """Compare what the workers know; a barrier too, for every one of them has to come.
+
+    Args:
+        strategy: that of the workers.
+        cluster: who they are.
+        replicas: those of this process.
+        known: by name, what has to be equal on all.
+        when: for errors.
+
+    Raises:
+        PeersDisagree: naming what differs, and on which workers.
+        PeerLost: one of them is gone.
+    """
+    if cluster.size == 1:
+        return
+    mine = np.stack([_pieces(value) for value in known.values()])
+    table = np.zeros((cluster.size, *mine.shape), np.float32)
+    table[cluster.rank] = mine
+    with peers_watched(cluster, when):
+        everyone = add_up(strategy, table, replicas)
+    for position, (name, value) in enumerate(known.items()):
+        others = [
+            rank
+            for rank in range(cluster.size)
+            if not np.array_equal(everyone[rank, position], everyone[0, position])
+        ]
+        if others:
+            raise PeersDisagree(
+                f"the workers do not agree on the {name} {when}",
+                expected="what worker 0 has",
+                found=f"something else on worker {', '.join(map(str, others))}"
+                f" (here, on worker {cluster.rank}: {value[:200]})",
+                hint="Start all workers anew, with the same command in the same environment.",
+            )
+
+
+def _pieces(value: str) -> NDArray[np.float32]:
+    digest = hashlib.sha256(value.encode()).digest()
+    return np.frombuffer(digest, dtype="<u2").astype(np.float32)
+
+
+def add_up(strategy: Any, values: NDArray[Any], replicas: Replicas) -> NDArray[Any]:
+    """The sum over all workers of arrays of one shape and floating type; all of them have to come.
+
+    Args:
+        strategy: that of the workers.
+        values: this worker's; it counts once, whatever its replicas.
+        replicas: those of this process.
+    """
+    result: NDArray[Any] = _adder(strategy, replicas)(tf.constant(values)).numpy()
+    return result
+
+
+@functools.cache  # else it would be traced anew after every epoch
+def _adder(strategy: Any, replicas: Replicas) -> Any:
+    def part(values: Any) -> Any:
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        return values * tf.cast(tf.equal(number, replicas.first), values.dtype)
+
+    def total(values: Any) -> Any:
+        return strategy.reduce("SUM", strategy.run(part, args=(values,)), axis=None)
+
+    return tf.function(total)

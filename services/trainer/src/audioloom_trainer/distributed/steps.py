@@ -1,0 +1,300 @@
+"""The training loop on TensorFlow's public API: blocks of steps inside one function.
+
+`Model.fit` of Keras 3 does not work with several workers. Here a block of k steps is one
+`tf.function` that loops over `strategy.run`; the model's own loss, metrics and optimizer do the
+work, each replica's share weighted by the records it saw, so that any number of replicas computes
+what one would: the optimizer gets the sum of their gradients. Every worker takes part in every
+block, and one sum over all of them at its end carries losses, counts and signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any, NamedTuple
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from audioloom_trainer.input.batches import Replicas
+from audioloom_trainer.input.dataset import Stream
+from audioloom_trainer.models.batch_norm import counted_rows
+from audioloom_trainer.models.keras_compat import (
+    apply_inside,
+    compute_loss,
+    is_legacy,
+    scaled,
+    step_seeds,
+    update_metrics,
+)
+from audioloom_trainer.models.predictions import answers_of
+from audioloom_trainer.models.probabilities import improper
+from audioloom_trainer.models.variables import other_state, seed_state
+
+__all__ = [
+    "Outcome",
+    "make_evaluation_block",
+    "make_train_block",
+    "spread_seeds",
+]
+
+# Two streams of random numbers may not run into each other: far apart, and prime.
+_SEED_DISTANCE = 1_000_003
+
+
+class Outcome(NamedTuple):
+    """What a block of steps answers, the same on every worker."""
+
+    losses: np.ndarray
+    """Loss of each global batch, as the model defines it."""
+    counts: np.ndarray
+    """Records of each global batch that took part."""
+    improper: np.ndarray
+    """Of these, those of which the model said no probabilities though its loss wants some."""
+    signals: np.ndarray
+    """The workers' signals, added up."""
+
+
+Block = Callable[[Stream, int, list[float]], Outcome]
+
+
+def make_train_block(
+    strategy: Any,
+    model: keras.Model,
+    replicas: Replicas,
+    *,
+    idle: bool,
+    class_weights: Sequence[float] | None = None,
+) -> Block:
+    """Make the function that trains for k steps.
+
+    Args:
+        strategy: the model's.
+        model: built and compiled under it.
+        replicas: those of this process.
+        idle: some batch leaves replicas without a record.
+        class_weights: what a record of each class counts in the loss, and in the metrics that the
+            model was compiled with as weighted ones: `class_weight` of Keras's `fit`.
+
+    Returns:
+        (stream, k, signals of this worker) → `Outcome`; traced once. Call it outside the
+        strategy's scope.
+    """
+    variables = model.trainable_variables
+    others = other_state(model) if replicas.total > 1 else []
+    reseed, inside = step_seeds(model), is_legacy(model)
+
+    def part(*batch: Any) -> Any:
+        reseed()
+        share = _share(batch, replicas, class_weights)
+        with tf.GradientTape() as tape:
+            with counted_rows(share.count) if idle else nullcontext():
+                predictions = model(share.x, training=True)
+            loss = _weighted_loss(model, share, predictions, replicas, training=True)
+            wanted = scaled(model, loss)
+        gradients = tape.gradient(wanted, variables)
+        if inside:
+            apply_inside(model, gradients, variables)
+            gradients = []
+        else:
+            gradients = _summed(gradients, replicas)
+        share.update_metrics(model, predictions)
+        for variable in others:
+            _average(variable)
+        return share.stats(model, loss, predictions), gradients
+
+    def step(*batch: Any) -> Any:
+        stats, gradients = strategy.run(part, args=batch)
+        # Out here Keras clips, accumulates and skips as for one replica, and changes the variables
+        # of all. In there it would clip each one's part, and to accumulate or to skip it would need
+        # a condition in which the replicas meet, which TensorFlow does not have.
+        if not inside:
+            sums = [strategy.experimental_local_results(gradient)[0] for gradient in gradients]
+            model.optimizer.apply(sums, variables)
+        return tf.add_n(strategy.experimental_local_results(stats))
+
+    as_is = tf.autograph.experimental.do_not_convert(step)  # rewriting it takes half a second
+
+    def block(iterator: Any, batch: Any, k: Any, signals: Any) -> Any:
+        results = tf.TensorArray(tf.float32, size=k, element_shape=(3,))
+        for i in tf.range(k):
+            following = next(iterator)
+            results = results.write(i, as_is(*batch))
+            batch = following
+        return _sum_over_workers(strategy, results.stack(), signals, replicas), batch
+
+    return _runner(block)
+
+
+def make_evaluation_block(
+    strategy: Any, model: keras.Model, replicas: Replicas, classes: int | None
+) -> Callable[[Any, int], tuple[Outcome, np.ndarray]]:
+    """Make the function that evaluates for k steps; metrics gather in the model.
+
+    Returns:
+        (stream, k) → `Outcome`, and what the model said of each record of this process's
+        replicas, step by step and replica by replica: float32 (records, 4), columns as in
+        `tally.ANSWER`; none where numbers are learned.
+    """
+
+    def step(*batch: Any) -> Any:
+        share = _share(batch, replicas)
+        predictions = model(share.x, training=False)
+        loss = _weighted_loss(model, share, predictions, replicas, training=False)
+        share.update_metrics(model, predictions)
+        counted = predictions[: share.count]
+        true = share.y[: share.count]
+        known = answers_of(model, true, counted, classes) if classes else tf.zeros((0, 4))
+        return share.stats(model, loss, predictions), known
+
+    as_is = tf.autograph.experimental.do_not_convert(step)
+
+    def block(iterator: Any, k: Any) -> Any:
+        results = tf.TensorArray(tf.float32, size=k, element_shape=(3,))
+        answers = tf.TensorArray(tf.float32, size=k, element_shape=(None, 4), infer_shape=False)
+        for i in tf.range(k):
+            stats, part = strategy.run(as_is, args=next(iterator))
+            results = results.write(i, tf.add_n(strategy.experimental_local_results(stats)))
+            answers = answers.write(i, tf.concat(strategy.experimental_local_results(part), 0))
+        total = _sum_over_workers(strategy, results.stack(), tf.zeros((0,)), replicas)
+        return total, answers.concat()
+
+    traced = tf.function(block)
+
+    def evaluate(batches: Stream, k: int) -> tuple[Outcome, np.ndarray]:
+        total, answers = traced(batches.iterator, tf.constant(k))
+        return _outcome(total.numpy(), k), answers.numpy()
+
+    return evaluate
+
+
+def spread_seeds(strategy: Any, model: keras.Model, replicas: Replicas) -> None:
+    """Give each replica random numbers of its own; replica 0 keeps those of a single one."""
+    states = seed_state(model)
+    if replicas.total == 1 or not states:
+        return
+
+    def shift() -> None:
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        for state in states:
+            distance = tf.cast(number, state.dtype) * tf.constant(_SEED_DISTANCE, state.dtype)
+            state.assign(state.value + tf.stack([distance, tf.zeros((), state.dtype)]))
+
+    tf.function(lambda: strategy.run(shift))()
+
+
+class _Share(NamedTuple):
+    """What one replica gets of a step; the tensors of `Batch`, cut."""
+
+    x: Any
+    y: Any
+    count: Any
+    total: Any
+    weights: Any
+    """What each record counts in the loss; None where all count the same."""
+
+    def update_metrics(self, model: keras.Model, predictions: Any) -> None:
+        """Show the model's metrics the records that count."""
+        n = self.count
+        weights = None if self.weights is None else self.weights[:n]
+        update_metrics(model, self.x[:n], self.y[:n], predictions[:n], weights)
+
+    def stats(self, model: keras.Model, loss: Any, predictions: Any) -> Any:
+        """What the step answers for this replica: its part of the loss, its records, the bad."""
+        bad = improper(model, predictions[: self.count])
+        return tf.stack([tf.cast(loss, tf.float32), tf.cast(self.count, tf.float32), bad])
+
+
+def _share(
+    batch: tuple[Any, ...], replicas: Replicas, class_weights: Sequence[float] | None = None
+) -> _Share:
+    """This replica's rows: features, targets, how many count, and of how many."""
+    x, y, bounds, counts, total = batch
+    slot = 0
+    if replicas.count > 1:
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        slot = tf.cast(number, tf.int32) - replicas.first
+        x, y = x[bounds[slot] : bounds[slot + 1]], y[bounds[slot] : bounds[slot + 1]]
+    weights = None
+    if class_weights is not None:
+        weights = tf.gather(tf.constant(class_weights, tf.float32), y)
+    return _Share(tf.cast(x, tf.float32), y, counts[slot], total, weights)
+
+
+def _weighted_loss(
+    model: keras.Model, share: _Share, predictions: Any, replicas: Replicas, *, training: bool
+) -> Any:
+    """This replica's part of the global batch's loss: the parts of all replicas add up to it.
+
+    Keras divides a mean, and each loss that a layer adds, by the number of replicas. The layers'
+    stay so; the mean over a replica's records gets the weight of its records in the batch.
+    """
+    loss = compute_loss(model, share.x, share.y, predictions, share.weights, training=training)
+    added = tf.add_n(model.losses) / replicas.total if model.losses else None
+    if added is not None:
+        loss -= added
+    if getattr(model.loss, "reduction", "") == "sum":
+        loss *= tf.cast(share.count > 0, loss.dtype)
+    else:
+        counted, total = tf.cast(share.count, loss.dtype), tf.cast(share.total, loss.dtype)
+        loss *= counted * replicas.total / total
+    return loss if added is None else loss + added
+
+
+def _summed(gradients: list[Any], replicas: Replicas) -> list[Any]:
+    """The gradients of the global batch, on each replica; None for a variable without one."""
+    if replicas.total == 1:
+        return gradients
+    parts = [each for each in gradients if each is not None]
+    context = tf.distribute.get_replica_context()
+    sums = iter(context.all_reduce(tf.distribute.ReduceOp.SUM, parts))
+    return [None if each is None else next(sums) for each in gradients]
+
+
+def _average(variable: Any) -> None:
+    """Make a variable its mean over the replicas; one that is equal on all stays exactly so."""
+    context = tf.distribute.get_replica_context()
+    value = tf.convert_to_tensor(variable.value)
+    first = tf.cast(tf.equal(context.replica_id_in_sync_group, 0), value.dtype)
+    base = context.all_reduce(tf.distribute.ReduceOp.SUM, value * first)
+    variable.assign(base + context.all_reduce(tf.distribute.ReduceOp.MEAN, value - base))
+
+
+def _sum_over_workers(strategy: Any, results: Any, signals: Any, replicas: Replicas) -> Any:
+    """Add up over all workers, in one go; each process counts once, whatever its replicas."""
+    flat = tf.concat([tf.reshape(results, [-1]), signals], axis=0)
+
+    def once(values: Any) -> Any:
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        return (
+            values
+            if replicas.count == 1
+            else values * tf.cast(number == replicas.first, values.dtype)
+        )
+
+    return strategy.reduce("SUM", strategy.run(once, args=(flat,)), axis=None)
+
+
+def _runner(block: Any) -> Block:
+    traced: list[Any] = []
+
+    def run(batches: Stream, k: int, signals: list[float]) -> Outcome:
+        if not traced:  # for batches of any size: a short one in hand would have it traced again
+            element = batches.iterator.element_spec
+            given = (tf.TensorSpec((), tf.int32), tf.TensorSpec((None,), tf.float32))
+            signature = (tf.data.IteratorSpec(element), element, *given)
+            traced.append(tf.function(block, input_signature=signature))
+        if batches.batch is None:
+            batches.batch = batches.iterator.get_next()
+        flat, batches.batch = traced[0](
+            batches.iterator, batches.batch, tf.constant(k), tf.constant(signals, tf.float32)
+        )
+        return _outcome(flat.numpy(), k)
+
+    return run
+
+
+def _outcome(flat: np.ndarray, k: int) -> Outcome:
+    results = flat[: 3 * k].reshape(k, 3)
+    return Outcome(results[:, 0], results[:, 1], results[:, 2], flat[3 * k :])

@@ -1,0 +1,168 @@
+"""TensorFlow, set up for this machine, and the strategy that makes the workers one."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from contextlib import nullcontext, suppress
+from typing import Any
+
+import structlog
+from audioloom_stage.listeners import open_to_others
+
+from audioloom_trainer.distributed.cluster import Cluster
+from audioloom_trainer.distributed.failures import peers_watched
+from audioloom_trainer.errors import KerasMissing, TensorFlowMissing, told
+from audioloom_trainer.input.batches import Replicas
+from audioloom_trainer.runtime.cores import available_cores
+from audioloom_trainer.runtime.malloc import keep_freed_memory
+from audioloom_trainer.runtime.stderr_filter import without_chatter
+
+__all__ = [
+    "describe_devices",
+    "local_replicas",
+    "make_strategy",
+    "set_up_legacy",
+    "set_up_tensorflow",
+    "versions",
+    "warn_of_listeners",
+]
+
+log = structlog.get_logger()
+
+
+def set_up_tensorflow(
+    *, threads: int, deterministic: bool, seed: int, legacy: bool = False
+) -> None:
+    """Import TensorFlow with Keras 3 on it, before anything else does.
+
+    Args:
+        threads: for TensorFlow's pools; 0 takes the cores that this process may use.
+        deterministic: the same inputs give the same bits, at some cost on GPUs.
+        seed: of everything that Keras and NumPy draw.
+        legacy: with the older Keras, `tf_keras`, beside it.
+
+    Raises:
+        TensorFlowMissing: it is not installed here.
+        KerasMissing: the older Keras is not.
+    """
+    os.environ["KERAS_BACKEND"] = "tensorflow"
+    # With this set, tf.keras would be the older Keras, of which nobody here would know.
+    os.environ.pop("TF_USE_LEGACY_KERAS", None)
+    keep_freed_memory()
+    quiet = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2") not in ("", "0")
+    try:
+        with without_chatter() if quiet else nullcontext():
+            import tensorflow as tf  # noqa: PLC0415  the variables above come first
+    except ModuleNotFoundError as error:
+        raise TensorFlowMissing(
+            expected="TensorFlow in this environment",
+            found=f"no module {error.name!r}",
+            hint='Install audioloom-trainer[cpu], or "tensorflow[and-cuda]" beside it for GPUs.',
+        ) from None
+    import keras  # noqa: PLC0415
+
+    tf.get_logger().handlers.clear()  # what it has to say goes where all logs go, and once
+    cores = threads or available_cores()
+    tf.config.threading.set_intra_op_parallelism_threads(cores)
+    tf.config.threading.set_inter_op_parallelism_threads(cores)
+    for gpu in tf.config.list_physical_devices("GPU"):
+        tf.config.experimental.set_memory_growth(gpu, True)  # noqa: FBT003
+    if deterministic:
+        tf.config.experimental.enable_op_determinism()
+    keras.utils.clear_session()  # layers are numbered from the first, and their names are kept
+    keras.utils.set_random_seed(seed % 2**32)
+    if legacy:
+        set_up_legacy(seed % 2**32)
+    log.info("tensorflow is ready", threads=cores, **versions())
+
+
+def set_up_legacy(seed: int) -> None:
+    """Import the older Keras, after TensorFlow was set up.
+
+    Args:
+        seed: of everything that it draws.
+
+    Raises:
+        KerasMissing: it is not installed here.
+    """
+    try:
+        import tf_keras  # noqa: PLC0415
+    except ImportError as error:
+        raise KerasMissing(
+            expected="tf_keras in this environment, for --keras legacy",
+            found=told(error),
+            hint="Install audioloom-trainer[legacy], or tf-keras of TensorFlow's version.",
+        ) from None
+    tf_keras.backend.clear_session()
+    tf_keras.utils.set_random_seed(seed)
+    # Else Dropout would draw from ops whose state nobody can read, and no restart could go on.
+    tf_keras.backend.experimental.enable_tf_random_generator()
+
+
+def make_strategy(cluster: Cluster) -> Any:
+    """The strategy for this process: alone, with several GPUs, or as one of several workers.
+
+    Raises:
+        PeerLost: the other workers did not come.
+    """
+    import tensorflow as tf  # noqa: PLC0415
+
+    if cluster.size > 1:
+        with peers_watched(cluster, "while the workers met"):
+            strategy = tf.distribute.MultiWorkerMirroredStrategy()
+        warn_of_listeners(cluster)
+        return strategy
+    if len(tf.config.list_logical_devices("GPU")) > 1:
+        return tf.distribute.MirroredStrategy()
+    return tf.distribute.get_strategy()
+
+
+def warn_of_listeners(cluster: Cluster) -> None:
+    """Say whom TensorFlow's server is open to, beside those who know its address.
+
+    It listens at every address of a machine, whatever TF_CONFIG says; the launcher starts it so
+    that it cannot. Here somebody has set TF_CONFIG by hand, or the launcher has warned too.
+    """
+    host = cluster.workers[cluster.rank].rpartition(":")[0].strip("[]")
+    known = set()
+    with suppress(OSError, UnicodeError):
+        known = {str(row[4][0]) for row in socket.getaddrinfo(host, None)}
+        known -= {"0.0.0.0", "::"}  # noqa: S104 - a wildcard of TF_CONFIG's is no address
+    for each in open_to_others([os.getpid()], known):
+        log.warning(
+            "TensorFlow listens where TF_CONFIG does not say, and whoever reaches that may use it:"
+            " start the workers by audioloom-yarn-launcher, or keep others out by a firewall",
+            listens=str(each),
+            told=cluster.workers[cluster.rank],
+        )
+
+
+def local_replicas(strategy: Any, cluster: Cluster) -> Replicas:
+    """The replicas of this process: one for each of its GPUs, or one."""
+    total = int(strategy.num_replicas_in_sync)
+    count = total // cluster.size
+    return Replicas(first=cluster.rank * count, count=count, total=total)
+
+
+def describe_devices() -> str:
+    """The devices that are computed on, for logs and the manifest."""
+    import tensorflow as tf  # noqa: PLC0415
+
+    gpus = tf.config.list_physical_devices("GPU")
+    if not gpus:
+        return "CPU"
+    details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
+    return ", ".join(str(each.get("device_name", "GPU")) for each in details)
+
+
+def versions() -> dict[str, str]:
+    """The versions that numbers depend on."""
+    import keras  # noqa: PLC0415
+    import numpy as np  # noqa: PLC0415
+    import tensorflow as tf  # noqa: PLC0415
+
+    found = {"tensorflow": tf.__version__, "keras": keras.__version__, "numpy": np.__version__}
+    legacy = sys.modules.get("tf_keras")
+    return found if legacy is None else found | {"tf_keras": legacy.__version__}

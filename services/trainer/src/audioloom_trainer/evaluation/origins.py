@@ -1,0 +1,124 @@
+"""Where single records come from, read out of shards where these lie.
+
+For the few records that a report names. The index says where a record is, so of a shard that is
+not compressed no more is read than these; a compressed one is unpacked as far as the last of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from audioloom_storage import open_read, read_bytes
+
+from audioloom_trainer.errors import ShardMismatch
+from audioloom_trainer.input.sampler import EpochOrder
+from audioloom_trainer.shards.example import BadExample, bytes_value, int_value
+from audioloom_trainer.shards.index import Expected, Index, parse_index
+from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
+from audioloom_trainer.shards.unpacking import BadStream, Unpacker
+
+__all__ = ["Origin", "origins"]
+
+_BLOCK = 1 << 20
+_HEADER_BYTES, _FOOTER_BYTES = 12, 4
+
+Range = tuple[int, int]
+"""First byte, and the one after the last."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The piece of a recording that a record holds."""
+
+    path: str
+    window: int
+    channel: int
+    """-1 for the mix of all channels."""
+
+
+def origins(shard_set: ShardSet, split: Split, positions: Iterable[float]) -> list[Origin]:
+    """Where the records at these positions of a split's natural order come from.
+
+    Raises:
+        ShardMismatch: a shard or an index is not what it was when it was verified.
+        StorageError: it cannot be read.
+    """
+    wanted = np.array(list(positions), np.int64)
+    rows = EpochOrder(split.layout).locate(wanted)
+    found: dict[tuple[int, int], Origin] = {}
+    for number in np.unique(rows[:, 0]).tolist():
+        inside = np.unique(rows[rows[:, 0] == number, 1]).tolist()
+        shard = split.shards[number]
+        index = _index(shard_set, shard)
+        ranges = [_range(index, row) for row in inside]
+        for row, record in zip(inside, _read(shard, ranges), strict=True):
+            found[number, row] = _origin(shard, record)
+    return [found[number, row] for number, row in rows.tolist()]
+
+
+def _index(shard_set: ShardSet, shard: Shard) -> Index:
+    expected = Expected(
+        shard.records, shard.data.content.bytes, shard_set.value_bytes, shard_set.classes
+    )
+    where = shard.index.location
+    return parse_index(read_bytes(where, limit=shard.index.bytes), expected, where)
+
+
+def _range(index: Index, row: int) -> Range:
+    start = int(index.offset[row])
+    return start, start + int(index.length[row])
+
+
+def _read(shard: Shard, ranges: list[Range]) -> list[bytes]:
+    """Some pieces of a shard, unpacked; ascending, and none runs into another."""
+    if shard.data.unpacked is not None:
+        return _unpack(shard, ranges)
+    pieces = []
+    with open_read(shard.data.location) as source:
+        for start, end in ranges:
+            source.seek(start)
+            pieces.append(source.read(end - start))
+    return pieces
+
+
+def _unpack(shard: Shard, ranges: list[Range]) -> list[bytes]:
+    pieces = [bytearray() for _ in ranges]
+    at = 0
+
+    def keep(piece: bytes) -> None:
+        nonlocal at
+        for (start, end), kept in zip(ranges, pieces, strict=True):
+            kept.extend(piece[max(0, start - at) : max(0, end - at)])
+        at += len(piece)
+
+    unpacker = Unpacker(shard.data.compression, shard.data.content.bytes, keep)
+    with open_read(shard.data.location) as source:
+        while at < ranges[-1][1] and (block := source.read(_BLOCK)):
+            try:
+                unpacker.add(block)
+            except BadStream as error:
+                raise _mismatch(shard, str(error)) from None
+    return [bytes(piece) for piece in pieces]
+
+
+def _origin(shard: Shard, record: bytes) -> Origin:
+    payload = memoryview(record)[_HEADER_BYTES:-_FOOTER_BYTES]
+    try:
+        return Origin(
+            path=bytes_value(payload, "path").decode(errors="replace"),
+            window=int_value(payload, "window"),
+            channel=int_value(payload, "channel"),
+        )
+    except BadExample as error:
+        raise _mismatch(shard, str(error)) from None
+
+
+def _mismatch(shard: Shard, found: str) -> ShardMismatch:
+    return ShardMismatch(
+        where=shard.data.location,
+        expected="records with path, window and channel",
+        found=found,
+        hint="Something changed the shard during training, or it was not written by the sharder.",
+    )

@@ -1,0 +1,63 @@
+"""What the counts of an evaluation say: accuracy beside what no learning at all would reach."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audioloom_trainer.reporting.tables import table
+
+__all__ = ["baselines", "class_table", "confusion_accuracy", "score_table"]
+
+
+def baselines(train: Mapping[str, int], split: Mapping[str, int]) -> dict[str, float]:
+    """What guessing reaches on a split.
+
+    Args:
+        train: records of each label in the training split.
+        split: records of each label in the split that is scored.
+
+    Returns:
+        "chance": of guessing among the labels at random; "majority": of always answering the most
+        frequent label of the training split. Shares from 0 to 1.
+    """
+    total = sum(split.values())
+    if not total or not train:
+        return {}
+    favourite = min(train, key=lambda label: (-train[label], label))
+    return {"chance": 1 / len(train), "majority": split.get(favourite, 0) / total}
+
+
+def confusion_accuracy(matrix: NDArray[np.int64]) -> float:
+    """Share of the records on the diagonal of a confusion matrix (true class, predicted class)."""
+    return float(np.trace(matrix) / max(1, matrix.sum()))
+
+
+def class_table(matrix: NDArray[np.int64], labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Per class: records, precision and recall; a share of nothing is null."""
+    rows = []
+    for number, label in enumerate(labels):
+        right = int(matrix[number, number])
+        true, said = int(matrix[number].sum()), int(matrix[:, number].sum())
+        rows.append(
+            {
+                "label": label,
+                "records": true,
+                "precision": right / said if said else None,
+                "recall": right / true if true else None,
+            }
+        )
+    return rows
+
+
+def score_table(scores: Mapping[str, Mapping[str, float]]) -> str:
+    """One line a split, one column a score."""
+    names = list(dict.fromkeys(name for found in scores.values() for name in found))
+    rows = [
+        (split, *(f"{found[name]:.4f}" if name in found else "" for name in names))
+        for split, found in scores.items()
+    ]
+    return table(("split", *names), rows)

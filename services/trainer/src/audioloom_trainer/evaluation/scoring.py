@@ -1,0 +1,246 @@
+"""Score splits with a model: all replicas together, every record once.
+
+The base of a training session, and by itself what `evaluate` runs.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import keras
+import numpy as np
+import structlog
+from numpy.typing import NDArray
+
+from audioloom_trainer.distributed.cluster import Cluster
+from audioloom_trainer.distributed.consensus import add_up
+from audioloom_trainer.distributed.failures import peers_watched
+from audioloom_trainer.distributed.steps import Outcome, make_evaluation_block
+from audioloom_trainer.errors import LossExploded, NotFinite, NotProbabilities, WrongCount
+from audioloom_trainer.evaluation.accumulator import Tally
+from audioloom_trainer.evaluation.origins import origins
+from audioloom_trainer.evaluation.report import evaluation_report, split_scores
+from audioloom_trainer.input.batches import Batch, Feed, Replicas, shares, steps_of
+from audioloom_trainer.input.dataset import Stream, stream
+from audioloom_trainer.input.sampler import Shuffle
+from audioloom_trainer.input.staging import Staging
+from audioloom_trainer.shards.shard_set import ShardSet, Split
+
+__all__ = ["Evaluated", "Scoring", "evaluated_report"]
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What a split was scored."""
+
+    scores: dict[str, float]
+    """Loss and the model's metrics."""
+    tally: Tally
+    """What was said of its records; empty where numbers are learned."""
+
+
+def evaluated_report(
+    shard_set: ShardSet, evaluated: Mapping[str, Evaluated], *, train: Split
+) -> dict[str, Any]:
+    """What is reported of splits that were scored.
+
+    Args:
+        shard_set: what they belong to.
+        evaluated: by name of the split.
+        train: what the model was trained on, whose favourite label is the best blind guess.
+    """
+    scores = {
+        name: split_scores(shard_set, name, each.scores, each.tally.confusion, train=train)
+        for name, each in evaluated.items()
+    }
+    tallies = {name: each.tally for name, each in evaluated.items()}
+    worst = {
+        name: origins(shard_set, shard_set.split(name), tally.worst[:, 0])
+        for name, tally in tallies.items()
+    }
+    return evaluation_report(shard_set, scores, tallies, worst)
+
+
+class Scoring:
+    """A model under its strategy, and the shards it reads.
+
+    Args:
+        strategy: the model's.
+        model: built and compiled under it.
+        cluster: who takes part.
+        replicas: those of this process.
+        shard_set: what is read.
+        staging: holds the shards.
+        batch: records of a global batch.
+    """
+
+    def __init__(
+        self,
+        *,
+        strategy: Any,
+        model: keras.Model,
+        cluster: Cluster,
+        replicas: Replicas,
+        shard_set: ShardSet,
+        staging: Staging,
+        batch: int,
+    ) -> None:
+        self.strategy = strategy
+        self.model = model
+        self.cluster = cluster
+        self.replicas = replicas
+        self.shard_set = shard_set
+        self.block = 1
+        """Steps that are done at a time; equal on all workers."""
+        self.most_loss: float | None = None
+        """What the loss of a batch may be, as soon as a training knows it."""
+        self.staging = staging
+        self._batch = batch
+        self._failure: BaseException | None = None
+        self._evaluate = make_evaluation_block(strategy, model, replicas, shard_set.classes)
+
+    def evaluate(self, split: Split) -> Evaluated:
+        """Score a split, on all workers together."""
+        total = split.layout.total
+        self.model.reset_metrics()
+        batches = self.stream(split, None, 0)
+        tally = Tally(self.shard_set.classes or 0)
+        loss, done, steps = 0.0, 0, steps_of(total, self._batch)
+        while done < steps:
+            k = min(self.block, steps - done)
+            with self.watched(f"while {split.name!r} was evaluated"):
+                outcome, answers = self._evaluate(batches, k)
+            sizes = self.check(outcome, split, done, f"the evaluation of {split.name!r}")
+            loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
+            if tally.classes:
+                tally.add(self._positions(split, done, k), answers)
+            done += k
+        scores = {"loss": loss / total, **self.metrics()}
+        self.model.reset_metrics()
+        return Evaluated(scores, self._of_all(tally))
+
+    def _positions(self, split: Split, start: int, k: int) -> NDArray[np.int64]:
+        """Of the records of this process in k steps, in the order in which they are answered."""
+        steps = range(start, start + k)
+        parts = (shares(split, self.replicas, batch=self._batch, step=step) for step in steps)
+        return np.concatenate([positions for each in parts for positions in each])
+
+    def _of_all(self, tally: Tally) -> Tally:
+        if self.cluster.size == 1 or not tally.classes:
+            return tally
+        mine = tally.parts(self.cluster.rank, self.cluster.size)
+        with self.watched("while the answers were added up"):
+            total = add_up(self.strategy, mine, self.replicas)
+        return Tally.whole(tally.classes, total)
+
+    def check(self, outcome: Outcome, split: Split, start: int, where: str) -> NDArray[np.float64]:
+        """Hold a block against what the order says; answer the sizes of its batches."""
+        batch, total = self._batch, split.layout.total
+        steps = np.arange(start, start + len(outcome.counts))
+        sizes = np.minimum(batch, total - steps * batch).astype(np.float64)
+        if not np.array_equal(outcome.counts, sizes):
+            wrong = int(np.flatnonzero(outcome.counts != sizes)[0])
+            raise WrongCount(
+                where=f"step {start + wrong + 1} of {where}",
+                expected=f"{int(sizes[wrong])} records in the global batch",
+                found=f"{outcome.counts[wrong]:g}",
+                hint="The workers did not read the same shards.",
+            )
+        bad = np.flatnonzero(~np.isfinite(outcome.losses))
+        if len(bad):
+            raise NotFinite(
+                where=f"step {start + int(bad[0]) + 1} of {where}",
+                expected="a finite loss",
+                found=f"{outcome.losses[bad[0]]}",
+                hint="Lower the learning rate or clip gradients in the model function, and look"
+                " for features that are not finite (audioloom-featurizer verify).",
+            )
+        bad = np.flatnonzero(outcome.improper)
+        if len(bad):
+            raise NotProbabilities(
+                where=f"step {start + int(bad[0]) + 1} of {where}",
+                expected="outputs from 0 to 1, which add up to 1 over the classes, as the loss"
+                " wants them",
+                found=f"others, for {outcome.improper[bad[0]]:g} of {sizes[bad[0]]:g} records",
+                hint="Give the loss from_logits=True, or end the network with a softmax (a sigmoid"
+                " for one output).",
+            )
+        limit = self.most_loss
+        if limit is not None and len(bad := np.flatnonzero(np.abs(outcome.losses) > limit)):
+            raise LossExploded(
+                where=f"step {start + int(bad[0]) + 1} of {where}",
+                expected=f"a loss below {limit:.3g}, a million times what it was at first",
+                found=f"{outcome.losses[bad[0]]:.3g}",
+                hint="Lower the learning rate or clip gradients in the model function. If it is as"
+                " it should be, give --allow-exploding-loss.",
+            )
+        return sizes
+
+    def metrics(self) -> dict[str, float]:
+        """The model's own metrics over all workers; JSON has no word for one that is not finite."""
+        with self.watched("while the metrics were added up"):
+            found = self.model.get_metrics_result()
+        values = {name: float(value) for name, value in found.items() if name != "loss"}
+        if missing := [name for name, value in values.items() if not np.isfinite(value)]:
+            log.warning("metrics that are not finite are left out", metrics=missing)
+        return {name: value for name, value in values.items() if name not in missing}
+
+    def stream(
+        self,
+        split: Split,
+        shuffle: Shuffle | None,
+        start: int,
+        produced: deque[float] | None = None,
+    ) -> Stream:
+        """This process's batches of a split, from a step on.
+
+        When each batch was ready is appended to *produced*, in seconds of `time.monotonic`.
+        """
+        feed = Feed(
+            self.shard_set,
+            split,
+            shuffle,
+            batch=self._batch,
+            replicas=self.replicas,
+            staging=self.staging,
+        )
+        return stream(
+            self._remembering(feed.batches(start), produced),
+            steps_of(split.layout.total, self._batch) - start,
+            self.shard_set.shape,
+            self.shard_set.dtype,
+            numbers=self.shard_set.classes is None,
+        )
+
+    def _remembering(
+        self, batches: Iterator[Batch], produced: deque[float] | None
+    ) -> Iterator[Batch]:
+        """TensorFlow passes on the text of an error alone: keep the error itself."""
+        try:
+            for batch in batches:
+                if produced is not None:
+                    produced.append(time.monotonic())
+                yield batch
+        except GeneratorExit:  # nobody reads on, which is not a failure
+            raise
+        except BaseException as error:
+            self._failure = error
+            raise
+
+    @contextmanager
+    def watched(self, when: str) -> Iterator[None]:
+        """Inside, an error is what caused it: our own input, or a lost peer."""
+        try:
+            with peers_watched(self.cluster, when):
+                yield
+        except Exception as error:
+            if self._failure is not None:
+                raise self._failure from error
+            raise

@@ -1,0 +1,1 @@
+"""From shards to batches: reading order, local copies and tensors, ahead of need."""

@@ -1,0 +1,228 @@
+"""Verified copies of shards on local disk, named by their content.
+
+One process owns a folder below the cache, by a lock that ends with the process; so several workers
+of a machine may be given the same cache. What an earlier try left there is used again, after it
+has been verified again: if this user alone can write it, for others could change it afterwards.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO
+
+from audioloom_manifest import Unpacked
+from audioloom_storage import open_read
+
+from audioloom_trainer.errors import ShardMismatch
+from audioloom_trainer.runtime.retry import patiently
+from audioloom_trainer.shards.shard_set import Stored
+from audioloom_trainer.shards.unpacking import BadStream, Unpacker
+
+__all__ = ["Cache", "local_path", "readable_in_place", "verified_copy", "verify_in_place"]
+
+_BLOCK = 256 << 10
+_OURS = re.compile(r"[0-9a-f]{64}\.(tfrecord|npy)(\.part)?")
+_MOST_WORKERS = 1024
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Cache:
+    """A folder of this process alone, below *folder*.
+
+    Args:
+        folder: on local disk; made when it is missing.
+        limit: bytes that may lie in it.
+    """
+
+    def __init__(self, folder: Path, limit: int) -> None:
+        self.limit = limit
+        self.folder, self._lock = _own_folder(folder)
+        self._left: dict[str, int] = {}
+
+    def path(self, file: Stored, suffix: str) -> Path:
+        """Where the copy of *file* lies, or will."""
+        return self.folder / f"{file.content.sha256}{suffix}"
+
+    def keep_only(self, wanted: set[str]) -> None:
+        """Remove what earlier runs left here, but for files of the names in *wanted*."""
+        for path in self.folder.iterdir():
+            if path.name in wanted:
+                self._left[path.name] = path.stat().st_size
+            elif _OURS.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+
+    @property
+    def left(self) -> int:
+        """Bytes that earlier runs left here and that nobody has claimed yet."""
+        return sum(self._left.values())
+
+    def claim(self, *paths: Path) -> None:
+        """Count these files no more as left: whoever claims them counts them from now on."""
+        for path in paths:
+            self._left.pop(path.name, None)
+
+    def give_way(self) -> bool:
+        """Remove one of the files that were left; False when there is none."""
+        if not self._left:
+            return False
+        name, _ = self._left.popitem()
+        (self.folder / name).unlink(missing_ok=True)
+        return True
+
+    def close(self) -> None:
+        """Give the folder up; the copies stay for the next run."""
+        self._lock.close()
+
+
+def _own_folder(folder: Path) -> tuple[Path, BinaryIO]:
+    folder.mkdir(parents=True, exist_ok=True)
+    for number in range(_MOST_WORKERS):
+        mine = folder / f"worker-{number}"
+        try:
+            mine.mkdir(mode=0o700)
+        except FileExistsError:
+            if not _is_own(mine, stat.S_IFDIR):
+                continue  # others put there what they like: a link to what is not to be touched
+        else:
+            if not _is_own(mine, stat.S_IFDIR):
+                raise OSError(f"{mine}: others may write what was made there for this user alone")
+        lock = (mine / "lock").open("ab")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.close()
+            continue
+        return mine, lock
+    raise OSError(f"{folder}: {_MOST_WORKERS} processes or other users use this cache already")
+
+
+def _is_own(path: Path, kind: int) -> bool:
+    """Whether something of that kind lies there that this user alone may write. A link never is."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return False
+    ours = stat.S_IFMT(found.st_mode) == kind and found.st_uid == os.geteuid()
+    return ours and not found.st_mode & 0o022
+
+
+def verified_copy(file: Stored, target: Path, *, patience: float) -> None:
+    """Copy *file* to *target*, unpacked, while taking its checksums: only what is right appears.
+
+    A copy that is there already is verified instead, and made again when it is damaged, or when
+    others could damage it.
+
+    Args:
+        file: what to copy.
+        target: a path on local disk.
+        patience: seconds during which storage that does not answer is asked again.
+
+    Raises:
+        ShardMismatch: the file's size or checksum is not what the manifest says.
+        StorageError: storage failed for longer than that.
+        OSError: the local disk failed; nothing of the copy stays.
+    """
+    if _is_own(target, stat.S_IFREG):
+        with target.open("rb") as source:
+            if _sha256(source, None) == (file.content.bytes, file.content.sha256):
+                return
+    target.unlink(missing_ok=True)
+    part = target.with_name(target.name + ".part")
+    try:
+        patiently(lambda: _copy(file, part), patience)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def verify_in_place(file: Stored, *, patience: float) -> None:
+    """Read *file* where it lies and hold it against the manifest; raises as `verified_copy`."""
+
+    def read() -> None:
+        with open_read(file.location) as source:
+            _check_size(file, source)
+            _check(file, *_sha256(source, None))
+
+    patiently(read, patience)
+
+
+def _copy(file: Stored, part: Path) -> None:
+    part.unlink(missing_ok=True)  # never written into: it may be a link
+    with open_read(file.location) as source, os.fdopen(os.open(part, _NEW, 0o600), "wb") as sink:
+        _check_size(file, source)
+        if file.unpacked is None:
+            _check(file, *_sha256(source, sink.write))
+        else:
+            _unpack(file, file.unpacked, source, sink)
+
+
+def _unpack(file: Stored, wanted: Unpacked, source: BinaryIO, sink: BinaryIO) -> None:
+    plain = hashlib.sha256()
+
+    def keep(piece: bytes) -> None:
+        plain.update(piece)
+        sink.write(piece)
+
+    unpacker = Unpacker(file.compression, wanted.bytes, keep)
+    try:
+        found = _sha256(source, unpacker.add)
+        unpacker.end()
+    except BadStream as error:
+        expected = f"a {file.compression} stream of {wanted.bytes} bytes"
+        raise _mismatch(file, expected, str(error)) from None
+    _check(file, *found)
+    if plain.hexdigest() != wanted.sha256:
+        expected = f"a stream that unpacks to SHA-256 {wanted.sha256}"
+        raise _mismatch(file, expected, plain.hexdigest())
+
+
+def _check_size(file: Stored, source: BinaryIO) -> None:
+    size = source.seek(0, os.SEEK_END)  # known since it was opened: the NameNode is asked once
+    source.seek(0)
+    if size != file.bytes:
+        raise _mismatch(file, f"{file.bytes} bytes", f"{size}")
+
+
+def _check(file: Stored, size: int, sha256: str) -> None:
+    if (size, sha256) != (file.bytes, file.sha256):
+        expected = f"{file.bytes} bytes with SHA-256 {file.sha256}"
+        raise _mismatch(file, expected, f"{size} bytes with {sha256}")
+
+
+def _sha256(source: BinaryIO, sink: Callable[[memoryview], object] | None) -> tuple[int, str]:
+    found, size = hashlib.sha256(), 0
+    # One buffer for all blocks: for new ones the kernel may have to find pages each time.
+    with memoryview(bytearray(_BLOCK)) as buffer:
+        while count := source.readinto(buffer):  # type: ignore[attr-defined] # it is buffered
+            block = buffer[:count]
+            found.update(block)
+            size += count
+            if sink is not None:
+                sink(block)
+    return size, found.hexdigest()
+
+
+def _mismatch(file: Stored, expected: str, found: str) -> ShardMismatch:
+    return ShardMismatch(
+        where=file.location,
+        expected=expected,
+        found=found,
+        hint="The shard was cut short or changed after its commit: copy it again, or delete the"
+        " run of the sharder and rerun it.",
+    )
+
+
+def readable_in_place(file: Stored) -> bool:
+    """Whether a file lies on a mounted file system, and as it is read."""
+    return file.location.scheme == "file" and file.unpacked is None
+
+
+def local_path(file: Stored) -> Path:
+    """The path of a file that can be read in place."""
+    return Path(os.fsdecode(file.location.path))

@@ -1,0 +1,57 @@
+"""What can be told of shards before any is read: that every file is there, and of its size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from audioloom_manifest import Patience
+from audioloom_storage import Location, NotFound, list_folder, stat
+
+from audioloom_trainer.errors import ShardMismatch
+from audioloom_trainer.shards.shard_set import ShardSet, Stored
+
+__all__ = ["check_presence", "files_of"]
+
+
+def check_presence(shard_set: ShardSet, splits: Iterable[str]) -> None:
+    """Compare presence and size of every shard and index of some splits with the manifest.
+
+    A folder is listed once, whatever the number of its files.
+
+    Raises:
+        MissingFile: naming the files that are not there, and did not come late either.
+        ShardMismatch: naming the first file of another size.
+    """
+    files = [file for split in splits for file in files_of(shard_set, split)]
+    sizes = dict(_sizes({file.location.parent for file in files}))
+    other = [file for file in files if sizes.get(file.location) != file.bytes]
+    Patience().wait_for(file.location for file in other)
+    for file in other:
+        _check(file)
+
+
+def files_of(shard_set: ShardSet, split: str, *, part: int = 0, parts: int = 1) -> Iterator[Stored]:
+    """The shards and indexes of a split, or one of several even parts of them."""
+    for shard in shard_set.split(split).shards[part::parts]:
+        yield from (shard.data, shard.index)
+
+
+def _sizes(folders: Iterable[Location]) -> Iterator[tuple[Location, int]]:
+    for folder in folders:
+        try:
+            yield from ((entry.location, entry.size) for entry in list_folder(folder))
+        except NotFound:
+            continue
+
+
+def _check(file: Stored) -> None:
+    """Look at a file itself: a link is listed with a size of its own."""
+    found = stat(file.location).size
+    if found != file.bytes:
+        raise ShardMismatch(
+            where=file.location,
+            expected=f"{file.bytes} bytes",
+            found=f"{found}",
+            hint="The file was cut short or exchanged after its commit: copy it again, or delete"
+            " the run of the sharder and rerun it.",
+        )

@@ -1,0 +1,132 @@
+"""Read records of staged shards by their offsets, without parsing them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audioloom_trainer.errors import ShardMismatch
+from audioloom_trainer.shards.example import BadExample, float_value
+from audioloom_trainer.shards.index import Index
+
+__all__ = ["Features", "LocalShard", "Targets", "gather", "open_local"]
+
+Features = NDArray[Any]
+"""float32 or float16, as the shards hold them."""
+Targets = NDArray[Any]
+"""int32 class numbers, or float32 numbers."""
+
+_HEADER_BYTES, _FOOTER_BYTES = 12, 4
+_ALIGNMENT = 64  # EIGEN_MAX_ALIGN_BYTES with AVX-512, the most there is
+
+
+@dataclass(frozen=True)
+class LocalShard:
+    """A shard on local disk, open, with its index in memory.
+
+    Args:
+        targets: what is to be learned, one a record: class numbers (int32), or numbers (float32).
+    """
+
+    path: Path
+    descriptor: int
+    index: Index
+    targets: Targets
+
+    def close(self) -> None:
+        """Close the file; the shard may not be read any more."""
+        os.close(self.descriptor)
+
+
+def open_local(path: Path, index: Index, *, numbers: bool) -> LocalShard:
+    """Open a verified shard.
+
+    Args:
+        path: the file.
+        index: its checked index.
+        numbers: the target is the number in each record, not its class.
+
+    Raises:
+        ShardMismatch: a record without the number that is to be learned.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        targets = _numbers(descriptor, index, path) if numbers else index.label.astype(np.int32)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return LocalShard(path, descriptor, index, targets)
+
+
+def gather(
+    shards: Mapping[int, LocalShard],
+    rows: NDArray[np.int64],
+    *,
+    shape: tuple[int, ...],
+    dtype: str,
+) -> tuple[Features, Targets]:
+    """Features and targets of the records that *rows* names, in its order.
+
+    Args:
+        shards: by number; every shard that *rows* names.
+        rows: int64 (records, 2): shard number, row in the shard.
+        shape: of one feature.
+        dtype: "float32" or "float16".
+
+    Returns:
+        Features (records, *shape) of *dtype*, and targets (records,).
+
+    Raises:
+        ShardMismatch: a file is shorter than it was when it was verified.
+    """
+    size = prod(shape) * np.dtype(dtype).itemsize
+    out = _aligned(len(rows) * size)
+    view = out.data
+    targets: list[np.int32 | np.float32] = []
+    for slot, (number, row) in enumerate(rows.tolist()):
+        shard = shards[number]
+        offset = int(shard.index.values[row])
+        target = view[slot * size : (slot + 1) * size]
+        if os.preadv(shard.descriptor, [target], offset) != size:
+            raise ShardMismatch(
+                where=shard.path,
+                expected=f"{size} bytes at byte {offset}",
+                found="a shorter file than was verified",
+                hint="Something changed the shard during training.",
+            )
+        targets.append(shard.targets[row])
+    values = out.view(np.dtype(dtype).newbyteorder("<")).astype(dtype, copy=False)
+    kind = next(iter(shards.values())).targets.dtype if shards else np.dtype(np.int32)
+    return values.reshape(len(rows), *shape), np.array(targets, dtype=kind)
+
+
+def _aligned(size: int) -> NDArray[np.uint8]:
+    """Memory that TensorFlow takes as it is; it would copy what begins elsewhere."""
+    memory = np.empty(size + _ALIGNMENT, dtype=np.uint8)
+    start = -memory.ctypes.data % _ALIGNMENT
+    return memory[start : start + size]
+
+
+def _numbers(descriptor: int, index: Index, path: Path) -> NDArray[np.float32]:
+    found = np.empty(len(index.offset), dtype=np.float32)
+    for row, (offset, length) in enumerate(
+        zip(index.offset.tolist(), index.length.tolist(), strict=True)
+    ):
+        record = os.pread(descriptor, length, offset)
+        try:
+            found[row] = float_value(memoryview(record)[_HEADER_BYTES:-_FOOTER_BYTES], "target")
+        except BadExample as error:
+            raise ShardMismatch(
+                where=path,
+                expected="a number to learn in each record",
+                found=f"{error} at record {row}",
+                hint="Shard the features again with numbers as the target.",
+            ) from None
+    return found

@@ -1,0 +1,176 @@
+"""Which record is read when: a pure function of the seed, the epoch and the layout of a split.
+
+A split's shards are dealt to B lanes: lane l owns the shards ≡ l (mod B). Epoch position p belongs
+to lane p % B and is the (p // B)-th record of that lane's epoch order. Replica w of W takes the
+positions ≡ w (mod W), so the records of a global batch are the same for every W that divides B.
+
+Within an epoch each lane shuffles its shards, takes them in windows of a fixed number of shards,
+and shuffles the records inside each window. So only a window of shards has to be at hand, nothing
+is buffered, and going on from any position is a slice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from audioloom_trainer.input.permutation import key_of, permutation
+from audioloom_trainer.shards.layout import Layout
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from numpy.typing import NDArray
+
+__all__ = [
+    "EpochOrder",
+    "Shuffle",
+    "Window",
+    "allowed_replicas",
+    "reading_order",
+    "replica_lanes",
+    "replica_positions",
+]
+
+
+@dataclass(frozen=True)
+class Shuffle:
+    """What shuffles an epoch: two equal ones give the same order."""
+
+    seed: int
+    epoch: int
+    window: int
+    """Shards of a lane that are shuffled together."""
+
+
+@dataclass(frozen=True, order=True)
+class Window:
+    """Shards that are read together: one lane's records `start` … `start + count - 1`."""
+
+    start: int
+    lane: int
+    count: int
+    shards: tuple[int, ...]
+
+
+class EpochOrder:
+    """One epoch of one split.
+
+    Args:
+        layout: the split.
+        shuffle: None reads every lane in its natural order, one shard at a time.
+    """
+
+    def __init__(self, layout: Layout, shuffle: Shuffle | None = None) -> None:
+        self.layout = layout
+        self._shuffle = shuffle
+        self._windows: dict[int, tuple[Window, ...]] = {}
+        self._starts: dict[int, NDArray[np.int64]] = {}
+        # The rows of one window of each lane, one after the other, and which indexes those are.
+        self._kept: dict[int, NDArray[np.int64]] = {}
+        self._rows = np.empty((0, 2), dtype=np.int64)
+        self._first = np.zeros(layout.lanes, dtype=np.int64)
+        self._counts = np.zeros(layout.lanes, dtype=np.int64)
+        self._places = np.zeros(layout.lanes, dtype=np.int64)
+
+    def windows(self, lane: int) -> tuple[Window, ...]:
+        """The windows of *lane*, in the order in which they are read."""
+        if lane not in self._windows:
+            self._windows[lane] = tuple(self._cut(lane))
+            self._starts[lane] = np.array([w.start for w in self._windows[lane]], dtype=np.int64)
+        return self._windows[lane]
+
+    def rows(self, window: Window) -> NDArray[np.int64]:
+        """Shard number and row within the shard of each record of *window*: (count, 2)."""
+        counts = [self.layout.records[shard] for shard in window.shards]
+        shards = np.repeat(np.array(window.shards, dtype=np.int64), counts)
+        inside = np.concatenate([np.arange(count, dtype=np.int64) for count in counts])
+        rows = np.stack([shards, inside], axis=1)
+        if self._shuffle is None:
+            return rows
+        key = self._key("records", window.lane, window.start)
+        return rows[permutation(key, window.count)]
+
+    def locate(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Shard number and row of each epoch position: (len(positions), 2).
+
+        Positions may come in any order; going forward is the fast case, as the rows of one window
+        of each lane are kept.
+        """
+        found = np.empty((len(positions), 2), dtype=np.int64)
+        lanes, indexes = positions % self.layout.lanes, positions // self.layout.lanes
+        missing = np.ones(len(positions), dtype=bool)
+        while True:
+            inside = indexes - self._first[lanes]
+            here = missing & (inside >= 0) & (inside < self._counts[lanes])
+            found[here] = self._rows[self._places[lanes[here]] + inside[here]]
+            missing &= ~here
+            if not missing.any():
+                return found
+            self._keep(lanes[missing], indexes[missing])
+
+    def window_at(self, lane: int, index: int) -> Window:
+        """The window that holds record *index* of *lane*."""
+        windows = self.windows(lane)
+        return windows[int(np.searchsorted(self._starts[lane], index, side="right")) - 1]
+
+    def _keep(self, lanes: NDArray[np.int64], indexes: NDArray[np.int64]) -> None:
+        """Keep the window of each lane that holds the first of its indexes here."""
+        different, first = np.unique(lanes, return_index=True)
+        for lane, index in zip(different.tolist(), indexes[first].tolist(), strict=True):
+            window = self.window_at(lane, index)
+            self._kept[lane] = self.rows(window)
+            self._first[lane], self._counts[lane] = window.start, window.count
+        lengths = [len(rows) for rows in self._kept.values()]
+        self._places[list(self._kept)] = np.cumsum([0, *lengths[:-1]])
+        self._rows = np.concatenate(list(self._kept.values()))
+
+    def _cut(self, lane: int) -> Iterator[Window]:
+        shards = np.arange(lane, len(self.layout.records), self.layout.lanes, dtype=np.int64)
+        size = 1
+        if self._shuffle is not None:
+            size = self._shuffle.window
+            shards = shards[permutation(self._key("shards", lane), len(shards))]
+        start = 0
+        for first in range(0, len(shards), size):
+            taken = tuple(shards[first : first + size].tolist())
+            count = sum(self.layout.records[shard] for shard in taken)
+            yield Window(start, lane, count, taken)
+            start += count
+
+    def _key(self, *parts: str | int) -> int:
+        if self._shuffle is None:
+            raise ValueError("the natural order has no key")
+        return key_of(self._shuffle.seed, self._shuffle.epoch, *parts)
+
+
+def replica_positions(
+    step: int, *, batch: int, total: int, replica: int, replicas: int
+) -> NDArray[np.int64]:
+    """Epoch positions that *replica* of *replicas* contributes to global batch *step*.
+
+    The last batch of an epoch is short when *batch* does not divide *total*, and may leave a
+    replica without a record.
+    """
+    first, stop = step * batch, min((step + 1) * batch, total)
+    first += (replica - first) % replicas
+    return np.arange(first, max(first, stop), replicas, dtype=np.int64)
+
+
+def replica_lanes(lanes: int, replica: int, replicas: int) -> tuple[int, ...]:
+    """The lanes that *replica* of *replicas* reads; all of them when they share no divisor."""
+    step = gcd(lanes, replicas)
+    return tuple(range(replica % step, lanes, step))
+
+
+def allowed_replicas(lanes: int) -> tuple[int, ...]:
+    """The numbers of replicas that keep global batches the same: the divisors of *lanes*."""
+    return tuple(number for number in range(1, lanes + 1) if lanes % number == 0)
+
+
+def reading_order(order: EpochOrder, lanes: Iterable[int]) -> list[Window]:
+    """The windows of *lanes* in the order in which an epoch first needs them."""
+    return sorted(window for lane in lanes for window in order.windows(lane))

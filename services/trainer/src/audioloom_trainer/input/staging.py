@@ -1,0 +1,288 @@
+"""Bring shards to local disk ahead of need: in reading order, verified, within a budget of bytes.
+
+One thread goes through the run's shards in the order in which they will be read, which is known
+from the start, and stays as far ahead as the budget lets it. When room is needed, the shard goes
+whose next use lies furthest ahead. Shards on a mounted file system are verified and read where
+they lie, unless they are compressed or a cache is asked for.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from audioloom_trainer.errors import CacheTooSmall
+from audioloom_trainer.input.cache import Cache, local_path, verified_copy, verify_in_place
+from audioloom_trainer.input.disk_space import Room
+from audioloom_trainer.input.early_check import EarlyCheck
+from audioloom_trainer.input.record_reader import LocalShard, open_local
+from audioloom_trainer.shards.index import Expected, parse_index
+from audioloom_trainer.shards.shard_set import Shard, ShardSet, Stored
+
+__all__ = ["Staging"]
+
+Key = tuple[str, int]
+
+# How far is looked for the next use of a copy that may have to go.
+_LOOK_AHEAD = 100_000
+# To be further ahead than this makes nobody wait less, and finding out costs time of the processor.
+_MOST_PROMISED = 4096
+# The reader before, in a thread of its own, may be about to let go of its last shards.
+_STALL_SECONDS = 10.0
+
+
+class Staging:
+    """The shards of one worker, on local disk while they are needed.
+
+    Args:
+        shard_set: what the shards hold.
+        needs: every shard that will be held, in that order; may go on for ever.
+        cache: where copies go; None reads shards where they lie.
+        patience: seconds during which storage that does not answer is asked again.
+        early: files that are needed late, read through once in a thread of their own, so that rot
+            in them ends the run at the next shards that are held and not after hours of training.
+    """
+
+    def __init__(
+        self,
+        shard_set: ShardSet,
+        needs: Iterable[Shard],
+        *,
+        cache: Cache | None,
+        patience: float,
+        early: Sequence[Stored] = (),
+    ) -> None:
+        self._set = shard_set
+        self._needs: Iterator[Shard] = iter(needs)
+        self._ahead: deque[Shard] = deque()
+        self._cache = cache
+        self._patience = patience
+        self._change = threading.Condition()
+        self._paths: dict[Key, tuple[Path, Path]] = {}
+        self._sizes: dict[Key, int] = {}  # bytes in the cache; files in place do not count
+        self._promised: Counter[Key] = Counter()  # fetched for a need that has not come yet
+        self._held: dict[Key, LocalShard] = {}
+        self._holders: Counter[Key] = Counter()
+        self._stalled_for: Shard | None = None
+        self.waited = 0.0
+        """Seconds in which shards were asked for that were not there yet."""
+        self._failure: BaseException | None = None
+        self._closing = False
+        self._idle = False
+        self._turns = 0
+        self._turn_of_fetch = 0
+        self._early = EarlyCheck(early, patience)
+        self._thread = threading.Thread(target=self._run, name="staging", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._early.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._change:
+            self._closing = True
+            self._change.notify_all()
+            for shard in self._held.values():
+                shard.close()
+            self._held.clear()
+        self._thread.join(timeout=5.0)
+        self._early.close()
+
+    def hold(self, shards: Sequence[Shard]) -> dict[int, LocalShard]:
+        """Wait until the shards are there, and keep them until they are released.
+
+        They have to be the next ones that `needs` names.
+
+        Raises:
+            CacheTooSmall: they cannot be there together within the budget.
+            ShardMismatch, UnknownLabel, StorageError: one of them cannot be used, or one of those
+                that are looked at early.
+        """
+        return {shard.number: self._hold(shard) for shard in shards}
+
+    def release(self, shards: Iterable[Shard]) -> None:
+        """Let shards go that were held."""
+        with self._change:
+            for shard in shards:
+                key = (shard.split, shard.number)
+                self._holders[key] -= 1
+                if not self._holders[key]:
+                    del self._holders[key]
+                    held = self._held.pop(key, None)
+                    if held is not None:  # else all were closed before the feed was
+                        held.close()
+            self._stalled_for = None  # there may be room now
+            self._change.notify_all()
+
+    def turn_to(self, needs: Iterable[Shard]) -> None:
+        """From here on other shards are needed than was said: the training has ended early.
+
+        Nothing may be held.
+        """
+        with self._change:
+            self._needs = iter(needs)
+            self._ahead.clear()
+            self._promised.clear()
+            self._idle = False
+            self._turns += 1
+            self._change.notify_all()
+
+    def _hold(self, shard: Shard) -> LocalShard:
+        key = (shard.split, shard.number)
+        give_up: float | None = None
+        with self._change:
+            if self._early.failure is not None:
+                raise self._early.failure
+            asked = time.monotonic()
+            while not self._promised[key]:
+                if self._failure is not None:
+                    raise self._failure
+                if self._stalled_for is None:
+                    give_up = None
+                elif give_up is None:
+                    give_up = time.monotonic() + _STALL_SECONDS
+                elif time.monotonic() >= give_up:
+                    raise self._too_small(self._stalled_for)
+                if self._idle:
+                    raise RuntimeError(f"{key} was asked for, and no need named it")
+                self._change.wait(1.0)
+            self.waited += time.monotonic() - asked
+            self._promised[key] -= 1
+            if not self._promised[key]:
+                del self._promised[key]
+            self._change.notify_all()
+            self._holders[key] += 1
+            if key not in self._held:
+                self._held[key] = self._open(shard, *self._paths[key])
+            return self._held[key]
+
+    def _open(self, shard: Shard, data: Path, index: Path) -> LocalShard:
+        expected = Expected(
+            shard.records, shard.data.content.bytes, self._set.value_bytes, self._set.classes
+        )
+        parsed = parse_index(index.read_bytes(), expected, shard.index.location)
+        return open_local(data, parsed, numbers=self._set.classes is None)
+
+    def _run(self) -> None:
+        try:
+            while (shard := self._next()) is not None:
+                self._fetch(shard)
+        except BaseException as error:  # noqa: BLE001  (whoever waits gets it)
+            with self._change:
+                self._failure = error
+                self._change.notify_all()
+
+    def _next(self) -> Shard | None:
+        with self._change:
+            while not self._closing:
+                self._turn_of_fetch = self._turns
+                if self._promised.total() >= _MOST_PROMISED:
+                    self._change.wait()
+                    continue
+                shard = self._ahead.popleft() if self._ahead else next(self._needs, None)
+                if shard is not None:
+                    return shard
+                self._idle = True
+                self._change.notify_all()
+                self._change.wait()
+            return None
+
+    def _fetch(self, shard: Shard) -> None:
+        key = (shard.split, shard.number)
+        if key not in self._paths:
+            paths = self._bring(shard)
+            if paths is None:
+                return
+            with self._change:
+                self._paths[key] = paths
+        with self._change:
+            if self._turn_of_fetch == self._turns:
+                self._promised[key] += 1
+            self._change.notify_all()
+
+    def _bring(self, shard: Shard) -> tuple[Path, Path] | None:
+        if self._cache is None:  # then every shard can be read in place
+            verify_in_place(shard.data, patience=self._patience)
+            verify_in_place(shard.index, patience=self._patience)
+            return local_path(shard.data), local_path(shard.index)
+        data = self._cache.path(shard.data, ".tfrecord")
+        index = self._cache.path(shard.index, ".npy")
+        self._cache.claim(data, index)
+        if not self._make_room(shard, self._cache):
+            return None
+        room = Room(self._evict, self._wait, self._patience)
+        for file, path in ((shard.data, data), (shard.index, index)):
+            copy = partial(verified_copy, file, path, patience=self._patience)
+            if not room.filled(copy, path, file.content.bytes):
+                return None
+        return data, index
+
+    def _make_room(self, shard: Shard, cache: Cache) -> bool:
+        """Evict until *shard* fits, waiting for releases; False when the end came first."""
+        with self._change:
+            while cache.left + sum(self._sizes.values()) + shard.bytes > cache.limit:
+                if self._closing:
+                    return False
+                if not self._evict():
+                    self._stalled_for = shard
+                    self._change.notify_all()
+                    self._change.wait()
+                    self._stalled_for = None
+            self._sizes[(shard.split, shard.number)] = shard.bytes
+            return True
+
+    def _evict(self) -> bool:
+        """Remove the copy that is missed least; False where every one is needed."""
+        with self._change:
+            if self._cache is not None and self._cache.give_way():
+                return True
+            victim = self._furthest()
+            if victim is None:
+                return False
+            for path in self._paths.pop(victim):
+                path.unlink(missing_ok=True)
+            del self._sizes[victim]
+            return True
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait for a release, so long at most; False when the end has come."""
+        with self._change:
+            if not self._closing:
+                self._change.wait(seconds)
+            return not self._closing
+
+    def _furthest(self) -> Key | None:
+        """The copy that nobody holds or was promised, and whose next use lies furthest ahead."""
+        free = {
+            key
+            for key in self._sizes
+            if key in self._paths and not self._promised[key] and key not in self._holders
+        }
+        self._ahead.extend(islice(self._needs, _LOOK_AHEAD - len(self._ahead)))
+        for shard in self._ahead:
+            if len(free) <= 1:
+                break
+            free.discard((shard.split, shard.number))
+        return min(free, default=None)
+
+    def _too_small(self, shard: Shard) -> CacheTooSmall:
+        limit = self._cache.limit if self._cache else 0
+        return CacheTooSmall(
+            where="--cache-bytes",
+            expected=f"room for the shards that are read together and {shard.bytes} bytes more",
+            found=f"{limit} bytes, of which {sum(self._sizes.values())} are in use",
+            hint="Raise --cache-bytes, lower --shuffle-window, or train with more replicas.",
+        )

@@ -1,0 +1,152 @@
+"""The user's model: load the function, call it, have it checked."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+import numpy as np
+import structlog
+from audioloom_manifest import CoefficientStats
+
+from audioloom_trainer.errors import BadModel, told
+from audioloom_trainer.models.arguments import with_secrets
+from audioloom_trainer.models.batch_norm import synchronise
+from audioloom_trainer.models.checks import check_model
+from audioloom_trainer.models.source import ModelSource
+
+__all__ = ["build_model", "configuration", "load_function"]
+
+log = structlog.get_logger()
+
+_CALLED = "The function takes shape and classes by name, and each --model-arg."
+_BETWEEN_WORKERS = "CollectiveBcast"  # TensorFlow's operation that hands a new weight to the others
+_MIXED = (
+    "TensorFlow cannot hand weights of this type from worker to worker: use the policy"
+    " mixed_bfloat16, which keeps them in float32, or one worker."
+)
+
+
+def build_model(
+    source: ModelSource,
+    *,
+    shape: tuple[int, ...],
+    classes: int | None,
+    arguments: Mapping[str, Any],
+    replicas: int,
+    coefficients: CoefficientStats | None = None,
+    legacy: bool = False,
+) -> keras.Model:
+    """Call the user's function and check what it returns; call it under the strategy's scope.
+
+    A function that has parameters `mean` and `variance` gets those of the coefficients in train,
+    float32 (coefficients,) each, as `keras.layers.Normalization(axis=1)` takes them.
+
+    Args:
+        source: where the function is.
+        shape: of one window, without the batch.
+        classes: how many there are; None when a number is to be learned.
+        arguments: the user's own; a secret is a reference to a variable.
+        replicas: how many train together.
+        coefficients: of train, where they are known.
+        legacy: it has to be a model of `tf_keras`.
+
+    Returns:
+        The compiled model, with all its variables, the optimizer's and the metrics' too, and
+        BatchNormalization synchronised.
+
+    Raises:
+        BadModel: what is wrong, by name.
+        BadConfiguration: the variable of a secret is not set.
+    """
+    function = load_function(source)
+    given = {"shape": shape, "classes": classes, **arguments}
+    secrets = with_secrets(arguments)
+    try:
+        model = function(**_moments(function, coefficients) | given | secrets)
+    except Exception as error:
+        raise BadModel(
+            where=source.place,
+            expected=f"a compiled model from {source.function}({_shown(given)})",
+            found=told(error),
+            hint=_MIXED if _BETWEEN_WORKERS in str(error) else _CALLED,
+        ) from error
+    check_model(model, source.place, shape=shape, classes=classes, replicas=replicas, legacy=legacy)
+    if normalising := synchronise(model, source, shape, replicas=replicas):
+        log.info("batch normalisation is synchronised", layers=normalising)
+    model.optimizer.build(model.trainable_variables)
+    return model
+
+
+def _moments(function: Any, coefficients: CoefficientStats | None) -> dict[str, Any]:
+    """Those that the function asks for; where they are not known it has to do without."""
+    if coefficients is None:
+        return {}
+    known = {"mean": coefficients.mean, "variance": coefficients.variance}
+    asked = inspect.signature(function).parameters.keys() & known.keys()
+    return {name: np.array(known[name], dtype=np.float32) for name in asked}
+
+
+def configuration(model: keras.Model) -> dict[str, Any]:
+    """The model as Keras writes it, without weights; {} for one that Keras cannot write."""
+    try:
+        found: dict[str, Any] = json.loads(model.to_json(), parse_constant=_refuse)
+    except Exception as error:  # noqa: BLE001  the user's own get_config may raise anything
+        log.warning("the run keeps no configuration of the model", found=told(error, 200))
+        return {}
+    return found
+
+
+def _refuse(constant: str) -> Any:
+    raise ValueError(f"{constant} in the configuration")
+
+
+def load_function(source: ModelSource) -> Any:
+    """The function that a reference names; its module is executed, once.
+
+    Raises:
+        BadModel: it cannot be imported, or has no such function.
+    """
+    try:
+        if source.module is not None:
+            module = importlib.import_module(source.module)
+        else:
+            name = f"audioloom_model_{source.path.stem}"
+            spec = importlib.util.spec_from_file_location(name, source.path)
+            if spec is None or spec.loader is None:
+                raise ImportError(f"{source.path} is not a Python file")  # noqa: TRY301
+            module = importlib.util.module_from_spec(spec)
+            sys.modules[name] = module  # Keras looks custom classes up by their module
+            spec.loader.exec_module(module)
+    except Exception as error:
+        raise BadModel(
+            where=source.path,
+            expected="a Python file that can be imported",
+            found=told(error),
+            hint="What such a file imports has to be installed in this environment: files beside"
+            " it are not found."
+            if isinstance(error, ModuleNotFoundError)
+            else "",
+        ) from error
+    function = getattr(module, source.function, None)
+    if not callable(function):
+        own = {
+            n: v for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__
+        }
+        names = sorted(n for n, v in own.items() if callable(v) and n[0] != "_")
+        raise BadModel(
+            where=source.path,
+            expected=f"a function {source.function!r}",
+            found=f"the functions {', '.join(names[:20]) or 'none'}",
+        )
+    return function
+
+
+def _shown(given: Mapping[str, Any]) -> str:
+    return ", ".join(f"{key}={value!r}" for key, value in given.items())

@@ -1,0 +1,224 @@
+"""Refuse a model that cannot be trained, or not exactly; each refusal says which and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from audioloom_trainer.errors import BadModel, told
+from audioloom_trainer.models.keras_compat import (
+    compute_loss,
+    in_replica,
+    is_legacy,
+    library,
+    metric_shapes,
+    path_of,
+    unsuited,
+    update_metrics,
+)
+from audioloom_trainer.models.variables import other_state
+
+__all__ = ["check_model", "metric_names"]
+
+_REDUCTIONS = ("sum_over_batch_size", "mean", "sum")
+_OVERRIDDEN = ("train_step", "test_step", "compute_loss", "compute_metrics")
+
+
+def check_model(
+    model: Any,
+    place: str,
+    *,
+    shape: tuple[int, ...],
+    classes: int | None,
+    replicas: int,
+    legacy: bool = False,
+) -> None:
+    """Try the model on one window of zeros, which makes the variables of its metrics.
+
+    Args:
+        model: what the user's function returned.
+        place: where the model comes from, for errors.
+        shape: of one window, without the batch.
+        classes: how many there are; None when a number is to be learned.
+        replicas: how many train together.
+        legacy: it has to be one of `tf_keras`.
+
+    Raises:
+        BadModel: what is wrong, by name.
+    """
+    _check_compiled(model, place, legacy=legacy)
+    _check_exact(model, place, replicas)
+    _check_shapes(model, place, shape, classes)
+    _check_loss(model, place, shape, classes)
+
+
+def _check_compiled(model: Any, place: str, *, legacy: bool) -> None:
+    if not isinstance(model, library(legacy=legacy).Model):
+        raise BadModel(
+            where=place,
+            expected="a model of tf_keras, for --keras legacy" if legacy else "a Keras 3 model",
+            found=f"{type(model).__module__}.{type(model).__qualname__}",
+            hint="Import tf_keras in its file (tf.keras is Keras 3 here), or leave --keras out."
+            if legacy
+            else "For a model of the older tf_keras give --keras legacy.",
+        )
+    optimizer = getattr(model, "optimizer", None)
+    if optimizer is None or not getattr(model, "compiled", True):
+        raise BadModel(
+            where=place,
+            expected="a compiled model with an optimizer",
+            found="one without",
+            hint="Call model.compile(optimizer=…, loss=…, metrics=[…]) before you return it.",
+        )
+    if not model.loss or isinstance(model.loss, (dict, list, tuple)):
+        found = "several" if model.loss else "no loss"
+        raise BadModel(where=place, expected="compile() with one loss", found=found)
+
+
+def _check_exact(model: Any, place: str, replicas: int) -> None:
+    """Refuse by name what would be ignored, or would make several replicas differ from one."""
+    plain = library(legacy=is_legacy(model)).Model
+    for name in _OVERRIDDEN:
+        if getattr(type(model), name) is not getattr(plain, name):
+            raise _inexact(
+                place,
+                f"{type(model).__name__} overrides {name}()",
+                "The loop is the trainer's own; put what it does into the loss, a layer (add_loss)"
+                " or a metric.",
+            )
+    reduction = getattr(model.loss, "reduction", "sum_over_batch_size")
+    if reduction not in (*_REDUCTIONS, "auto"):  # what tf_keras calls the first of them
+        raise _inexact(
+            place, f"a loss with reduction={reduction!r}", f"Use one of {', '.join(_REDUCTIONS)}."
+        )
+    for found, hint in unsuited(model, replicas):
+        raise _inexact(place, found, hint)
+    if replicas == 1:
+        return
+    for variable in model.trainable_variables:
+        if getattr(variable, "overwrite_with_gradient", False):
+            raise _inexact(
+                place,
+                f"{path_of(variable)!r}, a scale of float8, with {replicas} replicas",
+                "Keras hands scales over as gradients, which are added up over the replicas: use"
+                " mixed_bfloat16, or one replica.",
+            )
+    for variable in other_state(model):
+        kind = keras.backend.standardize_dtype(variable.dtype)
+        if is_legacy(model) or not keras.backend.is_float_dtype(kind):
+            raise _inexact(
+                place,
+                f"the state {path_of(variable)!r} of type {kind} with {replicas} replicas",
+                "State that is not trained is averaged over the replicas, and only floating point"
+                " numbers of Keras 3 can be.",
+            )
+
+
+def _inexact(place: str, found: str, hint: str) -> BadModel:
+    return BadModel(
+        where=place, expected="a model that can be trained exactly", found=found, hint=hint
+    )
+
+
+def _check_shapes(
+    model: keras.Model, place: str, shape: tuple[int, ...], classes: int | None
+) -> None:
+    expected = f"a model that takes windows of shape {shape}"
+    declared = _input_shape(model)
+    if declared is not None and not _fits(declared, shape):
+        turn = (
+            "keras.layers.Permute((2, 1)) transposes" if _fits(declared, shape[::-1]) else "reshape"
+        )
+        raise BadModel(
+            where=place,
+            expected=expected,
+            found=f"one that takes {declared}",
+            hint=f"Its first layer is keras.layers.Input(shape); {turn} after that.",
+        )
+    try:
+        output = in_replica(model, lambda: model(tf.zeros((1, *shape)), training=False))
+    except Exception as error:
+        raise BadModel(
+            where=place,
+            expected=expected,
+            found=told(error),
+            hint="Its first layer is keras.layers.Input(shape); reshape after that.",
+        ) from error
+    if not tf.is_tensor(output):
+        found = f"{type(output).__name__} of several"
+        raise BadModel(where=place, expected="a model with one output", found=found)
+    wanted = (1, 1) if classes is None else (1, classes)
+    found_shape = tuple(output.shape)
+    binary = classes == 2 and found_shape == (1, 1)  # noqa: PLR2004
+    if found_shape != wanted and not binary:
+        what = "one number" if classes is None else f"one score for each of {classes} classes"
+        raise BadModel(
+            where=place,
+            expected=f"an output of shape (batch, {wanted[1]}): {what}",
+            found=f"(batch, {', '.join(map(str, found_shape[1:]))})",
+        )
+
+
+def _check_loss(
+    model: keras.Model, place: str, shape: tuple[int, ...], classes: int | None
+) -> None:
+    """Try loss and metrics on one record, which makes the metrics' variables, and take it back."""
+    x = tf.zeros((1, *shape))
+    y = tf.zeros((1,), "float32" if classes is None else "int32")
+    what = "float32 numbers" if classes is None else "class numbers (int32)"
+
+    def score() -> None:
+        predictions = model(x, training=False)
+        compute_loss(model, x, y, predictions)
+        update_metrics(model, x, y, predictions)
+
+    try:
+        in_replica(model, score)
+    except Exception as error:
+        raise BadModel(
+            where=place,
+            expected=f"a loss and metrics that take {what} of shape (batch,)",
+            found=told(error),
+            hint=""
+            if classes is None
+            else "For classes, take sparse_categorical_crossentropy: targets are not one-hot.",
+        ) from error
+    finally:
+        model.reset_metrics()
+    for name, found in metric_shapes(model).items():
+        if found:
+            raise BadModel(
+                where=place,
+                expected="metrics that are one number each",
+                found=f"{name!r} of shape {found}",
+                hint="Let it average over the classes: the run keeps a table of them anyway.",
+            )
+
+
+def metric_names(model: keras.Model) -> list[str]:
+    """What the model's metrics are called in the history, beside the loss."""
+    return [name for name in metric_shapes(model) if name != "loss"]
+
+
+def _input_shape(model: Any) -> tuple[int | None, ...] | None:
+    """What the model says that it takes, without the batch; None where it has not said.
+
+    Keras itself compares the rank alone, and a dense layer takes windows that lie on their side.
+    """
+    inputs: Sequence[Any] | None = getattr(model, "inputs", None)
+    if inputs:
+        return tuple(inputs[0].shape[1:]) if len(inputs) == 1 else None
+    built = (model.get_build_config() or {}).get("input_shape")  # a class of the user's, if built
+    return None if built is None else tuple(built[1:])
+
+
+def _fits(declared: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
+    """Whether windows of a shape are what was declared; Keras adds a last axis of 1 by itself."""
+    if len(declared) == len(shape) + 1 and declared[-1] == 1:
+        declared = declared[:-1]
+    return len(declared) == len(shape) and all(
+        one in (None, other) for one, other in zip(declared, shape, strict=True)
+    )

@@ -1,0 +1,132 @@
+"""All variables of a model, its optimizer and its metrics, as named arrays, and back.
+
+A flat list, in the order in which Keras keeps it: `tf.train.Checkpoint` would silently leave out
+the states of Keras's random generators, and a resumed Dropout would differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from audioloom_trainer.errors import DamagedRun
+from audioloom_trainer.models.keras_compat import path_of, read
+from audioloom_trainer.models.variables import metric_state
+
+__all__ = ["restore", "restore_weights", "restore_weights_of", "snapshot", "weights"]
+
+Arrays = dict[str, NDArray[np.generic]]
+
+
+def snapshot(model: keras.Model) -> Arrays:
+    """The state of a training: every worker has to ask, for metrics are summed over all of them."""
+    return {name: read(variable) for name, variable in _named(model).items()}
+
+
+def restore(strategy: Any, model: keras.Model, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+    """Set what `snapshot` gave; metrics' sums go to the first replica alone.
+
+    Raises:
+        DamagedRun: another number of variables, or another name or shape.
+    """
+    named = _named(model)
+    _check(named, arrays)
+    sums = {id(variable) for variable in metric_state(model)}
+    with strategy.scope():
+        for name, variable in named.items():
+            if id(variable) not in sums:
+                variable.assign(_as(variable, arrays[name]))
+    metrics = [(v, _as(v, arrays[name])) for name, v in named.items() if id(v) in sums]
+
+    def place() -> None:
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        for variable, value in metrics:
+            variable.assign(tf.cast(tf.equal(number, 0), variable.dtype) * value)
+
+    if metrics:
+        tf.function(lambda: strategy.run(place))()
+
+
+def weights(model: keras.Model) -> Arrays:
+    """The weights alone, as a finished run keeps them."""
+    return {_name("weight", i, v): read(v) for i, v in enumerate(model.weights)}
+
+
+def restore_weights(model: keras.Model, arrays: Mapping[str, NDArray[np.generic]]) -> None:
+    """Set what `weights` gave.
+
+    Raises:
+        DamagedRun: the model is not the one that they came from.
+    """
+    named = {_end(_name("weight", i, v)): v for i, v in enumerate(model.weights)}
+    values = {_end(name): array for name, array in arrays.items()}
+    _check(named, values)
+    for name, variable in named.items():
+        variable.assign(_as(variable, values[name]))
+
+
+def restore_weights_of(model: keras.Model, state: Mapping[str, NDArray[np.generic]]) -> None:
+    """Set the weights alone, from what `snapshot` gave of another model of the same function.
+
+    Raises:
+        DamagedRun: the model is not the one that they came from.
+    """
+    left: dict[str, list[NDArray[np.generic]]] = {}
+    for name in sorted(state):
+        left.setdefault(name.partition("/")[2], []).append(state[name])
+    for variable in model.weights:
+        path = path_of(variable)
+        found = left[path].pop(0) if left.get(path) else None
+        if found is None or found.shape != tuple(variable.shape):
+            raise DamagedRun(
+                where=path,
+                expected=f"values of shape {tuple(variable.shape)}",
+                found="none" if found is None else f"values of shape {found.shape}",
+                hint="Give --model, --model-arg and --keras as they were given to run.",
+            )
+        variable.assign(_as(variable, found))
+
+
+def _named(model: keras.Model) -> dict[str, Any]:
+    found: dict[int, Any] = {}
+    for variable in (*model.variables, *model.optimizer.variables, *metric_state(model)):
+        found.setdefault(id(variable), variable)
+    return {_name("state", i, v): v for i, v in enumerate(found.values())}
+
+
+def _name(kind: str, number: int, variable: Any) -> str:
+    return f"{kind}-{number:05}/{path_of(variable)}"
+
+
+def _end(name: str) -> str:
+    """The number, the layer and its variable: what holds the layer is not always in the path.
+
+    It is not where Keras builds a layer before the layer that holds it, of a configuration.
+    """
+    number, *path = name.split("/")
+    return "/".join([number, *path[-2:]])
+
+
+def _as(variable: Any, array: NDArray[np.generic]) -> NDArray[np.generic]:
+    """An extension type such as bfloat16 comes back from a file as raw bytes."""
+    kind = np.dtype(tf.as_dtype(variable.dtype).as_numpy_dtype)
+    return array.view(kind) if array.dtype.kind == "V" else array
+
+
+def _check(named: Mapping[str, Any], arrays: Mapping[str, NDArray[np.generic]]) -> None:
+    for name, variable in named.items():
+        found = arrays[name].shape if name in arrays else None
+        if found != tuple(variable.shape):
+            raise DamagedRun(
+                where=name,
+                expected=f"values of shape {tuple(variable.shape)}",
+                found="none" if found is None else f"values of shape {found}",
+                hint="The model's code has changed since the values were saved.",
+            )
+    if len(arrays) != len(named):
+        raise DamagedRun(expected=f"{len(named)} variables", found=f"{len(arrays)} saved ones")

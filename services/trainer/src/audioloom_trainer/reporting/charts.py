@@ -1,0 +1,205 @@
+"""Charts as SVG inside a page: lines over steps or epochs, and a reliability diagram."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+from typing import Any
+
+from audioloom_trainer.reporting.markup import Markup, element, joined
+
+__all__ = ["line_chart", "reliability_chart"]
+
+_WIDTH, _HEIGHT = 440.0, 250.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 14.0, 12.0, 40.0
+# Okabe and Ito's, which can be told apart without seeing all colours.
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+_TICKS = 5
+_MARKED = 40
+
+Points = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """A range of values laid over a range of pixels."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    step: float
+
+    def at(self, value: float) -> float:
+        return self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start)
+
+    @property
+    def ticks(self) -> list[float]:
+        first = math.ceil(self.low / self.step - 1e-9)
+        last = math.floor(self.high / self.step + 1e-9)
+        return [number * self.step for number in range(first, last + 1)]
+
+
+def line_chart(
+    lines: Mapping[str, Points], *, x: str, y: str, limits: tuple[float, float] | None = None
+) -> Markup:
+    """Some lines over the same axes, with a legend.
+
+    Args:
+        lines: name of each, and its points from left to right; values that are not finite are
+            left out.
+        x: what the axis across shows.
+        y: what the axis up shows.
+        limits: of the y axis; without them it holds all points.
+    """
+    shown = {name: [p for p in line if all(map(math.isfinite, p))] for name, line in lines.items()}
+    points = [point for line in shown.values() for point in line]
+    if not points:
+        return element("p", "Nothing to draw.", class_="quiet")
+    across = _axis([p[0] for p in points], _LEFT, _WIDTH - _RIGHT, whole=True)
+    up = _axis([*(limits or (p[1] for p in points))], _HEIGHT - _BOTTOM, _TOP, tight=limits)
+    drawn = [
+        _line(line, across, up, colour)
+        for line, colour in zip(shown.values(), cycle(_COLOURS), strict=False)
+    ]
+    return _figure(_frame(across, up, x, y), joined(*drawn), label=f"{y} over {x}", names=[*shown])
+
+
+def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
+    """Accuracy over confidence: bars below the diagonal say that the model is too sure.
+
+    Args:
+        bins: as `calibration.calibration` gives them.
+    """
+    across = _Axis(0.0, 1.0, _LEFT, _WIDTH - _RIGHT, 0.2)
+    up = _Axis(0.0, 1.0, _HEIGHT - _BOTTOM, _TOP, 0.2)
+    most = max(each["records"] for each in bins)
+    bars = []
+    for number, each in enumerate(bins):
+        if not each["records"]:
+            continue
+        left, right = across.at(number / len(bins)), across.at((number + 1) / len(bins))
+        title = f"{each['records']:,} records, confidence {each['confidence']:.3f}"
+        bars.append(
+            element(
+                "rect",
+                element("title", f"{title}, accuracy {each['accuracy']:.3f}"),
+                x=left + 1,
+                y=up.at(each["accuracy"]),
+                width=right - left - 2,
+                height=up.at(0.0) - up.at(each["accuracy"]),
+                fill=_COLOURS[0],
+                fill_opacity=0.25 + 0.75 * each["records"] / most,  # pale: few records
+            )
+        )
+        mean = across.at(each["confidence"])
+        bars.append(
+            element(
+                "circle", cx=mean, cy=up.at(each["accuracy"]), r=3, fill=_COLOURS[1], stroke="#fff"
+            )
+        )
+    diagonal = element(
+        "line",
+        x1=across.at(0.0),
+        y1=up.at(0.0),
+        x2=across.at(1.0),
+        y2=up.at(1.0),
+        class_="diagonal",
+    )
+    frame = _frame(across, up, "confidence", "accuracy")
+    return _figure(frame, joined(*bars, diagonal), label="accuracy over confidence", names=[])
+
+
+def _line(line: Points, across: _Axis, up: _Axis, colour: str) -> Markup:
+    at = [(across.at(x), min(max(up.at(y), _TOP), _HEIGHT - _BOTTOM)) for x, y in line]
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
+    drawn = element("polyline", points=points, fill="none", stroke=colour, stroke_width=2)
+    if len(at) > _MARKED:
+        return drawn
+    return joined(drawn, *(element("circle", cx=x, cy=y, r=2.5, fill=colour) for x, y in at))
+
+
+def _frame(across: _Axis, up: _Axis, x: str, y: str) -> Markup:
+    parts: list[Markup] = []
+    for tick in up.ticks:
+        at = up.at(tick)
+        parts += [
+            element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=at, y2=at, class_="grid"),
+            element("text", _tick(tick, up), x=_LEFT - 6, y=at + 3.5, text_anchor="end"),
+        ]
+    bottom = _HEIGHT - _BOTTOM
+    parts += [
+        element("text", _tick(tick, across), x=across.at(tick), y=bottom + 15, text_anchor="middle")
+        for tick in across.ticks
+    ]
+    middle = (_LEFT + _WIDTH - _RIGHT) / 2
+    parts += [
+        element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=bottom, y2=bottom, class_="axis"),
+        element("text", x, x=middle, y=_HEIGHT - 6, text_anchor="middle", class_="name"),
+        element(
+            "text",
+            y,
+            x=-(_TOP + bottom) / 2,
+            y=13,
+            text_anchor="middle",
+            transform="rotate(-90)",
+            class_="name",
+        ),
+    ]
+    return joined(*parts)
+
+
+def _figure(frame: Markup, drawn: Markup, *, label: str, names: Sequence[str]) -> Markup:
+    svg = element(
+        "svg", frame, drawn, viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}", role="img", aria_label=label
+    )
+    legend = [
+        element(
+            "span",
+            element(
+                "svg",
+                element("rect", width=14, height=3, y=3, fill=colour),
+                viewBox="0 0 14 9",
+                class_="key",
+            ),
+            name,
+        )
+        for name, colour in zip(names, cycle(_COLOURS), strict=False)
+    ]
+    caption = element("figcaption", *legend) if legend else None
+    return element("figure", svg, caption)
+
+
+def _axis(
+    values: Sequence[float],
+    start: float,
+    end: float,
+    *,
+    whole: bool = False,
+    tight: tuple[float, float] | None = None,
+) -> _Axis:
+    """An axis that holds all values; its ticks are round numbers, or whole ones."""
+    low, high = min(values), max(values)
+    if high - low < 1e-9 * max(1.0, abs(high)):
+        pad = 0.5 if whole else max(abs(high) * 0.1, 0.05)
+        low, high = low - pad, high + pad
+    step = _round_up((high - low) / _TICKS)
+    step = max(1.0, step) if whole else step
+    if tight is None and not whole:
+        low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+    return _Axis(low, high, start, end, step)
+
+
+def _round_up(value: float) -> float:
+    power = 10.0 ** math.floor(math.log10(value))
+    steps = (factor * power for factor in (1.0, 2.0, 5.0, 10.0))
+    return next(step for step in steps if step >= value * 0.999)
+
+
+def _tick(value: float, axis: _Axis) -> str:
+    places = max(0, -math.floor(math.log10(axis.step) + 1e-9))
+    if places > 6:  # noqa: PLR2004
+        return f"{value:.1e}"
+    return f"{value + 0.0:,.{places}f}"

@@ -1,0 +1,213 @@
+"""The page that a run leaves behind for people: one file that needs nothing else.
+
+It shows what is in the manifest, the history and the evaluation, and decides nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from audioloom_stage import redact
+
+from audioloom_trainer.reporting.charts import line_chart, reliability_chart
+from audioloom_trainer.reporting.confusion import most_confused
+from audioloom_trainer.reporting.markup import Markup, element, joined, page
+from audioloom_trainer.reporting.style import STYLE
+from audioloom_trainer.runs.timeline import Interval, thinned
+
+__all__ = ["report"]
+
+_MOST_CLASSES = 50
+_MOST_ROWS = 200
+_MOST_POINTS = 400
+_SHADES = 9
+
+
+def report(
+    title: str,
+    facts: Sequence[tuple[str, str]],
+    history: Sequence[Mapping[str, float]],
+    evaluation: Mapping[str, Any],
+    timeline: Sequence[Interval],
+) -> str:
+    """The page, HTML.
+
+    Args:
+        title: the run's name.
+        facts: what the run was, in order: name and value.
+        history: loss and metrics of each epoch.
+        evaluation: as `results.evaluation_report` gives it.
+        timeline: how long the steps took.
+    """
+    splits: Mapping[str, Any] = evaluation["splits"]
+    return page(
+        f"{title}: training run",
+        STYLE,
+        element("h1", title, element("small", " training run")),
+        _facts([*facts, ("splits made by", evaluation["splits_by"])]),
+        _section("Scores", _scores(splits)),
+        _section("Epochs", *_curves(history)),
+        *(_split(name, found, evaluation["labels"]) for name, found in splits.items()),
+        _section("Time for a step", *_times(timeline)),
+    )
+
+
+def _section(heading: str, *content: Markup | None) -> Markup:
+    return element("section", element("h2", heading), *content)
+
+
+def _note(text: str) -> Markup:
+    return element("p", text, class_="quiet")
+
+
+def _facts(facts: Iterable[tuple[str, str]]) -> Markup:
+    shown = ((name, redact(value)) for name, value in facts if value)
+    rows = (joined(element("dt", name), element("dd", value)) for name, value in shown)
+    return element("dl", *rows)
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> Markup:
+    """The first *words* columns hold text, the others numbers."""
+    kinds = [None if column < words else "number" for column in range(len(head))]
+
+    def row(name: str, cells: Sequence[str]) -> Markup:
+        pairs = zip(cells, kinds, strict=True)
+        return element("tr", *(element(name, cell, class_=kind) for cell, kind in pairs))
+
+    body = element("tbody", *(row("td", cells) for cells in rows))
+    return element("div", element("table", element("thead", row("th", head)), body), class_="wide")
+
+
+def _scores(splits: Mapping[str, Any]) -> Markup:
+    if not splits:
+        return _note("There is no split but train, so nothing was scored.")
+    names = list(dict.fromkeys(name for each in splits.values() for name in each["scores"]))
+    last = [name for name in _GUESSES if name in names]
+    names = [name for name in names if name not in last] + last
+    rows = [
+        (split, f"{each['records']:,}", *(_share(each["scores"].get(name)) for name in names))
+        for split, each in splits.items()
+    ]
+    guesses = f"{', '.join(f'{name} {_GUESSES[name]}' for name in last)}."
+    return joined(_table(("split", "records", *names), rows), _note(guesses) if last else None)
+
+
+_GUESSES = {
+    "chance": "guesses at random",
+    "majority": "always says the commonest label of train",
+    "mse_of_mean": "is the mean squared error of always answering the mean of train",
+}
+
+
+def _curves(history: Sequence[Mapping[str, float]]) -> list[Markup]:
+    names = list(dict.fromkeys(name for entry in history for name in entry if name != "epoch"))
+    charts = []
+    for name in (name for name in names if not name.startswith("val_")):
+        lines = {
+            shown: [(entry["epoch"], entry[key]) for entry in history if key in entry]
+            for shown, key in (("train", name), ("val", f"val_{name}"))
+        }
+        lines = {shown: line for shown, line in lines.items() if line}
+        charts.append(line_chart(lines, x="epoch", y=name))
+    return [element("div", *charts, class_="charts")]
+
+
+def _split(name: str, found: Mapping[str, Any], labels: Sequence[str]) -> Markup | None:
+    if "confusion" not in found:
+        return None
+    return joined(
+        _section(f"Split {name}: what was said of each class", *_confusion(found, labels)),
+        _section(f"Split {name}: classes", *_classes(found["classes"])),
+        _section(f"Split {name}: how far it may be believed", *_calibration(found)),
+        _section(f"Split {name}: the worst records", _worst(found["worst"])),
+    )
+
+
+def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup]:
+    matrix = found["confusion"]
+    shown = most_confused(matrix, _MOST_CLASSES)
+    answers = (element("th", labels[number], class_="tilt") for number in shown)
+    head = [element("th", "true \\ said"), *answers]
+    rows = []
+    for true in shown:
+        total = sum(matrix[true])
+        cells = (_shaded(matrix[true][said], total, right=true == said) for said in shown)
+        rows.append(element("tr", element("th", labels[true]), *cells))
+    table = element("table", element("tr", *head), *rows, class_="matrix")
+    notes = ["Records; the darker, the larger the share of the true class."]
+    if len(shown) < len(labels):
+        notes.append(f"Of {len(labels):,} classes these {len(shown)} are in most mistakes.")
+    return [element("div", table, class_="wide"), _note(" ".join(notes))]
+
+
+def _shaded(count: int, total: int, *, right: bool) -> Markup:
+    shade = round(_SHADES * count / total) if total else 0
+    kind = "right" if right else "wrong"
+    return element("td", f"{count:,}" if count else "", class_=f"{kind} shade{shade}")
+
+
+def _classes(classes: Sequence[Mapping[str, Any]]) -> list[Markup]:
+    shown = classes
+    if len(classes) > _MOST_ROWS:
+        known = [each for each in classes if each["recall"] is not None]
+        shown = sorted(known, key=lambda each: float(each["recall"]))[:_MOST_ROWS]
+    rows = [
+        (each["label"], f"{each['records']:,}", _share(each["precision"]), _share(each["recall"]))
+        for each in shown
+    ]
+    table = _table(("label", "records", "precision", "recall"), rows)
+    if len(shown) == len(classes):
+        return [table]
+    return [table, _note(f"Of {len(classes):,} classes the {len(shown)} of the lowest recall.")]
+
+
+def _calibration(found: Mapping[str, Any]) -> list[Markup]:
+    known = found["calibration"]
+    if known is None:
+        return [_note("The outputs of this model are no probabilities, so it cannot be told.")]
+    error = known["expected_calibration_error"]
+    text = (
+        f"Expected calibration error {error:.4f}: the mean gap between how sure the model was and"
+        " how often it was right. Bars below the line: too sure. Pale bars: few records."
+    )
+    return [element("div", reliability_chart(known["bins"]), class_="charts"), _note(text)]
+
+
+def _worst(worst: Sequence[Mapping[str, Any]]) -> Markup:
+    if not worst:
+        return _note("The outputs of this model are no probabilities: no record has a loss.")
+    rows = [
+        (
+            each["path"],
+            each["label"],
+            each["said"],
+            f"{each['window']}",
+            "mix" if each["channel"] < 0 else f"{each['channel']}",
+            _share(each["confidence"]),
+            _share(each["loss"]),
+        )
+        for each in worst
+    ]
+    head = ("recording", "true", "said", "window", "channel", "confidence", "loss")
+    return _table(head, rows, words=3)
+
+
+def _times(timeline: Sequence[Interval]) -> list[Markup]:
+    if not timeline:
+        return [_note("No times of steps were kept for this run.")]
+    shown = thinned(timeline, _MOST_POINTS)
+    seconds = {
+        "whole": [(float(each.step), each.seconds * 1e3) for each in shown],
+        "waiting for input": [(float(each.step), each.seconds * each.wait * 1e3) for each in shown],
+    }
+    share = {"waiting for input": [(float(each.step), each.wait) for each in shown]}
+    charts = (
+        line_chart(seconds, x="step", y="milliseconds a step"),
+        line_chart(share, x="step", y="share of the time", limits=(0.0, 1.0)),
+    )
+    return [element("div", *charts, class_="charts")]
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}"

@@ -1,0 +1,1 @@
+"""The files of a run folder: checkpoints, progress, results and exported models."""

@@ -1,0 +1,308 @@
+"""Checkpoints: all that a run needs to go on as if it had never stopped.
+
+A checkpoint is a folder `checkpoints/step-<8 digits>` of the run: the state (`state-<digest>.npz`)
+first, its commit record (`commit.json`) last. Without the record there is no checkpoint. The
+newest one whose state is what its record says wins; damaged ones are passed over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import structlog
+from audioloom_manifest import canonical_bytes, root_of
+from audioloom_storage import (
+    AlreadyExists,
+    Entry,
+    Location,
+    NotAFolder,
+    NotFound,
+    TooLarge,
+    create,
+    finished_path,
+    list_folder,
+    publish,
+    read_bytes,
+    remove,
+    remove_empty_folder,
+    stat,
+)
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+
+from audioloom_trainer.errors import RunTaken
+from audioloom_trainer.runs.layout import checkpoints_folder
+from audioloom_trainer.runs.npz import BadArrays, dump_arrays, load_arrays
+from audioloom_trainer.runtime.retry import patiently
+
+__all__ = [
+    "COMMIT_NAME",
+    "Commit",
+    "Saved",
+    "Saver",
+    "checkpoint_folders",
+    "has_record",
+    "list_checkpoints",
+    "newest",
+    "read_checkpoint",
+]
+
+log = structlog.get_logger()
+
+COMMIT_NAME = "commit.json"
+_FOLDER = re.compile(r"step-[0-9]{8,}")
+_FILE = re.compile(r"commit\.json|state-[0-9a-f]{12}\.npz")
+_MOST_COMMIT_BYTES = 64 << 20
+_MOST_STATE_BYTES = 1 << 40
+
+State = Mapping[str, NDArray[np.generic]]
+
+
+class StateRef(BaseModel):
+    """The file that holds the state."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    name: str = Field(pattern=r"^state-[0-9a-f]{12}\.npz$")
+    bytes: int = Field(ge=0, le=_MOST_STATE_BYTES)
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+
+
+class Commit(BaseModel):
+    """The commit record of a checkpoint.
+
+    `step` counts global batches since the start of the run. `recipe` is the digest of what is
+    trained on what, so that a checkpoint is never taken for another run's. `position` is what the
+    loop needs beside the state: history so far, sums of the epoch under way.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
+
+    kind: str = Field(pattern="^checkpoint$")
+    version: str = Field(pattern=r"^1\.[0-9]+$")
+    step: int = Field(ge=0)
+    recipe: str = Field(pattern=r"^[0-9a-f]{64}$")
+    replicas: int = Field(ge=1)
+    state: StateRef
+    position: dict[str, JsonValue]
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint that was read and is whole."""
+
+    commit: Commit
+    state: dict[str, NDArray[np.generic]]
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells two checkpoints of the same step apart."""
+        return self.commit.state.sha256
+
+
+def list_checkpoints(run: Location) -> Iterator[tuple[Location, Commit | None]]:
+    """The checkpoint folders of a run, newest first, with their records; None for a bad one."""
+    for entry in checkpoint_folders(run):
+        yield entry.location, _read_commit(entry.location)
+
+
+def checkpoint_folders(run: Location) -> list[Entry]:
+    """The checkpoint folders of a run, newest first. A link is none: it leads to another's."""
+    try:
+        found = list(list_folder(checkpoints_folder(run)))
+    except (NotFound, NotAFolder):
+        return []
+    found = [entry for entry in found if entry.is_folder and not entry.is_link]
+    folders = [entry for entry in found if _FOLDER.fullmatch(entry.location.name)]
+    return sorted(folders, key=lambda entry: int(entry.location.name[5:]), reverse=True)
+
+
+def has_record(folder: Location) -> bool:
+    """Whether a checkpoint has a commit record, readable or not: a later release may read it."""
+    try:
+        return any(entry.location.name == COMMIT_NAME for entry in list_folder(folder))
+    except (NotFound, NotAFolder):
+        return False
+
+
+def newest(run: Location, recipe: str) -> Saved | None:
+    """The newest whole checkpoint of a run, or None when it has none.
+
+    Args:
+        run: the run's folder.
+        recipe: the digest that the checkpoint must carry.
+
+    Raises:
+        RunTaken: a checkpoint in the folder belongs to another recipe.
+        StorageError: storage failed; a file that is merely damaged does not raise.
+    """
+    for folder, commit in list_checkpoints(run):
+        if commit is None:
+            continue
+        if commit.recipe != recipe:
+            raise RunTaken(
+                where=folder,
+                expected="checkpoints of the run that is asked for",
+                found="one of another recipe or other shards",
+                hint="Nothing is overwritten: give another --name (or none), or remove the run.",
+            )
+        try:
+            return Saved(commit, _read_state(folder, commit.state))
+        except (BadArrays, NotFound) as error:
+            log.warning(
+                "a damaged checkpoint is passed over", checkpoint=str(folder), found=str(error)
+            )
+    return None
+
+
+def read_checkpoint(folder: Location, commit: Commit) -> Saved:
+    """A checkpoint that `list_checkpoints` has found.
+
+    Raises:
+        BadArrays, NotFound: it is damaged, or has been removed meanwhile.
+    """
+    return Saved(commit, _read_state(folder, commit.state))
+
+
+@dataclass
+class Saver:
+    """Writes checkpoints behind the training loop, one at a time.
+
+    Args:
+        run: the run's folder.
+        recipe: the digest that every checkpoint carries.
+        replicas: how many trained it, for people who look.
+        keep: how many checkpoints stay.
+        patience: seconds during which storage that does not answer is asked again.
+    """
+
+    run: Location
+    recipe: str
+    replicas: int
+    keep: int
+    patience: float
+    _closing: threading.Event = field(default_factory=threading.Event)
+    _worker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "checkpoint"))
+    _pending: Future[None] | None = None
+
+    def save(self, step: int, state: State, position: dict[str, Any]) -> None:
+        """Write a checkpoint in the background, after the one before it is done.
+
+        Raises:
+            StorageError: the one before it could not be written.
+        """
+        self.wait()
+        self._pending = self._worker.submit(self._write, step, state, position)
+
+    def wait(self) -> None:
+        """Wait until nothing is being written; raises as `save`."""
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            pending.result()
+
+    def close(self) -> None:
+        """Wait, whatever comes of it; but no more for storage that does not answer."""
+        self._closing.set()
+        self._worker.shutdown(wait=True)
+
+    def _write(self, step: int, state: State, position: dict[str, Any]) -> None:
+        folder = checkpoints_folder(self.run) / f"step-{step:08}"
+        data = dump_arrays(state)
+        sha256 = hashlib.sha256(data).hexdigest()
+        ref = StateRef(name=f"state-{sha256[:12]}.npz", bytes=len(data), sha256=sha256)
+        commit = Commit(
+            kind="checkpoint",
+            version="1.0",
+            step=step,
+            recipe=self.recipe,
+            replicas=self.replicas,
+            state=ref,
+            position=position,
+        )
+        record = canonical_bytes(commit.model_dump(mode="json"), indent=2)
+
+        def store() -> None:
+            _refuse_link(folder)
+            if not _is_whole(folder):
+                _remove(self.run, folder)
+                with suppress(AlreadyExists), create(folder / ref.name) as sink:
+                    sink.write(data)
+                publish(folder / COMMIT_NAME, record)
+            self._forget_old()
+
+        patiently(store, self.patience, given_up=self._closing)
+
+    def _forget_old(self) -> None:
+        whole = [folder for folder, commit in list_checkpoints(self.run) if commit is not None]
+        for folder in whole[self.keep :]:
+            _remove(self.run, folder)
+
+
+def _remove(run: Location, folder: Location) -> None:
+    """Remove what the trainer wrote of a checkpoint, over no link; the folder, if that was all."""
+    root = root_of(run)
+    try:
+        # The record comes before the state, so that it is never half a checkpoint.
+        for entry in list_folder(folder):
+            ours = _FILE.fullmatch(finished_path(entry.location.name)) is not None
+            if ours and not (entry.is_link or entry.is_folder):
+                with suppress(NotFound):  # `gc` was quicker
+                    remove(entry.location, within=root)
+        remove_empty_folder(folder, within=root)
+    except NotFound:
+        return
+    except NotAFolder as error:
+        log.warning("a checkpoint is not removed", checkpoint=str(folder), found=str(error))
+
+
+def _refuse_link(folder: Location) -> None:
+    """Nothing is written through a link: what it leads to is another's."""
+    with suppress(NotFound):
+        if stat(folder).is_link:
+            raise NotAFolder(
+                "a link lies there",
+                where=folder,
+                expected="a folder of the run, or nothing",
+                hint="Remove the link, then run again.",
+            )
+
+
+def _is_whole(folder: Location) -> bool:
+    """Whether the folder holds a whole checkpoint."""
+    commit = _read_commit(folder)
+    if commit is None:
+        return False
+    try:
+        _read_state(folder, commit.state)
+    except (BadArrays, NotFound):
+        return False
+    return True
+
+
+def _read_commit(folder: Location) -> Commit | None:
+    where = folder / COMMIT_NAME
+    try:
+        return Commit.model_validate_json(read_bytes(where, limit=_MOST_COMMIT_BYTES))
+    except (NotFound, NotAFolder):
+        return None
+    except (ValidationError, TooLarge) as error:
+        log.warning("a damaged checkpoint is passed over", checkpoint=str(where), found=str(error))
+        return None
+
+
+def _read_state(folder: Location, ref: StateRef) -> dict[str, NDArray[np.generic]]:
+    try:
+        data = read_bytes(folder / ref.name, limit=ref.bytes)
+    except TooLarge:
+        raise BadArrays("more bytes than its record says") from None
+    if len(data) != ref.bytes or hashlib.sha256(data).hexdigest() != ref.sha256:
+        raise BadArrays(f"{len(data)} bytes that are not those of its record ({ref.bytes})")
+    return load_arrays(data)

@@ -1,0 +1,217 @@
+"""A committed run as it is used afterwards: its files, checked, and its model, built again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from audioloom_manifest import (
+    FileEntry,
+    ManifestError,
+    Opened,
+    Patience,
+    ShardsManifest,
+    TrainingRunManifest,
+    WrongChecksum,
+    read_manifest,
+    resolve_input,
+)
+from audioloom_stage import BadData
+from audioloom_storage import StorageError, TooLarge, read_bytes
+
+from audioloom_trainer.errors import BadModel, DamagedRun
+from audioloom_trainer.models.architecture import BadArchitecture, ForeignPart, read_architecture
+from audioloom_trainer.models.source import ModelSource, find_model
+
+__all__ = [
+    "FinishedRun",
+    "await_entries",
+    "evaluate_command",
+    "export_command",
+    "not_rebuilt",
+    "open_run",
+    "read_entry",
+    "read_json",
+    "read_role",
+    "read_trained_on",
+]
+
+NETWORKS = ("audioloom_trainer.networks:conv1d", "audioloom_trainer.networks:conv2d_gru")
+"""The functions of this package that a manifest may name."""
+
+
+@dataclass(frozen=True)
+class FinishedRun:
+    """A committed run, and what its model is built from: a function, or else its architecture."""
+
+    opened: Opened[TrainingRunManifest]
+    source: ModelSource | None
+    architecture: dict[str, Any]
+
+
+def open_run(place: str, model: str | None) -> FinishedRun:
+    """Read a committed run and find what its model is built from.
+
+    Args:
+        place: the run's folder or manifest.
+        model: the function, where it is not a network of this package. What a manifest names is
+            never imported.
+
+    Raises:
+        ManifestError: there is none, it is damaged, or files that it names are gone.
+        BadModel: the function's file is not there, or not the one that was trained; or none is
+            given, and the run's own architecture is not of Keras alone.
+        DamagedRun: the file of the architecture holds none.
+    """
+    opened = read_manifest(place, expect="training-run")
+    named = opened.manifest.recipe.model.function
+    if model is not None or named in NETWORKS:
+        return FinishedRun(opened, _source_of(opened, model or named), {})
+    await_entries(opened, opened.files("weights", "model"))
+    return FinishedRun(opened, None, _architecture_of(opened))
+
+
+def _source_of(opened: Opened[TrainingRunManifest], model: str) -> ModelSource:
+    """The function that made a run's model, whose file must be the one that was trained."""
+    wanted = opened.manifest.recipe.model
+    source = find_model(model)
+    if source.function != wanted.function.rpartition(":")[2]:
+        raise BadModel(
+            where="--model",
+            expected=f"the function that was trained, {wanted.function}",
+            found=source.function,
+        )
+    if source.sha256 != wanted.sha256:
+        raise BadModel(
+            where=source.path,
+            expected=f"the file that was trained, SHA-256 {wanted.sha256}",
+            found=source.sha256,
+            hint="Take the file, or the release of the package, that the run was trained with.",
+        )
+    return source
+
+
+def _architecture_of(opened: Opened[TrainingRunManifest]) -> dict[str, Any]:
+    try:
+        return read_architecture(read_role(opened, "model"))
+    except BadArchitecture as error:
+        raise DamagedRun(
+            where=opened.location, expected="an architecture as Keras writes it", found=str(error)
+        ) from None
+    except ForeignPart as error:
+        raise not_rebuilt(opened, str(error)) from None
+
+
+def not_rebuilt(opened: Opened[TrainingRunManifest], found: str) -> BadModel:
+    """The error of a run whose model is built by its function alone."""
+    manifest = opened.manifest
+    named = manifest.recipe.model.function
+    return BadModel(
+        where=opened.location,
+        expected="a model that is built of Keras's own classes, or --model",
+        found=found,
+        hint=f"Give --model again: the run was made with {named}, which a manifest may name and"
+        " nobody imports for it. It was given as"
+        f" {manifest.execution.settings.get('model', named)}",
+    )
+
+
+def read_role(opened: Opened[TrainingRunManifest], role: str) -> bytes:
+    """The content of the run's file of a role, checked.
+
+    Raises:
+        DamagedRun: the run has no such file, or several.
+        MissingFile, WrongChecksum: as `read_entry`.
+    """
+    entries = opened.files(role)
+    if len(entries) != 1:
+        raise DamagedRun(
+            where=opened.location, expected=f"one {role} file", found=f"{len(entries)}"
+        )
+    return read_entry(opened, entries[0])
+
+
+def await_entries(opened: Opened[TrainingRunManifest], entries: Iterable[FileEntry]) -> None:
+    """Wait for files of the run that are to be read, all together.
+
+    Raises:
+        MissingFile: naming those that are gone, and did not come late either.
+    """
+    Patience().wait_for(opened.folder / entry.path for entry in entries)
+
+
+def read_entry(opened: Opened[TrainingRunManifest], entry: FileEntry) -> bytes:
+    """The content of one file of the run, checked.
+
+    Raises:
+        MissingFile: it is gone, and did not come late either.
+        WrongChecksum: it is not what the manifest says.
+    """
+    where = opened.folder / entry.path
+    Patience().stat(where)
+    hint = "It was changed after the commit: copy it again, or delete the run and train it again."
+    try:
+        data = read_bytes(where, limit=entry.bytes)
+    except TooLarge as error:
+        raise WrongChecksum(
+            where=where, expected=f"{entry.bytes} bytes", found="more", hint=hint
+        ) from error
+    found = hashlib.sha256(data).hexdigest()
+    if found != entry.sha256:
+        raise WrongChecksum(where=where, expected=f"SHA-256 {entry.sha256}", found=found, hint=hint)
+    return data
+
+
+def read_json(opened: Opened[TrainingRunManifest], role: str) -> Any:
+    """The JSON of the run's file of a role; raises as `read_role`."""
+    return json.loads(read_role(opened, role))
+
+
+def read_trained_on(opened: Opened[TrainingRunManifest]) -> Opened[ShardsManifest]:
+    """The shards that a run was trained on, where its manifest says they are.
+
+    Raises:
+        BadData: other shards are there by now; their splits may hold what was trained on.
+    """
+    reference = opened.manifest.inputs[0]
+    found = read_manifest(resolve_input(reference, opened.root), expect="shards")
+    if found.manifest.identity != reference.identity:
+        raise BadData(
+            where=found.location,
+            expected=f"the shards that {opened.manifest.name} was trained on, {reference.identity}",
+            found=found.manifest.identity,
+            hint="Run the sharder as it was run then: the same command makes the same shards.",
+        )
+    return found
+
+
+def export_command(opened: Opened[TrainingRunManifest]) -> str:
+    """A command that copies the model of a run, ready to be pasted."""
+    return shlex.join(["audioloom-trainer", "export", str(opened.folder), "--to", "."])
+
+
+def evaluate_command(opened: Opened[TrainingRunManifest]) -> str:
+    """A command that scores a run, ready to be pasted; with its model, where that has to be given.
+
+    A model that is built again needs none.
+    """
+    function = opened.manifest.recipe.model.function
+    given = str(opened.manifest.execution.settings.get("model", function))
+    here = given if Path(given.rpartition(":")[0]).exists() else function  # that was on a node
+    model = ["--model", here] if _needs_model(opened) else []
+    return shlex.join(["audioloom-trainer", "evaluate", str(opened.folder), *model])
+
+
+def _needs_model(opened: Opened[TrainingRunManifest]) -> bool:
+    if opened.manifest.recipe.model.function in NETWORKS:
+        return False
+    try:
+        _architecture_of(opened)
+    except (BadModel, DamagedRun, ManifestError, StorageError):
+        return True
+    return False

@@ -1,0 +1,119 @@
+"""A trained model as other programs load it: a `.keras` file and a SavedModel.
+
+A SavedModel takes windows as the features have them and answers labels and scores: whoever serves
+it needs neither audioloom nor a list of labels beside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import keras
+import structlog
+import tensorflow as tf
+from audioloom_manifest import FileEntry
+
+from audioloom_trainer.errors import told
+from audioloom_trainer.models.keras_compat import is_legacy, library
+from audioloom_trainer.models.predictions import class_scores
+from audioloom_trainer.runs.artifacts import entry_of
+from audioloom_trainer.shards.shard_set import ShardSet
+
+__all__ = ["model_files", "write_saved_model"]
+
+log = structlog.get_logger()
+
+
+def model_files(
+    model: keras.Model, feature: str, trained_on: ShardSet
+) -> list[tuple[FileEntry, bytes]]:
+    """The files of the model in both forms; what Keras cannot write is missing, with a warning.
+
+    A training that took days does not fail for it: the weights are in the run anyway.
+
+    Args:
+        model: trained.
+        feature: the name that the features have.
+        trained_on: gives the windows' shape and the labels.
+    """
+
+    def save(target: Path) -> None:
+        shape, labels = trained_on.shape, trained_on.labels
+        write_saved_model(model, target, feature=feature, shape=shape, labels=labels)
+
+    with tempfile.TemporaryDirectory(prefix="audioloom-model-") as scratch:
+        keras_file, folder = Path(scratch, "model.keras"), Path(scratch, "saved-model")
+        files = []
+        if _written(".keras", lambda: model.save(keras_file)):
+            data = keras_file.read_bytes()
+            files.append((entry_of("model/", "keras", "keras", data), data))
+        if _written("SavedModel", lambda: save(folder)):
+            files += _files_of(folder)
+    return files
+
+
+def _written(form: str, write: Callable[[], None]) -> bool:
+    try:
+        write()
+    except Exception as error:  # noqa: BLE001  the user's own get_config may raise anything
+        hint = "Give its classes a get_config()." if form == ".keras" else ""
+        log.warning("the model could not be written", form=form, found=told(error, 200), hint=hint)
+        return False
+    return True
+
+
+def _files_of(folder: Path) -> list[tuple[FileEntry, bytes]]:
+    """The files of a SavedModel, in a folder that is named by their content."""
+    paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    files = [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths]
+    digests = [hashlib.sha256(data) for _, data in files]
+    whole = hashlib.sha256()
+    for (name, _), digest in zip(files, digests, strict=True):
+        whole.update(name.encode() + b"\0" + digest.digest())
+    below, role = f"model/saved-model-{whole.hexdigest()[:12]}", "saved-model"
+    return [
+        (
+            FileEntry(
+                path=f"{below}/{name}", bytes=len(data), sha256=digest.hexdigest(), role=role
+            ),
+            data,
+        )
+        for (name, data), digest in zip(files, digests, strict=True)
+    ]
+
+
+def write_saved_model(
+    model: keras.Model, target: Path, *, feature: str, shape: Sequence[int], labels: Sequence[str]
+) -> None:
+    """Write a SavedModel folder with one signature, `serving_default`, also called `serve`.
+
+    It takes *feature*, float32 (windows, *shape), and answers of each window ``label`` (string),
+    ``label_id`` (int32) and ``scores`` (float32, one for each label, as the model's output layer
+    gives them); without labels ``target`` (float32), the number that was learned.
+
+    Args:
+        model: built, with its weights.
+        target: a folder that does not exist yet.
+        feature: name of the feature, which is the input's.
+        shape: of one window.
+        labels: in the order of the model's outputs; none where a number is learned.
+    """
+
+    def serve(windows: Any) -> dict[str, Any]:
+        outputs = tf.cast(model(windows, training=False), tf.float32)
+        if not labels:
+            return {"target": outputs[:, 0]}
+        scores = class_scores(model, outputs, len(labels))
+        said = tf.argmax(scores, axis=1, output_type=tf.int32)
+        return {"label": tf.gather(list(labels), said), "label_id": said, "scores": scores}
+
+    legacy = is_legacy(model)
+    archive = library(legacy=legacy).export.ExportArchive()
+    archive.track(model)
+    signature = [tf.TensorSpec((None, *shape), tf.float32, name=feature)]
+    archive.add_endpoint(name="serve", fn=serve, input_signature=signature)
+    archive.write_out(str(target), **({} if legacy else {"verbose": False}))

@@ -1,0 +1,114 @@
+"""Scalars of a run for TensorBoard: `logs/tensorboard/train` and `…/val` in the run folder.
+
+Storage cannot append, so each epoch is a file of its own, which is never touched again; TensorBoard
+reads all files of a folder in the order of their names. A failure to write one is logged and never
+ends a run.
+"""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import structlog
+import tensorflow as tf
+from audioloom_manifest import FileEntry, file_sha256
+from audioloom_storage import Location, NotFound, StorageError, publish, stat, walk
+
+from audioloom_trainer.runs.timeline import Interval
+
+__all__ = ["Summaries", "events_of"]
+
+log = structlog.get_logger()
+
+_FOLDER = "logs/tensorboard"
+_VAL = "val_"
+
+
+class Scalar(NamedTuple):
+    """One value of one curve."""
+
+    tag: str
+    value: float
+    step: int
+
+
+class Summaries:
+    """Writes the events of a run; one process alone does.
+
+    Args:
+        run: the run's folder.
+    """
+
+    def __init__(self, run: Location) -> None:
+        self._folder = run / _FOLDER
+        self._try = secrets.token_hex(4)
+        self._until = 0
+
+    def write(
+        self, step: int, scores: Mapping[str, float], timeline: Sequence[Interval] = ()
+    ) -> None:
+        """Write a file for train, and one for val where there is something to say of it.
+
+        Args:
+            step: steps of the training that are done.
+            scores: by name as in the history of epochs, where `val_` begins those of val.
+            timeline: all intervals so far; what was written before is passed over.
+        """
+        shown = {name: value for name, value in scores.items() if name != "epoch"}
+        val = [n for n in shown if n.startswith(_VAL)]
+        train = [Scalar(name, shown[name], step) for name in shown if name not in val]
+        for block in (each for each in timeline if each.step > self._until):
+            rate = 1 / max(block.seconds, 1e-9)
+            train.append(Scalar("steps_per_second", rate, block.step))
+            train.append(Scalar("input_wait", block.wait, block.step))
+        self._until = timeline[-1].step if timeline else self._until
+        self._publish("train", train)
+        self._publish("val", [Scalar(n.removeprefix(_VAL), shown[n], step) for n in val])
+
+    def _publish(self, part: str, scalars: Sequence[Scalar]) -> None:
+        if not scalars:
+            return
+        name = f"events.out.tfevents.{time.time():.6f}.{self._try}"
+        try:
+            publish(self._folder / part / name, _events(scalars))
+        except (StorageError, OSError) as error:
+            log.warning("the events could not be written", error=str(error))
+
+
+def events_of(run: Location) -> list[FileEntry]:
+    """The events files of a run, of earlier tries too, as its manifest lists them."""
+    try:
+        found = [entry.location for entry in walk(run / _FOLDER)]
+    except NotFound:
+        return []
+    return [
+        FileEntry(
+            path=where.relative_to(run),
+            bytes=stat(where).size,
+            sha256=file_sha256(where),
+            role="events",
+        )
+        for where in found
+        if where.name.startswith("events.")
+    ]
+
+
+def _events(scalars: Iterable[Scalar]) -> bytes:
+    """The bytes of an events file. `tf.summary.scalar` would need TensorBoard to be installed."""
+    metadata = tf.compat.v1.SummaryMetadata(
+        plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars"),
+        data_class="DATA_CLASS_SCALAR",
+    )
+    with tempfile.TemporaryDirectory() as folder, tf.device("CPU"):
+        writer = tf.summary.create_file_writer(folder)
+        with writer.as_default():
+            for tag, value, step in scalars:
+                tf.summary.write(tag, tf.constant(value, tf.float32), step, metadata)
+        writer.close()
+        (file,) = Path(folder).iterdir()
+        return file.read_bytes()

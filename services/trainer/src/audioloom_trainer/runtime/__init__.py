@@ -1,0 +1,1 @@
+"""The process itself: cores, memory, signals and retries, before TensorFlow is imported."""

@@ -1,0 +1,1 @@
+"""What a shards manifest names: splits, shards and their indexes."""

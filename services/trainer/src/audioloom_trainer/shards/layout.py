@@ -1,0 +1,40 @@
+"""How the records of a split lie in its shards, and how the shards are dealt to lanes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+__all__ = ["Layout"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How many records each shard of a split holds, by shard number, and the split's lanes.
+
+    Raises:
+        ValueError: when the lanes do not get the records that the order needs.
+    """
+
+    records: tuple[int, ...]
+    lanes: int
+
+    def __post_init__(self) -> None:
+        if self.lanes < 1 or len(self.records) % self.lanes or min(self.records, default=0) < 1:
+            raise ValueError(
+                f"{len(self.records)} shards for {self.lanes} lanes, the smallest of"
+                f" {min(self.records, default=0)} records"
+            )
+        for lane in range(self.lanes):
+            held, needed = sum(self.records[lane :: self.lanes]), self.lane_total(lane)
+            if held != needed:
+                raise ValueError(f"lane {lane} holds {held} records, its share is {needed}")
+
+    @cached_property
+    def total(self) -> int:
+        """Records of the split."""
+        return sum(self.records)
+
+    def lane_total(self, lane: int) -> int:
+        """How many epoch positions belong to *lane*."""
+        return (self.total - lane + self.lanes - 1) // self.lanes

@@ -1,0 +1,230 @@
+"""The shards that a manifest names: per split, numbered, each with its index."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from audioloom_manifest import (
+    CoefficientStats,
+    FileEntry,
+    Opened,
+    ShardsManifest,
+    TargetStats,
+    Unpacked,
+)
+from audioloom_storage import Location
+
+from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat
+from audioloom_trainer.shards.layout import Layout
+from audioloom_trainer.shards.splitting import splits_by
+
+__all__ = ["Shard", "ShardSet", "Split", "Stored", "open_shards"]
+
+_NAMES = {"parquet": "Parquet", "avro": "Avro", "orc": "ORC"}
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A file and what the manifest says about it."""
+
+    location: Location
+    bytes: int
+    sha256: str
+    compression: str = "none"
+    """"gzip" or "zlib" when the file as a whole is such a stream."""
+    unpacked: Unpacked | None = None
+    """What it is when it is unpacked; None where nothing is to be unpacked."""
+
+    @property
+    def content(self) -> Unpacked:
+        """Size and checksum of what is read from it, unpacked."""
+        return self.unpacked or Unpacked(bytes=self.bytes, sha256=self.sha256)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One shard: its records and the index beside it."""
+
+    split: str
+    number: int
+    records: int
+    data: Stored
+    index: Stored
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of both files on local disk, unpacked."""
+        return self.data.content.bytes + self.index.content.bytes
+
+
+@dataclass(frozen=True)
+class Split:
+    """All shards of a split, by number."""
+
+    name: str
+    layout: Layout
+    shards: tuple[Shard, ...]
+    labels: dict[str, int]
+    """Records of each label."""
+    targets: TargetStats | None = None
+    """Mean and variance of the numbers to be learned; None of classes, and in shards of 1.0."""
+
+
+@dataclass(frozen=True)
+class ShardSet:
+    """What can be trained on.
+
+    Args:
+        shape: of one window's feature.
+        dtype: "float32" or "float16", little-endian in the shards.
+        labels: the vocabulary, a class number is the index here; empty when the target is a number.
+        class_weights: what a record of each class counts in the loss; None where all count 1.
+        splits_by: what divided the records, as `splitting.splits_by` says it.
+        coefficients: mean and variance of each in train, for models that normalise; None where the
+            manifest does not say.
+    """
+
+    shape: tuple[int, ...]
+    dtype: str
+    labels: tuple[str, ...]
+    splits: dict[str, Split]
+    class_weights: tuple[float, ...] | None = None
+    splits_by: str = ""
+    coefficients: CoefficientStats | None = None
+
+    @property
+    def value_bytes(self) -> int:
+        """Bytes of the feature values of one record."""
+        return prod(self.shape) * {"float32": 4, "float16": 2}[self.dtype]
+
+    @property
+    def classes(self) -> int | None:
+        """How many classes there are, or None when the target is a number."""
+        return len(self.labels) or None
+
+    def split(self, name: str) -> Split:
+        """The split of that name.
+
+        Raises:
+            MissingSplit: there is none.
+        """
+        if name not in self.splits:
+            raise MissingSplit(
+                expected=f"a split {name!r}",
+                found=f"the splits {', '.join(self.splits)}",
+                hint="Shard the features again with that split.",
+            )
+        return self.splits[name]
+
+
+def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
+    """Pair every shard with its index, as the files list names them; nothing is looked for.
+
+    Raises:
+        UnreadableFormat: they are in a format for other programs.
+        ShardMismatch: the list and the manifest's counts do not agree.
+    """
+    recipe = opened.manifest.recipe
+    if recipe.format != "tfrecord":
+        raise UnreadableFormat(
+            where=opened.location,
+            expected="shards of TFRecord, the format that this trainer reads",
+            found=recipe.format,
+            hint="Shard the features again without --format; any reader of"
+            f" {_NAMES.get(recipe.format, recipe.format)} can train on these.",
+        )
+    stats = opened.manifest.stats
+    files = opened.files("shard", "index")
+    splits = {}
+    for name, counted in stats.splits.items():
+        entries = [entry for entry in files if entry.split == name]
+        shards = _pair(opened, name, entries)
+        found = sum(shard.records for shard in shards)
+        if len(shards) != counted.shards or found != counted.records:
+            raise ShardMismatch(
+                where=opened.location,
+                expected=f"{counted.records} records in {counted.shards} shards of split {name!r}",
+                found=f"{found} in {len(shards)} in its list of files",
+            )
+        try:
+            layout = Layout(tuple(shard.records for shard in shards), counted.lanes)
+        except ValueError as error:
+            raise ShardMismatch(
+                where=opened.location,
+                expected=f"split {name!r} dealt evenly to {counted.lanes} lanes",
+                found=str(error),
+            ) from None
+        splits[name] = Split(name, layout, shards, counted.labels, counted.targets)
+    by_label = opened.manifest.recipe.target == "label"
+    if by_label and not stats.labels:
+        raise ShardMismatch(
+            where=opened.location,
+            expected="labels, which its recipe says are to be learned",
+            found="none",
+            hint="Shard features that have labels, or with numbers as the target.",
+        )
+    labels = stats.labels if by_label else ()
+    return ShardSet(
+        tuple(stats.feature.shape),
+        stats.feature.dtype,
+        tuple(labels),
+        splits,
+        _class_weights(opened, labels),
+        splits_by(opened.manifest),
+        stats.splits["train"].coefficients if "train" in stats.splits else None,
+    )
+
+
+def _class_weights(
+    opened: Opened[ShardsManifest], labels: Sequence[str]
+) -> tuple[float, ...] | None:
+    """By class number; a label that train does not have weighs 1, as it counts nowhere."""
+    given = opened.manifest.stats.class_weights
+    if given is None:
+        return None
+    if unknown := sorted(given.keys() - {*labels}):
+        raise ShardMismatch(
+            where=opened.location,
+            expected="class weights of labels that are learned",
+            found=f"one for {unknown[0]!r}",
+        )
+    return tuple(given.get(label, 1.0) for label in labels)
+
+
+def _pair(
+    opened: Opened[ShardsManifest], split: str, entries: Sequence[FileEntry]
+) -> tuple[Shard, ...]:
+    data = {entry.shard: entry for entry in entries if entry.role == "shard"}
+    index = {entry.shard: entry for entry in entries if entry.role == "index"}
+    numbers = list(range(len(data)))
+    if set(data) != set(numbers) or data.keys() != index.keys():
+        raise ShardMismatch(
+            where=opened.location,
+            expected=f"shards and indexes of split {split!r} numbered from 0 without a gap",
+            found=f"{len(data)} shards and {len(index)} indexes",
+        )
+    return tuple(
+        Shard(
+            split,
+            number,
+            data[number].records or 0,
+            _stored(opened, data[number]),
+            _stored(opened, index[number]),
+        )
+        for number in numbers
+    )
+
+
+def _stored(opened: Opened[ShardsManifest], entry: FileEntry) -> Stored:
+    where, compression = opened.folder / entry.path, opened.manifest.recipe.compression
+    if compression == "none" or entry.role != "shard":
+        return Stored(where, entry.bytes, entry.sha256)
+    if entry.unpacked is None:
+        raise ShardMismatch(
+            where=opened.location,
+            expected=f"what {entry.path} unpacks to, in its list of files",
+            found="nothing",
+        )
+    return Stored(where, entry.bytes, entry.sha256, compression, entry.unpacked)

@@ -1,0 +1,1 @@
+"""One training from its start to its commit."""

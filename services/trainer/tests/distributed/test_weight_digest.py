@@ -1,0 +1,63 @@
+"""A few numbers that stand for all weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.usefixtures("tensorflow")
+
+
+def digest_of(model: Any) -> Callable[[], list[tuple[int, int]]]:
+    """What answers the numbers of a model in one process."""
+    import tensorflow as tf
+    from audioloom_trainer.distributed.weight_digest import make_digest
+
+    return make_digest(tf.distribute.get_strategy(), model)
+
+
+def network(dtype: str = "float32") -> Any:
+    """Two layers of the same shape, and normalisation."""
+    import keras
+
+    keras.utils.set_random_seed(3)
+    layers = [keras.layers.Dense(4, dtype=dtype) for _ in range(2)]
+    return keras.Sequential([keras.Input((4,)), *layers, keras.layers.BatchNormalization()])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "float64"])
+def test_any_bit_of_any_weight_changes_it(dtype: str) -> None:
+    """The lowest bit of one value in each of the variables."""
+    model = network(dtype)
+    digest = digest_of(model)
+    seen = [digest()]
+    for variable in model.weights:
+        raw = np.array(variable.numpy())
+        raw.reshape(-1).view(np.uint8)[0] ^= 1
+        variable.assign(raw)
+        seen.append(digest())
+    assert len(seen) == len({tuple(each) for each in seen})
+
+
+def test_exchanged_values_and_layers_change_it() -> None:
+    """The sum over the bits is the same, their places are not."""
+    model = network()
+    digest = digest_of(model)
+    before = digest()
+    first, second = (layer.kernel for layer in model.layers[:2])
+    values = first.numpy(), second.numpy()
+    first.assign(values[0][::-1])
+    turned = digest()
+    first.assign(values[1])
+    second.assign(values[0])
+    assert 3 == len({tuple(each) for each in (before, turned, digest())})
+
+
+def test_the_same_weights_have_the_same_one() -> None:
+    """In another process too: nothing in it is random."""
+    one, other = (digest_of(network())() for _ in range(2))
+    assert one == other
+    assert 1 == len(one)

@@ -1,0 +1,141 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from audioloom_manifest import TargetStats
+from audioloom_storage import locate
+from audioloom_trainer.evaluation.accumulator import Tally
+from audioloom_trainer.evaluation.origins import Origin
+from audioloom_trainer.evaluation.report import beside_the_mean, evaluation_report, split_scores
+from audioloom_trainer.runs.artifacts import Finished, write_results
+from audioloom_trainer.shards.layout import Layout
+from audioloom_trainer.shards.shard_set import ShardSet, Split
+
+TRAIN = Split("train", Layout((6, 6), 2), (), {"a": 9, "b": 3})
+VAL = Split("val", Layout((4,), 1), (), {"a": 1, "b": 3})
+SET = ShardSet((2, 3), "float32", ("a", "b"), {"train": TRAIN, "val": VAL})
+NUMBERS = ShardSet((2, 3), "float32", (), {"train": TRAIN, "val": VAL})
+CONFUSION = np.array([[1, 0], [2, 1]])
+ANSWERS = np.array(
+    [[0, 0, 0.1, 0.9], [1, 0, 1.2, 0.7], [1, 0, 2.3, 0.9], [1, 1, 0.1, 0.9]], np.float32
+)
+FINISHED = Finished(
+    weights={"weight-00000/kernel": np.arange(3.0)},
+    config={"class_name": "Functional"},
+    history=[{"epoch": 1, "loss": 0.5}],
+    evaluation={"labels": ["a", "b"]},
+)
+
+
+def test_what_json_cannot_say_is_refused_not_written(tmp_path: Path) -> None:
+    """A run is never committed with half a report."""
+    bad = Finished(FINISHED.weights, {}, [{"loss": float("nan")}], {})
+    with pytest.raises(ValueError, match="JSON"):
+        write_results(locate(tmp_path), bad)
+    assert [] == list(tmp_path.rglob("*.json"))
+
+
+def test_scores_that_are_not_finite_are_left_out() -> None:
+    """The manifest has no word for them."""
+    scores = {"loss": 1.0, "strange": float("inf")}
+    found = split_scores(SET, "val", scores, CONFUSION, train=TRAIN)
+    assert {"loss": 1.0, "accuracy": 0.5, "chance": 0.5, "majority": 0.25} == found
+
+
+def test_the_models_own_accuracy_is_kept() -> None:
+    """Ours is from the same records; the model may weigh them."""
+    found = split_scores(SET, "val", {"accuracy": 0.7}, CONFUSION, train=TRAIN)
+    assert 0.7 == found["accuracy"]
+
+
+def test_numbers_have_no_classes() -> None:
+    """Neither guessing nor confusion means anything."""
+    nothing = np.zeros((0, 0), np.int64)
+    assert {"loss": 2.0} == split_scores(NUMBERS, "val", {"loss": 2.0}, nothing, train=TRAIN)
+    report = evaluation_report(NUMBERS, {"val": {"loss": 2.0}}, {"val": Tally(0)}, {})
+    assert {
+        "labels": [],
+        "splits_by": "",
+        "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}},
+    } == report
+
+
+def test_the_mean_is_that_of_the_training_split() -> None:
+    """In a split that lies elsewhere, always answering it is further off than the spread."""
+    train = replace(TRAIN, targets=TargetStats(mean=2.0, variance=9.0))
+    val = replace(VAL, targets=TargetStats(mean=5.0, variance=0.5))
+    shard_set = replace(NUMBERS, splits={"train": train, "val": val})
+    evaluation: dict[str, Any] = {
+        "labels": [],
+        "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}},
+    }
+    found = beside_the_mean(evaluation, shard_set, train=train)
+    assert {"loss": 2.0, "mse_of_mean": 9.5} == found["splits"]["val"]["scores"]
+    assert {"loss": 2.0} == evaluation["splits"]["val"]["scores"]
+
+
+@pytest.mark.parametrize("lacking", ["train", "val"])
+def test_of_shards_that_do_not_say_the_mean(lacking: str) -> None:
+    """Those of contract 1.0, one side or the other: the evaluation is as it was."""
+    stats = TargetStats(mean=2.0, variance=9.0)
+    splits = {
+        each.name: each if each.name == lacking else replace(each, targets=stats)
+        for each in (TRAIN, VAL)
+    }
+    evaluation: dict[str, Any] = {
+        "labels": [],
+        "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}},
+    }
+    shard_set = replace(NUMBERS, splits=splits)
+    assert evaluation == beside_the_mean(evaluation, shard_set, train=splits["train"])
+
+
+ORIGINS = [Origin(f"{name}.wav", 0, -1) for name in "abcd"]
+
+
+def test_the_worst_records_are_named() -> None:
+    """The highest loss first; by where they come from, with what was said of them."""
+    tally = Tally(2)
+    tally.add(np.arange(4), ANSWERS)
+    report = evaluation_report(SET, {"val": {"loss": 1.0}}, {"val": tally}, {"val": ORIGINS})
+    found = report["splits"]["val"]["worst"]
+    assert {
+        "path": "a.wav",
+        "window": 0,
+        "channel": -1,
+        "label": "b",
+        "said": "a",
+        "loss": 2.3,
+        "confidence": 0.9,
+    } == found[0]
+    assert [2.3, 1.2, 0.1, 0.1] == [each["loss"] for each in found]
+
+
+def test_how_sure_the_model_was_is_reported() -> None:
+    """And null where its outputs are no probabilities, of even one record."""
+    tally = Tally(2)
+    tally.add(np.arange(4), ANSWERS)
+    values = (SET, {"val": {"loss": 1.0}}, {"val": tally}, {"val": ORIGINS})
+    found = evaluation_report(*values)["splits"]["val"]
+    assert CONFUSION.tolist() == found["confusion"]
+    bins = {each["records"]: each["accuracy"] for each in found["calibration"]["bins"]}
+    assert {0: None, 1: 0.0, 3: 2 / 3} == bins
+    tally.senseless = 1
+    found = evaluation_report(*values)["splits"]["val"]
+    assert found["calibration"] is None
+
+
+def test_files_are_named_by_their_content(tmp_path: Path) -> None:
+    """So what an earlier try left is taken as it is, and nothing depends on when or where."""
+    first = write_results(locate(tmp_path / "a"), FINISHED)
+    again = write_results(locate(tmp_path / "a"), FINISHED)
+    elsewhere = write_results(locate(tmp_path / "b"), FINISHED)
+    assert first == again == elsewhere
+    assert ["weights", "model", "history", "evaluation"] == [entry.role for entry in first]
+    for entry in first:
+        assert entry.sha256[:12] in entry.path
+        assert entry.bytes == (tmp_path / "a" / entry.path).stat().st_size

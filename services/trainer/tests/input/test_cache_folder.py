@@ -1,0 +1,78 @@
+import dataclasses
+from pathlib import Path
+
+import pytest
+import structlog
+from audioloom_storage import Location
+from audioloom_trainer.input.cache_folder import opened_cache
+from audioloom_trainer.shards.shard_set import Shard, ShardSet, open_shards
+from shard_maker import make_shards
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> ShardSet:
+    """Shards on a file system."""
+    return open_shards(make_shards(tmp_path / "root", records={"train": 12}, lanes=6))
+
+
+@pytest.fixture
+def elsewhere(here: ShardSet) -> ShardSet:
+    """The same as if one of them lay in HDFS; nothing is read of it here."""
+
+    def moved(shard: Shard) -> Shard:
+        at = Location("hdfs", "namenode:8020", shard.data.location.path)
+        return dataclasses.replace(shard, data=dataclasses.replace(shard.data, location=at))
+
+    train = here.split("train")
+    shards = (*train.shards[:-1], moved(train.shards[-1]))
+    return dataclasses.replace(here, splits={"train": dataclasses.replace(train, shards=shards)})
+
+
+def test_what_can_be_read_in_place_needs_no_cache(here: ShardSet, tmp_path: Path) -> None:
+    """Not even in a container."""
+    with opened_cache(here, None, 1, {"LOCAL_DIRS": str(tmp_path)}) as cache:
+        assert None is cache
+
+
+def test_the_folder_that_was_asked_for_stays(here: ShardSet, tmp_path: Path) -> None:
+    """For shards in place too, and before YARN's."""
+    asked = tmp_path / "asked"
+    with opened_cache(here, str(asked), 1, {"LOCAL_DIRS": str(tmp_path)}) as cache:
+        assert cache is not None
+        assert asked / "worker-0" == cache.folder
+    assert asked.is_dir()
+
+
+def test_in_a_container_it_is_below_a_folder_of_the_application(
+    elsewhere: ShardSet, tmp_path: Path
+) -> None:
+    """One that is there and can be written; it stays for a worker that is started again."""
+    local = tmp_path / "usercache" / "app"
+    local.mkdir(parents=True)
+    variables = {"LOCAL_DIRS": f"{tmp_path / 'gone'},{local}"}
+    with opened_cache(elsewhere, None, 1, variables) as cache:
+        assert cache is not None
+        assert local / "audioloom-shards" / "worker-0" == cache.folder
+    assert cache.folder.is_dir()
+
+
+def test_elsewhere_it_is_temporary(elsewhere: ShardSet) -> None:
+    """Nothing is left behind."""
+    with opened_cache(elsewhere, None, 1, {}) as cache:
+        assert cache is not None
+        assert cache.folder.is_dir()
+    assert not cache.folder.parent.exists()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o1777, 0o777])
+def test_a_folder_where_others_may_replace_copies_is_told(
+    here: ShardSet, tmp_path: Path, mode: int
+) -> None:
+    """Whoever asked for it can ask for another one."""
+    asked = tmp_path / "asked"
+    asked.mkdir()
+    asked.chmod(mode)
+    with structlog.testing.capture_logs() as said, opened_cache(here, str(asked), 1, {}):
+        pass
+    warned = [each["folder"] for each in said if each["log_level"] == "warning"]
+    assert ([str(asked)] if mode == 0o777 else []) == warned

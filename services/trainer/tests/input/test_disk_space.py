@@ -1,0 +1,213 @@
+"""A disk that is full: what gives way, what is waited for, and what is said in the end."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import structlog
+from audioloom_stage.exit_codes import exit_code
+from audioloom_trainer.errors import DiskFull
+from audioloom_trainer.input.cache import Cache
+from audioloom_trainer.input.disk_space import Room
+from audioloom_trainer.input.staging import Staging
+from audioloom_trainer.shards.shard_set import Shard, ShardSet, open_shards
+from shard_maker import make_shards
+
+TRY_AGAIN = 75
+
+
+@pytest.fixture
+def shard_set(tmp_path: Path) -> ShardSet:
+    """Twelve shards of four or five records."""
+    return open_shards(make_shards(tmp_path / "root", records={"train": 51}, lanes=6))
+
+
+@pytest.fixture
+def train(shard_set: ShardSet) -> tuple[Shard, ...]:
+    return shard_set.split("train").shards
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Cache]:
+    cache = Cache(tmp_path / "cache", 1 << 30)
+    yield cache
+    cache.close()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system with room for five of the twelve shards with their indexes."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "audioloom", str(folder)]
+    try:
+        subprocess.run(mount, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no file system can be mounted here")
+    yield folder
+    unmount = ["umount", str(folder)]
+    subprocess.run(unmount, check=True)
+
+
+def fill(monkeypatch: pytest.MonkeyPatch, cache: Cache, shard: Shard) -> None:
+    """Let the next copy of a shard meet a device that is full, as the kernel says it."""
+    path = cache.path(shard.data, ".tfrecord")
+    full = [path.with_name(path.name + ".part")]
+    really = os.open
+
+    def opened(path: Any, flags: int, *more: Any, **named: Any) -> int:
+        if path in full:
+            full.remove(path)
+            return really("/dev/full", os.O_WRONLY)
+        return really(path, flags, *more, **named)
+
+    monkeypatch.setattr(os, "open", opened)
+
+
+def names(cache: Cache) -> set[str]:
+    return {path.name for path in cache.folder.iterdir()} - {"lock"}
+
+
+class Disk:
+    """Full until so many copies were removed, and so long was waited."""
+
+    def __init__(self, *, evictions: int = 0, waits: int = 0, copies: int = 0) -> None:
+        self.evictions, self.waits, self.copies = evictions, waits, copies
+        self.number = errno.ENOSPC
+        self.tried = 0
+
+    def room(self, patience: float) -> Room:
+        return Room(self._evict, self._wait, patience)
+
+    def copy(self) -> None:
+        self.tried += 1
+        if self.evictions or self.waits:
+            raise OSError(self.number, "full")
+
+    def _evict(self) -> bool:
+        if not self.copies:
+            return False
+        self.copies -= 1
+        self.evictions -= bool(self.evictions)
+        return True
+
+    def _wait(self, _: float) -> bool:
+        self.waits -= 1
+        return self.waits >= 0
+
+
+def test_a_disk_that_stays_full_ends_the_run_with_what_would_help(
+    shard_set: ShardSet, train: tuple[Shard, ...], cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To be started again; nothing of the copy stays."""
+    fill(monkeypatch, cache, train[1])
+    with Staging(shard_set, train, cache=cache, patience=0.0) as staging:
+        staging.hold(train[:1])
+        with pytest.raises(DiskFull, match="--cache") as caught:
+            staging.hold(train[1:2])
+    assert TRY_AGAIN == exit_code(caught.value)
+    assert str(cache.folder) in str(caught.value)
+    assert f"{train[1].data.content.bytes} bytes" in str(caught.value)
+    assert not [name for name in names(cache) if name.endswith(".part")]
+
+
+def test_another_failure_of_the_disk_is_not_waited_for(tmp_path: Path) -> None:
+    """It would not pass."""
+    disk = Disk(waits=1)
+    disk.number = errno.EIO
+    with pytest.raises(OSError, match="full"):
+        disk.room(60.0).filled(disk.copy, tmp_path / "x", 1)
+    assert 1 == disk.tried
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_copies_give_way_before_anything_is_waited_for(tmp_path: Path, number: int) -> None:
+    """One at a time, and no more than it takes."""
+    disk = Disk(evictions=2, copies=3)
+    disk.number = number
+    assert disk.room(0.0).filled(disk.copy, tmp_path / "x", 1)
+    assert (3, 1) == (disk.tried, disk.copies)
+
+
+def test_what_others_fill_is_waited_for_and_told(tmp_path: Path) -> None:
+    """In the log: where, how much there is, how much is needed."""
+    disk = Disk(waits=2)
+    with structlog.testing.capture_logs() as told:
+        assert disk.room(60.0).filled(disk.copy, tmp_path / "x", 7)
+    assert 3 == disk.tried
+    assert [("warning", str(tmp_path), 7)] * 2 == [
+        (each["log_level"], each["folder"], each["needed"]) for each in told
+    ]
+    assert all(each["free"] > 0 for each in told)
+
+
+def test_the_end_does_not_wait_for_room(tmp_path: Path) -> None:
+    """Neither is it a failure."""
+    assert not Disk(waits=1, copies=0).room(60.0).filled(_full, tmp_path / "x", 1)
+
+
+def _full() -> None:
+    raise OSError(errno.ENOSPC, "full")
+
+
+def test_room_is_made_before_a_copy_is_begun(tmp_path: Path) -> None:
+    """Where the disk says itself that it has none, but not for a copy that is there."""
+    disk = Disk(copies=3)
+    assert disk.room(0.0).filled(disk.copy, tmp_path / "x", 1 << 62)
+    assert (1, 0) == (disk.tried, disk.copies)
+    (there := tmp_path / "there").touch()
+    disk = Disk(copies=3)
+    assert disk.room(0.0).filled(disk.copy, there, 1 << 62)
+    assert 3 == disk.copies
+
+
+def test_a_shard_is_there_once_there_is_room(
+    shard_set: ShardSet, train: tuple[Shard, ...], cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What an earlier run left goes first, and what this one was promised stays."""
+    left = cache.folder / f"{'0' * 64}.tfrecord"
+    left.write_bytes(b"of an earlier run")
+    cache.keep_only({left.name})
+    fill(monkeypatch, cache, train[1])
+    with Staging(shard_set, train, cache=cache, patience=0.0) as staging:
+        held = staging.hold(train[:2])
+        assert train[1].data.content.bytes == held[1].path.stat().st_size
+    assert not left.exists()
+    assert cache.path(train[0].data, ".tfrecord").exists()
+
+
+def test_a_disk_smaller_than_the_budget_is_enough(
+    shard_set: ShardSet, train: tuple[Shard, ...], small_disk: Path
+) -> None:
+    """On a real file system, through two epochs: what is read no more gives way."""
+    cache = Cache(small_disk, 1 << 30)
+    try:
+        with Staging(shard_set, train * 2, cache=cache, patience=5.0) as staging:
+            for shard in train * 2:
+                staging.hold([shard])
+                staging.release([shard])
+        assert not [name for name in names(cache) if name.endswith(".part")]
+    finally:
+        cache.close()
+
+
+def test_a_real_disk_that_stays_full_is_told(
+    shard_set: ShardSet, train: tuple[Shard, ...], small_disk: Path
+) -> None:
+    """What is held at once does not fit on it."""
+    cache = Cache(small_disk, 1 << 30)
+    try:
+        with (
+            Staging(shard_set, train, cache=cache, patience=0.6) as staging,
+            pytest.raises(DiskFull, match=str(small_disk)),
+        ):
+            staging.hold(train)
+        assert not [name for name in names(cache) if name.endswith(".part")]
+    finally:
+        cache.close()

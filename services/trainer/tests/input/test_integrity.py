@@ -1,0 +1,142 @@
+"""Rot in any split, in a shard or an index, is found before a record of it is used; and named."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from audioloom_manifest import ManifestError, MissingFile, late_files
+from audioloom_stage import BadData
+from audioloom_storage import StorageError
+from audioloom_trainer.errors import ShardMismatch
+from audioloom_trainer.input.integrity import check_presence, files_of
+from audioloom_trainer.input.staging import Staging
+from audioloom_trainer.shards.shard_set import ShardSet, Stored, open_shards
+from shard_maker import make_shards
+
+SPLITS = ("train", "val", "test")
+
+
+@pytest.fixture
+def shard_set(tmp_path: Path) -> ShardSet:
+    """Three splits of four shards of four or five records."""
+    return open_shards(make_shards(tmp_path, records=dict.fromkeys(SPLITS, 18), lanes=2))
+
+
+def path_of(file: Stored) -> Path:
+    return Path(file.location.path)
+
+
+def cut(one: Stored, _: Stored) -> None:
+    os.truncate(path_of(one), one.bytes - 1)
+
+
+def lose(one: Stored, _: Stored) -> None:
+    path_of(one).unlink()
+
+
+def flip(one: Stored, _: Stored) -> None:
+    data = bytearray(path_of(one).read_bytes())
+    data[len(data) // 2] ^= 1
+    path_of(one).write_bytes(data)
+
+
+def swap(one: Stored, other: Stored) -> None:
+    kept = path_of(one).read_bytes()
+    path_of(one).write_bytes(path_of(other).read_bytes())
+    path_of(other).write_bytes(kept)
+
+
+def refusal(shard_set: ShardSet) -> Exception | None:
+    """What ends a run whose first epoch holds one shard after another; None if nothing does."""
+    train = shard_set.split("train").shards
+    early = [file for split in ("val", "test") for file in files_of(shard_set, split)]
+    try:
+        check_presence(shard_set, SPLITS)
+        with Staging(shard_set, train, cache=None, patience=0.0, early=early) as staging:
+            for shard in train:
+                staging.hold([shard])
+                staging._early._thread.join(timeout=60)
+                staging.release([shard])
+    except (ManifestError, BadData, StorageError) as error:
+        return error
+    return None
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("role", ["data", "index"])
+@pytest.mark.parametrize("damage", [cut, lose, flip, swap])
+def test_a_damaged_file_is_named_in_the_first_epoch(
+    shard_set: ShardSet, damage: Callable[[Stored, Stored], None], role: str, split: str
+) -> None:
+    """Whatever the split it is in, and although the others are needed when training is over."""
+    shards = shard_set.split(split).shards
+    one, other = getattr(shards[0], role), getattr(shards[3], role)
+    damage(one, other)
+    error = refusal(shard_set)
+    assert error is not None
+    assert str(one.location) in str(error) or (damage is swap and str(other.location) in str(error))
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize(("damage", "kind"), [(cut, ShardMismatch), (lose, MissingFile)])
+def test_what_is_gone_or_cut_is_told_before_any_reading(
+    shard_set: ShardSet,
+    damage: Callable[[Stored, Stored], None],
+    kind: type[Exception],
+    split: str,
+) -> None:
+    """A listing tells, of all splits; with exit codes 65 and 66."""
+    shard = shard_set.split(split).shards[-1]
+    damage(shard.index, shard.index)
+    with pytest.raises(kind, match=shard.index.location.name):
+        check_presence(shard_set, SPLITS)
+
+
+def test_shards_that_appear_late_are_waited_for(
+    shard_set: ShardSet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A network file system may show the manifest before them."""
+    late = path_of(shard_set.split("val").shards[0].data)
+    hidden = late.rename(late.with_name("hidden"))
+    waits: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        hidden.rename(late)
+
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
+    monkeypatch.setattr(late_files, "time", clock)
+    monkeypatch.setenv(late_files.VARIABLE, "30")
+    check_presence(shard_set, SPLITS)
+    assert 1 == len(waits)
+
+
+def test_all_shards_that_are_gone_are_named(shard_set: ShardSet) -> None:
+    """Whoever copies them again wants to know which."""
+    gone = [shard.data for shard in shard_set.split("val").shards]
+    for file in gone:
+        path_of(file).unlink()
+    with pytest.raises(MissingFile) as caught:
+        check_presence(shard_set, SPLITS)
+    assert all(file.location.name in str(caught.value) for file in gone)
+
+
+def test_links_are_looked_at_themselves(shard_set: ShardSet, tmp_path: Path) -> None:
+    """A listing may say the size of a link; what counts is the file."""
+    where = path_of(shard_set.split("val").shards[0].data)
+    where.rename(tmp_path / "elsewhere")
+    where.symlink_to(tmp_path / "elsewhere")
+    check_presence(shard_set, SPLITS)
+    assert refusal(shard_set) is None
+
+
+def test_workers_share_the_early_look(shard_set: ShardSet) -> None:
+    """Each file is read by one of them."""
+    parts = [set(files_of(shard_set, "test", part=part, parts=3)) for part in range(3)]
+    assert set(files_of(shard_set, "test")) == set.union(*parts)
+    assert 8 == sum(map(len, parts))

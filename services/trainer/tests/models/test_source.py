@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+from audioloom_trainer.errors import BadModel
+from audioloom_trainer.models.source import find_model
+
+
+@pytest.mark.parametrize("reference", ["", "model", "model.py", ":build", "model.py:", "m.py:a b"])
+def test_what_names_no_function_is_refused(reference: str) -> None:
+    """With both forms that there are."""
+    with pytest.raises(BadModel, match=r"FILE\.py:FUNCTION"):
+        find_model(reference)
+
+
+@pytest.mark.parametrize(
+    "reference", ["no.such.module:build", "sys:exit", "json.decoder.x:build", "math:floor", "..:x"]
+)
+def test_what_is_no_python_module_is_refused(reference: str) -> None:
+    """Built-in and compiled modules have no file whose digest could be kept."""
+    with pytest.raises(BadModel, match="a Python module"):
+        find_model(reference)
+
+
+def test_a_missing_file_is_told(tmp_path: Path) -> None:
+    """With where it was looked for."""
+    with pytest.raises(BadModel, match=str(tmp_path / "model.py")):
+        find_model(f"{tmp_path}/model.py:build")
+
+
+def test_a_huge_file_is_no_python(tmp_path: Path) -> None:
+    """It would be read whole."""
+    with (tmp_path / "model.py").open("wb") as file:
+        file.truncate(17 << 20)
+    with pytest.raises(BadModel, match="17825792 bytes"):
+        find_model(f"{tmp_path}/model.py:build")
+
+
+def test_a_file_is_known_by_its_name_and_content(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever it lies: a manifest is the same for all who have the file."""
+    (tmp_path / "model.py").write_text("raise RuntimeError('imported')\n")
+    monkeypatch.chdir(tmp_path)
+    found = find_model("model.py:build")
+    assert ("model.py:build", None) == (found.label, found.module)
+    digest = hashlib.sha256((tmp_path / "model.py").read_bytes()).hexdigest()
+    assert (tmp_path / "model.py", digest) == (found.path, found.sha256)
+
+
+def test_a_module_is_found_without_importing_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither it nor the packages around it: they may import TensorFlow."""
+    inner = tmp_path / "outer_of_mine" / "inner"
+    inner.mkdir(parents=True)
+    for folder in (inner.parent, inner):
+        (folder / "__init__.py").write_text("raise RuntimeError('imported')\n")
+    (inner / "nets.py").write_text("raise RuntimeError('imported')\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = find_model("outer_of_mine.inner.nets:build")
+    assert ("outer_of_mine.inner.nets:build", inner / "nets.py") == (found.label, found.path)
+    assert "outer_of_mine" not in sys.modules

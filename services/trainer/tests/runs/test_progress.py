@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+
+import pytest
+from audioloom_storage import locate
+from audioloom_trainer.errors import PeerLost
+from audioloom_trainer.runs import progress
+from audioloom_trainer.runs.progress import ProgressFile, read_progress
+
+COMMON = {"rank": 0, "attempt": 1}
+
+
+class Clock:
+    """Seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def lines(folder: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (folder / "progress/0.jsonl").read_text().splitlines()]
+
+
+def test_a_folder_that_takes_no_file_ends_nothing(tmp_path: Path) -> None:
+    """Progress is for people; the training goes on."""
+    (tmp_path / "progress").write_text("in the way")
+    file = ProgressFile(locate(tmp_path), 0, COMMON)
+    file.event("start")
+    file.step(step=1)
+    assert "in the way" == (tmp_path / "progress").read_text()
+
+
+def test_storage_that_does_not_answer_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was not written meanwhile is written when it is there again."""
+    back, begun, real, asked = threading.Event(), threading.Event(), progress.publish, []
+
+    def away(where: object, data: bytes) -> None:
+        asked.append(data)
+        begun.set()
+        back.wait(60.0)
+        real(where, data)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(progress, "publish", away)
+    monkeypatch.setattr(progress, "_MOST_SECONDS", 0.01)
+    clock = Clock()
+    file = ProgressFile(locate(tmp_path), 0, COMMON, clock)
+    file.event("start", step=0)
+    assert begun.wait(60.0)
+    file.event("epoch", step=1)
+    clock.now += 5.0
+    file.step(step=2)
+    assert 1 == len(asked)
+    back.set()
+    monkeypatch.setattr(progress, "_MOST_SECONDS", 60.0)
+    file.event("done", step=3)
+    assert [0, 1, 2, 3] == [line["step"] for line in lines(tmp_path)]
+
+
+def test_a_failure_is_noted_with_the_peers_that_were_lost(tmp_path: Path) -> None:
+    """By address and rank; any other failure by its name."""
+    file = ProgressFile(locate(tmp_path), 0, COMMON)
+    with pytest.raises(PeerLost), file.failure_noted():
+        raise PeerLost("a peer was lost", lost={1: "b:1", 2: "c:1"})
+    with pytest.raises(ValueError, match="no"), file.failure_noted():
+        raise ValueError("no")
+    peers, other = lines(tmp_path)
+    assert (["b:1", "c:1"], [1, 2]) == (peers["peers"], peers["peer_ranks"])
+    assert ("failed", "ValueError", "no") == (other["event"], other["error"], other["text"])
+    assert "peers" not in other
+
+
+def test_damaged_lines_are_left_out(tmp_path: Path) -> None:
+    """What a crash or a full disk has left is no reason to lose the rest."""
+    (tmp_path / "0.jsonl").write_bytes(b'{"a": 1}\n[2]\n\xff\n{"b":\n{"c": 3}\n')
+    assert [{"a": 1}, {"c": 3}] == read_progress(locate(tmp_path / "0.jsonl"))
+    assert [] == read_progress(locate(tmp_path / "1.jsonl"))
+
+
+def test_steps_are_written_seldom_and_events_at_once(tmp_path: Path) -> None:
+    """Storage cannot append, so each write is of the whole."""
+    clock = Clock()
+    file = ProgressFile(locate(tmp_path), 0, COMMON, clock)
+    file.event("start", step=0)
+    file.step(step=1)
+    assert ["start"] == [line["event"] for line in lines(tmp_path)]
+    clock.now += 5.0
+    file.step(step=2, loss=0.5)
+    assert [0, 1, 2] == [line["step"] for line in lines(tmp_path)]
+    assert {"time", "event", "rank", "attempt", "step", "loss"} == lines(tmp_path)[-1].keys()
+
+
+def test_only_the_last_steps_stay(tmp_path: Path) -> None:
+    """Those of epochs and other events all do."""
+    file = ProgressFile(locate(tmp_path), 0, COMMON)
+    for epoch in range(3):
+        for step in range(50):
+            file.step(step=50 * epoch + step)
+        file.event("epoch", epoch=epoch + 1)
+    found = lines(tmp_path)
+    assert 3 == sum(line["event"] == "epoch" for line in found)
+    steps = [line["step"] for line in found if line["event"] == "step"]
+    assert list(range(130, 150)) == steps
+
+
+def test_a_later_attempt_goes_on_in_the_file(tmp_path: Path) -> None:
+    """The story of a run is the story of all its attempts."""
+    ProgressFile(locate(tmp_path), 0, COMMON).event("start")
+    ProgressFile(locate(tmp_path), 0, COMMON | {"attempt": 2}).event("start")
+    assert [1, 2] == [line["attempt"] for line in lines(tmp_path)]
+
+
+def test_progress_behind_a_link_is_not_replaced(tmp_path: Path) -> None:
+    """It is another run's."""
+    other, run = tmp_path / "other", tmp_path / "run"
+    ProgressFile(locate(other), 0, COMMON).event("start")
+    before = lines(other)
+    run.mkdir()
+    (run / "progress").symlink_to(other / "progress")
+    ProgressFile(locate(run), 0, COMMON).event("end")
+    assert before == lines(other)

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from audioloom_trainer.runtime.cores import available_cores, limit_arithmetic
+
+MINE = len(os.sched_getaffinity(0))
+LIBRARIES = ("OMP", "OPENBLAS", "MKL")
+COUNT = """
+import os, sys
+from audioloom_trainer import cli
+cli.main({words!r})
+assert "audioloom_trainer.{module}" in sys.modules, "it was not called"
+import numpy as np
+np.ones((400, 400)) @ np.ones((400, 400))
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "cores"),
+    [
+        (None, MINE),
+        ("max 100000\n", MINE),
+        ("nonsense", MINE),
+        ("", MINE),
+        ("100000 0", MINE),
+        ("100000 100000\n", 1),
+        ("50000 100000\n", 1),
+        ("100001 100000\n", min(2, MINE)),
+        ("99900000 100000\n", MINE),
+    ],
+)
+def test_a_quota_is_rounded_up_and_never_more_than_there_are(
+    tmp_path: Path, text: str | None, cores: int
+) -> None:
+    """A file that is not there, or says nothing, sets no limit."""
+    file = tmp_path / "cpu.max"
+    if text is not None:
+        file.write_text(text)
+    assert cores == available_cores(file, {})
+
+
+@pytest.mark.parametrize(
+    ("text", "cores"),
+    [("1", 1), ("0", 1), ("9999", MINE), ("", MINE), ("many", MINE), ("-1", MINE)],
+)
+def test_a_container_has_the_cores_that_were_asked_for(
+    tmp_path: Path, text: str, cores: int
+) -> None:
+    """At least one, and never more than there are."""
+    assert cores == available_cores(tmp_path / "none", {"SKEIN_RESOURCE_VCORES": text})
+
+
+def test_what_the_user_has_set_stays() -> None:
+    """The rest follows the number of threads, or of cores."""
+    variables = {"OMP_NUM_THREADS": "7"}
+    limit_arithmetic(3, variables)
+    assert ["7", "3", "3"] == [variables[f"{each}_NUM_THREADS"] for each in LIBRARIES]
+    limit_arithmetic(0, variables := {})
+    assert {str(available_cores())} == {*variables.values()}
+
+
+@pytest.mark.parametrize(("command", "module"), [("run", "train"), ("evaluate", "evaluate")])
+def test_numpy_takes_the_threads_of_the_command(command: str, module: str) -> None:
+    """It starts them when it is imported, so its processes are counted after that."""
+    found = {}
+    for threads in ("1", "2"):
+        words = [command, "nothing", "--threads", threads, "--quiet"]
+        done = subprocess.run(
+            [sys.executable, "-c", COUNT.format(module=module, words=words)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={k: v for k, v in os.environ.items() if not k.endswith("_NUM_THREADS")},
+        )
+        found[threads] = int(done.stdout)
+    assert found["2"] == found["1"] + 1
