@@ -15,13 +15,13 @@ from audioloom_spark.yarn import _LEFT_OUT
 from audioloom_storage import locate
 from pyspark.sql import SparkSession
 
-MEMORY = 1792 << 20  # of an executor: a node has room for one, so two are on two nodes
+MEMORY = 3392 << 20  # of an executor: a node has room for one, so two are on two nodes
 
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Running]:
-    """A cluster of its own, or the one of which AUDIOLOOM_TEST_CLUSTER names the line."""
-    with running("--memory-mb=3072") as found, pytest.MonkeyPatch.context() as patch:
+    """The cluster that all sessions share, or one of its own."""
+    with running() as found, pytest.MonkeyPatch.context() as patch:
         patch.setenv("HADOOP_CONF_DIR", found.conf)
         patch.delenv("YARN_CONF_DIR", raising=False)
         yield found
@@ -29,9 +29,7 @@ def cluster() -> Iterator[Running]:
 
 @pytest.fixture(scope="session")
 def yarn(cluster: Running) -> Yarn:
-    # Of this session alone, also on a cluster that others have used.
-    folder = locate(cluster.hdfs) / f"environments-{os.getpid()}"
-    return Yarn(folder, executors=2, cores=1, memory=MEMORY)
+    return Yarn(locate(cluster.base) / "environments", executors=2, cores=1, memory=MEMORY)
 
 
 @pytest.fixture(scope="session")

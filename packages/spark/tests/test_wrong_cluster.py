@@ -110,7 +110,7 @@ AT_ONCE = {
         78, ("nightly", "--queue with one of default"), asked={"queue": "nightly"}
     ),
     "too much memory": Wrong(
-        78, ("--executor-memory of at most 3072 MiB",), asked={"memory": MEMORY * 99}
+        78, ("--executor-memory of at most 6144 MiB",), asked={"memory": MEMORY * 99}
     ),
     "too many cores": Wrong(78, ("--executor-cores of at most 8",), asked={"cores": 99}),
     "no Java here": Wrong(

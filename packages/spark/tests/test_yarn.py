@@ -72,12 +72,13 @@ def test_the_path_of_workers_has_no_empty_entry(on_yarn: SparkSession) -> None:
 
 def test_tasks_know_the_cluster(on_yarn: SparkSession, cluster: Running) -> None:
     """They read HDFS, also by a name that only the cluster's configuration knows."""
-    publish(locate(cluster.hdfs) / "words", b"hello")
+    publish(locate(cluster.base) / "words", b"hello")
+    named = f"hdfs://mini{cluster.base.removeprefix(cluster.hdfs)}/words"
 
     def read(_: int) -> bytes:
         from audioloom_storage import read_bytes
 
-        return read_bytes(locate("hdfs://mini/words"), limit=100)
+        return read_bytes(locate(named), limit=100)
 
     assert [b"hello"] == list(run_units(on_yarn, [0], read))
 
@@ -100,10 +101,10 @@ def test_units_run_where_they_had_better(on_yarn: SparkSession, cluster: Running
 
 def test_hosts_of_blocks(on_yarn: SparkSession, cluster: Running) -> None:
     """HDFS names the nodes as YARN does; what has no blocks there, or is gone, has no host."""
-    publish(locate(cluster.hdfs) / "blocks 100%", bytes(5000))
+    publish(locate(cluster.base) / "blocks 100%", bytes(5000))
     inputs = [
-        [locate(cluster.hdfs) / "blocks 100%", locate(cluster.hdfs) / "nothing"],
-        [locate(cluster.hdfs) / "nothing"],
+        [locate(cluster.base) / "blocks 100%", locate(cluster.base) / "nothing"],
+        [locate(cluster.base) / "nothing"],
         [locate("/etc/hostname")],
         [],
     ]

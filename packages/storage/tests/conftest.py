@@ -133,7 +133,7 @@ def relay() -> type[Relay]:
 def cluster() -> Iterator[Cluster]:
     """HDFS on this machine, for as long as the tests run."""
     with (
-        running("--memory-mb=512", "--tokens") as found,
+        running("--hdfs-only", "--tokens") as found,
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setenv("HADOOP_CONF_DIR", found.conf)

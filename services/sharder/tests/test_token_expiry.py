@@ -80,7 +80,7 @@ class Alice:
 @pytest.fixture
 def alice(tmp_path: Path) -> Iterator[Alice]:
     with (
-        running("--nodes=1", "--memory-mb=512", f"--token-seconds={LIFE_S}") as cluster,
+        running("--hdfs-only", "--nodes=1", f"--token-seconds={LIFE_S}") as cluster,
         cluster.exported(),
     ):
         name = "hadoop.security.authentication"

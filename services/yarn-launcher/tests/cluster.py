@@ -37,7 +37,7 @@ class OnCluster:
     @property
     def root(self) -> str:
         """The root of all runs."""
-        return f"{self.cluster.hdfs}/{self.token}"
+        return f"{self.cluster.base}/{self.token}"
 
     @property
     def variables(self) -> dict[str, str]:

@@ -4,34 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import sys
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from audioloom_mini_cluster.client import GIVEN, running
 from audioloom_mini_cluster.errors import MiniClusterError, NotReady
-
-READY = {
-    "hdfs": "hdfs://h:1",
-    "webhdfs": "webhdfs://h:2",
-    "conf": "/c",
-    "environment": {"HADOOP_CONF_DIR": "/c", "PATH": "/b"},
-    "pages": {"yarn": "http://y"},
-    "nodes": ["n"],
-    "folder": "/f",
-    "daemons": {"datanode-1": 1},
-    "something": "a later version says more",
-}
-
-
-def stand_in(folder: Path, body: str) -> str:
-    """A program that says it is ready, and then does what *body* says."""
-    program = folder / "python"
-    ready = f"print({json.dumps(READY)!r}, flush=True)"
-    program.write_text(f"#!{sys.executable}\nimport json, sys\n{body.format(ready=ready)}\n")
-    program.chmod(0o755)
-    return str(program)
-
+from cluster_stand_in import READY, stand_in
 
 ANSWERS = """
 {ready}
@@ -113,12 +94,50 @@ def test_within_the_block_this_process_is_a_client(tmp_path: Path) -> None:
     assert before == dict(os.environ)
 
 
-def test_a_cluster_that_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is used, and its daemons are let alone."""
-    line = tmp_path / "line"
-    line.write_text(json.dumps(READY))
-    monkeypatch.setenv(GIVEN, str(line))
+@pytest.fixture
+def requests(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What the pages of a shared cluster are asked; no application runs on it."""
+    asked = []
+
+    class Pages(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            asked.append(f"{self.command} {self.path}")
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b'{"apps": null}')
+
+        do_GET = do_DELETE = answer  # noqa: N815 - http.server gives the names
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Pages) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = f"http://127.0.0.1:{server.server_port}"
+        line = {**READY, "pages": {"hdfs": page, "yarn": page}}
+        (tmp_path / "line").write_text(json.dumps(line))
+        monkeypatch.setenv(GIVEN, str(tmp_path / "line"))
+        yield asked
+        server.shutdown()
+
+
+def test_a_cluster_that_is_shared(requests: list[str]) -> None:
+    """Its daemons are let alone, and the folder of the block is removed at the end."""
     with running(python="/nowhere") as cluster:
         assert ("hdfs://h:1", ["n"]) == (cluster.hdfs, cluster.nodes)
-        with pytest.raises(MiniClusterError, match="was not started here"):
+        with pytest.raises(MiniClusterError, match="is shared"):
             cluster.tell("kill datanode-1")
+        assert [] == requests
+    assert 2 == len(requests)
+    assert requests[0].startswith("GET /ws/v1/cluster/apps?")
+    folder = cluster.base.removeprefix("hdfs://h:1")
+    assert requests[1].startswith(f"DELETE /webhdfs/v1{folder}?op=DELETE&recursive=true")
+
+
+@pytest.mark.usefixtures("requests")
+def test_who_needs_a_cluster_alone_gets_one(tmp_path: Path) -> None:
+    """One with options, or one whose daemons are to be killed."""
+    python = stand_in(tmp_path, "{ready}\nsys.stdin.read()")
+    for options, alone in ((("--nodes=1",), False), ((), True)):
+        with running(*options, python=python, alone=alone) as cluster:
+            assert READY["pages"] == cluster.pages

@@ -35,6 +35,13 @@ def test_each_node_has_an_address_of_its_own(tmp_path: Path) -> None:
         assert {address, MASTER} == listens
 
 
+def test_hdfs_alone(tmp_path: Path) -> None:
+    """Half the daemons, and no page of YARN's."""
+    layout = lay_out(tmp_path, tmp_path, Size(nodes=1, yarn=False))
+    assert ["namenode", "datanode-1"] == [daemon.name for daemon in layout.daemons]
+    assert not layout.resourcemanager_page
+
+
 def test_gpus_and_memory_are_what_was_asked_for(tmp_path: Path) -> None:
     """On every node."""
     layout = lay_out(tmp_path, tmp_path, Size(nodes=2, memory_mb=1024, vcores=3, gpus=5))

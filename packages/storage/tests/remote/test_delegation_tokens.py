@@ -317,7 +317,7 @@ def test_a_token_that_the_namenode_knows_no_more(
 @pytest.mark.slow
 def test_a_token_that_nobody_renewed(cluster: Any, secure_for: Any, tmp_path: Path) -> None:
     """The NameNode's own word: in a running process too, once it has to connect anew."""
-    with running("--memory-mb=512", "--nodes=1", "--token-seconds=20") as found:
+    with running("--hdfs-only", "--nodes=1", "--token-seconds=20") as found:
         cluster, tokens = replace(cluster, running=found), tmp_path / "tokens"
         secure = secure_for(found)
         words = ["hdfs", "dfs", "-chmod", "777", "/"]

@@ -162,7 +162,7 @@ def test_workers_wait_for_one_that_waits_for_storage(
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Running]:
-    with running("--memory-mb=512") as cluster, cluster.exported():
+    with running("--hdfs-only") as cluster, cluster.exported():
         yield cluster
 
 

@@ -46,7 +46,7 @@ def bench(rounds: int) -> list[Lane]:
     # The DataNode works in a process of its own: only the clock on the wall sees it.
     timed = partial(measure, rounds=rounds, clock=time.perf_counter)
     lanes: list[Lane] = []
-    with running("--nodes=1", "--memory-mb=512") as cluster, cluster.exported():
+    with running("--nodes=1", "--hdfs-only") as cluster, cluster.exported():
         hdfs, webhdfs = f"{cluster.hdfs}/bench", f"{cluster.webhdfs}/bench"
         large, small = write_files(hdfs)
         roots = {NAIVE: hdfs, FLOOR: hdfs, OURS: hdfs, WEBHDFS: webhdfs}

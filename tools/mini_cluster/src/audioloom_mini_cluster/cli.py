@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import tempfile
 import time
@@ -52,6 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="PERCENT",
         help="a queue `small` beside `default`, of that much and never more (default: none)",
     )
+    add("--hdfs-only", action="store_true", help="start no ResourceManager and no NodeManagers")
     add("--tokens", action="store_true", help="the NameNode hands out delegation tokens")
     add(
         "--token-seconds",
@@ -85,6 +87,7 @@ def _run(options: argparse.Namespace) -> int:
         tokens=options.tokens or options.token_seconds > 0,
         token_seconds=options.token_seconds,
         small_queue=options.small_queue,
+        yarn=not options.hdfs_only,
     )
     try:
         java = find_java()
@@ -116,14 +119,16 @@ def _run(options: argparse.Namespace) -> int:
 
 def _description(cluster: Cluster, seconds: float) -> dict[str, object]:
     layout = cluster.layout
+    pages = {"hdfs": layout.namenode_page, "yarn": layout.resourcemanager_page}
     return {
+        "process": os.getppid(),
         "ready_seconds": round(seconds, 1),
         "folder": str(cluster.folder),
         "conf": str(cluster.conf),
         "environment": cluster.environment,
         "hdfs": layout.namenode,
         "webhdfs": layout.namenode_page.replace("http://", "webhdfs://"),
-        "pages": {"hdfs": layout.namenode_page, "yarn": layout.resourcemanager_page},
+        "pages": {name: page for name, page in pages.items() if page},
         "nodes": list(layout.nodes),
         "daemons": {name: process.pid for name, process in cluster.processes.items()},
     }
@@ -134,7 +139,7 @@ def _explain(cluster: Cluster) -> None:
     print(
         f"""
 HDFS {cluster.layout.namenode}   page {cluster.layout.namenode_page}
-YARN page {cluster.layout.resourcemanager_page}
+YARN page {cluster.layout.resourcemanager_page or "(not started)"}
 In another terminal:
 
   export HADOOP_CONF_DIR={environment["HADOOP_CONF_DIR"]}

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
 import subprocess
 import sys
 import time
 import urllib.request
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,11 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from audioloom_mini_cluster.errors import MiniClusterError, NotReady
+from audioloom_mini_cluster.sharing import description
 
 __all__ = ["GIVEN", "LIVING", "Running", "running"]
 
 GIVEN = "AUDIOLOOM_TEST_CLUSTER"
-"""Variable: the file with the line that `python -m audioloom_mini_cluster` printed."""
+"""Variable that names a shared cluster: the file with the line that `python -m
+audioloom_mini_cluster` printed, or a folder as `sharing` describes it."""
 LIVING = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
 _END_SECONDS = 600  # a busy machine takes its time to end six daemons and remove their folders
 
@@ -31,9 +35,10 @@ class Running:
     Args:
         hdfs: URI of its file system.
         webhdfs: the same by the NameNode's page.
+        base: URI of a folder of the file system for this program alone.
         conf: folder of its configuration.
         environment: what its clients export; `PATH` is to be put before theirs.
-        pages: addresses of its web pages, "hdfs" and "yarn".
+        pages: addresses of its web pages, "hdfs" and, unless there is only HDFS, "yarn".
         nodes: the addresses of its worker nodes.
         folder: where its daemons and containers write.
         daemons: the process of each daemon, by its name; those of now.
@@ -43,6 +48,7 @@ class Running:
 
     hdfs: str
     webhdfs: str
+    base: str
     conf: str
     environment: Mapping[str, str]
     pages: Mapping[str, str]
@@ -70,9 +76,15 @@ class Running:
 
     def ask(self, path: str) -> Any:
         """What the ResourceManager's page answers, such as to `/ws/v1/cluster/nodes`."""
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(self.pages["yarn"] + path, timeout=30) as reply:
-            return json.load(reply)
+        return _answer(self.pages["yarn"] + path)
+
+    def clear(self) -> None:
+        """End the applications that run, and remove the folder `base`."""
+        for application in self.applications():
+            command = ["yarn", "application", "-kill", application]
+            subprocess.run(command, env=self.variables, check=True, capture_output=True)
+        folder = self.pages["hdfs"] + "/webhdfs/v1" + self.base.removeprefix(self.hdfs)
+        _answer(f"{folder}?op=DELETE&recursive=true&user.name={getpass.getuser()}", "DELETE")
 
     @contextmanager
     def with_memory(self, megabytes: int) -> Iterator[None]:
@@ -140,21 +152,28 @@ class Running:
 
 
 @contextmanager
-def running(*options: str, python: str = sys.executable) -> Iterator[Running]:
-    """Start a cluster, or use the one of which AUDIOLOOM_TEST_CLUSTER names the line.
+def running(*options: str, python: str = sys.executable, alone: bool = False) -> Iterator[Running]:
+    """Start a cluster, or use the shared one that AUDIOLOOM_TEST_CLUSTER names.
 
-    A cluster that was started ends with the block, or with this process whatever becomes of it.
-    One that was given is left as it is, and its daemons cannot be killed.
+    A cluster that this block starts ends with the block, or with this process whatever becomes of
+    it. A shared cluster outlives the block: the block's applications end and its folder `base` is
+    removed, but the block cannot kill daemons.
 
     Args:
-        options: of the command, such as "--memory-mb=3072".
+        options: of the command, such as "--memory-mb=3072". A cluster with options is not shared.
         python: of an environment that has this package, and Ivy where there is no Maven.
+        alone: the block does what other users of the cluster would feel, such as killing daemons.
 
     Raises:
         MiniClusterError: the daemons do not work together; why is on stderr.
     """
-    if given := os.environ.get(GIVEN):
-        yield _described(json.loads(Path(given).read_text(encoding="utf-8")), _deaf)
+    given = os.environ.get(GIVEN)
+    if given and not options and not alone:
+        cluster = _described(description(Path(given), python), _deaf)
+        try:
+            yield cluster
+        finally:
+            cluster.clear()
         return
     words = [python, "-m", "audioloom_mini_cluster", *options]
     # Of a session of its own: Ctrl-C is for us, who may still need the cluster to end in order.
@@ -188,8 +207,15 @@ def running(*options: str, python: str = sys.executable) -> Iterator[Running]:
 
 def _described(said: Mapping[str, Any], tell: Callable[[str], None]) -> Running:
     names = ("hdfs", "webhdfs", "conf", "environment", "pages", "nodes", "folder", "daemons")
-    return Running(**{name: said[name] for name in names}, tell=tell)
+    base = f"{said['hdfs']}/tests-{uuid.uuid4().hex[:8]}"
+    return Running(**{name: said[name] for name in names}, base=base, tell=tell)
+
+
+def _answer(url: str, method: str = "GET") -> Any:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with opener.open(urllib.request.Request(url, method=method), timeout=30) as reply:  # noqa: S310
+        return json.load(reply)
 
 
 def _deaf(word: str) -> None:
-    raise MiniClusterError(f"cannot {word}: the cluster was not started here, see {GIVEN}")
+    raise MiniClusterError(f"cannot {word}: the cluster is shared, see {GIVEN}")

@@ -16,6 +16,7 @@ __all__ = ["Daemon", "Layout", "Size", "free_ports", "lay_out", "write_conf"]
 
 MASTER = "127.0.0.2"
 NAMESERVICE = "mini"
+_HDFS = ("namenode", "datanode")
 
 Properties = Mapping[str, str | int]
 
@@ -26,6 +27,7 @@ class Size:
 
     *small_queue*: percent of the cluster for a queue `small`; with 0 there is none.
     *token_seconds*: within how long a token has to be renewed; with 0, a day.
+    *yarn*: whether there are a ResourceManager and NodeManagers.
     """
 
     nodes: int = 2
@@ -36,6 +38,7 @@ class Size:
     tokens: bool = False
     token_seconds: int = 0
     small_queue: int = 0
+    yarn: bool = True
 
 
 @dataclass(frozen=True)
@@ -139,9 +142,9 @@ def lay_out(folder: Path, jars: Path, size: Size) -> Layout:
     return Layout(
         namenode=f"hdfs://{MASTER}:{rpc}",
         namenode_page=f"http://{MASTER}:{page}",
-        resourcemanager_page=f"http://{MASTER}:{manager[4]}",
+        resourcemanager_page=f"http://{MASTER}:{manager[4]}" if size.yarn else "",
         nodes=nodes,
-        daemons=tuple(daemons),
+        daemons=tuple(each for each in daemons if size.yarn or each.name.startswith(_HDFS)),
         client=client,
     )
 

@@ -42,7 +42,7 @@ def lanes(manifest: str, steps: int, rounds: int) -> list[Lane]:
     del manifest
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="audioloom-bench-")))
-        cluster = stack.enter_context(running("--nodes=1", "--memory-mb=512"))
+        cluster = stack.enter_context(running("--nodes=1", "--hdfs-only"))
         stack.enter_context(cluster.exported())
         root = locate(f"{cluster.hdfs}/bench-train")
         made = made_shards(root, steps * BATCH, lanes=LANES, shards=SHARDS)
