@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
-
-sys.path.insert(0, str(Path(__file__).parent))  # for features_maker: tests are no package
 
 
 @dataclass(frozen=True)

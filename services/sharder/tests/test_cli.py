@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from features_maker import make_features, windows
+from sharder_features import make_features, windows
 
 HEAVY = ("pyspark", "py4j", "pyarrow", "numpy", "google_crc32c", "tensorflow", "structlog")
 

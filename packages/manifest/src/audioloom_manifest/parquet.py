@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from audioloom_manifest.kinds import Feature
+from audioloom_manifest.kinds import Feature, ShardFeature
 
 ROW_GROUP_BYTES = 8 << 20
 """Feature bytes in a row group: what a reader must hold at once."""
@@ -66,7 +66,7 @@ _WINDOW = [
 ]
 
 
-def features_schema(feature: Feature) -> pa.Schema:
+def features_schema(feature: Feature | ShardFeature) -> pa.Schema:
     """The schema of a features file: one row a window; the last column holds the feature.
 
     The feature column has the feature's name and holds one little-endian value a row, shape
@@ -76,7 +76,7 @@ def features_schema(feature: Feature) -> pa.Schema:
     return pa.schema([*_WINDOW, pa.field(feature.name, pa.binary(width), nullable=False)])
 
 
-def feature_bytes(feature: Feature) -> int:
+def feature_bytes(feature: Feature | ShardFeature) -> int:
     """Bytes of one window: coefficients × frames × bytes of the dtype."""
     rows, columns = feature.shape
     return rows * columns * {"float32": 4, "float16": 2}[feature.dtype]

@@ -27,7 +27,7 @@ app = stage_app(
 @command(app)
 def plan(settings: PlanSettings) -> Result:
     """Show the splits, shards and steps that run would make; write nothing."""
-    from audioloom_sharder.plan import plan
+    from audioloom_sharder.commands.plan import plan
 
     return plan(settings)
 
@@ -35,7 +35,7 @@ def plan(settings: PlanSettings) -> Result:
 @command(app)
 def run(settings: RunSettings) -> Result:
     """Write the shards and commit their manifest; print where it is."""
-    from audioloom_sharder.shard import shard
+    from audioloom_sharder.commands.run import shard
 
     return shard(settings)
 
@@ -43,7 +43,7 @@ def run(settings: RunSettings) -> Result:
 @command(app)
 def verify(settings: VerifySettings) -> Result:
     """Read a run again and check all that its manifest claims."""
-    from audioloom_sharder.verify import verify
+    from audioloom_sharder.commands.verify import verify
 
     return verify(settings)
 
@@ -51,7 +51,7 @@ def verify(settings: VerifySettings) -> Result:
 @command(app)
 def inspect(settings: InspectSettings) -> Result:
     """Show what a run holds and where it came from."""
-    from audioloom_sharder.inspecting import inspect
+    from audioloom_sharder.commands.inspect import inspect
 
     return inspect(settings)
 
@@ -59,7 +59,7 @@ def inspect(settings: InspectSettings) -> Result:
 @command(app)
 def list_(settings: ListSettings) -> Result:
     """List the runs under a root, unfinished ones too."""
-    from audioloom_sharder.listing import list_runs
+    from audioloom_sharder.commands.list import list_runs
 
     return list_runs(settings)
 
@@ -67,7 +67,7 @@ def list_(settings: ListSettings) -> Result:
 @command(app)
 def gc(settings: GcSettings) -> Result:
     """Find files in shards/ that no manifest names; remove them with --delete."""
-    from audioloom_sharder.gc import gc
+    from audioloom_sharder.commands.gc import gc
 
     return gc(settings)
 

@@ -10,19 +10,8 @@ from audioloom_spark.settings import SparkSettings
 from audioloom_stage import Positional, Settings
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
 
-from audioloom_sharder.weights import Wish, parse_weights
-from audioloom_sharder.wishes import DEFAULT_WISH, compile_pattern
-
-__all__ = [
-    "Assignment",
-    "GcSettings",
-    "InspectSettings",
-    "ListSettings",
-    "PlanSettings",
-    "RunSettings",
-    "VerifySettings",
-    "parse_bytes",
-]
+from audioloom_sharder.balance.class_weights import Wish, parse_weights
+from audioloom_sharder.splits.ratios import DEFAULT_WISH, compile_pattern
 
 DEFAULT_SHARD_BYTES = "128MiB"
 LARGEST_SEED = 2**63 - 1

@@ -49,8 +49,8 @@ Job = Callable[[int], None]
 def ours(asked: Asked) -> Iterator[Job]:
     """`audioloom-sharder run`, whole; its session is kept for the jobs after the first."""
     import audioloom_spark  # noqa: PLC0415 - imports count
+    from audioloom_sharder.commands.run import shard  # noqa: PLC0415
     from audioloom_sharder.settings import RunSettings  # noqa: PLC0415
-    from audioloom_sharder.shard import shard  # noqa: PLC0415
 
     start = audioloom_spark.spark_session
     with ExitStack() as stack:
@@ -214,10 +214,14 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
 
     import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
-    from audioloom_sharder.example import Record, around  # noqa: PLC0415
-    from audioloom_sharder.index import dump  # noqa: PLC0415
-    from audioloom_sharder.moments import moments_of  # noqa: PLC0415
-    from audioloom_sharder.tfrecord import HEADER_BYTES, OVERHEAD_BYTES, frame_into  # noqa: PLC0415
+    from audioloom_sharder.formats.example import Record, around  # noqa: PLC0415
+    from audioloom_sharder.formats.index import dump  # noqa: PLC0415
+    from audioloom_sharder.formats.tfrecord import (  # noqa: PLC0415
+        HEADER_BYTES,
+        OVERHEAD_BYTES,
+        frame_into,
+    )
+    from audioloom_sharder.statistics.coefficients import moments_of  # noqa: PLC0415
     from audioloom_storage import create, locate, publish  # noqa: PLC0415
     from pyspark import TaskContext  # noqa: PLC0415
 

@@ -1,0 +1,1 @@
+"""Balance between labels: class weights and resampling."""

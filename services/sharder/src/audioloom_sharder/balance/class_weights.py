@@ -1,0 +1,65 @@
+"""Class weights: what a record counts in the loss of the split that is trained on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import islice
+from typing import Literal
+
+from audioloom_stage import printable
+
+BALANCED: Literal["balanced"] = "balanced"
+
+Wish = Literal["balanced"] | dict[str, float] | None
+"""What was asked for: by the counts, by hand, or nothing."""
+
+_SHOWN = 8
+_NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,12})?")
+
+
+def parse_weights(text: str) -> Wish:
+    """Read ``none``, ``balanced``, or ``a=1,b=2.5``.
+
+    Raises:
+        ValueError: it says something else.
+    """
+    if text == "none":
+        return None
+    if text == BALANCED:
+        return BALANCED
+    found: dict[str, float] = {}
+    for piece in text.split(","):
+        label, equals, number = (word.strip() for word in piece.rpartition("="))
+        if not label or not equals or not _NUMBER.fullmatch(number) or not float(number):
+            raise ValueError(
+                f"{piece.strip()!r} is not LABEL=NUMBER with a number above 0; write none,"
+                " balanced, or weights as a=1,b=2.5"
+            )
+        if label in found:
+            raise ValueError(f"the label {label!r} twice")
+        found[label] = float(number)
+    return found
+
+
+def weights_of(wish: Wish, counts: Mapping[str, int]) -> dict[str, float] | None:
+    """The weight of each label of *counts*, in its order.
+
+    Balanced are n / (k · n_label) of n records and k labels, as scikit-learn has it: every label
+    weighs the same in all, and a record 1 on average. By hand, a label that is not named weighs 1.
+    """
+    if wish is None:
+        return None
+    if isinstance(wish, str):
+        whole = sum(counts.values())
+        return {label: whole / (len(counts) * count) for label, count in counts.items()}
+    return {label: wish.get(label, 1.0) for label in counts}
+
+
+def weights_text(weights: Mapping[str, float] | None) -> str:
+    """The weights in a line; of many the first."""
+    shown = [
+        f"{printable(label)}={weight:.4g}"
+        for label, weight in islice((weights or {}).items(), _SHOWN)
+    ]
+    return " ".join(shown) + (" …" if weights and len(weights) > _SHOWN else "")

@@ -1,0 +1,142 @@
+"""Every label of train as often as any other: which windows are left out, or repeated.
+
+How often a window is taken is a pure function of its label and its rank hash: so many whole copies,
+and one more when the hash lies below a threshold. Each threshold is an exact order statistic of the
+label's hashes, found in two looks at the data: at histograms of the hashes, then at the few hashes
+of the one bin that it lies in. So nobody ever holds the hashes of all windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Way = Literal["none", "under", "over"]
+"""No label more often than the rarest; or none less often than the commonest."""
+
+_BIN_BITS = 10
+_BINS = 1 << _BIN_BITS
+
+
+class Copies(NamedTuple):
+    """How often windows of a label are taken: *whole* times, and once more below a hash."""
+
+    whole: int
+    one_more_below: int
+    """128 bits, as the rank hash has."""
+
+
+class Cut(NamedTuple):
+    """Where a threshold lies: the bin of the histogram, and its place among the hashes there."""
+
+    bin: int
+    place: int
+
+
+Tally = dict[str, dict[int, int]]
+"""Label: windows in each bin of their hashes that holds some."""
+
+
+def bins_of(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The bin of each rank hash, shape (records, 2)."""
+    return (hashes[:, 0] >> np.uint64(64 - _BIN_BITS)).astype(np.int64)
+
+
+def tally(labels: Sequence[str], hashes: NDArray[np.uint64]) -> Tally:
+    """Count windows by label and bin.
+
+    Args:
+        labels: of the windows.
+        hashes: their rank hashes, shape (records, 2).
+    """
+    names, numbers = _numbered(labels)
+    keys, counts = np.unique(numbers * _BINS + bins_of(hashes), return_counts=True)
+    found: Tally = {}
+    for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
+        found.setdefault(names[key // _BINS], {})[key % _BINS] = count
+    return found
+
+
+def joined(parts: Iterable[Tally]) -> dict[str, NDArray[np.int64]]:
+    """All parts together: label to a histogram of all bins."""
+    whole: dict[str, NDArray[np.int64]] = {}
+    for part in parts:
+        for label, counts in part.items():
+            histogram = whole.setdefault(label, np.zeros(_BINS, np.int64))
+            histogram[list(counts)] += list(counts.values())
+    return whole
+
+
+def where_cut(histograms: Mapping[str, NDArray[np.int64]], way: Way) -> dict[str, Cut]:
+    """Where the threshold of each label lies; none for a label that is taken in whole copies."""
+    wanted = _wanted({label: int(each.sum()) for label, each in histograms.items()}, way)
+    cuts: dict[str, Cut] = {}
+    for label, (_, extra) in wanted.items():
+        if extra:
+            upto = np.cumsum(histograms[label])
+            at = int(np.searchsorted(upto, extra, side="right"))
+            cuts[label] = Cut(at, extra - int(upto[at - 1] if at else 0))
+    return cuts
+
+
+def inside(
+    labels: Sequence[str], hashes: NDArray[np.uint64], cuts: Mapping[str, Cut]
+) -> dict[str, list[int]]:
+    """The hashes of each label that lie in the bin of its cut."""
+    names, numbers = _numbered(labels)
+    wanted = np.array([cuts[name].bin if name in cuts else -1 for name in names], np.int64)
+    found: dict[str, list[int]] = {}
+    for at in np.flatnonzero(bins_of(hashes) == wanted[numbers]).tolist():
+        number = int(hashes[at, 0]) << 64 | int(hashes[at, 1])
+        found.setdefault(labels[at], []).append(number)
+    return found
+
+
+def copies_of(
+    counts: Mapping[str, int],
+    way: Way,
+    cuts: Mapping[str, Cut],
+    near: Mapping[str, Sequence[int]],
+) -> dict[str, Copies]:
+    """The rule of each label.
+
+    Args:
+        counts: windows of each label.
+        way: fewer of the common, or more of the rare.
+        cuts: from `where_cut`.
+        near: all hashes of a label in the bin of its cut, in any order.
+    """
+    return {
+        label: Copies(whole, sorted(near[label])[cuts[label].place] if extra else 0)
+        for label, (whole, extra) in sorted(_wanted(counts, way).items())
+    }
+
+
+def times_of(
+    labels: Sequence[str], hashes: NDArray[np.uint64], rules: Mapping[str, Copies]
+) -> NDArray[np.int64]:
+    """How often each window is taken; one of a label that has no rule, once."""
+    names, numbers = _numbered(labels)
+    each = [rules.get(name, Copies(1, 0)) for name in names]
+    whole = np.array([one.whole for one in each], np.int64)[numbers]
+    high = np.array([one.one_more_below >> 64 for one in each], np.uint64)[numbers]
+    low = np.array([one.one_more_below & (2**64 - 1) for one in each], np.uint64)[numbers]
+    below = (hashes[:, 0] < high) | ((hashes[:, 0] == high) & (hashes[:, 1] < low))
+    return np.asarray(whole + below)
+
+
+def _wanted(counts: Mapping[str, int], way: Way) -> dict[str, tuple[int, int]]:
+    """Whole copies of each label, and how many of its windows are taken once more."""
+    if not counts:
+        return {}
+    aim = min(counts.values()) if way == "under" else max(counts.values())
+    return {label: divmod(aim, count) for label, count in counts.items()}
+
+
+def _numbered(labels: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    names = sorted(set(labels))
+    number = {name: at for at, name in enumerate(names)}
+    return names, np.fromiter((number[label] for label in labels), np.int64, len(labels))

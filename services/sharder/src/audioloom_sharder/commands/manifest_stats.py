@@ -1,0 +1,60 @@
+"""The stats of a shards manifest: all that a trainer needs to count its steps."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+
+from audioloom_manifest import LabelCopies, Receipt, ShardFeature, ShardsStats, SplitStats
+
+from audioloom_sharder.balance.resampling import Copies
+from audioloom_sharder.sharding.layout import Layout
+from audioloom_sharder.sharding.ranking import Counted
+from audioloom_sharder.statistics.coefficients import Moments, summed
+from audioloom_sharder.steps.merge import SHARD_ROLE, shard_units
+from audioloom_sharder.windows.rules import Rules
+
+
+def stats_of(
+    layout: Layout,
+    rules: Rules,
+    counted: Counted,
+    receipts: Sequence[Receipt],
+    left_out: Mapping[str, int],
+) -> ShardsStats:
+    """The stats of a finished run; bytes are those of the files as written."""
+    size: Counter[str] = Counter()
+    moments: dict[str, list[Moments]] = defaultdict(list)
+    for unit, receipt in zip(shard_units(layout), receipts, strict=True):
+        name = layout.splits[unit.split].name
+        size[name] += sum(entry.bytes for entry in receipt.files if entry.role == SHARD_ROLE)
+        moments[name].append(Moments.from_json(receipt.counts["moments"]))
+    feature = rules.schema.feature
+    return ShardsStats(
+        feature=ShardFeature(name=feature.name, dtype=feature.dtype, shape=feature.shape),
+        labels=layout.labels,
+        left_out=dict(sorted(left_out.items())),
+        class_weights=layout.class_weights,
+        resampling=None if rules.resampling is None else _copies(rules.resampling),
+        splits={
+            split.name: SplitStats(
+                records=split.records,
+                shards=split.shards,
+                lanes=split.lanes,
+                bytes=size[split.name],
+                recordings=counted.recordings[number],
+                groups=counted.groups[number],
+                labels=split.labels,
+                coefficients=summed(moments[split.name], feature.shape[0]).stats(),
+                targets=split.targets.stats(),
+            )
+            for number, split in enumerate(layout.splits)
+        },
+    )
+
+
+def _copies(resampling: Mapping[str, Copies]) -> dict[str, LabelCopies]:
+    return {
+        label: LabelCopies(copies=one.whole, one_more_below=f"{one.one_more_below:032x}")
+        for label, one in resampling.items()
+    }

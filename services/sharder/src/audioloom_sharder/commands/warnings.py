@@ -1,0 +1,86 @@
+"""What a user should hear before training on the shards: said aloud, never an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import structlog
+
+from audioloom_sharder.sharding.layout import Layout, Sizes
+from audioloom_sharder.sharding.ranking import Counted
+from audioloom_sharder.splits.deviation import deviations
+from audioloom_sharder.splits.ratios import recorded
+from audioloom_sharder.windows.metadata_scan import Summary
+from audioloom_sharder.windows.rules import Rules
+
+log = structlog.get_logger()
+
+_LARGE = 0.5
+
+
+def tell(layout: Layout, rules: Rules, sizes: Sizes, counted: Counted, summary: Summary) -> None:
+    """Log every note as a warning."""
+    for note in notes(layout, rules, sizes, counted, summary):
+        log.warning(note)
+
+
+def notes(
+    layout: Layout, rules: Rules, sizes: Sizes, counted: Counted, summary: Summary
+) -> Iterator[str]:
+    """What was left out of a layout, and what is odd about it, one sentence each."""
+    for reason, windows in summary.left_out.items():
+        # None is as worth saying as many: a word may be misspelt.
+        yield f"{windows:,} windows are left out ({reason})"
+    for label in sorted(set(rules.filters.only_labels or ()) - {*layout.labels}):
+        yield f"no window has the label {label!r}"
+    for split in layout.splits:
+        if split.lanes < sizes.lanes:
+            yield (
+                f"split {split.name} has only {split.records:,} records: {split.lanes} lanes"
+                f" instead of {sizes.lanes}, so the number of replicas has to divide {split.lanes}"
+            )
+    if len(layout.splits) > 1:
+        if summary.ungrouped:
+            yield (
+                f"{summary.ungrouped:,} windows without a group were split by recording: a speaker"
+                " or a call may lie in two splits"
+            )
+        if counted.largest_group > _LARGE * layout.records:
+            yield (
+                f"one group holds {counted.largest_group:,} of {layout.records:,} records, and"
+                " groups go whole: the splits are far from what was asked for"
+            )
+        if counted.spread:
+            yield (
+                f"{counted.spread:,} recordings occur under several names, in different splits:"
+                " give the copies one group"
+            )
+    yield from _about_labels(layout, rules)
+    if rules.resample == "over" and rules.resampling:
+        label, one = max(rules.resampling.items(), key=lambda item: item[1])
+        most = one.whole + (one.one_more_below > 0)
+        yield f"windows of the label {label!r} occur up to {most:,} times in the training split"
+
+
+def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
+    if rules.schema.target == "label" and len(layout.labels) == 1:
+        yield f"there is only one label, {layout.labels[0]!r}: nothing can be learned from it"
+    if rules.schema.target != "label":
+        return
+    for split in layout.splits:
+        missing = [label for label in layout.labels if label not in split.labels]
+        if missing:
+            some = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")  # noqa: PLR2004
+            yield f"no record of split {split.name} has the label {some}"
+    found = deviations(
+        recorded(rules.policy.shares), {one.name: one.labels for one in layout.splits}
+    )
+    far = [one for one in found if one.missed]
+    if far:
+        first, name = far[0], str(far[0].missed)
+        way = "groups go whole" if rules.policy.stratify else "--stratify shares labels out"
+        yield (
+            f"{len(far):,} of {len(found):,} labels have less than half or more than twice their"
+            f" wish in a split, such as {first.label!r}: {first.got[name]:.1%} of it in {name}"
+            f" instead of {first.wished[name]:.1%} ({way})"
+        )

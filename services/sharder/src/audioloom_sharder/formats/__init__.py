@@ -1,0 +1,1 @@
+"""File formats of the shards, the names of the files, and their compression."""

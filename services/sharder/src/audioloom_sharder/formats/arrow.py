@@ -1,0 +1,166 @@
+"""Shards as Parquet and ORC files: records as Arrow columns, written forward in pieces.
+
+The columns are the features of the Example, by the same names and in the same order. The values
+are a list of float32 in C order, as readers of such files expect. float16, which neither ORC nor
+many readers of Parquet know, is widened to float32, which loses nothing.
+
+The bytes are a function of the records (and of the release of Arrow, whose name both formats keep
+in the file): groups of rows end after a fixed number of rows, and nothing is written down of when,
+where or from what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import orc
+
+from audioloom_sharder.errors import DamagedRecord
+from audioloom_sharder.formats.chunk_sink import Pieces
+from audioloom_sharder.formats.example import Record
+
+_ROWS_AT_ONCE = 64
+_STRIPE_BYTES = 16 << 20
+_VALUES = pa.list_(pa.field("element", pa.float32(), nullable=False))
+_NUMPY: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
+_TYPES = {
+    "channel": pa.int64(),
+    "group": pa.string(),
+    "label": pa.string(),
+    "label_id": pa.int64(),
+    "mfcc": _VALUES,
+    "path": pa.string(),
+    "target": pa.float32(),
+    "valid_frames": pa.int64(),
+    "window": pa.int64(),
+}
+
+
+def write_parquet(
+    tables: Iterable[pa.Table], schema: pa.Schema, compression: str
+) -> Iterator[bytes]:
+    """A Parquet file, a row group for each of *tables*."""
+    sink = Pieces()
+    with pq.ParquetWriter(
+        sink,
+        schema,
+        compression=compression,
+        use_dictionary=["group", "label"],
+        write_statistics=[name for name in schema.names if name != "mfcc"],
+        store_schema=False,
+    ) as writer:
+        for table in tables:
+            writer.write_table(table, row_group_size=len(table))
+            yield from sink.take()
+    yield from sink.take()
+
+
+def write_orc(tables: Iterable[pa.Table], compression: str) -> Iterator[bytes]:
+    """An ORC file, in stripes of bounded size."""
+    sink = Pieces()
+    named = "uncompressed" if compression == "none" else compression
+    writer = orc.ORCWriter(sink, compression=named, stripe_size=_STRIPE_BYTES)
+    for table in tables:
+        writer.write(table)
+        yield from sink.take()
+    writer.close()
+    yield from sink.take()
+
+
+def read_parquet(stream: BinaryIO) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet file, a few at once; what is none is `DamagedRecord`."""
+    with (
+        _damage_told("Parquet"),
+        pq.ParquetFile(stream, memory_map=False, pre_buffer=False) as file,
+    ):
+        yield from file.iter_batches(batch_size=_ROWS_AT_ONCE)
+
+
+def read_orc(stream: BinaryIO) -> Iterator[pa.RecordBatch]:
+    """The rows of an ORC file, a stripe at a time; what is none is `DamagedRecord`."""
+    with _damage_told("ORC"):
+        file = orc.ORCFile(stream)
+        for number in range(file.nstripes):
+            yield file.read_stripe(number)
+
+
+@contextmanager
+def _damage_told(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        # Arrow says OSError for damaged pages too; the storage's own errors pass.
+        if type(error) is OSError and error.errno is not None:
+            raise
+        if isinstance(error, OSError) and type(error) is not OSError:
+            raise
+        text = " ".join(str(error).split())[:300]
+        raise DamagedRecord(f"not a whole {what} file: {text}") from error
+
+
+def columns_schema(*, target: bool) -> pa.Schema:
+    """The columns; *target*: whether records have a number to learn."""
+    return pa.schema(
+        [
+            pa.field(name, kind, nullable=False)
+            for name, kind in _TYPES.items()
+            if target or name != "target"
+        ]
+    )
+
+
+def table_of(records: Sequence[Record], dtype: str, *, target: bool) -> pa.Table:
+    """Some records, whose values are of *dtype* ("float32" or "float16")."""
+    raw = b"".join(record.mfcc for record in records)
+    values = np.frombuffer(raw, _NUMPY[dtype]).astype(np.float32, copy=False)
+    sizes = [len(record.mfcc) // _NUMPY[dtype].itemsize for record in records]
+    offsets = pa.array(np.cumsum([0, *sizes]), pa.int32())
+    lists = pa.ListArray.from_arrays(offsets, pa.array(values), type=_VALUES)
+    schema = columns_schema(target=target)
+    columns = [
+        lists if name == "mfcc" else pa.array([getattr(one, name) for one in records], _TYPES[name])
+        for name in schema.names
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
+
+
+def records_of(batch: pa.RecordBatch, dtype: str, *, target: bool) -> Iterator[Record]:
+    """The records of a batch of such columns.
+
+    Raises:
+        DamagedRecord: it has other columns, or a value is missing.
+    """
+    expected = columns_schema(target=target)
+    found = {field.name: field.type for field in batch.schema}
+    if list(found) != expected.names or any(
+        not _same(found[field.name], field.type) for field in expected
+    ):
+        raise DamagedRecord(f"the columns {', '.join(batch.schema.names)}, not those of a shard")
+    lists = batch.column("mfcc")
+    if any(column.null_count for column in batch.columns) or lists.flatten().null_count:
+        raise DamagedRecord("a value is missing")
+    values = lists.flatten().to_numpy().astype(_NUMPY[dtype], copy=False)
+    ends = np.cumsum(lists.value_lengths().to_numpy()).tolist()
+    columns = {
+        field.name: batch.column(field.name).to_pylist()
+        for field in expected
+        if field.name != "mfcc"
+    }
+    start = 0
+    for row, end in enumerate(ends):
+        others = {name: column[row] for name, column in columns.items()}
+        others.setdefault("target", None)
+        yield Record(mfcc=values[start:end].tobytes(), **others)
+        start = end
+
+
+def _same(found: pa.DataType, expected: pa.DataType) -> bool:
+    """Whether types agree but for what readers call an element, and whether it may be null."""
+    if pa.types.is_list(expected):
+        return bool(pa.types.is_list(found) and found.value_type == expected.value_type)
+    return bool(found == expected)

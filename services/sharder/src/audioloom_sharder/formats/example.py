@@ -1,0 +1,263 @@
+"""One record as the bytes of a ``tf.train.Example``, written and read without TensorFlow.
+
+The bytes are those of protobuf's deterministic serialisation: features in the byte order of their
+names, numbers packed. So a record is a function of its content alone. (One of protobuf's own
+implementations, upb, puts ``label_id`` before ``label``: a slip for names that begin alike, not a
+rule. The order here is the byte order.) Written by hand because it costs 7 µs a record where
+protobuf from an ndarray costs 2 ms.
+
+The wire format, as far as an Example needs it (proto3, ``example.proto`` and ``feature.proto``)::
+
+    Example      { 1: Features }
+    Features     { 1: map<string, Feature> }     each entry { 1: name, 2: Feature }
+    Feature      { 1: BytesList | 2: FloatList | 3: Int64List }
+    BytesList    { 1: repeated bytes }
+    FloatList    { 1: packed little-endian float32 }
+    Int64List    { 1: packed varints }
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from audioloom_sharder.errors import DamagedRecord
+
+#: How the values of a window are stored: packed floats that any TensorFlow user can parse, or,
+#: for half precision (which Example has no type for), their bytes.
+Encoding = Literal["float_list", "bytes_list"]
+
+_LENGTH = b"\x0a"  # field 1, length-delimited; also the tag of a name, a list and a map entry
+_FEATURE = b"\x12"  # field 2 of a map entry
+_LIST_TAG = {"bytes": 0x0A, "float": 0x12, "int64": 0x1A}
+_WIRE_LENGTH_DELIMITED = 2
+_MAX_VARINT_BYTES = 10
+
+
+class Record(NamedTuple):
+    """What one record says, as it lies in the shard.
+
+    ``mfcc`` holds the raw little-endian values in C order; ``target`` is ``None`` where the run
+    has no numbers to learn.
+    """
+
+    channel: int
+    group: str
+    label: str
+    label_id: int
+    mfcc: bytes | memoryview
+    path: str
+    target: float | None
+    valid_frames: int
+    window: int
+
+
+def encode(record: Record, encoding: Encoding) -> tuple[bytes, int]:
+    """The Example's bytes, and where in them the values of ``mfcc`` begin."""
+    before, after = around(record, len(record.mfcc), encoding)
+    return b"".join((before, record.mfcc, after)), len(before)
+
+
+def encoded_size(record: Record, values: int, encoding: Encoding) -> int:
+    """Bytes that `encode` would give if ``mfcc`` held *values* bytes; its own are not looked at.
+
+    So a plan knows sizes from the columns that say what a window is, without its values.
+    """
+    before, after = around(record, values, encoding)
+    return len(before) + values + len(after)
+
+
+def around(record: Record, values: int, encoding: Encoding) -> tuple[bytes, bytes]:
+    """The Example's bytes before and after the *values* bytes of ``mfcc``, which are not looked at.
+
+    So whoever has the values need not copy them twice.
+    """
+    head = (
+        _integer("channel", record.channel)
+        + _text("group", record.group)
+        + _text("label", record.label)
+        + _integer("label_id", record.label_id)
+        + _values_head(values, encoding)
+    )
+    tail = _text_uncached("path", record.path)
+    if record.target is not None:
+        tail += _number("target", record.target)
+    tail += _integer("valid_frames", record.valid_frames) + _integer("window", record.window)
+    return _LENGTH + _varint(len(head) + values + len(tail)) + head, tail
+
+
+def decode(payload: bytes) -> Record:
+    """Read a record written by `encode`; anything else is `DamagedRecord`, never an exception.
+
+    Unknown names and missing ones are damage: a shard holds exactly what the contract lists.
+    """
+    (features,) = _one(payload, 0, len(payload), "Example")
+    found: dict[str, object] = {}
+    for field, start, end in _fields(payload, *features):
+        if field != 1:
+            raise DamagedRecord(f"field {field} inside Features")
+        name, value = _entry(payload, start, end)
+        if name in found:
+            raise DamagedRecord(f"the feature {name!r} twice")
+        found[name] = value
+    return _record(found)
+
+
+def _record(found: dict[str, object]) -> Record:
+    expected = dict(Record.__annotations__)
+    target = found.setdefault("target", None)
+    if unknown := sorted(found.keys() - expected.keys()):
+        raise DamagedRecord(f"an unknown feature {unknown[0]!r}")
+    if missing := sorted(expected.keys() - found.keys()):
+        raise DamagedRecord(f"no feature {missing[0]!r}")
+    texts = {name: found[name] for name in ("group", "label", "path")}
+    numbers = {name: found[name] for name in ("channel", "label_id", "valid_frames", "window")}
+    for name, number in numbers.items():
+        if not isinstance(number, int):
+            raise DamagedRecord(f"{name!r} is not one int64")
+    for name, text in texts.items():
+        if not isinstance(text, bytes):
+            raise DamagedRecord(f"{name!r} is not one bytes value")
+    if target is not None and not isinstance(target, _Packed):
+        raise DamagedRecord("'target' is not one float")
+    mfcc = found["mfcc"]
+    if not isinstance(mfcc, bytes):
+        raise DamagedRecord("'mfcc' holds neither floats nor bytes")
+    return Record(
+        mfcc=bytes(mfcc),
+        target=None if target is None else _single(target),
+        **{name: _utf8(name, text) for name, text in texts.items()},  # type: ignore[arg-type]
+        **numbers,  # type: ignore[arg-type]
+    )
+
+
+class _Packed(bytes):
+    """Raw packed floats, told apart from a bytes value."""
+
+    __slots__ = ()
+
+
+def _single(packed: bytes) -> float:
+    if len(packed) != struct.calcsize("<f"):
+        raise DamagedRecord("'target' is not one float")
+    (value,) = struct.unpack("<f", packed)
+    return float(value)
+
+
+def _utf8(name: str, value: object) -> str:
+    try:
+        return bytes(value).decode()  # type: ignore[call-overload,no-any-return]
+    except UnicodeDecodeError:
+        raise DamagedRecord(f"{name!r} is not UTF-8") from None
+
+
+# --- writing -------------------------------------------------------------------------------------
+
+
+def _varint(value: int) -> bytes:
+    """Seven bits a byte, lowest first; a negative int64 takes ten bytes (two's complement)."""
+    if value < 0:
+        value += 1 << 64
+    out = bytearray()
+    while value > 0x7F:  # noqa: PLR2004 (seven bits)
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _wrap(tag: bytes, content: bytes) -> bytes:
+    return tag + _varint(len(content)) + content
+
+
+def _entry_bytes(name: str, kind: str, content: bytes) -> bytes:
+    feature = _wrap(bytes((_LIST_TAG[kind],)), content)
+    return _wrap(_LENGTH, _wrap(_LENGTH, name.encode()) + _wrap(_FEATURE, feature))
+
+
+@lru_cache(maxsize=8192)
+def _integer(name: str, value: int) -> bytes:
+    return _entry_bytes(name, "int64", _wrap(_LENGTH, _varint(value)))
+
+
+def _text_uncached(name: str, value: str) -> bytes:
+    return _entry_bytes(name, "bytes", _wrap(_LENGTH, value.encode()))
+
+
+_text = lru_cache(maxsize=8192)(_text_uncached)  # labels and groups repeat, paths hardly
+
+
+def _number(name: str, value: float) -> bytes:
+    return _entry_bytes(name, "float", _wrap(_LENGTH, struct.pack("<f", value)))
+
+
+@lru_cache(maxsize=64)
+def _values_head(size: int, encoding: Encoding) -> bytes:
+    """Everything of the entry ``mfcc`` that precedes its *size* bytes of values, at least one."""
+    kind = "float" if encoding == "float_list" else "bytes"
+    values = _LENGTH + _varint(size)
+    list_ = bytes((_LIST_TAG[kind],)) + _varint(len(values) + size) + values
+    feature = _FEATURE + _varint(len(list_) + size) + list_
+    entry = _wrap(_LENGTH, b"mfcc") + feature
+    return _LENGTH + _varint(len(entry) + size) + entry
+
+
+# --- reading -------------------------------------------------------------------------------------
+
+
+def _read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+    value = shift = 0
+    for taken in range(_MAX_VARINT_BYTES):
+        if at + taken >= end:
+            raise DamagedRecord(f"cut off inside a number at byte {at}")
+        byte = data[at + taken]
+        value |= (byte & 0x7F) << shift
+        if not byte & 0x80:
+            return value, at + taken + 1
+        shift += 7
+    raise DamagedRecord(f"a number of more than {_MAX_VARINT_BYTES} bytes at byte {at}")
+
+
+def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Each length-delimited field between *at* and *end*: number, start and end of content."""
+    while at < end:
+        key, at = _read_varint(data, at, end)
+        if key & 7 != _WIRE_LENGTH_DELIMITED:
+            raise DamagedRecord(f"wire type {key & 7} before byte {at}")
+        size, at = _read_varint(data, at, end)
+        if at + size > end:
+            raise DamagedRecord(f"a field of {size} bytes at byte {at} leaves its message")
+        yield key >> 3, at, at + size
+        at += size
+
+
+def _one(data: bytes, at: int, end: int, what: str) -> list[tuple[int, int]]:
+    """The content of the only field of a message, which is field 1."""
+    fields = list(_fields(data, at, end))
+    if [field for field, _, _ in fields] != [1]:
+        raise DamagedRecord(f"{what} is not one value")
+    return [(start, stop) for _, start, stop in fields]
+
+
+def _entry(data: bytes, at: int, end: int) -> tuple[str, object]:
+    fields = list(_fields(data, at, end))
+    if [field for field, _, _ in fields] != [1, 2]:
+        raise DamagedRecord(f"a map entry at byte {at} is not a name and a feature")
+    (_, name_start, name_end), (_, start, end) = fields
+    name = _utf8("a feature's name", data[name_start:name_end])
+    kinds = list(_fields(data, start, end))
+    if len(kinds) != 1:
+        raise DamagedRecord(f"{name!r} holds {len(kinds)} lists")
+    kind, start, end = kinds[0]
+    ((first, last),) = _one(data, start, end, f"{name!r}")
+    content = data[first:last]
+    if kind == 1:
+        return name, content
+    if kind == 2:  # noqa: PLR2004 (FloatList)
+        return name, _Packed(content)
+    value, stop = _read_varint(data, first, last)
+    if kind != 3 or stop != last:  # noqa: PLR2004 (Int64List)
+        raise DamagedRecord(f"{name!r} is not one int64")
+    return name, value - (1 << 64) if value >> 63 else value

@@ -1,0 +1,142 @@
+"""Open features manifests, and make sure that they belong together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from audioloom_manifest import (
+    FeaturesManifest,
+    FeaturesRecipe,
+    FileEntry,
+    Opened,
+    ShardFeature,
+    read_manifest,
+)
+from audioloom_storage import Location, locate
+
+from audioloom_sharder.errors import BadFeatures, MixedInputs
+
+ROLE = "features"
+#: How the windows were cut into units does not show in a window, so it may differ.
+_MAY_DIFFER = frozenset({"unit_bytes", "unit_recordings"})
+
+
+@dataclass(frozen=True)
+class Source:
+    """One features file: its run's folder and its line in that run's list."""
+
+    folder: Location
+    entry: FileEntry
+
+    @property
+    def location(self) -> Location:
+        """Where the file lies."""
+        return self.folder / self.entry.path
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a run reads, in an order that does not depend on how it was asked for."""
+
+    manifests: tuple[Opened[FeaturesManifest], ...]
+    sources: tuple[Source, ...]
+
+    @property
+    def feature(self) -> ShardFeature:
+        """The feature, the same in all inputs."""
+        feature = self.manifests[0].manifest.recipe.feature
+        return ShardFeature(name=feature.name, dtype=feature.dtype, shape=feature.shape)
+
+    @property
+    def sample_rate(self) -> int:
+        """Samples a second, which `valid_samples` of a window counts."""
+        return self.manifests[0].manifest.recipe.feature.sample_rate
+
+    @property
+    def root(self) -> Location:
+        """The root that the first input lies under."""
+        return self.manifests[0].root
+
+    @property
+    def identities(self) -> tuple[str, ...]:
+        """The identities of the inputs, in order."""
+        return tuple(opened.manifest.identity for opened in self.manifests)
+
+    @property
+    def where(self) -> str:
+        """The inputs, as errors name them."""
+        return ", ".join(str(opened.folder) for opened in self.manifests)
+
+    @property
+    def windows(self) -> int:
+        """Windows in all inputs, as their manifests count them."""
+        return sum(source.entry.records or 0 for source in self.sources)
+
+
+def open_inputs(places: Sequence[str]) -> Inputs:
+    """Read the features manifests at *places* (folders or the files themselves).
+
+    Raises:
+        ManifestError: one is missing, damaged, of another kind or an unknown version.
+        MixedInputs: two were made by different recipes; the first difference is named.
+        BadFeatures: they hold no windows, or a feature that shards have no place for.
+    """
+    opened = [read_manifest(locate(place), "features") for place in places]
+    by_identity = {one.manifest.identity: one for one in opened}
+    if len(by_identity) < len(opened):
+        raise MixedInputs(
+            expected="each features run once",
+            found="the same run twice",
+            where=", ".join(str(one.folder) for one in opened),
+        )
+    manifests = tuple(by_identity[identity] for identity in sorted(by_identity))
+    first = manifests[0]
+    for other in manifests[1:]:
+        _check_same_recipe(first, other)
+    inputs = Inputs(manifests, tuple(_sources(manifests)))
+    if inputs.feature.name != "mfcc":
+        raise BadFeatures(
+            expected="the feature mfcc",
+            found=inputs.feature.name,
+            where=first.location,
+            hint="A later release of the sharder may know it.",
+        )
+    if not inputs.windows:
+        raise BadFeatures(
+            expected="windows of features",
+            found="none",
+            where=first.location,
+            hint="The featurizer's ledger says what became of the recordings.",
+        )
+    return inputs
+
+
+def _sources(manifests: Sequence[Opened[FeaturesManifest]]) -> list[Source]:
+    return [Source(one.folder, entry) for one in manifests for entry in one.files(ROLE)]
+
+
+def _check_same_recipe(one: Opened[FeaturesManifest], other: Opened[FeaturesManifest]) -> None:
+    left, right = _flat(one.manifest.recipe), _flat(other.manifest.recipe)
+    for field in sorted(left.keys() | right.keys()):
+        if left.get(field) != right.get(field):
+            raise MixedInputs(
+                "the features were made by different recipes",
+                expected=f"{field} = {left.get(field)!r} as in {one.folder}",
+                found=f"{right.get(field)!r}",
+                where=other.location,
+                hint="Run the featurizer with the same settings for all of them.",
+            )
+
+
+def _flat(recipe: FeaturesRecipe) -> dict[str, object]:
+    """The recipe's fields by dotted name."""
+    flat: dict[str, object] = {}
+    pending: list[tuple[str, object]] = [("", recipe.model_dump(exclude=set(_MAY_DIFFER)))]
+    while pending:
+        name, value = pending.pop()
+        if isinstance(value, dict):
+            pending += [(f"{name}.{key}".lstrip("."), inner) for key, inner in value.items()]
+        else:
+            flat[name] = value
+    return flat

@@ -1,0 +1,175 @@
+"""Read features files: the columns that say what a window is, and the windows themselves."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from audioloom_manifest import ShardFeature, WrongChecksum, check_file
+from audioloom_manifest.parquet import features_schema
+from audioloom_storage import open_read
+
+from audioloom_sharder.errors import BadFeatures
+from audioloom_sharder.inputs.manifests import Source
+from audioloom_sharder.io.buffers import scratch
+
+IDENTITY_COLUMNS = (
+    "path",
+    "member",
+    "channel",
+    "window",
+    "label",
+    "target",
+    "group",
+    "valid_frames",
+    "recording_sha256",
+    "flags",
+    "valid_samples",
+)
+"""What a window is, without its values."""
+
+REQUIRED = tuple({*IDENTITY_COLUMNS} - {"member", "label", "target", "group"})
+
+_ROWS_AT_ONCE = 128
+#: A file up to this size is held whole: reading it twice costs more than all that is done with it.
+_HELD_BYTES = 128 << 20
+
+
+def read_identities(source: Source, feature: ShardFeature) -> pa.Table:
+    """The identity columns of every window of a file, in the file's order.
+
+    Raises:
+        MissingFile, WrongChecksum: the file is not there, or is of another size than listed.
+        BadFeatures: it is not Parquet, or has other columns or another number of rows.
+    """
+    check_file(source.folder, source.entry, content=False)
+    with _opened(source, feature) as file:
+        rows = file.metadata.num_rows
+        if source.entry.records is not None and rows != source.entry.records:
+            raise BadFeatures(
+                expected=f"{source.entry.records} windows", found=rows, where=source.location
+            )
+        table = file.read(columns=list(IDENTITY_COLUMNS))
+    for name in REQUIRED:
+        if table.column(name).null_count:
+            raise BadFeatures(
+                expected=f"a {name} in every row", found="none", where=source.location
+            )
+    return table
+
+
+def read_windows(source: Source, feature: ShardFeature) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Every window of a file with its values, a few at once: the first row's number, and the rows.
+
+    The file's checksum is compared first: values that rotted would go into shards unnoticed.
+
+    Raises:
+        MissingFile, WrongChecksum, BadFeatures: as `read_identities`.
+    """
+    with _checked(source) as stream, _parsed(source, stream, feature) as file:
+        columns = [*IDENTITY_COLUMNS, feature.name]
+        row = 0
+        for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=columns):
+            if batch.column(feature.name).null_count:
+                raise BadFeatures(
+                    expected=f"{feature.name} in every row",
+                    found=f"none near row {row}",
+                    where=source.location,
+                )
+            yield row, batch
+            row += batch.num_rows
+
+
+def values_of(batch: pa.RecordBatch, feature: ShardFeature) -> memoryview:
+    """The feature's bytes of all windows of a batch, one after another, without a copy."""
+    column = batch.column(feature.name)
+    width = column.type.byte_width
+    values = memoryview(column.buffers()[1]).cast("B")
+    return values[column.offset * width : (column.offset + len(column)) * width]
+
+
+@contextmanager
+def _checked(source: Source) -> Iterator[Any]:
+    """The file, its checksum compared: held where it is not large, else read twice."""
+    if source.entry.bytes > _HELD_BYTES:
+        check_file(source.folder, source.entry)
+        with open_read(source.location) as stream:
+            yield stream
+        return
+    check_file(source.folder, source.entry, content=False)
+    with scratch(source.entry.bytes) as room:
+        with open_read(source.location) as stream:
+            size = stream.readinto(room.data)  # type: ignore[attr-defined] # it is buffered
+        found = hashlib.sha256(room[:size].data).hexdigest()
+        if found != source.entry.sha256:
+            raise WrongChecksum(
+                where=source.location,
+                expected=f"SHA-256 {source.entry.sha256}",
+                found=found,
+                hint="The file was changed after the commit: rerun the stage that wrote it.",
+            )
+        with pa.BufferReader(pa.py_buffer(room)) as held:
+            yield held
+
+
+@contextmanager
+def _opened(source: Source, feature: ShardFeature) -> Iterator[pq.ParquetFile]:
+    with (
+        open_read(source.location) as stream,
+        # A few columns of each row group: one read of what lies together, not one a column.
+        _parsed(source, stream, feature, pre_buffer=True) as file,
+    ):
+        yield file
+
+
+@contextmanager
+def _parsed(
+    source: Source, stream: Any, feature: ShardFeature, *, pre_buffer: bool = False
+) -> Iterator[pq.ParquetFile]:
+    try:
+        with pq.ParquetFile(stream, memory_map=False, pre_buffer=pre_buffer) as file:
+            _check_schema(source, file.schema_arrow, feature)
+            yield file
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise _damaged(source, error) from error
+    except OSError as error:
+        # Arrow says OSError for damaged pages too; the storage's own errors pass.
+        if type(error) is OSError and error.errno is None:
+            raise _damaged(source, error) from error
+        raise
+
+
+def _damaged(source: Source, error: Exception) -> BadFeatures:
+    return BadFeatures(
+        expected="a Parquet file of features",
+        found=" ".join(str(error).split())[:300],
+        where=source.location,
+        hint=f"Check all of them with: audioloom-featurizer verify {source.folder}",
+    )
+
+
+def _check_schema(source: Source, found: pa.Schema, feature: ShardFeature) -> None:
+    """Columns that later minor versions add are passed over; ours must be there, of their type."""
+    expected = features_schema(feature)
+    for name in (*IDENTITY_COLUMNS, feature.name):
+        kind = expected.field(name).type
+        at = found.get_all_field_indices(name)
+        if len(at) != 1 or not _same(found.field(at[0]).type, kind):
+            has = _described(found, at)
+            raise BadFeatures(
+                expected=f"one column {name} of type {kind}", found=has, where=source.location
+            )
+
+
+def _same(found: pa.DataType, expected: pa.DataType) -> bool:
+    if pa.types.is_string(expected):
+        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
+    return bool(found == expected)
+
+
+def _described(schema: pa.Schema, at: Sequence[int]) -> str:
+    return ", ".join(str(schema.field(index).type) for index in at) or "no such column"

@@ -1,0 +1,33 @@
+"""The identity columns of a window, as a features file has them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import starmap
+from typing import NamedTuple
+
+import pyarrow as pa
+
+
+class Row(NamedTuple):
+    """The identity columns of one window."""
+
+    path: str
+    member: str | None
+    channel: int
+    window: int
+    label: str | None
+    target: float | None
+    group: str | None
+    valid_frames: int
+    recording_sha256: str
+
+
+def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[Row]:
+    """The rows of a table that has the identity columns."""
+    return starmap(Row, zip(*(table.column(name).to_pylist() for name in Row._fields), strict=True))
+
+
+def recording_name(row: Row) -> str:
+    """How the record names its recording: the path, and the member of a container file."""
+    return row.path if row.member is None else f"{row.path}!{row.member}"

@@ -1,0 +1,1 @@
+"""Where units of work run, and the memory they share."""

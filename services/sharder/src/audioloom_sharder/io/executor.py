@@ -1,0 +1,109 @@
+"""Where units run: Spark tasks, or this process. The one module that starts Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import structlog
+from audioloom_storage import Location, Unavailable
+
+if TYPE_CHECKING:
+    from audioloom_spark import SparkSettings
+    from pyspark.sql import SparkSession
+
+log = structlog.get_logger()
+
+INLINE = "inline"
+
+Unit = TypeVar("Unit")
+Answer = TypeVar("Answer")
+
+
+class RunUnits(Protocol):
+    """Run a task on every unit; the answers come as they finish, in any order."""
+
+    def __call__(
+        self,
+        units: Sequence[Unit],
+        task: Callable[[Unit], Answer],
+        reads: Callable[[Unit], Location] | None = None,
+    ) -> Iterator[Answer]:
+        """Answer for every unit; *reads* is the file that a unit reads most of."""
+
+
+@contextmanager
+def engine(
+    settings: SparkSettings, root: Location, counts: dict[str, int] | None = None
+) -> Iterator[RunUnits]:
+    """What runs units under a master: ``inline`` for this process, else a Spark master.
+
+    Spark is started by the first unit there is, so a run that finds all its work done never pays
+    for it.
+
+    Args:
+        settings: where.
+        root: what runs lie under.
+        counts: told how many units ran where the blocks of what they read lie, on a cluster.
+    """
+    if settings.master == INLINE:
+        yield _inline
+        return
+    with ExitStack() as stack:
+        session: list[SparkSession] = []
+
+        def run(
+            units: Sequence[Unit],
+            task: Callable[[Unit], Answer],
+            reads: Callable[[Unit], Location] | None = None,
+        ) -> Iterator[Answer]:
+            if not units:
+                return
+            # Half a second of imports that `--help` and a finished run do without.
+            from audioloom_spark import (  # noqa: PLC0415
+                Locality,
+                block_hosts,
+                run_units,
+                spark_session,
+                yarn_of,
+            )
+
+            yarn = yarn_of(settings, root)
+            if not session:
+                log.info("starting Spark", master=settings.master)
+                started = spark_session("audioloom-sharder", settings.master, yarn=yarn)
+                session.append(stack.enter_context(started))
+            hosts = None
+            if yarn is not None and reads is not None:
+                hosts = block_hosts(session[0], [[reads(unit)] for unit in units])
+            locality = Locality()
+            patient = partial(_once_more, task)
+            yield from run_units(session[0], units, patient, hosts=hosts, locality=locality)
+            if counts is not None and locality.units:
+                counts["units_placed"] = counts.get("units_placed", 0) + locality.units
+                counts["units_local"] = counts.get("units_local", 0) + locality.local
+
+        yield run
+
+
+def _inline(
+    units: Sequence[Unit],
+    task: Callable[[Unit], Answer],
+    reads: Callable[[Unit], Location] | None = None,  # noqa: ARG001 - everything is here
+) -> Iterator[Answer]:
+    return map(partial(_once_more, task), units)
+
+
+def _once_more(task: Callable[[Unit], Answer], unit: Unit) -> Answer:
+    """Do a unit; where storage failed under it, do it again.
+
+    Until its receipt a unit leaves nothing that counts. On a cluster Spark tries again by itself,
+    but not in this process or as `local[*]`.
+    """
+    try:
+        return task(unit)
+    except Unavailable as error:
+        log.warning("storage failed during a unit of work: once more", found=str(error))
+        return task(unit)

@@ -1,0 +1,1 @@
+"""Ranks, lanes and shards: where each record of a split lies."""

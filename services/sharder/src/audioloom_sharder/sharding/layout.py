@@ -1,0 +1,200 @@
+"""How many shards each split gets, and what numbers the labels have: decided before any writing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from audioloom_sharder.balance.class_weights import weights_of
+from audioloom_sharder.errors import BadFeatures, EmptySplit
+from audioloom_sharder.sharding.assignment import lanes_for, records_in_shard, shards_for
+from audioloom_sharder.splits.ratios import trained_split
+from audioloom_sharder.statistics.targets import NOTHING, Targets
+from audioloom_sharder.windows.metadata_scan import SplitCount, Summary
+from audioloom_sharder.windows.rules import Rules
+
+MOST_LABELS = 100_000
+#: Shards that are written together are small: enough of them to be worth a task, no more.
+_UNIT_BYTES = 64 << 20
+_UNIT_SHARDS = 8
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What was asked for: lanes, and either the shards of the largest split or bytes a shard."""
+
+    lanes: int
+    shards: int | None
+    shard_bytes: int
+
+
+@dataclass(frozen=True)
+class SplitLayout:
+    """One split: its counts and its shards, whose numbers in the run begin at *first*."""
+
+    name: str
+    records: int
+    bytes: int
+    labels: dict[str, int]
+    lanes: int
+    shards: int
+    first: int
+    targets: Targets = NOTHING
+
+    def records_in(self, shard: int) -> int:
+        """Records of one of its shards."""
+        return records_in_shard(shard, self.shards, self.records)
+
+    def units(self) -> Iterator[range]:
+        """Its shards in runs that are written by one task each."""
+        size = max(1, self.bytes // self.shards)
+        step = max(1, min(_UNIT_SHARDS, _UNIT_BYTES // size))
+        for start in range(0, self.shards, step):
+            yield range(start, min(start + step, self.shards))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """All splits, in the order of their names, and the label vocabulary in the order of its ids."""
+
+    splits: tuple[SplitLayout, ...]
+    labels: tuple[str, ...]
+    class_weights: dict[str, float] | None = None
+
+    @property
+    def shards(self) -> int:
+        """Shards of all splits."""
+        return sum(split.shards for split in self.splits)
+
+    @property
+    def records(self) -> int:
+        """Records of all splits."""
+        return sum(split.records for split in self.splits)
+
+
+def lay_out(summary: Summary, rules: Rules, sizes: Sizes, *, where: str) -> Layout:
+    """Decide the shards of every split and the numbers of the labels.
+
+    Args:
+        summary: what all features files hold.
+        rules: the run's.
+        sizes: the shards that were asked for.
+        where: the inputs, for errors.
+
+    Raises:
+        BadFeatures: some rows cannot become records; how many, and the first of them.
+        EmptySplit: nothing falls into a split that was asked for.
+        BadSplit: class weights were asked for, but no split is trained on.
+    """
+    check_faults(summary, rules, where)
+    if not any(count.records for count in summary.splits.values()):
+        raise BadFeatures(
+            expected="windows that the filters take",
+            found="none: " + ", ".join(f"{n:,} {why}" for why, n in summary.left_out.items()),
+            where=where,
+            hint="See --only-labels, --without-flags and --min-seconds.",
+        )
+    if empty := [name for name, count in summary.splits.items() if not count.records]:
+        raise EmptySplit(
+            f"no group falls into the split {' nor '.join(repr(name) for name in empty)}",
+            found=", ".join(f"{name} {one.records:,}" for name, one in summary.splits.items()),
+            where=where,
+            hint="Groups go whole, so few groups may miss a small split: ask for a larger part in"
+            " --split, for another --seed, or leave the split out.",
+        )
+    labels = _vocabulary(summary, rules, where)
+    target = sizes.shard_bytes
+    if sizes.shards is not None:
+        largest = max(count.bytes for count in summary.splits.values())
+        target = max(1, largest // sizes.shards)
+    splits = []
+    first = 0
+    most = max(summary.splits.values(), key=lambda count: count.bytes)
+    for name, count in summary.splits.items():
+        lanes = lanes_for(count.records, sizes.lanes)
+        wish = sizes.shards if count is most else None
+        shards = shards_for(
+            records=count.records, size=count.bytes, lanes=lanes, wish=wish, shard_bytes=target
+        )
+        splits.append(_split(name, count, lanes, shards, first))
+        first += shards
+    return Layout(tuple(splits), labels, _weights(summary, rules, labels, where))
+
+
+def _split(name: str, count: SplitCount, lanes: int, shards: int, first: int) -> SplitLayout:
+    labels = dict(sorted(count.labels.items()))
+    return SplitLayout(
+        name, count.records, count.bytes, labels, lanes, shards, first, count.targets
+    )
+
+
+def _vocabulary(summary: Summary, rules: Rules, where: str) -> tuple[str, ...]:
+    if rules.schema.labels is not None:
+        return rules.schema.labels
+    found = set().union(*(count.labels for count in summary.splits.values()))
+    if len(found) > MOST_LABELS:
+        raise BadFeatures(
+            expected=f"at most {MOST_LABELS:,} different labels",
+            found=f"{len(found):,}",
+            where=where,
+            hint="Labels are classes here, not transcripts.",
+        )
+    return tuple(sorted(found))
+
+
+def _weights(
+    summary: Summary, rules: Rules, labels: Sequence[str], where: str
+) -> dict[str, float] | None:
+    """The class weights, of the labels that the split has that is trained on."""
+    if rules.weights is None:
+        return None
+    named = () if isinstance(rules.weights, str) else rules.weights
+    if unknown := sorted({*named} - {*labels}):
+        raise BadFeatures(
+            expected=f"labels out of {_shown(labels)}",
+            found=f"a class weight for {unknown[0]!r}",
+            where=where,
+            hint="A label that no window has cannot weigh anything: see --class-weights.",
+        )
+    counts = summary.splits[trained_split(tuple(summary.splits))].labels
+    return weights_of(rules.weights, dict(sorted(counts.items())))
+
+
+_EXPECTED = {
+    "no split": "a split for every recording that is taken",
+    "ungrouped": "a group (speaker, call, campaign …) for every window, as splits go by group",
+    "unlabelled": "a label for every window",
+    "long label": "labels of at most 1000 characters",
+    "untargeted": "a finite number as target for every window, also as float32",
+}
+_HINTS = {
+    "no split": "The pattern or table says none for them: add them, or leave them out with"
+    " --unassigned drop.",
+    "ungrouped": "Give groups to the featurizer's scan, or take each recording for a group of its"
+    " own with --ungrouped by-recording, or ask for one split: --split train=1.",
+    "unlabelled": "Give labels to the featurizer's scan, or learn numbers with --target number.",
+    "unknown label": "Add the label to --labels, or leave --labels out to take all, sorted.",
+    "long label": "Labels are classes here, not transcripts.",
+    "untargeted": "Give targets to the featurizer's scan, or learn classes with --target label.",
+}
+
+
+def check_faults(summary: Summary, rules: Rules, where: str) -> None:
+    """Raise BadFeatures when some rows cannot become records, the commonest fault first."""
+    if not summary.faults:
+        return
+    kind, (count, example) = max(summary.faults.items(), key=lambda item: item[1][0])
+    total = sum(one.records for one in summary.splits.values())
+    expected = _EXPECTED.get(kind) or f"labels out of {_shown(rules.schema.labels or ())}"
+    what = {"unknown label": "another label", "long label": "a longer one"}.get(kind, "none")
+    raise BadFeatures(
+        expected=expected,
+        found=f"{what} in {count:,} of {total:,} windows, the first {example}",
+        where=where,
+        hint=_HINTS[kind],
+    )
+
+
+def _shown(labels: Sequence[str]) -> str:
+    some = ", ".join(labels[:10])
+    return some if len(labels) <= 10 else f"{some} … ({len(labels)})"  # noqa: PLR2004

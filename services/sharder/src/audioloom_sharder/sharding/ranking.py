@@ -1,0 +1,128 @@
+"""Rank the windows of one range of hashes, over all features files; count groups on the way.
+
+The ranges are disjoint and in order, so the rank of a window is the number of windows of its split
+in lower ranges plus its place within its own. Memory is that of one range, whatever the total.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Windows in a range: 21 bytes each in a scan, about 100 while they are sorted.
+_RANGE_RECORDS = 4 << 20
+
+
+@dataclass(frozen=True)
+class Duplicate:
+    """Two windows with one key: (number of the file, row in it) of each."""
+
+    first: tuple[int, int]
+    second: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a range holds, by split number: distinct groups and recordings, and what looks odd."""
+
+    groups: list[int]
+    recordings: list[int]
+    largest_group: int
+    """Windows of the largest group."""
+    spread: int
+    """Contents (equal recordings) that lie in more than one split."""
+
+
+def ranges_for(records: int) -> int:
+    """How many ranges *records* are ranked in."""
+    return -(-records // _RANGE_RECORDS)
+
+
+def range_starts(section: NDArray[np.void], ranges: int) -> list[int]:
+    """Where each of *ranges* begins in a section sorted by its hash; the last is its length."""
+    edges = [-(-(number << 64) // ranges) for number in range(1, ranges)]
+    bounds = np.array(edges, dtype=np.uint64)
+    inner = np.searchsorted(section["high"], bounds, side="left").tolist()
+    return [0, *inner, len(section)]
+
+
+def ranks(
+    parts: Sequence[NDArray[np.void]], before: Sequence[int]
+) -> tuple[list[NDArray[np.int64]], Duplicate | None]:
+    """The rank of every window of one range, part by part in the order given.
+
+    Args:
+        parts: the range's slice of "records" of each file.
+        before: windows of each split in all lower ranges.
+
+    Returns:
+        The ranks, and the first two windows with the same key if there are any.
+    """
+    whole = np.concatenate(parts)
+    source = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+    order = np.lexsort((whole["low"], whole["high"]))
+    ordered = whole[order]
+    same = np.flatnonzero(
+        (ordered["high"][1:] == ordered["high"][:-1])
+        & (ordered["low"][1:] == ordered["low"][:-1])
+        # Copies of a window come from one row.
+        & ((source[order][1:] != source[order][:-1]) | (ordered["row"][1:] != ordered["row"][:-1]))
+    )
+    duplicate = None
+    if len(same):
+        pair = [order[same[0]], order[same[0] + 1]]
+        at = sorted((int(source[one]), int(whole["row"][one])) for one in pair)
+        duplicate = Duplicate(at[0], at[1])
+    found = np.empty(len(whole), dtype=np.int64)
+    for split, start in enumerate(before):
+        mine = order[ordered["split"] == split]
+        found[mine] = start + np.arange(len(mine))
+    ends = np.cumsum([len(part) for part in parts])
+    return np.split(found, ends[:-1]), duplicate
+
+
+def count_distinct(
+    groups: Sequence[NDArray[np.void]],
+    recordings: Sequence[NDArray[np.void]],
+    contents: Sequence[NDArray[np.void]],
+    splits: int,
+) -> Counted:
+    """Count what the slices of one range hold, over all files."""
+    group = np.concatenate(groups)
+    _, first, inverse = np.unique(group["high"], return_index=True, return_inverse=True)
+    sizes = np.bincount(inverse, weights=group["records"]) if len(group) else np.zeros(1)
+    content = np.unique(np.concatenate(contents))
+    _, often = np.unique(content["high"], return_counts=True)
+    return Counted(
+        groups=_by_split(group["split"][first], splits),
+        recordings=_by_split(np.unique(np.concatenate(recordings))["split"], splits),
+        largest_group=int(sizes.max()),
+        spread=int((often > 1).sum()),
+    )
+
+
+def add(counted: Sequence[Counted]) -> Counted:
+    """All ranges together."""
+    return Counted(
+        groups=[sum(column) for column in zip(*(one.groups for one in counted), strict=True)],
+        recordings=[
+            sum(column) for column in zip(*(one.recordings for one in counted), strict=True)
+        ],
+        largest_group=max(one.largest_group for one in counted),
+        spread=sum(one.spread for one in counted),
+    )
+
+
+def bases(counts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    """Windows of each split before each range, from their counts range by range."""
+    before = [0] * len(counts[0])
+    for count in counts:
+        yield list(before)
+        before = [sum(pair) for pair in zip(before, count, strict=True)]
+
+
+def _by_split(split: NDArray[np.uint8], splits: int) -> list[int]:
+    return [int(count) for count in np.bincount(split, minlength=splits)]

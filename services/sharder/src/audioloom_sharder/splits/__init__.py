@@ -1,0 +1,1 @@
+"""Splits: their names and ratios, and which split each group or recording falls into."""

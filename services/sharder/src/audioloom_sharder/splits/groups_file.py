@@ -1,0 +1,91 @@
+"""The splits file of a run: which split each group lies in, so that a later run can keep to it.
+
+A NumPy file (format 1.0, no pickled objects), ascending. A row is a group: its hash keyed with the
+run's seed, its records, and the number of its split, which counts the run's splits in the order of
+their names.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audioloom_sharder.errors import DamagedRecord
+
+GROUP = np.dtype([("group", "<u8"), ("records", "<u8"), ("split", "u1")])
+"""A row of a splits file."""
+
+
+def merged(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+    """The groups of one range, from what each features file holds of them.
+
+    Args:
+        parts: items with `high` (the group's hash), `split` and `records`.
+
+    Returns:
+        `GROUP`, ascending; a group in two splits has two rows.
+    """
+    whole = np.concatenate(parts)
+    order = np.lexsort((whole["split"], whole["high"]))
+    ordered = whole[order]
+    new = np.ones(len(ordered), bool)
+    new[1:] = (ordered["high"][1:] != ordered["high"][:-1]) | (
+        ordered["split"][1:] != ordered["split"][:-1]
+    )
+    first = np.flatnonzero(new)
+    found = np.empty(len(first), GROUP)
+    found["group"], found["split"] = ordered["high"][first], ordered["split"][first]
+    if len(first):
+        found["records"] = np.add.reduceat(ordered["records"].astype(np.uint64), first)
+    return found
+
+
+def numbers_of(table: NDArray[np.void], groups: NDArray[np.uint64], none: int) -> NDArray[np.uint8]:
+    """The split number of each of *groups* (hashes), *none* for those that the table lacks."""
+    at = find(table["group"], groups)
+    found = np.full(len(groups), none, np.uint8)
+    found[at >= 0] = table["split"][at[at >= 0]]
+    return found
+
+
+def find(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """Where each of *wanted* lies among ascending *keys*; -1 when it does not."""
+    at = np.searchsorted(keys, wanted)
+    at[at == len(keys)] = 0
+    known = keys[at] == wanted if len(keys) else np.zeros(len(wanted), bool)
+    return np.where(known, at, -1)
+
+
+def head(groups: int) -> bytes:
+    """What a splits file begins with; its rows follow as they lie in memory."""
+    stream = io.BytesIO()
+    described = {"descr": np.lib.format.dtype_to_descr(GROUP), "fortran_order": False}
+    np.lib.format.write_array_header_1_0(stream, {**described, "shape": (groups,)})
+    return stream.getvalue()
+
+
+def load(data: bytes, splits: int) -> NDArray[np.void]:
+    """Read a splits file of a run with so many *splits*.
+
+    Raises:
+        DamagedRecord: it is not such a file, out of order, or names a split there is not.
+    """
+    stream = io.BytesIO(data)
+    try:
+        rows = np.lib.format.read_array(stream, allow_pickle=False)
+    except (ValueError, EOFError, OSError) as error:
+        raise DamagedRecord(f"not a NumPy file of numbers: {error}") from error
+    if rows.dtype != GROUP or rows.ndim != 1:
+        raise DamagedRecord(f"an array of {rows.dtype} and shape {rows.shape}, expected {GROUP}")
+    if stream.read(1):
+        raise DamagedRecord("bytes after the end of the array")
+    if (rows["group"][1:] <= rows["group"][:-1]).any():
+        raise DamagedRecord("groups out of order, or twice")
+    if len(rows) and int(rows["split"].max()) >= splits:
+        raise DamagedRecord(f"a group in split number {int(rows['split'].max())} of {splits}")
+    if len(rows) and not rows["records"].min():
+        raise DamagedRecord("a group without records")
+    return np.asarray(rows)

@@ -1,0 +1,72 @@
+"""Keyed hashes: the order of the records, and which way a group falls.
+
+Both depend on the seed and on content alone, never on how the input files are laid out. BLAKE2b
+is taken because its output is fixed for ever; NumPy promises no such thing of its generators.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audioloom_sharder.splits.ratios import Share
+
+#: 128 bits: among 10^9 records two equal hashes mean the same record, so a tie is a duplicate.
+KEY_BYTES = 16
+
+_RANK = b"audioloom rank"  # BLAKE2b's personalisation keeps the two uses apart
+_SPLIT = b"audioloom split"
+
+
+def record_key(recording: str, channel: int, window: int) -> bytes:
+    """The record's identity as bytes that no other record has: the text's length goes first."""
+    name = recording.encode()
+    return struct.pack("<I", len(name)) + name + struct.pack("<qq", channel, window)
+
+
+def rank_hashes(
+    recordings: Sequence[str], channels: Sequence[int], windows: Sequence[int], *, seed: int
+) -> NDArray[np.uint64]:
+    """One 128-bit hash a record, shape (records, 2): high word, low word."""
+    hasher = _hasher(seed, _RANK, KEY_BYTES)
+    rows = zip(recordings, channels, windows, strict=True)
+    return _numbers(hasher, (record_key(*row) for row in rows)).reshape(-1, 2)
+
+
+def group_hashes(groups: Iterable[str], *, seed: int) -> NDArray[np.uint64]:
+    """One 64-bit hash a group, shape (groups,)."""
+    hasher = _hasher(seed, _SPLIT, 8)
+    return _numbers(hasher, (group.encode() for group in groups))
+
+
+def split_of(hashes: NDArray[np.uint64], shares: Sequence[Share]) -> NDArray[np.uint8]:
+    """The number of the split of each group hash; shares lie one after another on [0, 2^64).
+
+    The answer depends on group, seed and shares alone: adding recordings never moves a group.
+    """
+    bounds: list[int] = []
+    upto = Fraction(0)
+    for share in shares[:-1]:
+        upto += share.part
+        bounds.append(int(upto * (1 << 64)))
+    edges = np.array(bounds, dtype=np.uint64)
+    return np.searchsorted(edges, hashes, side="right").astype(np.uint8)
+
+
+def _hasher(seed: int, purpose: bytes, size: int) -> blake2b:
+    return blake2b(digest_size=size, key=seed.to_bytes(8, "little"), person=purpose)
+
+
+def _numbers(hasher: blake2b, texts: Iterable[bytes]) -> NDArray[np.uint64]:
+    digests = []
+    for text in texts:
+        one = hasher.copy()
+        one.update(text)
+        digests.append(one.digest())
+    # Big-endian, so that the order of the numbers is the order of the digests' bytes.
+    return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)

@@ -1,0 +1,170 @@
+"""Assign whole groups to splits so that every label is shared out as was wished.
+
+After Sechidis, Tsoumakas and Vlahavas, "On the stratification of multi-label data" (2011): a group
+belongs to the stratum of its rarest label. Strata go from the rarest label to the commonest, larger
+groups first, each to the split that needs most of that label for its size. What the strata before
+could not share out evenly is made up for, by half a group at most: else a thousand labels of two
+groups each would leave the small splits empty. A group's other labels are heeded in the same way.
+
+All arithmetic is in whole numbers, so that no machine rounds otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from audioloom_sharder.splits.ratios import Share
+
+FREE = 255
+"""The split number of a group that is not pinned."""
+
+_ONE = 1 << 28
+"""A record, in the unit that needs are counted in: 2^34 records fit into an int64."""
+_AT_ONCE = 1 << 20
+"""Groups that are turned into Python's own numbers at a time: see `_strata`."""
+
+
+def stratify(
+    groups: NDArray[np.uint64],
+    labels: NDArray[np.uint64],
+    records: NDArray[np.int64],
+    shares: Sequence[Share],
+    pinned: NDArray[np.uint8],
+) -> NDArray[np.uint8]:
+    """The split number of each group.
+
+    Args:
+        groups: hash of the group, one for each (group, label), ascending: shape (rows,).
+        labels: hash of the label, ascending within a group: shape (rows,).
+        records: how many records of the group have the label: shape (rows,).
+        shares: the wish.
+        pinned: of each distinct group, in their order, its split number, or `FREE`.
+    """
+    found = pinned.copy()
+    if not len(groups):
+        return found
+    first = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+    ends = np.r_[first[1:], len(groups)].astype(np.int64)
+    group = np.repeat(np.arange(len(first), dtype=np.int32), ends - first)
+    names, label = np.unique(labels, return_inverse=True)
+    totals = np.zeros(len(names), np.int64)
+    np.add.at(totals, label, records)
+    parts = _scaled(shares)
+    needs = totals[:, None] * np.array(parts, np.int64)
+    _subtract_pinned(needs, group, label, records, pinned)
+    order = np.lexsort((names, totals))
+    rank = np.empty(len(order), np.int32)
+    rank[order] = np.arange(len(order))
+    chosen = _in_order(groups, group, rank[label], records, first, pinned)
+    carried = [0] * len(shares)
+    done = 0
+    for part in _strata(chosen, rank[label[chosen]]):
+        mine = int(rank[label[part[0]]])
+        for finished in order[done:mine]:
+            carried = [a + b for a, b in zip(carried, needs[finished].tolist(), strict=True)]
+        done = mine
+        need = needs[order[mine]].tolist()
+        sizes = records[part]
+        edges = np.flatnonzero(np.r_[True, sizes[1:] != sizes[:-1], True]).tolist()
+        for begin, end in pairwise(edges):
+            rows, size = part[begin:end], int(sizes[begin])
+            own = group[rows]
+            if (ends[own] - first[own] == 1).all():
+                found[own] = _share_out(need, carried, parts, size, len(rows))
+                continue
+            for row, one in zip(rows.tolist(), own.tolist(), strict=True):
+                others = [at for at in range(int(first[one]), int(ends[one])) if at != row]
+                lacking = carried
+                for at in others:
+                    drift = _drift(needs[label[at]].tolist(), parts)
+                    lacking = [a + b for a, b in zip(lacking, drift, strict=True)]
+                (split,) = _share_out(need, lacking, parts, size, 1)
+                found[one] = split
+                for at in others:
+                    needs[label[at], split] -= int(records[at]) * _ONE
+        needs[order[mine]] = need
+    return found
+
+
+def _in_order(
+    groups: NDArray[np.uint64],
+    group: NDArray[np.int32],
+    rank: NDArray[np.int32],
+    records: NDArray[np.int64],
+    first: NDArray[np.intp],
+    pinned: NDArray[np.uint8],
+) -> NDArray[np.intp]:
+    """Of each free group the row of its rarest label: strata in order, larger groups first."""
+    chosen = np.lexsort((rank, group))[first][pinned == FREE]
+    sizes = np.add.reduceat(records, first)[group[chosen]]
+    order = np.lexsort((groups[chosen], -sizes, -records[chosen], rank[chosen]))
+    return np.asarray(chosen[order], np.intp)
+
+
+def _strata(chosen: NDArray[np.intp], stratum: NDArray[np.int32]) -> Iterator[NDArray[np.intp]]:
+    """The rows of each stratum, a million at most at a time: they become Python's numbers."""
+    edges: list[int] = []
+    if len(chosen):
+        edges = np.flatnonzero(np.r_[True, stratum[1:] != stratum[:-1], True]).tolist()
+    for begin, end in pairwise(edges):
+        for start in range(begin, end, _AT_ONCE):
+            yield chosen[start : min(start + _AT_ONCE, end)]
+
+
+def _share_out(
+    need: list[int], lacking: Sequence[int], parts: Sequence[int], size: int, count: int
+) -> list[int]:
+    """Share *count* groups of *size* records out, one after another.
+
+    Args:
+        need: what each split needs of the label; what remains is put there.
+        lacking: what each split lacks of other labels, heeded up to half a group.
+        parts: the wish, in units of 2^-28.
+        size: records of a group.
+        count: how many groups.
+    """
+    step = size * _ONE
+    half = step // 2
+    extra = [max(-half, min(half, one)) for one in lacking]
+    # Where half the group would still be needed, for the size of the split: as seats are shared out
+    # among parties by Sainte-Laguë. Python divides whole numbers correctly rounded.
+    left = [a + b - half for a, b in zip(need, extra, strict=True)]
+    score = [a / part for a, part in zip(left, parts, strict=True)]
+    taken = []
+    for _ in range(count):
+        split = score.index(max(score))
+        left[split] -= step
+        score[split] = left[split] / parts[split]
+        taken.append(split)
+    need[:] = [a - b + half for a, b in zip(left, extra, strict=True)]
+    return taken
+
+
+def _drift(need: Sequence[int], parts: Sequence[int]) -> list[int]:
+    """How far each split is behind with a label, were the rest to be shared out as wished."""
+    left = sum(need) // _ONE
+    return [one - part * left for one, part in zip(need, parts, strict=True)]
+
+
+def _subtract_pinned(
+    needs: NDArray[np.int64],
+    group: NDArray[np.int32],
+    label: NDArray[np.intp],
+    records: NDArray[np.int64],
+    pinned: NDArray[np.uint8],
+) -> None:
+    split = pinned[group]
+    bound = split != FREE
+    np.subtract.at(needs, (label[bound], split[bound]), records[bound] * _ONE)
+
+
+def _scaled(shares: Sequence[Share]) -> list[int]:
+    """The shares in units of 2^-28; they add up to one, the largest takes what rounding leaves."""
+    parts = [max(1, round(share.part * _ONE)) for share in shares]
+    largest = max(range(len(shares)), key=lambda at: (shares[at].part, -at))
+    parts[largest] += _ONE - sum(parts)
+    return parts

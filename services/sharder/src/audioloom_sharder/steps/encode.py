@@ -1,0 +1,193 @@
+"""The first pass over the payload: every features file becomes one segment file.
+
+A segment file holds the finished records of one features file, sorted by shard and position, so
+that what a shard needs of it lies in one place. It is written in runs of bounded size, one after
+another, each followed by its entries and by a table of where each shard begins::
+
+    run:   records …   entries (`ENTRY`, one a record)   starts (one a shard, and the end)
+
+A file for each (features file, shard) would be millions of small files; this is one for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import compress, pairwise
+from typing import Any
+
+import numpy as np
+from audioloom_manifest import Receipt
+from audioloom_storage import Location, open_read
+from numpy.typing import NDArray
+
+from audioloom_sharder.errors import DamagedRecord
+from audioloom_sharder.formats.example import around
+from audioloom_sharder.formats.tfrecord import (
+    FOOTER_BYTES,
+    HEADER_BYTES,
+    OVERHEAD_BYTES,
+    frame_into,
+)
+from audioloom_sharder.inputs.reader import read_windows, values_of
+from audioloom_sharder.inputs.window import rows_of
+from audioloom_sharder.io.buffers import scratch
+from audioloom_sharder.sharding.assignment import place
+from audioloom_sharder.sharding.layout import Layout
+from audioloom_sharder.splits.policy import group_of
+from audioloom_sharder.steps.job import Job, finish, unit_name, write_sealed
+from audioloom_sharder.steps.rank import Keyed, Ranked, ranks_of
+from audioloom_sharder.windows.record import record_of
+
+ENTRY = np.dtype(
+    [("position", "<u8"), ("offset", "<u8"), ("length", "<u4"), ("values", "<u4"), ("label", "<i4")]
+)
+"""A record in a segment: position in its shard; byte offset and length, framing included; where
+its values begin within it; its label's number."""
+
+_START = np.dtype("<u4")
+#: Payload held in memory before it is written in order.
+_RUN_BYTES = 64 << 20
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a segment file: where its entries and its table of shards lie."""
+
+    path: str
+    entries: int
+    starts: int
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """Finished records one after another in memory; of each its shard and its entry.
+
+    Offsets count from the first of them.
+    """
+
+    data: NDArray[np.uint8]
+    shard: NDArray[np.int64]
+    entries: NDArray[np.void]
+
+
+def runs_of(receipt: Receipt) -> list[Run]:
+    """The runs of a segment, as the receipt of `make_segment` tells."""
+    path = receipt.files[0].path
+    return [Run(path, entries, starts) for entries, starts in receipt.counts["runs"]]
+
+
+def make_segment(
+    job: Job, layout: Layout, keyed: Keyed, ranked: Sequence[Ranked], number: int
+) -> Receipt:
+    """The unit of the first pass: encode features file *number*."""
+    unit = unit_name(job, "segments", number)
+    runs: list[tuple[int, int]] = []
+    with scratch(_RUN_BYTES) as room:
+        packed = _pack(job, layout, keyed, ranked, number, room)
+        entry = write_sealed(job, unit, _chunks(packed, layout.shards, runs))
+    return finish(job, unit, entry, {"runs": runs})
+
+
+def read_entries(
+    folder: Location, run: Run, shards: range
+) -> tuple[NDArray[np.int64], NDArray[np.void]]:
+    """What a run holds of consecutive *shards* (numbers in the run): shard and entry of each."""
+    with open_read(folder / run.path) as stream:
+        stream.seek(run.starts + shards.start * _START.itemsize)
+        starts = _take(stream.read((len(shards) + 1) * _START.itemsize), _START, len(shards) + 1)
+        begin, end = int(starts[0]), int(starts[-1])
+        stream.seek(run.entries + begin * ENTRY.itemsize)
+        entries = _take(stream.read((end - begin) * ENTRY.itemsize), ENTRY, end - begin)
+    counts = starts[1:] - starts[:-1]
+    return np.repeat(np.arange(shards.start, shards.stop), counts), entries
+
+
+def _take(data: bytes, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
+    if len(data) != count * dtype.itemsize:
+        raise DamagedRecord(
+            expected=f"{count * dtype.itemsize} bytes of a segment's table",
+            found=len(data),
+            hint="Remove the run's work/ folder and run again.",
+        )
+    return np.frombuffer(data, dtype=dtype)
+
+
+def _pack(
+    job: Job,
+    layout: Layout,
+    keyed: Keyed,
+    ranked: Sequence[Ranked],
+    number: int,
+    room: NDArray[np.uint8],
+) -> Iterator[_Packed]:
+    """The records of a features file in runs, all in the same room: use one, then take the next."""
+    rules = job.rules
+    places = ranks_of(job, keyed, ranked, number)
+    counts = np.array([split.shards for split in layout.splits])
+    firsts = np.array([split.first for split in layout.splits])
+    found = place(places["rank"], counts[places["split"]])
+    shards = (found.shard + firsts[places["split"]]).tolist()
+    positions = found.position.tolist()
+    sources = places["row"].astype(np.int64)
+    ids = {label: index for index, label in enumerate(layout.labels)}
+    table: list[tuple[int, ...]] = []
+    used = 0
+    for first, batch in read_windows(job.sources[number], rules.schema.feature):
+        values = values_of(batch, rules.schema.feature)
+        edges = np.searchsorted(sources, np.arange(first, first + batch.num_rows + 1))
+        copies = [range(*pair) for pair in pairwise(edges.tolist())]
+        for index, row in compress(enumerate(rows_of(batch)), copies):
+            label = ids[row.label] if row.label else -1
+            window = values[index * rules.schema.values : (index + 1) * rules.schema.values]
+            record = record_of(row, group_of(row, rules.policy), label, window, rules.schema)
+            before, after = around(record, rules.schema.values, rules.schema.encoding)
+            length = len(before) + rules.schema.values + len(after) + OVERHEAD_BYTES
+            begin = HEADER_BYTES + len(before)
+            for at in copies[index]:
+                if used + length > len(room):
+                    if table:
+                        yield _packed(room, table)
+                    table, used = [], 0
+                    if length > len(room):
+                        room = np.empty(length, np.uint8)
+                frame_into(room[used : used + length], (before, window, after))
+                table.append((shards[at], positions[at], used, length, begin, label))
+                used += length
+    if table:
+        yield _packed(room, table)
+
+
+def _packed(room: NDArray[np.uint8], table: Sequence[tuple[int, ...]]) -> _Packed:
+    shard, *columns = np.array(table, np.int64).T
+    entries = np.empty(len(table), ENTRY)
+    for name, column in zip(ENTRY.names or (), columns, strict=True):
+        entries[name] = column
+    return _Packed(room, shard, entries)
+
+
+def _chunks(
+    packed: Iterable[_Packed], shards: int, runs: list[tuple[int, int]]
+) -> Iterator[tuple[memoryview, memoryview]]:
+    """The bytes of a segment file, and what stands for them in its digest: see `write_sealed`.
+
+    Where each run's tables begin is put into *runs*.
+    """
+    done = 0
+    for run in packed:
+        order = np.lexsort((run.entries["position"], run.shard))
+        entries = run.entries[order]
+        ends = np.cumsum(entries["length"], dtype=np.int64)
+        data = run.data.data
+        offsets, lengths = entries["offset"].tolist(), entries["length"].tolist()
+        for offset, length in zip(offsets, lengths, strict=True):
+            record = data[offset : offset + length]
+            yield record, record[-FOOTER_BYTES:]
+        entries["offset"] = done + ends - entries["length"]
+        starts = np.searchsorted(run.shard[order], np.arange(shards + 1)).astype(_START)
+        at = done + int(ends[-1])
+        runs.append((at, at + entries.nbytes))
+        done = at + entries.nbytes + starts.nbytes
+        for each in (entries, starts):
+            table = memoryview(each.tobytes())
+            yield table, table

@@ -1,0 +1,123 @@
+"""The splits file: where each group lies; and groups that lie in two splits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from typing import NoReturn
+
+import numpy as np
+from audioloom_manifest import FileEntry, Receipt, publish_receipt
+from audioloom_storage import AlreadyExists, create
+from numpy.typing import NDArray
+
+from audioloom_sharder.errors import TornGroup
+from audioloom_sharder.formats.names import groups_path
+from audioloom_sharder.inputs.manifests import Source
+from audioloom_sharder.inputs.reader import read_identities
+from audioloom_sharder.inputs.window import recording_name, rows_of
+from audioloom_sharder.splits.groups_file import head, merged
+from audioloom_sharder.splits.lookup import Placed, distinct_hashes, splits_of
+from audioloom_sharder.splits.policy import group_of
+from audioloom_sharder.splits.previous_run import SPLITS_ROLE
+from audioloom_sharder.steps.decide_splits import placed_of
+from audioloom_sharder.steps.job import Job, unit_name
+from audioloom_sharder.steps.rank import Keyed, Ranked
+from audioloom_sharder.windows.rules import Rules
+
+
+def publish_groups(
+    job: Job, keyed: Sequence[Keyed], ranked: Sequence[Ranked], number: int
+) -> Receipt:
+    """The unit that writes the splits file; it holds one range of hashes at a time.
+
+    Raises:
+        TornGroup: a group lies in two splits.
+    """
+    sha256 = hashlib.sha256()
+    size = 0
+    for chunk in _chunks(job, keyed, ranked):
+        sha256.update(chunk)
+        size += len(chunk)
+    path = groups_path(sha256.hexdigest())
+    with suppress(AlreadyExists), create(job.folder / path) as stream:  # its name is its content
+        stream.writelines(_chunks(job, keyed, ranked))
+    entry = FileEntry(
+        path=path, bytes=size, sha256=sha256.hexdigest(), role=SPLITS_ROLE, records=_groups(ranked)
+    )
+    unit = unit_name(job, "groups", number)
+    return publish_receipt(job.folder, Receipt(unit=unit, attempt=job.attempt, files=(entry,)))
+
+
+def _groups(ranked: Sequence[Ranked]) -> int:
+    return sum(sum(one.counted.groups) for one in ranked)
+
+
+def _chunks(job: Job, keyed: Sequence[Keyed], ranked: Sequence[Ranked]) -> Iterator[bytes]:
+    yield head(_groups(ranked))
+    for number in range(job.ranges):
+        parts = [one.read(job, "groups", number) for one in keyed]
+        groups = merged(parts)
+        check_whole(groups, parts, job.sources, job.rules, lambda source: placed_of(job, source))
+        yield groups.tobytes()
+
+
+def check_whole(
+    groups: NDArray[np.void],
+    parts: Iterable[NDArray[np.void]],
+    sources: Sequence[Source],
+    rules: Rules,
+    placed: Callable[[int], Placed | None],
+) -> None:
+    """Refuse a group in two splits.
+
+    Args:
+        groups: `splits_file.merged` of *parts*.
+        parts: of each source, items with `high`.
+        sources: the features files.
+        rules: the run's.
+        placed: what was decided for a source.
+
+    Raises:
+        TornGroup: naming the first of them and a recording in each split.
+    """
+    twice = np.flatnonzero(groups["group"][1:] == groups["group"][:-1])
+    if not len(twice):
+        return
+    torn = groups["group"][twice[0]]
+    holding = [number for number, part in enumerate(parts) if (part["high"] == torn).any()]
+    _tell(torn, len(np.unique(groups["group"][twice])), holding, sources, rules, placed)
+
+
+def _tell(
+    torn: np.uint64,
+    count: int,
+    holding: Sequence[int],
+    sources: Sequence[Source],
+    rules: Rules,
+    placed: Callable[[int], Placed | None],
+) -> NoReturn:
+    """Look again at the files that hold it for its name, and a recording in each split."""
+    name = ""
+    examples: dict[str, str] = {}
+    for number in holding:
+        rows = list(rows_of(read_identities(sources[number], rules.schema.feature)))
+        names = [group_of(row, rules.policy) for row in rows]
+        hashes = distinct_hashes(names, rules.policy.seed)
+        splits = splits_of(rows, names, hashes, rules.policy, placed(number)).tolist()
+        for at in np.flatnonzero(hashes == torn).tolist():
+            if splits[at] < len(rules.policy.splits):  # what filters leave out has none
+                name = names[at]
+                path, split = recording_name(rows[at]), rules.policy.splits[splits[at]]
+                examples[split] = min(path, examples.get(split, path))
+    more = f" (and {count - 1:,} other groups)" if count > 1 else ""
+    raise TornGroup(
+        expected="every group in one split",
+        found=f"{name!r:.100} in "
+        + " and ".join(f"{split} ({path})" for split, path in sorted(examples.items()))
+        + more,
+        where=", ".join(sorted({str(sources[number].folder) for number in holding})),
+        hint="A model would be tested on what it was trained on: correct the pattern or the table,"
+        " or the groups.",
+    )

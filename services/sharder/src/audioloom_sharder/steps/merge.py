@@ -1,0 +1,269 @@
+"""The second pass: ranged reads of all segments, merged by position into finished shards."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import TypeAlias
+
+import numpy as np
+from audioloom_manifest import FileEntry, Receipt, Unpacked, publish_receipt
+from audioloom_storage import AlreadyExists, Location, create, publish, stat
+from numpy.typing import NDArray
+
+from audioloom_sharder.errors import DamagedRecord, DamagedShards
+from audioloom_sharder.formats.codec import pack
+from audioloom_sharder.formats.index import dump
+from audioloom_sharder.formats.names import index_path, shard_path
+from audioloom_sharder.formats.tfrecord import check
+from audioloom_sharder.io.buffers import scratch
+from audioloom_sharder.sharding.layout import Layout, SplitLayout
+from audioloom_sharder.statistics.coefficients import Moments, moments_of, summed
+from audioloom_sharder.steps.encode import Run, read_entries
+from audioloom_sharder.steps.job import Job, read_into, unit_name
+
+SHARD_ROLE, INDEX_ROLE = "shard", "index"
+MOST_COUNTED_LABELS = 256
+"""With more labels than these the list of files does not count them shard by shard."""
+
+_Records: TypeAlias = list[memoryview]
+
+#: Payload held in memory. A larger shard is read twice, once for its name and once to be written.
+_WINDOW_BYTES = 256 << 20
+
+
+@dataclass(frozen=True)
+class ShardUnit:
+    """Consecutive shards of one split, written by one task."""
+
+    number: int
+    split: int
+    shards: range
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The records of one shard in order, and where in the segments each lies."""
+
+    run: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    length: NDArray[np.int64]
+    values: NDArray[np.int64]
+    label: NDArray[np.int64]
+
+    def __getitem__(self, part: slice) -> _Rows:
+        columns = (self.run, self.offset, self.length, self.values, self.label)
+        return _Rows(*(column[part] for column in columns))
+
+
+def shard_units(layout: Layout) -> list[ShardUnit]:
+    """The units of the second pass."""
+    pairs = [(number, part) for number, one in enumerate(layout.splits) for part in one.units()]
+    return [ShardUnit(at, split, shards) for at, (split, shards) in enumerate(pairs)]
+
+
+def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) -> Receipt:
+    """The unit of the second pass: write some shards with their indexes."""
+    split = layout.splits[unit.split]
+    files: list[FileEntry] = []
+    moments: list[Moments] = []
+    rows, bounds = _gather(job.work, runs, split, unit.shards)
+    with scratch(max(min(int(rows.length.sum()), _WINDOW_BYTES), int(rows.length.max()))) as room:
+        read = _reader(job.work, runs, rows, room)
+        for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
+            data, *index = _write(job, split, shard, rows[part], partial(read, part), moments)
+            counts = _label_counts(rows[part], layout.labels)
+            files += [data.model_copy(update={"labels": counts}), *index]
+    name = unit_name(job, "shards", unit.number)
+    sums = {"moments": summed(moments, job.rules.schema.feature.shape[0]).to_json()}
+    receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=sums)
+    return publish_receipt(job.folder, receipt)
+
+
+def _gather(
+    work: Location, runs: Sequence[Run], split: SplitLayout, shards: range
+) -> tuple[_Rows, list[int]]:
+    """The rows of consecutive shards in order, from all runs' entries, and where each begins."""
+    globally = range(split.first + shards.start, split.first + shards.stop)
+    found = [read_entries(work, run, globally) for run in runs]
+    shard = np.concatenate([numbers for numbers, _ in found])
+    entry = np.concatenate([entries for _, entries in found])
+    run = np.repeat(np.arange(len(runs)), [len(numbers) for numbers, _ in found])
+    order = np.lexsort((entry["position"], shard))
+    columns = [
+        run[order],
+        *(entry[name][order].astype(np.int64) for name in ("offset", "length", "values", "label")),
+    ]
+    position = entry["position"][order]
+    bounds = np.searchsorted(shard[order], np.arange(globally.start, globally.stop + 1)).tolist()
+    for number, (begin, end) in zip(shards, pairwise(bounds), strict=True):
+        expected = split.records_in(number)
+        if end - begin != expected or (position[begin:end] != np.arange(expected)).any():
+            raise DamagedRecord(
+                f"the segments do not fill shard {number} of {split.name}",
+                expected=f"positions 0 … {expected - 1}",
+                found=f"{end - begin} records",
+                where=work,
+                hint="Remove the run's work/ folder and run again.",
+            )
+    return _Rows(*columns), bounds
+
+
+def _write(
+    job: Job,
+    split: SplitLayout,
+    shard: int,
+    rows: _Rows,
+    read: Callable[[], Iterator[tuple[_Rows, _Records]]],
+    moments: list[Moments],
+) -> tuple[FileEntry, ...]:
+    sha256, plain = hashlib.sha256(), hashlib.sha256()
+    packing, length = job.packing, int(rows.length.sum())
+
+    def examined() -> Iterator[_Records]:
+        for window, records in read():
+            values = _values(job, records, window)
+            moments.append(
+                moments_of(values, job.rules.schema.feature, where=f"{split.name} {shard:05d}")
+            )
+            if packing.is_stream:
+                for record in records:
+                    plain.update(record)
+            yield records
+
+    size = 0
+    held: list[bytes | memoryview] = []
+    for piece in pack(packing, job.rules.schema, examined()):
+        sha256.update(piece)
+        size += len(piece)
+        if not packing.is_plain and length <= _WINDOW_BYTES:
+            held.append(piece)
+    content = sha256.hexdigest()
+    path = shard_path(split.name, shard, content, packing.format)
+    again = (records for _, records in read())
+    try:
+        with create(job.folder / path) as stream:
+            stream.writelines(held or pack(packing, job.rules.schema, again))
+    except AlreadyExists:
+        # Its name is its content: it was written by an earlier try, or by the same command beside.
+        _check_size(job.folder / path, size)
+    entry = FileEntry(
+        path=path,
+        bytes=size,
+        sha256=content,
+        role=SHARD_ROLE,
+        records=len(rows.length),
+        split=split.name,
+        shard=shard,
+        unpacked=Unpacked(bytes=length, sha256=plain.hexdigest()) if packing.is_stream else None,
+    )
+    return (entry, _write_index(job, entry, rows)) if packing.indexed else (entry,)
+
+
+def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
+    """Publish the index beside a shard; it speaks of the shard as it is when it is unpacked."""
+    path = index_path(shard.path)
+    data = dump(_index_of(rows))
+    try:
+        publish(job.folder / path, data)
+    except AlreadyExists:  # as for the shard
+        _check_size(job.folder / path, len(data))
+    changed = {
+        "path": path,
+        "bytes": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "role": INDEX_ROLE,
+        "unpacked": None,
+    }
+    return shard.model_copy(update=changed)
+
+
+def _values(job: Job, records: _Records, rows: _Rows) -> _Records:
+    """Where in each record its values lie."""
+    size = job.rules.schema.values
+    starts = rows.values.tolist()
+    return [record[at : at + size] for record, at in zip(records, starts, strict=True)]
+
+
+def _check_size(location: Location, expected: int) -> None:
+    found = stat(location).size
+    if found != expected:
+        raise DamagedShards(
+            expected=f"{expected} bytes",
+            found=found,
+            where=location,
+            hint="The file was changed after it was written: remove it and run again.",
+        )
+
+
+def _label_counts(rows: _Rows, labels: Sequence[str]) -> dict[str, int] | None:
+    """Records of each label, unless there are so many labels that the list of files would swell."""
+    if len(labels) > MOST_COUNTED_LABELS:
+        return None
+    counts = np.bincount(rows.label[rows.label >= 0], minlength=len(labels)).tolist()
+    return {label: count for label, count in zip(labels, counts, strict=True) if count}
+
+
+def _index_of(rows: _Rows) -> NDArray[np.int64]:
+    """The rows of the index file: see `index.COLUMNS`."""
+    offset = np.cumsum(rows.length) - rows.length
+    return np.stack([offset, rows.length, offset + rows.values, rows.label], axis=1)
+
+
+def _windows(rows: _Rows) -> Iterator[_Rows]:
+    """The rows in runs of bounded payload."""
+    ends = np.cumsum(rows.length)
+    begin, done = 0, 0
+    while begin < len(ends):
+        end = max(begin + 1, int(np.searchsorted(ends, done + _WINDOW_BYTES, side="right")))
+        yield rows[begin:end]
+        begin, done = end, int(ends[end - 1])
+
+
+def _reader(
+    work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.uint8]
+) -> Callable[[slice], Iterator[tuple[_Rows, _Records]]]:
+    """What reads some of the rows, a window at a time; all of them at once where the room does.
+
+    A window lies where the one before lay.
+    """
+    if int(rows.length.sum()) <= len(room):
+        all_records = _fetch(work, runs, rows, room)
+        return lambda part: iter([(rows[part], all_records[part])])
+    return lambda part: (
+        (window, _fetch(work, runs, window, room)) for window in _windows(rows[part])
+    )
+
+
+def _fetch(work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.uint8]) -> _Records:
+    """The records of *rows*, checksums checked: one ranged read of each run that holds some."""
+    records = [room[:0].data] * len(rows.run)
+    order = np.argsort(rows.run, kind="stable")
+    bounds = np.flatnonzero(np.diff(rows.run[order], prepend=-1, append=-1)).tolist()
+    filled = 0
+    for begin, end in pairwise(bounds):
+        mine = order[begin:end]
+        first, last = mine[0], mine[-1]
+        start = int(rows.offset[first])
+        size = int(rows.offset[last] + rows.length[last]) - start
+        where = work / runs[int(rows.run[first])].path
+        data = room[filled : filled + size]
+        filled += size
+        data = data[: read_into(where, start, data.data)]
+        for at, offset, length in zip(
+            mine.tolist(), rows.offset[mine].tolist(), rows.length[mine].tolist(), strict=True
+        ):
+            record = data[offset - start : offset - start + length]
+            try:
+                check(record)
+            except DamagedRecord as error:
+                raise DamagedRecord(
+                    str(error),
+                    where=f"{where} at byte {offset}",
+                    hint="Remove the run's work/ folder and run again.",
+                ) from error
+            records[at] = record.data
+    return records

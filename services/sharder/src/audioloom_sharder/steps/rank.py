@@ -1,0 +1,168 @@
+"""The steps before any payload moves: scan every features file, then rank every range of hashes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import NoReturn
+
+import numpy as np
+from audioloom_manifest import Receipt
+from numpy.typing import NDArray
+
+from audioloom_sharder.errors import DuplicateRecord
+from audioloom_sharder.inputs.reader import read_identities
+from audioloom_sharder.inputs.window import rows_of
+from audioloom_sharder.sharding.ranking import (
+    Counted,
+    Duplicate,
+    bases,
+    count_distinct,
+    range_starts,
+    ranks,
+)
+from audioloom_sharder.steps.decide_splits import placed_of
+from audioloom_sharder.steps.job import Job, finish, read_array, unit_name, write_work
+from audioloom_sharder.windows.metadata_scan import SECTIONS, Looked, Summary, look, scan
+
+_RANK = np.dtype("<i8")
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """A scanned file, as its receipt tells: where each section and each range in it lies."""
+
+    path: str
+    summary: Summary
+    starts: dict[str, tuple[int, ...]]
+    """Section: the item at which each range begins, and their number."""
+    by_range: tuple[tuple[int, ...], ...]
+    """Range by range, windows of each split."""
+
+    @classmethod
+    def of(cls, receipt: Receipt) -> Keyed:
+        """From the receipt of `scan_source`."""
+        counts = receipt.counts
+        return cls(
+            path=receipt.files[0].path,
+            summary=Summary.from_json(counts["summary"]),
+            starts={name: tuple(starts) for name, starts in counts["starts"].items()},
+            by_range=tuple(tuple(row) for row in counts["by_range"]),
+        )
+
+    def read(self, job: Job, section: str, number: int | None = None) -> NDArray[np.void]:
+        """The slice of a section that lies in a range, or the whole section."""
+        begin, end = 0, self.starts[section][-1]
+        if number is not None:
+            begin, end = self.starts[section][number : number + 2]
+        offset = 0
+        for name, dtype in SECTIONS.items():
+            if name == section:
+                break
+            offset += self.starts[name][-1] * dtype.itemsize
+        dtype = SECTIONS[section]
+        at = offset + begin * dtype.itemsize
+        return read_array(job.work / self.path, dtype, at, end - begin)
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """A ranked range, as its receipt tells: where the ranks of each file lie."""
+
+    path: str
+    counted: Counted
+    starts: tuple[int, ...]
+    """The item at which the ranks of each file begin."""
+
+    @classmethod
+    def of(cls, receipt: Receipt) -> Ranked:
+        """From the receipt of `rank_range`."""
+        counts = receipt.counts
+        return cls(receipt.files[0].path, Counted(**counts["counted"]), tuple(counts["starts"]))
+
+
+def look_at(job: Job, number: int) -> Looked:
+    """The windows of features file *number*."""
+    table = read_identities(job.sources[number], job.rules.schema.feature)
+    return look(table, job.rules, placed_of(job, number))
+
+
+def scan_source(job: Job, number: int) -> Receipt:
+    """The unit of the first step: scan features file *number*."""
+    unit = unit_name(job, "keys", number)
+    table = read_identities(job.sources[number], job.rules.schema.feature)
+    found = scan(table, job.rules, placed_of(job, number))
+    starts = {name: range_starts(found.sections[name], job.ranges) for name in SECTIONS}
+    records = found.sections["records"]["split"]
+    edges = zip(starts["records"], starts["records"][1:], strict=False)
+    by_range = [
+        np.bincount(records[begin:end], minlength=len(job.rules.policy.splits)).tolist()
+        for begin, end in edges
+    ]
+    entry = write_work(job, unit, (found.sections[name].tobytes() for name in SECTIONS))
+    counts = {"summary": found.summary.to_json(), "starts": starts, "by_range": by_range}
+    return finish(job, unit, entry, counts)
+
+
+def rank_range(job: Job, keyed: Sequence[Keyed], number: int) -> Receipt:
+    """The unit of the second step: rank range *number* over all scanned files.
+
+    Raises:
+        DuplicateRecord: two rows are the same window of the same recording.
+    """
+    unit = unit_name(job, "ranks", number)
+    counts = [_total(keyed, each, len(job.rules.policy.splits)) for each in range(job.ranges)]
+    before = list(bases(counts))[number]
+    parts = [one.read(job, "records", number) for one in keyed]
+    found, duplicate = ranks(parts, before)
+    if duplicate is not None:
+        _tell(job, duplicate)
+    entry = write_work(job, unit, (part.astype(_RANK).tobytes() for part in found))
+    groups, recordings, contents = (
+        [one.read(job, name, number) for one in keyed] for name in _COUNTED
+    )
+    counted = count_distinct(groups, recordings, contents, splits=len(job.rules.policy.splits))
+    starts = np.cumsum([0, *map(len, parts)]).tolist()
+    return finish(job, unit, entry, {"counted": asdict(counted), "starts": starts})
+
+
+_COUNTED = ("groups", "recordings", "contents")
+
+
+def ranks_of(job: Job, keyed: Keyed, ranked: Sequence[Ranked], number: int) -> NDArray[np.void]:
+    """Row, split and rank of every record that features file *number* gives, in the order of rows.
+
+    A row that is left out has none, one that is repeated has several.
+    """
+    records = keyed.read(job, "records")
+    pieces = [
+        read_array(
+            job.work / one.path,
+            _RANK,
+            one.starts[number] * _RANK.itemsize,
+            one.starts[number + 1] - one.starts[number],
+        )
+        for one in ranked
+    ]
+    found = np.empty(len(records), dtype=[("row", "<u4"), ("split", "u1"), ("rank", "<i8")])
+    found["row"], found["split"] = records["row"], records["split"]
+    found["rank"] = np.concatenate(pieces)
+    return found[np.lexsort((found["rank"], found["row"]))]
+
+
+def _total(keyed: Sequence[Keyed], number: int, splits: int) -> list[int]:
+    return [sum(one.by_range[number][split] for one in keyed) for split in range(splits)]
+
+
+def _tell(job: Job, duplicate: Duplicate) -> NoReturn:
+    source, row = duplicate.first
+    other, _ = duplicate.second
+    table = read_identities(job.sources[source], job.rules.schema.feature)
+    one = next(rows_of(table.slice(row, 1)))
+    files = sorted({str(job.sources[source].location), str(job.sources[other].location)})
+    raise DuplicateRecord(
+        expected="every window once",
+        found=f"window {one.window} of channel {one.channel} of {one.path} twice",
+        where=" and ".join(files),
+        hint="Give features runs that do not overlap, or scan the recordings once.",
+    )

@@ -1,0 +1,1 @@
+"""Checks of a committed run against its manifest and its inputs."""

@@ -1,0 +1,55 @@
+"""The record of a window, and why a window cannot become one."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from audioloom_sharder.formats.example import Record
+from audioloom_sharder.formats.schema import RecordSchema
+from audioloom_sharder.inputs.window import Row, recording_name
+from audioloom_sharder.statistics.targets import is_target
+from audioloom_sharder.windows.rules import Rules
+
+LONGEST_LABEL = 1000
+
+Fault = Literal["ungrouped", "no split", "unlabelled", "unknown label", "long label", "untargeted"]
+
+
+def fault_of(row: Row, group: str, rules: Rules, known: frozenset[str]) -> Fault | None:
+    """Why no record can be made of the row, or None.
+
+    Args:
+        row: the row.
+        group: from `group_of`.
+        rules: the run's.
+        known: the labels of a given vocabulary.
+    """
+    schema = rules.schema
+    if not group and len(rules.policy.splits) > 1:
+        return "ungrouped"
+    if row.label and schema.labels is not None and row.label not in known:
+        return "unknown label"
+    if row.label and len(row.label) > LONGEST_LABEL:
+        return "long label"
+    if not schema.has_target and not row.label:
+        return "unlabelled"
+    if schema.has_target and not is_target(row.target):
+        return "untargeted"
+    return None
+
+
+def record_of(
+    row: Row, group: str, label_id: int, values: bytes | memoryview, schema: RecordSchema
+) -> Record:
+    """The record of a row without fault."""
+    return Record(
+        channel=row.channel,
+        group=group,
+        label=row.label or "",
+        label_id=label_id,
+        mfcc=values,
+        path=recording_name(row),
+        target=row.target if schema.has_target and is_target(row.target) else None,
+        valid_frames=row.valid_frames,
+        window=row.window,
+    )
