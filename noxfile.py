@@ -264,7 +264,7 @@ def sync_users(session: nox.Session, stage: str, environment: Path, *options: st
 def fuzz(session: nox.Session) -> None:
     """Take mutated recordings through the featurizer: `-- --files 100000 --seed 0 --minutes 60`."""
     python = sync(session, "featurizer")
-    fuzzing = ROOT / PROJECTS["featurizer"] / "tests" / "fuzzing.py"
+    fuzzing = ROOT / PROJECTS["featurizer"] / "tests" / "support" / "featurizer_fuzzing.py"
     session.run(python / "python", str(fuzzing), *session.posargs, external=True)
 
 

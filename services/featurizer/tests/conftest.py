@@ -1,4 +1,4 @@
-"""Fixtures; what tests import lies in `featurizer_work`, which this makes importable."""
+"""Fixtures of all tests."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
+from featurizer_work import write_wav
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -33,8 +32,6 @@ def _no_variables(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
     """Seven good recordings of two labels."""
-    from featurizer_work import write_wav
-
     folder = tmp_path / "source"
     for number in range(7):
         label = ("yes", "no")[number % 2]

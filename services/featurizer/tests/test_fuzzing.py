@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fuzzing import fuzz
+from featurizer_fuzzing import fuzz
 
 
 def test_no_bytes_are_without_an_answer(tmp_path: Path) -> None:

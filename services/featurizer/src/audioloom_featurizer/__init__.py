@@ -1,1 +1,1 @@
-"""Recordings to windows of MFCC features, as a stage; `featurize` is its table of contents."""
+"""Recordings to windows of MFCC features, as a stage. `cli` lists the commands."""

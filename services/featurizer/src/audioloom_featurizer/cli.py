@@ -31,17 +31,17 @@ app = stage_app(
 @command(app)
 def scan(settings: ScanSettings) -> Result:
     """List the recordings below SOURCE into a recordings manifest; print where it lies."""
-    from audioloom_featurizer import featurize
+    from audioloom_featurizer.commands.scan import scan as perform
 
-    return featurize.scan(settings)
+    return perform(settings)
 
 
 @command(app)
 def plan(settings: PlanSettings) -> Result:
     """Say what `run` would do with RECORDINGS; write nothing."""
-    from audioloom_featurizer import featurize
+    from audioloom_featurizer.commands.plan import plan as perform
 
-    return featurize.plan(settings)
+    return perform(settings)
 
 
 @command(app)
@@ -51,9 +51,9 @@ def run(settings: RunSettings) -> Result:
     Every recording ends in the features or, with the reason, in the ledger. A run that was
     stopped goes on where it stopped; one that is committed answers at once.
     """
-    from audioloom_featurizer import featurize
+    from audioloom_featurizer.commands.run import run as perform
 
-    return featurize.run(settings)
+    return perform(settings)
 
 
 @command(app)
@@ -62,33 +62,33 @@ def retry(settings: RetrySettings) -> Result:
 
     They are a run of their own, made by the same recipe: give both to the sharder.
     """
-    from audioloom_featurizer import featurize
+    from audioloom_featurizer.commands.retry import retry as perform
 
-    return featurize.retry(settings)
+    return perform(settings)
 
 
 @command(app)
 def verify(settings: VerifySettings) -> Result:
     """Read again all that MANIFEST claims: checksums, counts, columns, values."""
-    from audioloom_featurizer import featurize
+    from audioloom_featurizer.commands.verify import verify as perform
 
-    return featurize.verify(settings)
+    return perform(settings)
 
 
 @command(app)
 def inspect(settings: InspectSettings) -> Result:
     """Show what MANIFEST says, and with --ledger why recordings were refused."""
-    from audioloom_featurizer import featurize
+    from audioloom_featurizer.commands.inspect import inspect as perform
 
-    return featurize.inspect(settings)
+    return perform(settings)
 
 
 @command(app)
 def list_(settings: ListSettings) -> Result:
     """List the recordings and features runs under a root."""
-    from audioloom_featurizer import featurize
+    from audioloom_featurizer.commands.list import list_runs
 
-    return featurize.runs(settings)
+    return list_runs(settings)
 
 
 @command(app)
@@ -98,17 +98,17 @@ def trace(settings: TraceSettings) -> Result:
     First the runs: features, shards and training runs, and recordings manifests; then the
     recordings themselves. Of a run that is not committed nobody can tell.
     """
-    from audioloom_featurizer import featurize
+    from audioloom_featurizer.commands.trace import trace as perform
 
-    return featurize.trace(settings)
+    return perform(settings)
 
 
 @command(app)
 def gc(settings: GcSettings) -> Result:
     """Find what tries that died left behind, and delete it with --delete."""
-    from audioloom_featurizer import featurize
+    from audioloom_featurizer.commands.gc import collect
 
-    return featurize.collect(settings)
+    return collect(settings)
 
 
 main = run_app(app)

@@ -27,14 +27,16 @@ def ours(source: Path, out: Path, cores: int) -> float:
     """`audioloom-featurizer scan` and `run`, in a session that stands already."""
     with spark_session("audioloom", f"local[{cores}]") as session:
         begin = time.perf_counter()
-        from audioloom_featurizer import featurize, spark_tasks  # noqa: PLC0415 - it counts
+        from audioloom_featurizer.commands.run import run  # noqa: PLC0415 - it counts
+        from audioloom_featurizer.commands.scan import scan  # noqa: PLC0415
+        from audioloom_featurizer.extraction import spark  # noqa: PLC0415
         from audioloom_featurizer.settings import RunSettings, ScanSettings  # noqa: PLC0415
 
         asked: dict[str, Any] = {"source": str(source), "root": str(out), "pattern": PATTERN}
-        scanned = featurize.scan(ScanSettings(**asked))
+        scanned = scan(ScanSettings(**asked))
         asked = {"recordings": scanned.data["location"], "master": f"local[{cores}]"}
-        with patch.object(spark_tasks, "spark_session", return_value=nullcontext(session)):
-            done = featurize.run(RunSettings(**asked))
+        with patch.object(spark, "spark_session", return_value=nullcontext(session)):
+            done = run(RunSettings(**asked))
         seconds = time.perf_counter() - begin
     _expect_all(source, int(str(done.data["windows"])))
     return seconds

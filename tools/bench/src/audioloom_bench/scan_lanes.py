@@ -62,7 +62,7 @@ def given(source: Path, out: Path) -> tuple[float, float]:
 
 def _scan(source: Path, out: Path, **more: str) -> tuple[float, float]:
     begin = time.perf_counter()
-    from audioloom_featurizer.featurize import scan  # noqa: PLC0415 - its import counts
+    from audioloom_featurizer.commands.scan import scan  # noqa: PLC0415 - its import counts
     from audioloom_featurizer.settings import ScanSettings  # noqa: PLC0415
 
     scan(ScanSettings(source=str(source), root=str(out), **more))  # type: ignore[arg-type]

@@ -1,0 +1,100 @@
+"""`inspect`: what a manifest of this stage says, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow.parquet as pq
+from audioloom_manifest import (
+    FeaturesManifest,
+    Opened,
+    RecordingsManifest,
+    WrongKind,
+    read_manifest,
+)
+from audioloom_stage import Result, printable
+from audioloom_storage import open_read
+
+from audioloom_featurizer.extraction.unit import LEDGER_ROLE
+from audioloom_featurizer.settings import InspectSettings
+from audioloom_featurizer.summary.render import (
+    as_json,
+    as_lines,
+    labels_in_lines,
+    section,
+)
+from audioloom_featurizer.summary.statistics import read_contents
+
+
+def open_ours(place: str) -> Opened[Any]:
+    """A recordings or features manifest.
+
+    Raises:
+        WrongKind: another stage's.
+        ManifestError: none, or a damaged one.
+    """
+    opened = read_manifest(place)
+    if not isinstance(opened.manifest, RecordingsManifest | FeaturesManifest):
+        raise WrongKind(
+            where=opened.location,
+            expected="a recordings or features manifest",
+            found=f"a {opened.manifest.kind} manifest",
+            hint="The stage that wrote it inspects it.",
+        )
+    return opened
+
+
+def inspect(settings: InspectSettings) -> Result:
+    """Show a manifest, what its features hold, and with --ledger each refused recording."""
+    opened = open_ours(settings.manifest)
+    refused = list(ledger_rows(opened)) if settings.ledger else []
+    data = {**opened.manifest.to_json(), "location": str(opened.location)}
+    whole: dict[str, Any] = {"manifest": data}
+    lines = list(_lines(opened))
+    if settings.contents and isinstance(opened.manifest, FeaturesManifest):
+        contents = read_contents(opened)
+        whole["contents"] = as_json(contents)
+        lines += as_lines(contents)
+    else:
+        lines += labels_in_lines(opened.manifest.stats.labels.items())
+    if settings.ledger:
+        whole["ledger"] = refused
+    return Result([*lines, *map(_ledger_line, refused)], whole)
+
+
+def ledger_rows(opened: Opened[Any]) -> Iterator[dict[str, Any]]:
+    """Every row of every ledger file."""
+    for entry in opened.files(LEDGER_ROLE):
+        with open_read(opened.folder / entry.path) as stream:
+            yield from pq.read_table(stream, use_threads=False).to_pylist()
+
+
+def _lines(opened: Opened[Any]) -> Iterator[str]:
+    manifest = opened.manifest
+    stats = manifest.stats.model_dump(mode="json")
+    del stats["labels"]
+    refusals = stats.pop("refusals", {})
+    recipe = manifest.recipe.model_dump(mode="json")
+    feature = recipe.pop("feature", {})
+    recipe.update({key: feature[key] for key in feature if key != "parameters"})
+    recipe.update(feature.get("parameters", {}))
+    yield from section(
+        f"{manifest.kind} {manifest.name}",
+        {
+            "location": opened.location,
+            "identity": manifest.identity,
+            "created": manifest.created.isoformat(),
+            "producer": f"{manifest.producer.stage} {manifest.producer.version}",
+            **{f"input {ref.kind}": f"{ref.location} {ref.identity}" for ref in manifest.inputs},
+            "files": manifest.files.count,
+        }.items(),
+    )
+    yield from section("recipe", recipe.items())
+    yield from section("counts", stats.items())
+    yield from section("refusals", refusals.items())
+
+
+def _ledger_line(row: dict[str, Any]) -> str:
+    kind, path, message = map(printable, (row["class"], row["path"], row["message"]))
+    return f"refused {kind}: {path}: {message}"

@@ -1,0 +1,75 @@
+"""`plan`: which run a recipe makes of a recordings manifest, and how much of it is left to do."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from audioloom_manifest import (
+    FeaturesRecipe,
+    Opened,
+    Plan,
+    RecordingsManifest,
+    find_committed,
+    read_manifest,
+    read_receipts,
+    run_name,
+)
+from audioloom_stage import JSON, Result, bind
+from audioloom_storage import Location, locate
+
+from audioloom_featurizer.extraction.partition import Unit, make_units, receipt_name, rows_of
+from audioloom_featurizer.extraction.recipe import plan_of
+from audioloom_featurizer.inventory.parquet import inventory_location, read_batches
+from audioloom_featurizer.settings import PlanSettings
+
+
+def plan(settings: PlanSettings) -> Result:
+    """Say what `run` would do, and why. Writes nothing."""
+    opened, planned = planned_run(settings)
+    standing = find_committed(planned)
+    units = units_of(planned, inventory_location(opened))
+    names = [receipt_name(unit, basis_of(planned)) for unit in units]
+    finished = len(units) if standing else len(read_receipts(planned.folder, names))
+    state = "committed" if standing else "started" if finished else "new"
+    stats = opened.manifest.stats
+    data: dict[str, JSON] = {
+        "name": planned.name,
+        "folder": str(planned.folder),
+        "state": state,
+        "recordings": stats.recordings,
+        "bytes": stats.bytes,
+        "units": len(units),
+        "units_finished": finished,
+        "units_to_do": len(units) - finished,
+        "largest_unit_bytes": max(unit.bytes for unit in units),
+        "largest_unit_recordings": max(unit.recordings for unit in units),
+    }
+    width = max(map(len, data))
+    return Result([f"{key:<{width}}  {value}" for key, value in data.items()], data)
+
+
+def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Plan]:
+    """The recordings manifest that the settings name, and the features run made from it."""
+    opened = read_manifest(settings.recordings, "recordings")
+    root = opened.root if settings.root is None else locate(settings.root)
+    planned = plan_of(settings, opened, root)
+    bind(run=planned.name, input=opened.manifest.name)
+    return opened, planned
+
+
+def units_of(planned: Plan, inventory: Location) -> list[Unit]:
+    """The units of a features run, in the order of the inventory."""
+    recipe = recipe_in(planned)
+    rows = rows_of(read_batches(inventory))
+    bounds = {"most_bytes": recipe.unit_bytes, "most_recordings": recipe.unit_recordings}
+    return list(make_units(rows, **bounds))
+
+
+def recipe_in(planned: Plan) -> FeaturesRecipe:
+    """The recipe of a features run."""
+    return cast("FeaturesRecipe", planned.recipe)
+
+
+def basis_of(planned: Plan) -> str:
+    """The digest of recipe and inputs: it tells apart two runs that were given one name."""
+    return run_name(planned.kind, planned.recipe, planned.input_identities)

@@ -1,0 +1,224 @@
+"""`trace`: the runs that hold certain recordings, and all that was made from these runs.
+
+Recordings and features are looked into. What later stages have made descends from features by the
+identities of its inputs, so it is found wherever it lies, and however it is named.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import structlog
+from audioloom_manifest import Envelope, Kind, ManifestError, Opened, list_manifests
+from audioloom_stage import BadData, Result, printable
+from audioloom_storage import Location, NotFound, locate, open_read, stat
+
+from audioloom_featurizer.errors import BadPattern, BadWish
+from audioloom_featurizer.extraction.unit import FEATURES, LEDGER_ROLE
+from audioloom_featurizer.inventory.parquet import inventory_location, read_batches
+from audioloom_featurizer.settings import TraceSettings
+
+log = structlog.get_logger()
+
+HOLDS, MADE_FROM, UNKNOWN = "holds", "made-from", "cannot-tell"
+_MOST_DETAIL = 200
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which recordings are looked for.
+
+    Args:
+        groups: those of one of these groups.
+        path: those whose whole path below the source it describes.
+    """
+
+    groups: tuple[str, ...]
+    path: re.Pattern[str] | None
+
+    def rows(self, table: pa.Table | pa.RecordBatch) -> list[str]:
+        """The paths of those rows that are looked for."""
+        paths = table.column("path")
+        chosen = pc.is_in(table.column("group"), value_set=pa.array(self.groups, pa.string()))
+        if self.path is not None:
+            named = [self.named(path) for path in paths.to_pylist()]
+            chosen = pc.or_(chosen, pa.array(named, pa.bool_()))
+        found: list[str] = paths.filter(chosen).to_pylist()
+        return found
+
+    def named(self, path: str) -> bool:
+        """Whether the path alone says so."""
+        return self.path is not None and self.path.fullmatch(path) is not None
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run that has to do with them, or of which nobody can tell.
+
+    Args:
+        state: `holds`, `made-from` or `cannot-tell`.
+        recordings: of those looked for; 0 where they are not counted.
+        windows: of these, in the features.
+        detail: why nobody can tell.
+    """
+
+    kind: str
+    location: str
+    state: str
+    recordings: int = 0
+    windows: int = 0
+    detail: str = ""
+
+
+@dataclass
+class _Search:
+    """What is known so far, by the identity of manifests."""
+
+    wanted: Wanted
+    listed: dict[str, set[str]] = field(default_factory=dict)
+    """Of recordings: the paths that are looked for."""
+    holds: dict[str, bool | None] = field(default_factory=dict)
+    """Of later kinds; None where nobody can tell."""
+    sources: set[tuple[str, str]] = field(default_factory=set)
+
+
+def trace(settings: TraceSettings) -> Result:
+    """Say which runs under the roots hold recordings or were made from them.
+
+    Raises:
+        BadWish, BadPattern: it is not said which recordings, or not understood.
+        NotFound: a root is not there.
+    """
+    search = _Search(_wanted(settings))
+    roots = [locate(each) for each in settings.root]
+    for root in roots:
+        stat(root)
+    ways: dict[Kind, Callable[[Opened[Any]], Run | None]] = {
+        "recordings": lambda opened: _recordings(opened, search),
+        "features": lambda opened: _features(opened, search),
+        "shards": lambda opened: _made_from("features", opened, search),
+        "training-run": lambda opened: _made_from("shards", opened, search),
+    }
+    found = [run for kind, look in ways.items() for run in _runs(roots, kind, look)]
+    recordings = sorted(f"{source.rstrip('/')}/{path}" for source, path in search.sources)
+    unknown = sum(run.state == UNKNOWN for run in found)
+    log.info("traced", recordings=len(recordings), runs=len(found) - unknown, cannot_tell=unknown)
+    return Result(
+        [*_lines(found), *(f"recording  {printable(each)}" for each in recordings)],
+        {"runs": [asdict(run) for run in found], "recordings": recordings},
+    )
+
+
+def _wanted(settings: TraceSettings) -> Wanted:
+    if not settings.group and settings.path is None:
+        raise BadWish(
+            "it is not said which recordings",
+            expected="--group or --path",
+            found="neither",
+            hint="A group is what --pattern called so when they were scanned, a path is below their"
+            " source.",
+        )
+    try:
+        return Wanted(settings.group, None if settings.path is None else re.compile(settings.path))
+    except re.error as error:
+        raise BadPattern(
+            "this is no regular expression",
+            where="--path",
+            expected="a regular expression for the whole path below the source",
+            found=f"{settings.path!r}: {error}",
+        ) from error
+
+
+def _runs(
+    roots: Sequence[Location], kind: Kind, look: Callable[[Opened[Any]], Run | None]
+) -> Iterator[Run]:
+    for root in roots:
+        for folder, opened in list_manifests(root, kind):
+            if opened is None:
+                yield Run(kind, str(folder), UNKNOWN, detail="not committed")
+            elif isinstance(opened, ManifestError):
+                yield Run(kind, str(folder), UNKNOWN, detail=f"unreadable: {opened.found}")
+            else:
+                try:
+                    run = look(opened)
+                except (ManifestError, BadData, NotFound, pa.ArrowException) as error:
+                    run = _run(opened, UNKNOWN, detail=f"damaged: {error}"[:_MOST_DETAIL])
+                if run is not None:
+                    yield run
+
+
+def _recordings(opened: Opened[Any], search: _Search) -> Run | None:
+    paths: set[str] = set()
+    for batch in read_batches(inventory_location(opened)):
+        paths.update(search.wanted.rows(batch))
+    search.listed[opened.manifest.identity] = paths
+    search.sources |= {(opened.manifest.recipe.source, path) for path in paths}
+    return _run(opened, HOLDS, recordings=len(paths)) if paths else None
+
+
+def _features(opened: Opened[Any], search: _Search) -> Run | None:
+    """Every recording of the input is in the features or in the ledger, and nothing else is."""
+    inputs = [search.listed.get(each) for each in _inputs(opened.manifest, "recordings")]
+    lost, listed = None in inputs, set[str]().union(*filter(None, inputs))
+    paths: list[str] = []
+    windows = 0
+    if lost or listed:
+        for table in _tables(opened, FEATURES, "path", "group"):
+            rows = search.wanted.rows(table)
+            windows += len(rows)
+            paths += set(rows)
+        for table in _tables(opened, LEDGER_ROLE, "path"):
+            rows = table.column("path").to_pylist()
+            paths += [path for path in rows if path in listed or search.wanted.named(path)]
+    if paths:
+        search.holds[opened.manifest.identity] = True
+        return _run(opened, HOLDS, recordings=len(set(paths)), windows=windows)
+    if lost and search.wanted.groups and opened.manifest.stats.refused:
+        detail = "its recordings are not under these roots, and its ledger knows no groups"
+        return _run(opened, UNKNOWN, detail=detail)
+    search.holds[opened.manifest.identity] = False
+    return None
+
+
+def _made_from(kind: Kind, opened: Opened[Any], search: _Search) -> Run | None:
+    answers = [search.holds.get(each) for each in _inputs(opened.manifest, kind)]
+    holds = True if True in answers else None if None in answers else False
+    search.holds[opened.manifest.identity] = holds
+    if holds is None:
+        detail = f"of its {kind} nobody can tell, or they are not under these roots"
+        return _run(opened, UNKNOWN, detail=detail)
+    return _run(opened, MADE_FROM) if holds else None
+
+
+def _inputs(manifest: Envelope, kind: Kind) -> list[str]:
+    return [each.identity for each in manifest.inputs if each.kind == kind]
+
+
+def _tables(opened: Opened[Any], role: str, *columns: str) -> Iterator[pa.Table]:
+    for entry in opened.files(role):
+        with open_read(opened.folder / entry.path) as stream:
+            yield pq.read_table(stream, columns=list(columns), use_threads=False)
+
+
+def _run(opened: Opened[Any], state: str, **more: Any) -> Run:
+    return Run(opened.manifest.kind, str(opened.folder), state, **more)
+
+
+def _lines(found: Sequence[Run]) -> Iterator[str]:
+    rows = [
+        (run.kind, run.state, printable(_counts(run) or run.detail), run.location) for run in found
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        yield "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _counts(run: Run) -> str:
+    counts = {"recording": run.recordings, "window": run.windows}
+    return ", ".join(f"{n} {name}{'s' * (n != 1)}" for name, n in counts.items() if n)

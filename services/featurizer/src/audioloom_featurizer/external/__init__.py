@@ -1,0 +1,1 @@
+"""Streams of sorted rows that need not fit into memory: sort, merge, merge join."""

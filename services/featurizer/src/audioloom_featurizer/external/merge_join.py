@@ -1,0 +1,108 @@
+"""Walk two sorted streams side by side: which rows have the key of a row of the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from audioloom_featurizer.external.sort import position
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A piece of both streams.
+
+    Attributes:
+        left: the next rows of the left stream; may be none.
+        right: for each of them the row of the right stream with its key; nulls where none has it.
+        unmatched: rows of the right stream that are passed now, and had no partner.
+    """
+
+    left: pa.RecordBatch
+    right: pa.RecordBatch
+    unmatched: pa.RecordBatch
+
+
+def matched(
+    left: Iterable[pa.RecordBatch],
+    right: Iterable[pa.RecordBatch],
+    key: str,
+    schemas: tuple[pa.Schema, pa.Schema],
+) -> Iterator[Piece]:
+    """All rows of both streams, piece by piece; never more than a few batches are held.
+
+    Args:
+        left: in the order of *key*, which may repeat.
+        right: in the order of *key*, each key once.
+        key: a text column of both, without nulls.
+        schemas: of left and right.
+    """
+    ours, theirs = _Side(left, key, schemas[0]), _Side(right, key, schemas[1])
+    while lasts := [side.last for side in (ours, theirs) if side.rows.num_rows]:
+        bound = min(lasts)
+        piece = ours.rows.slice(0, ours.upto(bound))
+        at = pc.index_in(piece.column(key), value_set=theirs.rows.column(key))
+        theirs.seen[np.asarray(at.drop_null())] = True
+        partners = theirs.rows.take(at)
+        ours.drop(piece.num_rows)
+        passed = theirs.upto(bound)
+        if ours.rows.num_rows and ours.first == bound:
+            passed -= passed > 0 and theirs.key_at(passed - 1) == bound  # it is asked for again
+        alone = pa.array(~theirs.seen[:passed])
+        unmatched = theirs.rows.slice(0, passed).filter(alone)
+        theirs.drop(passed)
+        yield Piece(piece, partners, unmatched)
+
+
+class _Side:
+    """A stream and what is left of its current batch; no rows when it has ended."""
+
+    def __init__(self, stream: Iterable[pa.RecordBatch], key: str, schema: pa.Schema) -> None:
+        self._stream = iter(stream)
+        self._key = key
+        self._none = pa.RecordBatch.from_pylist([], schema=schema)
+        self._hold(self._none)
+        self.drop(0)
+
+    def _hold(self, rows: pa.RecordBatch) -> None:
+        self.rows = rows
+        self.seen = np.zeros(rows.num_rows, bool)
+        self._measure()
+
+    def _measure(self) -> None:
+        if self.rows.num_rows:
+            self.first, self.last = self.key_at(0), self.key_at(self.rows.num_rows - 1)
+
+    def key_at(self, row: int) -> str:
+        return str(self.rows.column(self._key)[row].as_py())
+
+    def upto(self, bound: str) -> int:
+        return position(self.rows.column(self._key), bound)
+
+    def drop(self, count: int) -> None:
+        """Let go of the first rows; when none is left, go to the next batch."""
+        if count < self.rows.num_rows:
+            self.rows, self.seen = self.rows.slice(count), self.seen[count:]
+            self._measure()
+        else:
+            self._hold(next((batch for batch in self._stream if batch.num_rows), self._none))
+
+
+def first_of_each(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.RecordBatch]:
+    """Rows in the order of *key*, of each key the first."""
+    last = None
+    for batch in batches:
+        yield batch.filter(pc.invert(same(batch.column(key), last)))
+        last = batch.column(key)[batch.num_rows - 1]
+
+
+def same(column: pa.Array, last: pa.Scalar | None) -> pa.BooleanArray:
+    """For each row whether it says what the row before says; two nulls do. *last*: before them."""
+    first = pa.array([last.as_py() if last is not None else None], column.type)
+    before = pa.concat_arrays([first, column.slice(0, len(column) - 1)])
+    equal = pc.fill_null(pc.equal(column, before), fill_value=False)
+    return pc.or_(equal, pc.and_(pc.is_null(column), pc.is_null(before)))

@@ -1,0 +1,183 @@
+"""The error budget: how many refused recordings a run may have and still be committed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import get_args
+
+from audioloom_mfcc import Kind
+
+from audioloom_featurizer.errors import BadWish, NothingReadable, TooManyRefused
+from audioloom_featurizer.sandbox.outcome import Cause
+
+WORST = 5
+
+CLASSES: tuple[str, ...] = (*get_args(Kind), *get_args(Cause))
+"""What a recording can be refused for."""
+
+_FLAG = "--error-budget"
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A share of the recordings, or a number of them.
+
+    Attributes:
+        text: as it was given: "1%", "25".
+    """
+
+    text: str
+
+    def allowed(self, recordings: int) -> int:
+        """How many of so many recordings may be refused: a share is rounded down.
+
+        Raises:
+            BadWish: the text is neither.
+        """
+        match = re.fullmatch(r"([0-9]{1,18})(?:(\.[0-9]{1,9})?(%))?", self.text.strip())
+        if match is None or (match[3] and float(match[1] + (match[2] or "")) > 100):  # noqa: PLR2004
+            raise BadWish(
+                where=_FLAG,
+                expected="a share such as 1% or 0.5%, or a number of recordings such as 25",
+                found=repr(self.text),
+            )
+        if not match[3]:
+            return int(match[1])
+        # In whole numbers: 0.07 of 100 is 7.000000000000001 in floats.
+        digits = (match[2] or ".")[1:]
+        share, scale = int(match[1] + digits), int("1" + "0" * len(digits))
+        return recordings * share // (100 * scale)
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What is allowed in all, and of single classes.
+
+    Attributes:
+        text: as it was given: "1%", "1%,damaged=0,empty=10%".
+        rest: for the classes without a limit of their own, together.
+        classes: limits of single classes, which do not count towards the rest: so a class may have
+            more than the rest, or less.
+    """
+
+    text: str
+    rest: Limit
+    classes: Mapping[str, Limit]
+
+    def excess(self, counts: Mapping[str, int], recordings: int) -> Excess | None:
+        """The first limit that so many refusals by class exceed, if any."""
+        for kind, limit in self.classes.items():
+            if counts.get(kind, 0) > limit.allowed(recordings):
+                return Excess(f"of class {kind}", limit.allowed(recordings), counts[kind])
+        others = sum(count for kind, count in counts.items() if kind not in self.classes)
+        if others > self.rest.allowed(recordings):
+            what = f"beside {', '.join(self.classes)}" if self.classes else ""
+            return Excess(what, self.rest.allowed(recordings), others)
+        return None
+
+
+@dataclass(frozen=True)
+class Excess:
+    """Which limit was exceeded: what it is for (empty: for all), its number, what was found."""
+
+    what: str
+    allowed: int
+    found: int
+
+
+def parse_budget(text: str, default: str) -> Budget:
+    """A budget such as "1%" or "1%,damaged=0,empty=10%"; *default* where only classes are named.
+
+    Raises:
+        BadWish: a limit that is none, two for the same, a class that the ledger does not know.
+    """
+    rest: list[Limit] = []
+    classes: dict[str, Limit] = {}
+    for part in text.split(","):
+        kind, equals, amount = (word.strip() for word in part.rpartition("="))
+        limit = Limit(amount)
+        limit.allowed(0)  # here, and not when a night's run ends
+        if not equals:
+            rest.append(limit)
+        elif kind not in CLASSES:
+            near = get_close_matches(kind, CLASSES, 1)
+            raise BadWish(
+                where=_FLAG,
+                expected=f"a class of the ledger: {near[0] if near else ', '.join(CLASSES)}",
+                found=repr(kind),
+            )
+        elif kind in classes:
+            raise BadWish(where=_FLAG, expected="each class once", found=f"{kind} twice")
+        else:
+            classes[kind] = limit
+    if len(rest) > 1:
+        found = " and ".join(limit.text for limit in rest)
+        raise BadWish(where=_FLAG, expected="one share for all classes without one", found=found)
+    return Budget(text, rest[0] if rest else Limit(default), classes)
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """How many were refused by class, with one example (path, message) of each."""
+
+    counts: Mapping[str, int]
+    examples: Mapping[str, Sequence[str]]
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return sum(self.counts.values())
+
+    def worst(self) -> str:
+        """The most frequent classes in lines, each with an example."""
+        ordered = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
+        lines = []
+        for kind, count in ordered[:WORST]:
+            path, message = self.examples.get(kind, ("", ""))
+            lines.append(f"{count} × {kind}, such as {path}: {message}")
+        if len(ordered) > WORST:
+            lines.append(f"and {len(ordered) - WORST} more classes")
+        return "\n".join(lines)
+
+
+def check_budget(
+    refusals: Refusals, *, budget: Budget, recordings: int, done: int, where: object
+) -> None:
+    """Stop a run that refuses too much, as soon as that is certain.
+
+    Args:
+        refusals: those so far.
+        budget: what is allowed.
+        recordings: how many the run has in all.
+        done: how many of them were looked at.
+        where: the source, for the error.
+
+    Raises:
+        NothingReadable: all were looked at, and every one was refused.
+        TooManyRefused: the budget is exceeded, whatever the rest brings.
+    """
+    if done == recordings and refusals.total == recordings:
+        raise NothingReadable(
+            "no recording could be read, so nothing was committed",
+            where=where,
+            expected="recordings that can be decoded",
+            found=f"{recordings} refused:\n{refusals.worst()}",
+            hint="Check that the source holds recordings, and what --suffix takes.",
+        )
+    excess = budget.excess(refusals.counts, recordings)
+    if excess is not None:
+        what = f" {excess.what}" if excess.what else ""
+        more = refusals.total > excess.found
+        listed = f" ({refusals.total} with those under other limits)" if more else ""
+        raise TooManyRefused(
+            "too many recordings were refused, so nothing was committed",
+            where=where,
+            expected=f"at most {excess.allowed} of {recordings} refused{what}"
+            f" ({_FLAG} {budget.text})",
+            found=f"{excess.found} refused among the first {done}{listed}:\n{refusals.worst()}",
+            hint="Mend or leave out those recordings and scan again, or allow more with"
+            f" {_FLAG}: finished units are kept.",
+        )

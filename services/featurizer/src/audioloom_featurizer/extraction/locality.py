@@ -1,0 +1,62 @@
+"""Which recordings of a unit decide where it had better be done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from audioloom_storage import Location
+
+from audioloom_featurizer.extraction.partition import Unit
+from audioloom_featurizer.inventory.parquet import open_inventory
+
+#: A few large ones speak for many: each one costs a question to the NameNode.
+MOST = 3
+
+
+def largest_recordings(
+    source: Location, inventory: Location, units: Sequence[Unit]
+) -> list[list[Location]]:
+    """The largest recordings of each unit, at most `MOST`, largest first.
+
+    Args:
+        source: the folder that the inventory's paths are relative to.
+        inventory: read once, a row group at a time.
+        units: in the order of their rows, as they are cut.
+    """
+    ordered = sorted(range(len(units)), key=lambda number: units[number].first)
+    found: list[list[Location]] = [[] for _ in units]
+    rows = _Rows(inventory)
+    for number in ordered:
+        unit = units[number]
+        sized = rows.between(unit.first, unit.first + unit.recordings)
+        sizes = np.array([size for _, size in sized])
+        for index in np.argsort(-sizes, kind="stable")[:MOST]:
+            found[number].append(source.child(sized[index][0]))
+    return found
+
+
+class _Rows:
+    """Paths and sizes of an inventory, taken from front to back."""
+
+    def __init__(self, inventory: Location) -> None:
+        self._batches = _paths_and_sizes(inventory)
+        self._first = 0
+        self._held: list[tuple[str, int]] = []
+
+    def between(self, first: int, end: int) -> list[tuple[str, int]]:
+        """Rows *first* … *end* - 1; what lies before them is let go."""
+        while self._first + len(self._held) < end:
+            batch = next(self._batches, None)
+            if batch is None:
+                break
+            drop = max(0, min(first - self._first, len(self._held)))
+            self._first, self._held = self._first + drop, self._held[drop:] + batch
+        return self._held[max(0, first - self._first) : end - self._first]
+
+
+def _paths_and_sizes(inventory: Location) -> Iterator[list[tuple[str, int]]]:
+    with open_inventory(inventory) as file:
+        for batch in file.iter_batches(columns=["path", "size"], use_threads=False):
+            paths, sizes = batch.column("path").to_pylist(), batch.column("size").to_pylist()
+            yield list(zip(paths, sizes, strict=True))

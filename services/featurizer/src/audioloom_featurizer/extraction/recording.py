@@ -1,0 +1,275 @@
+"""One recording: to its windows, or to the row of the ledger that says why not.
+
+Windows wait on scratch disk until the recording's last sample was read: a recording is whole in the
+features or whole in the ledger, and a long one takes no more memory than a short one.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import IO
+
+from audioloom_mfcc import (
+    DigestingReader,
+    Extraction,
+    Kind,
+    MfccError,
+    MfccSettings,
+    RefusedRecording,
+    Summary,
+    Window,
+    extract,
+)
+from audioloom_storage import (
+    Location,
+    NotAFile,
+    NotFound,
+    PermissionDenied,
+    StorageError,
+    Unavailable,
+    UnsafePath,
+    open_read,
+    stat,
+)
+
+from audioloom_featurizer.extraction.mtime import same_time, utc
+from audioloom_featurizer.inventory.parquet import Row
+from audioloom_featurizer.inventory.paths import may_be_escaped
+from audioloom_featurizer.sandbox.heartbeat import Pulse, Stage, Watched
+from audioloom_featurizer.sandbox.outcome import Cause, Verdict
+
+TRIES = 3
+WAIT_SECONDS = 0.5
+IN_MEMORY_BYTES = 8 << 20
+MOST_MESSAGE = 500
+
+_STORAGE_CLASSES: tuple[tuple[type[StorageError], Cause], ...] = (
+    (NotFound, "missing"),
+    (PermissionDenied, "no_permission"),
+    (NotAFile, "not_a_file"),
+    (UnsafePath, "unsafe_path"),
+    (Unavailable, "unavailable"),
+)
+
+
+@dataclass(frozen=True)
+class Refused:
+    """Why a recording has no features: a row of the ledger."""
+
+    row: Row
+
+    @property
+    def kind(self) -> str:
+        """The class it is counted under."""
+        return str(self.row["class"])
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """The windows of a recording.
+
+    Attributes:
+        rows: the columns of each window but the feature itself, in order (window, channel).
+        seconds: length of the recording.
+        flagged: something was noticed about it, or about one of its windows.
+    """
+
+    rows: tuple[Row, ...]
+    seconds: float
+    flagged: bool
+    _values: IO[bytes]
+    _width: int
+
+    def values(self) -> Iterator[bytes]:
+        """The feature of each window, as the contract stores it."""
+        self._values.seek(0)
+        for _ in self.rows:
+            yield self._values.read(self._width)
+
+
+@contextmanager
+def extract_recording(
+    source: Location, row: Row, settings: MfccSettings, pulse: Pulse | None = None
+) -> Iterator[Extracted | Refused]:
+    """Read one recording of the inventory; storage that fails is asked again, a few times.
+
+    Args:
+        source: the folder that the inventory's paths are relative to.
+        row: of the inventory.
+        settings: what to extract.
+        pulse: told how it goes.
+
+    Raises:
+        MfccError: a library is missing here, which says nothing about the recording.
+        OSError: this machine has no scratch space.
+    """
+    for number in range(1, TRIES + 1):
+        with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as scratch:
+            outcome = _try(source, row, settings, scratch, pulse or Pulse())
+            if isinstance(outcome, Extracted) or not outcome.row["retryable"] or number == TRIES:
+                yield outcome
+                return
+        time.sleep(WAIT_SECONDS * number)
+
+
+def refused(row: Row, verdict: Verdict) -> Refused:
+    """A recording that is not read again, as a row of the ledger."""
+    return Refused(
+        {
+            "path": row["path"],
+            "member": row["member"],
+            "size": row["size"],
+            "modified_ns": row["modified_ns"],
+            "class": verdict.kind,
+            "stage": verdict.stage,
+            "offset": verdict.offset,
+            "message": " ".join(verdict.message.split())[:MOST_MESSAGE]
+            .encode(errors="replace")
+            .decode(),
+            "retryable": verdict.retryable,
+        }
+    )
+
+
+def _try(
+    source: Location, row: Row, settings: MfccSettings, scratch: IO[bytes], pulse: Pulse
+) -> Extracted | Refused:
+    attempt = _Attempt(row, pulse)
+    try:
+        return attempt.run(source, settings, scratch)
+    except _Changed as error:
+        return attempt.refuse("changed", str(error))
+    except RefusedRecording as error:
+        return attempt.refuse(error.kind, f"expected {error.expected}, found {error.found}")
+    except StorageError as error:
+        kinds = (name for base, name in _STORAGE_CLASSES if isinstance(error, base))
+        kind: Cause = next(kinds, "storage")
+        message = f"expected {error.expected or 'a file'}, found {error.found}"
+        if kind == "missing" and may_be_escaped(row["path"]):
+            kind = "bad_name"
+            message = "expected a name in UTF-8, found other bytes, listed as \\xNN: rename it"
+        return attempt.refuse(kind, message, retryable=isinstance(error, Unavailable))
+    except MemoryError as error:  # the watch over this process sees the others
+        message = f"expected memory for its samples, found {str(error) or 'none'}"
+        return attempt.refuse("decoder_memory", message, retryable=True)
+    except (MfccError, OSError):
+        raise  # of this machine, not of the recording
+    except Exception as error:  # noqa: BLE001 - decoders fail in a zoo of types; one file is one row
+        return attempt.refuse("unexpected", f"{type(error).__name__}: {error}")
+
+
+class _Changed(Exception):
+    """The file is not the one that was listed."""
+
+
+class _Attempt:
+    """How far the reading of a recording has come, for the ledger."""
+
+    def __init__(self, row: Row, pulse: Pulse) -> None:
+        self._row = row
+        self._pulse = pulse
+        self._stage: Stage = "open"
+        self._reader: DigestingReader | None = None
+
+    def run(self, source: Location, settings: MfccSettings, scratch: IO[bytes]) -> Extracted:
+        self._pulse.waiting()
+        where = source.child(self._row["path"])
+        with open_read(where) as file:
+            self._pulse.answered(0)
+            self._check_unchanged(where)
+            reader = self._reader = DigestingReader(Watched(file, self._pulse))
+            self._reached("header")
+            try:
+                with extract(reader, settings, name=self._row["path"]) as extraction:
+                    self._reached("samples")
+                    return self._drain(extraction, reader, settings, scratch)
+            finally:  # whatever was found in it: if it changed meanwhile, that is why
+                self._check_unchanged(where)
+
+    def _check_unchanged(self, where: Location) -> None:
+        """Ask the storage whether the file still is the one that was listed.
+
+        Raises:
+            _Changed: it is not; its features would not be those of the listing in the run's name.
+        """
+        self._pulse.waiting()
+        found = stat(where)
+        self._pulse.answered(self._offset() or 0)
+        if found.size != (size := self._row["size"]):
+            raise _Changed(f"expected {size} bytes as listed, found {found.size}: scan again")
+        listed = self._row["modified_ns"]
+        if not same_time(listed, found.modified_ns):
+            raise _Changed(
+                f"expected it last modified at {utc(listed)} as listed, found"
+                f" {utc(found.modified_ns)}: scan again"
+            )
+
+    def _reached(self, stage: Stage) -> None:
+        self._stage = stage
+        self._pulse.reached(stage)
+
+    def _drain(
+        self,
+        extraction: Extraction,
+        reader: DigestingReader,
+        settings: MfccSettings,
+        scratch: IO[bytes],
+    ) -> Extracted:
+        order = {"float32": "<f4", "float16": "<f2"}[settings.dtype]
+        windows: list[Row] = []
+        for window in extraction:
+            scratch.write(window.values.astype(order, copy=False).tobytes())
+            windows.append(self._window(window))
+            self._pulse.beat()
+        summary = extraction.summary
+        sha256 = reader.finish().removeprefix("sha256:")
+        if reader.hashed != self._row["size"]:
+            # Its features would belong to a listing that this run's name does not stand for.
+            raise _Changed(
+                f"expected {self._row['size']} bytes as listed, found {reader.hashed}: scan again"
+            )
+        whole = self._whole(summary, sha256, reader.hashed)
+        rows = tuple({**row, **whole, "flags": _flags(summary, row["flags"])} for row in windows)
+        width = len(rows) and scratch.tell() // len(rows)
+        flagged = any(row["flags"] for row in rows)
+        return Extracted(rows, whole["recording_seconds"], flagged, scratch, width)
+
+    def _window(self, window: Window) -> Row:
+        taken = {name: self._row[name] for name in ("path", "member", "label", "target", "group")}
+        return {
+            **taken,
+            "channel": window.channel,
+            "window": window.window,
+            "start_seconds": window.start_seconds,
+            "valid_samples": window.valid_samples,
+            "valid_frames": window.valid_frames,
+            "flags": window.flags,
+        }
+
+    def _whole(self, summary: Summary, sha256: str, size: int) -> Row:
+        recording = summary.recording
+        read, known = summary.seconds_read, recording.seconds
+        return {
+            "recording_sha256": sha256,
+            "recording_bytes": size,
+            "recording_seconds": read if summary.complete or known is None else known,
+            "recording_rate": recording.sample_rate,
+            "recording_channels": recording.channels,
+            "recording_format": f"{recording.format}/{recording.codec}",
+        }
+
+    def refuse(self, kind: Kind | Cause, message: str, *, retryable: bool = False) -> Refused:
+        return refused(self._row, Verdict(kind, self._stage, self._offset(), message, retryable))
+
+    def _offset(self) -> int | None:
+        """Where reading had come to: bytes from the start of the file."""
+        return None if self._reader is None else self._reader.tell()
+
+
+def _flags(summary: Summary, window: tuple[str, ...]) -> list[str]:
+    """What was noticed about the recording, then about the window, each once."""
+    return list(dict.fromkeys((*summary.flags, *window)))

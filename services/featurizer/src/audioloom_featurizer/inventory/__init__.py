@@ -1,0 +1,1 @@
+"""The list of recordings: how it is made, written and read."""

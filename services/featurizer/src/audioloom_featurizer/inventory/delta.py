@@ -1,0 +1,105 @@
+"""What has come since a listing: recordings that no manifest of its chain names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from audioloom_manifest import Opened, RecordingsManifest, read_manifest, resolve_input
+from audioloom_storage import Location
+
+from audioloom_featurizer.errors import BadInventory, BadWish
+from audioloom_featurizer.external.merge_join import first_of_each, matched
+from audioloom_featurizer.external.sort import merge
+from audioloom_featurizer.inventory.parquet import LISTED, inventory_location, read_batches
+from audioloom_featurizer.inventory.schema import ROWS
+
+KNOWN = pa.schema([ROWS.field(name) for name in LISTED])
+_EXAMPLES = 5
+
+
+@dataclass
+class Changes:
+    """What is not as it was listed, and so is not among the additions either.
+
+    Attributes:
+        changed: recordings with another size or time.
+        gone: recordings that are there no more.
+        examples: some of each.
+    """
+
+    changed: int = 0
+    gone: int = 0
+    examples: dict[str, list[str]] = field(default_factory=lambda: {"changed": [], "gone": []})
+
+    def add(self, what: str, paths: pa.StringArray) -> None:
+        """Count some more."""
+        setattr(self, what, getattr(self, what) + len(paths))
+        shown = self.examples[what]
+        shown += paths.slice(0, _EXAMPLES - len(shown)).to_pylist()
+
+
+def chain_of(place: str, source: Location) -> list[Opened[RecordingsManifest]]:
+    """The manifest of earlier recordings, and those that it goes on from itself, newest first.
+
+    Raises:
+        ManifestError: one of them is gone or damaged.
+        BadWish: they are of another source.
+        BadInventory: one is not the one that was gone on from.
+    """
+    chain = [read_manifest(place, "recordings")]
+    while references := chain[-1].manifest.inputs:
+        before = read_manifest(resolve_input(references[0], chain[-1].root), "recordings")
+        if before.manifest.identity != references[0].identity:
+            raise BadInventory(
+                where=before.location,
+                expected=f"the identity {references[0].identity}",
+                found=before.manifest.identity,
+                hint="Another manifest took its place: scan anew without --since.",
+            )
+        chain.append(before)
+    for opened in chain:
+        if opened.manifest.recipe.source != source.uri:
+            raise BadWish(
+                "the manifest lists another source",
+                where=f"--since {place}",
+                expected=source.uri,
+                found=opened.manifest.recipe.source,
+                hint="Paths are relative to the source: they would not be the same recordings.",
+            )
+    return chain
+
+
+def additions(
+    recordings: Iterable[pa.RecordBatch],
+    chain: Iterable[Opened[RecordingsManifest]],
+    changes: Changes,
+) -> Iterator[pa.RecordBatch]:
+    """Those of the recordings that no manifest of the chain names.
+
+    Args:
+        recordings: batches of `ROWS` in the order of their paths, each path once.
+        chain: from `chain_of`.
+        changes: told what else is different.
+    """
+    streams = [_known(inventory_location(opened)) for opened in chain]
+    known = first_of_each(merge(streams, "path"), "path")
+    for piece in matched(recordings, known, "path", (ROWS, KNOWN)):
+        old = pc.is_valid(piece.right.column("path"))
+        differs = pc.or_(
+            *(
+                pc.not_equal(piece.left.column(name), piece.right.column(name))
+                for name in LISTED[1:]
+            )
+        )
+        changes.add("changed", piece.left.column("path").filter(differs))
+        changes.add("gone", piece.unmatched.column("path"))
+        if (new := piece.left.filter(pc.invert(old))).num_rows:
+            yield new
+
+
+def _known(inventory: Location) -> Iterator[pa.RecordBatch]:
+    for batch in read_batches(inventory):
+        yield pa.RecordBatch.from_arrays([batch.column(name) for name in LISTED], schema=KNOWN)

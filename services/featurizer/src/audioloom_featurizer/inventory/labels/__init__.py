@@ -1,0 +1,1 @@
+"""Where labels, targets and groups come from: the path, a table, a database."""

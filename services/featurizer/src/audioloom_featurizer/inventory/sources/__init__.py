@@ -1,0 +1,1 @@
+"""Where the list of recordings comes from: a walk, Spark tasks, a table."""

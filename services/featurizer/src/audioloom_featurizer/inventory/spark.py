@@ -1,0 +1,126 @@
+"""What `scan` does in Spark, on demand. Starts Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+from audioloom_spark import SparkSettings, run_units, spark_session, yarn_of
+from audioloom_stage import BadData, NoPermission, ServiceDown, StageError, redact
+from audioloom_storage import Location
+
+from audioloom_featurizer.errors import BadWish, NoDriver
+from audioloom_featurizer.inventory.labels.jdbc import Database
+
+
+@contextmanager
+def spark_runner(settings: SparkSettings, root: Location) -> Iterator[Callable[..., Iterator[Any]]]:
+    """What does each piece in a Spark task of its own; one session serves for several rounds.
+
+    Args:
+        settings: where.
+        root: what the run lies under.
+    """
+    yarn = yarn_of(settings, root)
+    with spark_session("audioloom-featurizer", settings.master, yarn=yarn) as session:
+        yield partial(run_units, session)
+
+
+def fetch(
+    database: Database,
+    choose: Callable[[Sequence[str]], Mapping[str, str]],
+    target: Location,
+    *,
+    settings: SparkSettings,
+    root: Location,
+) -> None:
+    """Write a database's answer as a folder of Parquet files: streamed by a task, held by nobody.
+
+    Args:
+        database: what to ask.
+        choose: given the columns of the answer, says which are kept, and as which type of Spark's.
+        target: the folder; it must not exist.
+        settings: where Spark runs; on this machine when nothing is said.
+        root: what the run lies under.
+
+    Raises:
+        BadConfiguration: no driver for this URL.
+        ServiceDown, NoPermission, BadWish, BadData: what the database says.
+    """
+    yarn = yarn_of(settings, root)
+    own = {
+        "spark.jars": ",".join(database.jars),
+        "spark.jars.packages": ",".join(database.packages),
+    }
+    own = {key: value for key, value in own.items() if value}
+    master = settings.master or "local[1]"
+    with spark_session("audioloom-featurizer", master, yarn=yarn, settings=own) as session:
+        options = {
+            "url": database.url,
+            "query": database.query,
+            "driver": _driver(session, database),
+            "fetchsize": str(_ROWS_AT_ONCE),
+        }
+        if database.user is not None:
+            options["user"] = database.user
+        if database.password is not None:
+            options["password"] = database.password.get_secret_value()
+        try:
+            answer = session.read.format("jdbc").options(**options).load()
+            chosen = choose(answer.columns)
+            columns = [answer[f"`{name}`"].cast(kind).alias(name) for name, kind in chosen.items()]
+            answer.select(*columns).write.parquet(target.uri)
+        except StageError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever Java raises
+            raise _refused(error, database, session) from None
+
+
+def _driver(session: Any, database: Database) -> str:
+    """The class that takes the URL: drivers tell their names by Java's service files."""
+    jvm = session.sparkContext._jvm  # noqa: SLF001 - the way to Java
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    kind = jvm.java.lang.Class.forName("java.sql.Driver")
+    drivers = jvm.java.util.ServiceLoader.load(kind, loader).iterator()
+    while drivers.hasNext():
+        driver = drivers.next()
+        if driver.acceptsURL(database.url):
+            return str(driver.getClass().getName())
+    raise NoDriver(
+        "no driver for this database",
+        where=database.shown,
+        expected="one among the jars",
+        found=", ".join((*database.jars, *database.packages)) or "no jars of drivers",
+        hint="Name it: --jdbc-jar org.postgresql:postgresql:42.7.4, or a file.",
+    )
+
+
+def _refused(error: Exception, database: Database, session: Any) -> StageError:
+    """What the database says, by the class of its SQLSTATE; never with the password."""
+    from py4j.java_gateway import is_instance_of  # noqa: PLC0415 - comes with pyspark
+
+    cause: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    state, told = "", str(error)
+    while cause is not None:
+        told = str(cause.getMessage() or told)
+        if is_instance_of(session.sparkContext._gateway, cause, _SQL_ERROR):  # noqa: SLF001
+            state = str(cause.getSQLState() or "")
+        cause = cause.getCause()
+    kind = _BY_STATE.get(state[:2], BadData)
+    return kind(
+        "the database refused",
+        where=database.shown,
+        found=f"{redact(told)[:300]}{f' (SQLSTATE {state})' if state else ''}",
+        hint="See --labels-query, --jdbc-user and the password." if kind is not ServiceDown else "",
+    )
+
+
+_ROWS_AT_ONCE = 10_000
+_SQL_ERROR = "java.sql.SQLException"
+_BY_STATE: dict[str, type[StageError]] = {
+    "08": ServiceDown,
+    "28": NoPermission,
+    "42": BadWish,
+}

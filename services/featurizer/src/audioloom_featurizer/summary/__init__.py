@@ -1,0 +1,1 @@
+"""What the recordings of a features run are: labels, lengths, formats, duplicates."""

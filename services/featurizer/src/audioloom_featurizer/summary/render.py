@@ -1,0 +1,110 @@
+"""What the recordings of a run are, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+from audioloom_stage import printable
+
+from audioloom_featurizer.summary.duplicates import Copy, Duplicates
+from audioloom_featurizer.summary.statistics import LENGTHS, Contents, Lengths
+
+MOST_SHOWN = 20
+
+_LAYOUTS = {1: "mono", 2: "stereo"}
+_KINDS = ("under 1 s", "1 to 10 s", "10 to 60 s", "1 to 10 min", "10 to 60 min", "1 h and more")
+
+
+def as_lines(contents: Contents) -> Iterator[str]:
+    """Sections of aligned lines, the long ones cut short."""
+    yield from _named("labels", contents.labels, contents.unlabelled, contents.recordings)
+    yield from _named("groups", contents.groups, contents.ungrouped, contents.recordings)
+    yield from section("lengths", _lengths(contents.lengths))
+    yield from section("rates", ((f"{rate} Hz", n) for rate, n in contents.rates.items()))
+    layouts = ((_LAYOUTS.get(n, f"{n} channels"), count) for n, count in contents.channels.items())
+    yield from section("channels", layouts)
+    yield from section("formats", contents.formats.items())
+    yield from section("flags", contents.flags.items())
+    yield from _duplicates(contents.duplicates)
+
+
+def as_json(contents: Contents) -> dict[str, Any]:
+    """The same as one object, whole."""
+    found = asdict(contents)
+    for name in ("labels", "groups"):
+        found[name] = {
+            key: {"recordings": recordings, "windows": windows}
+            for key, (recordings, windows) in found[name].items()
+        }
+    for name in ("rates", "channels"):
+        found[name] = {str(key): count for key, count in found[name].items()}
+    found["lengths"]["under_seconds"] = list(LENGTHS)
+    return found
+
+
+def labels_in_lines(labels: Iterable[tuple[str, int]]) -> Iterator[str]:
+    """The counts that a manifest has of its labels."""
+    yield from _cut("labels", [(printable(name), count) for name, count in labels])
+
+
+def section(title: str, items: Iterable[tuple[str, object]]) -> Iterator[str]:
+    """A title and aligned pairs; nothing where there are none."""
+    pairs = list(items)
+    if not pairs:
+        return
+    width = max(len(key) for key, _ in pairs)
+    yield title
+    for key, value in pairs:
+        yield f"  {key:<{width}}  {value}"
+
+
+def _cut(title: str, pairs: list[tuple[str, Any]]) -> Iterator[str]:
+    yield from section(title, pairs[:MOST_SHOWN])
+    if len(pairs) > MOST_SHOWN:
+        yield f"  and {len(pairs) - MOST_SHOWN} more"
+
+
+def _named(
+    title: str, counts: Mapping[str, tuple[int, int]], without: int, recordings: int
+) -> Iterator[str]:
+    if without == recordings:
+        yield from section(title, [("none", "")])
+        return
+    pairs = [(printable(name), _of(*found)) for name, found in counts.items()]
+    yield from _cut(f"{title} ({len(pairs)})", pairs)
+    if without:
+        yield f"  none: {_of(without, None)}"
+
+
+def _of(recordings: int, windows: int | None) -> str:
+    of = f"{recordings} recording{'s' * (recordings != 1)}"
+    return of if windows is None else f"{of}, {windows} window{'s' * (windows != 1)}"
+
+
+def _lengths(lengths: Lengths) -> Iterator[tuple[str, object]]:
+    yield "shortest", f"{lengths.shortest:.3f} s"
+    yield "median", f"{lengths.median:.3f} s"
+    yield "longest", f"{lengths.longest:.3f} s"
+    yield "together", timedelta(seconds=round(lengths.total))
+    yield from ((kind, n) for kind, n in zip(_KINDS, lengths.counts, strict=True) if n)
+
+
+def _duplicates(found: Duplicates) -> Iterator[str]:
+    if not found.sets:
+        return
+    told = {
+        "contents": found.sets,
+        "recordings": found.recordings,
+        "with different labels": found.conflicting,
+        "in several groups": found.across_groups,
+    }
+    yield from section("duplicates, byte for byte", told.items())
+    yield from (f"  such as {', '.join(map(_copy, some))}" for some in found.examples)
+
+
+def _copy(copy: Copy) -> str:
+    label = "no label" if copy.label is None else printable(str(copy.label))
+    return f"{printable(copy.path)} ({label})"

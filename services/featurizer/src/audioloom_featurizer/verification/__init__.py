@@ -1,0 +1,1 @@
+"""The checks of `verify`: inventories, features and ledgers, values against librosa."""

@@ -1,0 +1,221 @@
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from audioloom_featurizer.extraction import recording as extract_module
+from audioloom_featurizer.extraction.recording import Extracted, Refused, extract_recording
+from audioloom_mfcc import DigestingReader, MfccSettings, extract
+from audioloom_storage import Location, Unavailable, locate, open_read
+from featurizer_work import header_only, with_nan, write_wav
+
+SETTINGS = MfccSettings(window_seconds=1.0, windows="all")
+
+
+def row_of(path: Path, **other: Any) -> dict[str, Any]:
+    """The row of the inventory, as the file is now."""
+    found = path.stat() if path.is_file() else None
+    return {
+        "path": path.name,
+        "member": None,
+        "size": found.st_size if found else 1,
+        "modified_ns": found.st_mtime_ns if found else 2,
+        "label": "yes",
+        "target": 0.5,
+        "group": "g",
+        **other,
+    }
+
+
+def outcome_of(path: Path, settings: MfccSettings = SETTINGS, **other: Any) -> Extracted | Refused:
+    row = row_of(path, **other)
+    with extract_recording(locate(path.parent), row, settings) as outcome:
+        if isinstance(outcome, Extracted):
+            list(outcome.values())
+        return outcome
+
+
+def html(path: Path) -> Path:
+    path.write_bytes(b"<!DOCTYPE html><html></html>" * 10)
+    return path
+
+
+def empty(path: Path) -> Path:
+    path.touch()
+    return path
+
+
+def dangling(path: Path) -> Path:
+    path.symlink_to("nowhere")
+    return path
+
+
+def pipe(path: Path) -> Path:
+    os.mkfifo(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "stage"),
+    [
+        (html, "not_audio", "header"),
+        (empty, "empty", "header"),
+        (dangling, "missing", "open"),
+        (pipe, "not_a_file", "open"),
+        (with_nan, "non_finite", "samples"),
+    ],
+)
+def test_a_refusal_is_a_row_of_the_ledger(tmp_path: Path, make: Any, kind: str, stage: str) -> None:
+    """Class, place and reason stand there, whatever was wrong."""
+    outcome = outcome_of(make(tmp_path / "x.wav"))
+    assert isinstance(outcome, Refused)
+    found = outcome.row
+    assert ("x.wav", kind, stage, False) == (
+        found["path"], found["class"], found["stage"], found["retryable"]
+    )  # fmt: skip
+    assert found["message"]
+
+
+def test_a_header_without_samples_is_refused(tmp_path: Path) -> None:
+    """It is not features of silence."""
+    outcome = outcome_of(header_only(tmp_path / "is.wav"))
+    assert isinstance(outcome, Refused)
+    assert "empty" == outcome.kind
+
+
+def test_a_late_refusal_leaves_no_windows(tmp_path: Path) -> None:
+    """NaN in the last sample of twelve seconds: eleven windows were ready, and none is kept."""
+    row = row_of(with_nan(tmp_path / "x.wav"))
+    with extract_recording(locate(tmp_path), row, SETTINGS) as outcome:
+        assert isinstance(outcome, Refused)
+        assert "non_finite" == outcome.kind
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16"])
+def test_windows_are_those_of_the_extraction(tmp_path: Path, dtype: Any) -> None:
+    """Values, numbers and checksum are what the file gives, through scratch and back."""
+    path = write_wav(tmp_path / "x.wav", 2.5)
+    settings = MfccSettings(window_seconds=1.0, windows="all", dtype=dtype)
+    row = row_of(path)
+    with path.open("rb") as file:
+        expected = list(extract(file, settings))
+    with extract_recording(locate(tmp_path), row, settings) as outcome:
+        assert isinstance(outcome, Extracted)
+        values = [np.frombuffer(value, dtype) for value in outcome.values()]
+    assert [0, 1, 2] == [each["window"] for each in outcome.rows]
+    for window, value in zip(expected, values, strict=True):
+        assert (window.values.ravel() == value).all()
+    first = outcome.rows[0]
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == first["recording_sha256"]
+    assert (2.5, 8000, 1, "wav/pcm_16", path.stat().st_size) == tuple(
+        first[f"recording_{name}"] for name in ("seconds", "rate", "channels", "format", "bytes")
+    )
+
+
+def test_the_checksum_is_of_the_whole_file(tmp_path: Path) -> None:
+    """Although only the first window is decoded."""
+    path = write_wav(tmp_path / "x.wav", 30)
+    outcome = outcome_of(path, MfccSettings(window_seconds=1.0, windows="first"))
+    assert isinstance(outcome, Extracted)
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == outcome.rows[0]["recording_sha256"]
+    assert 30.0 == outcome.seconds
+
+
+def test_a_recording_cut_short_is_kept_and_flagged(tmp_path: Path) -> None:
+    """What is there is used, and the row says that it is not all."""
+    path = write_wav(tmp_path / "x.wav", 2)
+    path.write_bytes(path.read_bytes()[:-8000])
+    outcome = outcome_of(path)
+    assert isinstance(outcome, Extracted)
+    assert outcome.flagged
+    assert "truncated" in outcome.rows[0]["flags"]
+
+
+def test_a_recording_that_was_changed_since_the_scan(tmp_path: Path) -> None:
+    """The run is named by the listing, so what was not listed has no place in it."""
+    path = write_wav(tmp_path / "x.wav")
+    outcome = outcome_of(path, size=99)
+    assert isinstance(outcome, Refused)
+    assert ("changed", "expected 99 bytes as listed, found 8044: scan again", False) == (
+        outcome.kind,
+        outcome.row["message"],
+        outcome.row["retryable"],
+    )
+
+
+def test_other_samples_of_the_same_length_are_changed(tmp_path: Path) -> None:
+    """Only the time tells; both times are said, to the digit in which they differ."""
+    path = write_wav(tmp_path / "x.wav")
+    os.utime(path, ns=(0, 1769861111_123456789))
+    row = row_of(path)
+    write_wav(path, seed=1)
+    os.utime(path, ns=(0, 1769861111_123456790))
+    with extract_recording(locate(tmp_path), row, SETTINGS) as outcome:
+        assert isinstance(outcome, Refused)
+    found = outcome.row
+    assert ("changed", "open", row["modified_ns"]) == (
+        found["class"], found["stage"], found["modified_ns"]
+    )  # fmt: skip
+    expected = (
+        "expected it last modified at 2026-01-31T12:05:11.123456789Z as listed, found"
+        " 2026-01-31T12:05:11.123456790Z: scan again"
+    )
+    assert expected == found["message"]
+
+
+@pytest.mark.parametrize("make", [write_wav, html, with_nan])
+def test_a_recording_that_changes_while_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: Any
+) -> None:
+    """It was another one before the end: good or bad, what was read belongs to no listing."""
+    path = make(tmp_path / "x.wav")
+    row = row_of(path)
+
+    class ChangesMeanwhile(DigestingReader):
+        def __init__(self, file: Any) -> None:
+            super().__init__(file)
+            os.utime(path, ns=(0, 5))
+
+    monkeypatch.setattr(extract_module, "DigestingReader", ChangesMeanwhile)
+    with extract_recording(locate(tmp_path), row, SETTINGS) as outcome:
+        assert isinstance(outcome, Refused)
+    assert "changed" == outcome.kind
+
+
+def test_a_name_that_is_no_text_is_refused_as_such(tmp_path: Path) -> None:
+    """It was listed with its bytes written out; a file that is called just that is read."""
+    with open(bytes(tmp_path) + b"/caf\xe9.wav", "wb") as file:  # noqa: PTH123
+        file.write(b"x")
+    outcome = outcome_of(tmp_path / r"caf\xe9.wav")
+    assert isinstance(outcome, Refused)
+    assert ("bad_name", "open", False) == (
+        outcome.kind, outcome.row["stage"], outcome.row["retryable"]
+    )  # fmt: skip
+    assert isinstance(outcome_of(write_wav(tmp_path / r"caf\xe9.wav")), Extracted)
+
+
+def test_storage_that_fails_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few times; then the ledger says that trying again may help."""
+    path = write_wav(tmp_path / "x.wav")
+    opened: list[str] = []
+
+    def fails_twice(location: Location) -> Any:
+        opened.append(location.name)
+        if len(opened) < limit:
+            raise Unavailable("the disk is tired", where=location)
+        return open_read(location)
+
+    monkeypatch.setattr(extract_module, "open_read", fails_twice)
+    monkeypatch.setattr(extract_module, "WAIT_SECONDS", 0)
+    limit = 3
+    assert isinstance(outcome_of(path), Extracted)
+    assert 3 == len(opened)
+    opened.clear()
+    limit = 9
+    outcome = outcome_of(path)
+    assert isinstance(outcome, Refused)
+    assert ("unavailable", True, 3) == (outcome.kind, outcome.row["retryable"], len(opened))

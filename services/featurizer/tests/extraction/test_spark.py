@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from audioloom_featurizer.extraction.spark import fitting
+from audioloom_featurizer.sandbox.supervisor import Limits
+from audioloom_spark import Yarn
+from audioloom_storage import locate
+
+GB, MB = 1 << 30, 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("memory", "cores", "asked", "given"),
+    [
+        (GB, 1, GB, 416 * MB),  # Java takes half
+        (3 * GB, 2, 4 * GB, 1056 * MB),
+        (3 * GB, 2, 300 * MB, 300 * MB),
+        (GB, 8, GB, 256 * MB),  # too little for anything: YARN will say so
+    ],
+)
+def test_a_decoder_is_ended_before_its_container_is(
+    tmp_path: Path, memory: int, cores: int, asked: int, given: int
+) -> None:
+    """Else the whole executor would be lost, four times, and with it the job."""
+    yarn = Yarn(folder=locate(tmp_path), executors=1, cores=cores, memory=memory)
+    assert given == fitting(Limits(memory=asked), yarn).memory
+
+
+def test_on_this_machine_it_is_what_was_asked_for() -> None:
+    """Nobody ends anything here."""
+    assert Limits(memory=8 * GB) == fitting(Limits(memory=8 * GB), None)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from audioloom_featurizer.errors import BadInventory
+from audioloom_featurizer.external.sort import sorted_batches
+from audioloom_featurizer.inventory import parquet
+from audioloom_featurizer.inventory.labels.path_pattern import (
+    Matches,
+    compile_pattern,
+    label_by_pattern,
+)
+from audioloom_featurizer.inventory.parquet import (
+    LISTED,
+    RowDigest,
+    Written,
+    read_batches,
+    read_rows,
+    write_inventory,
+)
+from audioloom_featurizer.inventory.schema import batch_of
+from audioloom_manifest import canonical_bytes
+from audioloom_stage import BadData
+from audioloom_storage import Location, locate
+from hypothesis import given
+from hypothesis import strategies as st
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
+
+
+Recording = tuple[str, int, int]
+
+
+def rows(listed: Iterable[Recording]) -> pa.RecordBatch:
+    paths, sizes, times = ([list(each) for each in zip(*listed, strict=True)]) or ([], [], [])
+    return batch_of(path=paths, size=sizes, modified_ns=times)
+
+
+def write(listed: Iterable[Recording], pattern: str | None = None) -> tuple[bytes, Written]:
+    """The bytes of an inventory, and what is said of it."""
+    batches = iter([rows(listed)])
+    if pattern is not None:
+        batches = label_by_pattern(batches, compile_pattern(pattern), Matches())
+    out = io.BytesIO()
+    told = write_inventory(out, sorted_batches(batches, "path"), "here")
+    return out.getvalue(), told
+
+
+def written(folder: Path, listed: Iterable[Recording]) -> Location:
+    (folder / "inventory.parquet").write_bytes(write(listed)[0])
+    return locate(folder / "inventory.parquet")
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"<html>"])
+def test_what_is_no_parquet_is_refused(tmp_path: Path, data: bytes) -> None:
+    """The error names the file."""
+    (tmp_path / "x.parquet").write_bytes(data)
+    with pytest.raises(BadInventory, match=r"x\.parquet"):
+        list(read_batches(locate(tmp_path / "x.parquet")))
+
+
+def test_a_column_of_another_type_is_refused(tmp_path: Path) -> None:
+    """The error names the column, the type expected and the type found."""
+    pq.write_table(pa.table({"path": [1]}), tmp_path / "x.parquet")
+    with pytest.raises(BadInventory, match="column path of type string, found int64"):
+        list(read_batches(locate(tmp_path / "x.parquet")))
+
+
+@given(st.sets(NAMES, min_size=1))
+def test_rows_are_sorted_by_the_bytes_of_their_path(names: set[str]) -> None:
+    """Whatever order the walk met them in: the order of UTF-8 bytes, the same on every machine."""
+    data, _ = write((name, 1, 2) for name in names)
+    assert sorted(names, key=str.encode) == pq.read_table(io.BytesIO(data))["path"].to_pylist()
+
+
+def test_the_digest_is_of_the_listing_alone() -> None:
+    """Order of listing and labels do not change it; a size, a time or a path does."""
+    listed = [("a/x-1", 1, 2), ("b/x-2", 3, 4)]
+    plain, labelled = write(listed)[1], write(listed, "(?P<label>.)/.*")[1]
+    assert plain.listing == write(listed[::-1])[1].listing == labelled.listing
+    assert plain.labels != labelled.labels
+    assert plain.listing != write([("a/x-1", 1, 5), ("b/x-2", 3, 4)])[1].listing
+
+
+@given(st.lists(st.tuples(st.text(), st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))))
+def test_the_digest_is_of_lines_of_canonical_json(listed: list[Recording]) -> None:
+    """As the contract says it, whatever stands in a path."""
+    digest = RowDigest(LISTED)
+    if listed:
+        digest.add(rows(listed))
+    lines = b"".join(canonical_bytes(list(each)) + b"\n" for each in listed)
+    assert hashlib.sha256(lines).hexdigest() == digest.hexdigest()
+
+
+@given(st.lists(st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))))
+def test_targets_are_written_as_canonical_json(targets: list[float | None]) -> None:
+    """The digest of labels does not depend on who writes the numbers."""
+    digest = RowDigest(("target",))
+    digest.add(pa.record_batch([pa.array(targets, pa.float64())], ["target"]))
+    lines = b"".join(canonical_bytes([each]) + b"\n" for each in targets)
+    assert hashlib.sha256(lines).hexdigest() == digest.hexdigest()
+
+
+def test_too_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A manifest holds a bounded number: more are more likely groups."""
+    monkeypatch.setattr(parquet, "MOST_LABELS", 2)
+    with pytest.raises(BadData, match="at most 2 different labels"):
+        write([(f"{each}/x", 1, 1) for each in "abc"], "(?P<label>.)/.*")
+
+
+def test_counts() -> None:
+    """What a pattern does not describe stays in the inventory, unlabelled."""
+    pattern = "(?P<label>[ab])/(?P<group>.)"
+    stats = write([(path, 5, 1) for path in ("b/2", "a/1", "c/3")], pattern)[1].stats
+    assert (3, 15, 2, 2) == (stats.recordings, stats.bytes, stats.labelled, stats.grouped)
+    assert {"a": 1, "b": 1} == stats.labels
+
+
+@pytest.mark.parametrize("rows_per_group", [1, 3, 100])
+def test_any_slice_is_read_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_per_group: int
+) -> None:
+    """A unit's rows are found whatever row groups they lie in."""
+    monkeypatch.setattr(parquet, "ROWS_PER_GROUP", rows_per_group)
+    where = written(tmp_path, [(f"{number}", number, 0) for number in range(10)])
+    for first in range(10):
+        for rows in range(1, 11 - first):
+            paths = [row["path"] for row in read_rows(where, first, rows)]
+            assert [str(number) for number in range(first, first + rows)] == paths

@@ -1,0 +1,104 @@
+"""A unit's task whose decoder dies of marked recordings, for real; the marks are in their names."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from audioloom_featurizer.extraction import recording as extract_module
+from audioloom_featurizer.extraction import unit as unit_task
+from audioloom_manifest import Receipt
+from audioloom_mfcc import MissingDecoder
+from audioloom_mfcc import extract as true_extract
+from audioloom_storage import open_read as true_open_read
+
+_spoiled: list[bool] = []
+_LATE = ("audioloom_mfcc_native", "soundfile", "scipy.fft")
+
+
+def do_unit(job: Any, unit: Any, trial: Any = None, pulse: Any = None) -> Receipt:
+    extract_module.extract = extract
+    extract_module.open_read = open_read
+    for module in _LATE:  # no recording is to blame for the time that they take
+        importlib.import_module(module)
+    return unit_task.do_unit(job, unit, trial, pulse)
+
+
+def extract(source: Any, settings: Any, *, name: str) -> Any:
+    if folder := os.environ.get("DEADLY_NOTES"):
+        with Path(folder, str(os.getpid())).open("a") as notes:
+            notes.write(f"{name}\n")
+    source.read(100)
+    kind = name.rsplit("-", 1)[-1].removesuffix(".wav")
+    if kind == "victim" and _spoiled:
+        kind = "segfault"
+    _DEATHS.get(kind, lambda: None)()
+    return true_extract(source, settings, name=name)
+
+
+def open_read(location: Any) -> Any:
+    file = true_open_read(location)
+    if "tired" in location.name:
+        file.read = lambda *_: time.sleep(60)
+    return file
+
+
+def _eat() -> None:
+    held = b"x" * (600 << 20)
+    while held:
+        pass
+
+
+def _loop() -> None:
+    while True:
+        pass
+
+
+def _misses() -> None:
+    raise MissingDecoder("no such library")
+
+
+def _fails() -> None:
+    raise OSError(28, "No space left on device")
+
+
+_DEATHS = {
+    "segfault": lambda: os.kill(os.getpid(), signal.SIGSEGV),
+    "loop": _loop,
+    "eat": _eat,
+    "exit": lambda: os._exit(3),
+    "leave": lambda: sys.exit(4),
+    "spoil": lambda: _spoiled.append(True),
+    "missing": _misses,
+    "full": _fails,
+}
+
+
+def ends_at_once(_unit: Any, _trial: Any, _pulse: Any) -> None:
+    os._exit(5)
+
+
+def cannot_travel(_unit: Any, _trial: Any, _pulse: Any) -> None:
+    raise ValueError(lambda: None)
+
+
+def quick(unit: Any, _trial: Any, _pulse: Any) -> Any:
+    return unit
+
+
+def hangs(note: str, _trial: Any, pulse: Any) -> None:
+    Path(note).write_text(str(os.getpid()))
+    pulse.at(0)
+    _loop()
+
+
+def noting_imports(job: Any, unit: Any, trial: Any = None, pulse: Any = None) -> Receipt:
+    receipt = unit_task.do_unit(job, unit, trial, pulse)
+    modules = sys.modules | {}
+    Path(os.environ["DEADLY_NOTES"], "imports").write_text("\n".join(modules))
+    return receipt
