@@ -84,7 +84,7 @@ def test_what_is_not_known_is_said() -> None:
     found["splits"]["val"] |= {"calibration": None, "worst": []}
     html = report("run", [], HISTORY, found, [])
     assert "No times of steps were kept" in html
-    assert "The outputs of this model are no probabilities" in html
+    assert "The outputs of this model are not probabilities" in html
     nothing = {"labels": [], "splits_by": "", "splits": {}}
     assert "nothing was scored" in report("run", [], HISTORY, nothing, [])
 
@@ -106,6 +106,6 @@ def test_a_run_has_its_page(trained: Trained, tmp_path: Path) -> None:
     (entry,) = trained.run.files("report")
     page = Path(trained.run.folder.path, entry.path)
     text = unescape(re.sub(r"<[^>]*>", " ", document(page, tmp_path)))
-    for shown in (trained.run.manifest.name, "networks:conv1d filters=4", "majority", "Split test"):
+    for shown in (trained.run.manifest.name, "networks:conv1d filters=4", "majority", "Classes of test"):
         assert shown in text
     assert re.search(r"val/\d+/\d+", text)

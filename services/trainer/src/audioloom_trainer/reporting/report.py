@@ -49,7 +49,7 @@ def report(
         _section("Scores", _scores(splits)),
         _section("Epochs", *_curves(history)),
         *(_split(name, found, evaluation["labels"]) for name, found in splits.items()),
-        _section("Time for a step", *_times(timeline)),
+        _section("Time per step", *_times(timeline)),
     )
 
 
@@ -81,7 +81,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1
 
 def _scores(splits: Mapping[str, Any]) -> Markup:
     if not splits:
-        return _note("There is no split but train, so nothing was scored.")
+        return _note("The shards have no split but train, so there are no scores.")
     names = list(dict.fromkeys(name for each in splits.values() for name in each["scores"]))
     last = [name for name in _GUESSES if name in names]
     names = [name for name in names if name not in last] + last
@@ -95,7 +95,7 @@ def _scores(splits: Mapping[str, Any]) -> Markup:
 
 _GUESSES = {
     "chance": "guesses at random",
-    "majority": "always says the commonest label of train",
+    "majority": "always answers the commonest label of train",
     "mse_of_mean": "is the mean squared error of always answering the mean of train",
 }
 
@@ -117,10 +117,10 @@ def _split(name: str, found: Mapping[str, Any], labels: Sequence[str]) -> Markup
     if "confusion" not in found:
         return None
     return joined(
-        _section(f"Split {name}: what was said of each class", *_confusion(found, labels)),
-        _section(f"Split {name}: classes", *_classes(found["classes"])),
-        _section(f"Split {name}: how far it may be believed", *_calibration(found)),
-        _section(f"Split {name}: the worst records", _worst(found["worst"])),
+        _section(f"Confusion matrix of {name}", *_confusion(found, labels)),
+        _section(f"Classes of {name}", *_classes(found["classes"])),
+        _section(f"Calibration of {name}", *_calibration(found)),
+        _section(f"Worst records of {name}", _worst(found["worst"])),
     )
 
 
@@ -128,16 +128,16 @@ def _confusion(found: Mapping[str, Any], labels: Sequence[str]) -> list[Markup]:
     matrix = found["confusion"]
     shown = most_confused(matrix, _MOST_CLASSES)
     answers = (element("th", labels[number], class_="tilt") for number in shown)
-    head = [element("th", "true \\ said"), *answers]
+    head = [element("th", "true \\ predicted"), *answers]
     rows = []
     for true in shown:
         total = sum(matrix[true])
         cells = (_shaded(matrix[true][said], total, right=true == said) for said in shown)
         rows.append(element("tr", element("th", labels[true]), *cells))
     table = element("table", element("tr", *head), *rows, class_="matrix")
-    notes = ["Records; the darker, the larger the share of the true class."]
+    notes = ["Number of records. A darker cell is a larger share of the true class."]
     if len(shown) < len(labels):
-        notes.append(f"Of {len(labels):,} classes these {len(shown)} are in most mistakes.")
+        notes.append(f"Of {len(labels):,} classes these {len(shown)} have most errors.")
     return [element("div", table, class_="wide"), _note(" ".join(notes))]
 
 
@@ -165,18 +165,18 @@ def _classes(classes: Sequence[Mapping[str, Any]]) -> list[Markup]:
 def _calibration(found: Mapping[str, Any]) -> list[Markup]:
     known = found["calibration"]
     if known is None:
-        return [_note("The outputs of this model are no probabilities, so it cannot be told.")]
+        return [_note("The outputs of this model are not probabilities, so it has no calibration.")]
     error = known["expected_calibration_error"]
     text = (
-        f"Expected calibration error {error:.4f}: the mean gap between how sure the model was and"
-        " how often it was right. Bars below the line: too sure. Pale bars: few records."
+        f"Expected calibration error {error:.4f}: the mean difference between confidence and"
+        " accuracy. A bar below the line means overconfidence. Pale bars hold few records."
     )
     return [element("div", reliability_chart(known["bins"]), class_="charts"), _note(text)]
 
 
 def _worst(worst: Sequence[Mapping[str, Any]]) -> Markup:
     if not worst:
-        return _note("The outputs of this model are no probabilities: no record has a loss.")
+        return _note("The outputs of this model are not probabilities: no record has a loss.")
     rows = [
         (
             each["path"],
@@ -189,13 +189,13 @@ def _worst(worst: Sequence[Mapping[str, Any]]) -> Markup:
         )
         for each in worst
     ]
-    head = ("recording", "true", "said", "window", "channel", "confidence", "loss")
+    head = ("recording", "true", "predicted", "window", "channel", "confidence", "loss")
     return _table(head, rows, words=3)
 
 
 def _times(timeline: Sequence[Interval]) -> list[Markup]:
     if not timeline:
-        return [_note("No times of steps were kept for this run.")]
+        return [_note("This run has no times of steps.")]
     shown = thinned(timeline, _MOST_POINTS)
     seconds = {
         "whole": [(float(each.step), each.seconds * 1e3) for each in shown],
@@ -203,7 +203,7 @@ def _times(timeline: Sequence[Interval]) -> list[Markup]:
     }
     share = {"waiting for input": [(float(each.step), each.wait) for each in shown]}
     charts = (
-        line_chart(seconds, x="step", y="milliseconds a step"),
+        line_chart(seconds, x="step", y="milliseconds per step"),
         line_chart(share, x="step", y="share of the time", limits=(0.0, 1.0)),
     )
     return [element("div", *charts, class_="charts")]
