@@ -73,7 +73,7 @@ def test_the_probe_would_run_without_the_policy(tmp_path: Path) -> None:
 def test_many_classes_stay_readable() -> None:
     """The fifty in most mistakes, and the two hundred of the lowest recall; it says so."""
     html = report("run", [], HISTORY, evaluation(tuple(f"word{n}" for n in range(300))), [])
-    assert "Of 300 classes these 50 are in most mistakes." in html
+    assert "Of 300 classes these 50 have most errors." in html
     assert "Of 300 classes the 200 of the lowest recall." in html
     assert 50 == html.count('class="tilt"')
 
@@ -83,10 +83,10 @@ def test_what_is_not_known_is_said() -> None:
     found = evaluation(("a", "b"))
     found["splits"]["val"] |= {"calibration": None, "worst": []}
     html = report("run", [], HISTORY, found, [])
-    assert "No times of steps were kept" in html
+    assert "This run has no times of steps" in html
     assert "The outputs of this model are not probabilities" in html
     nothing = {"labels": [], "splits_by": "", "splits": {}}
-    assert "nothing was scored" in report("run", [], HISTORY, nothing, [])
+    assert "so there are no scores" in report("run", [], HISTORY, nothing, [])
 
 
 def test_numbers_have_scores_and_no_classes() -> None:
