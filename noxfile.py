@@ -11,10 +11,19 @@ lock file and its own environment under `.nox/envs`, made by uv from that lock a
 
 from __future__ import annotations
 
+import atexit
+import fnmatch
+import functools
 import json
 import os
+import re
 import shutil
-from collections.abc import Sequence
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import nox
@@ -124,15 +133,56 @@ def contract(session: nox.Session) -> None:
     session.run(python / "pytest", "packages/manifest/tests/test_contract.py", external=True)
 
 
+def shares_the_cluster(project: str) -> bool:
+    """Whether the tests of a project use the cluster that all sessions share."""
+    conftest = ROOT / PROJECTS[project] / "tests" / "conftest.py"
+    return conftest.exists() and "running()" in conftest.read_text()
+
+
+TESTED = sorted(PROJECTS, key=shares_the_cluster)  # an idle cluster costs a twentieth of a core
+
+
 @nox.session
-@nox.parametrize("project", [*PROJECTS], ids=[*PROJECTS])
+@nox.parametrize("project", TESTED, ids=TESTED)
 def tests(session: nox.Session, project: str) -> None:
     """Run the tests of a project in the environment of its lock; `-- -m slow` for the long form."""
     python = sync(session, project)
-    options = session.posargs or ["-m", "not slow", "--numprocesses=2", "--dist=loadgroup"]
-    session.run(
-        python / "pytest", *tested(session, PROJECTS[project] / "tests"), *options, external=True
-    )
+    options = session.posargs or [*_NOT_SLOW, "--numprocesses=2", "--dist=loadgroup"]
+    words = (*tested(session, PROJECTS[project] / "tests"), *options)
+    session.run(python / "pytest", *words, env=cluster(session), external=True)
+
+
+_NOT_SLOW = ("-m", "not slow")
+
+
+def cluster(session: nox.Session) -> dict[str, str]:
+    """The variable that names the shared cluster, for the default form of a session.
+
+    The long form kills daemons, so it starts a cluster of its own.
+    """
+    return {} if session.posargs else {"AUDIOLOOM_TEST_CLUSTER": str(shared_cluster())}
+
+
+@functools.cache
+def shared_cluster() -> Path:
+    """Make a folder for a cluster that ends with this process, however that happens.
+
+    The first test that needs the cluster starts it: `audioloom_mini_cluster.sharing`.
+    """
+    place = Path(tempfile.mkdtemp(prefix="audioloom-"))
+    os.mkfifo(place / "input")
+    held = os.open(place / "input", os.O_RDWR)
+    atexit.register(_end_cluster, place, held)
+    return place
+
+
+def _end_cluster(place: Path, held: int) -> None:
+    os.close(held)
+    with suppress(OSError, ValueError):  # no test has started it
+        process = json.loads((place / "line").read_text())["process"]
+        while b"audioloom_mini_cluster" in Path(f"/proc/{process}/cmdline").read_bytes():
+            time.sleep(0.1)
+    shutil.rmtree(place)
 
 
 def tested(session: nox.Session, folder: Path | str) -> list[str]:
@@ -142,17 +192,17 @@ def tested(session: nox.Session, folder: Path | str) -> list[str]:
 
 
 @nox.session
+def integration(session: nox.Session) -> None:
+    """Drive the installed stages on a real cluster; `-- -m slow` for the long form."""
+    integration_tests(session, "integration_tests", *(() if session.posargs else _NOT_SLOW))
+
+
+@nox.session
 @nox.parametrize("stage", STAGES, ids=STAGES)
 def isolated(session: nox.Session, stage: str) -> None:
-    """Install a stage's built wheel, and those of its packages, in an empty environment."""
-    wheels = build_wheels(session, stage)
-    environment = ENVIRONMENTS / f"isolated-{stage}"
-    venv(session, environment)
-    sync_users(session, stage, environment, "--no-install-local")
-    install = ("uv", "pip", "install", "--quiet", "--no-deps", "--offline")
-    python = f"--python={environment}"
-    session.run_install(*install, python, *sorted(map(str, wheels.glob("*.whl"))), external=True)
-    session.run("uv", "pip", "check", "--quiet", python, external=True)
+    """Import all of a stage, and run it, where there is nothing but its wheels and their needs."""
+    environment = installed(session, stage)
+    session.run("uv", "pip", "check", "--quiet", f"--python={environment}", external=True)
     session.run(environment / "bin/python", "-I", "-c", _IMPORT_ALL, stage, external=True)
     for option in ("--version", "--help"):
         session.run(environment / "bin" / f"audioloom-{stage}", option, external=True, silent=True)
@@ -192,15 +242,6 @@ def compare(session: nox.Session) -> None:
     pipeline(session, "compare", *session.posargs)
 
 
-_NOT_SLOW = ("-m", "not slow")
-
-
-@nox.session
-def integration(session: nox.Session) -> None:
-    """Drive the installed stages on a real cluster; `-- -m slow` for the long form."""
-    integration_tests(session, "integration_tests", *(() if session.posargs else _NOT_SLOW))
-
-
 @nox.session(default=False)
 def attacks(session: nox.Session) -> None:
     """Attack the installed stages as a stranger would: each line must say `refused`."""
@@ -214,7 +255,7 @@ def integration_tests(session: nox.Session, folder: str, *options: str) -> None:
     paths = "pythonpath=integration_tests integration_tests/attacks"
     session.run(
         *(python / "pytest", "-o", paths, *tested(session, folder), *options, *session.posargs),
-        env={"AUDIOLOOM_PROGRAMS": programs},
+        env={"AUDIOLOOM_PROGRAMS": programs, **cluster(session)},
         external=True,
     )
 
@@ -233,7 +274,7 @@ def pipeline(session: nox.Session, what: str, *options: str) -> None:
 
 def installed_programs(session: nox.Session, *tools: str) -> str:
     """Install every stage as users do, and some tools; JSON of where each program is."""
-    stages = {stage: sync_installed(session, stage) / f"audioloom-{stage}" for stage in STAGES}
+    stages = {stage: installed(session, stage) / f"bin/audioloom-{stage}" for stage in STAGES}
     programs = {**stages, **{name: sync(session, name) / "python" for name in tools}}
     return json.dumps({name: str(path) for name, path in programs.items()})
 
@@ -242,22 +283,28 @@ def _cluster_tools(options: Sequence[str]) -> tuple[str, ...]:
     return ("mini_cluster",) if "--cluster" in options else ()
 
 
-def sync_installed(session: nox.Session, stage: str) -> Path:
-    """An environment that holds a stage as users have it: no test tools, nothing editable."""
-    environment = ENVIRONMENTS / f"installed-{stage}"
-    ours = (f"--reinstall-package=audioloom-{name}" for name in (stage, *PACKAGES))
-    sync_users(session, stage, environment, *ours)
-    return environment / "bin"
+_INSTALLED: dict[str, Path] = {}
 
 
-def sync_users(session: nox.Session, stage: str, environment: Path, *options: str) -> None:
-    """Bring an environment in line with what the lock of a stage gives its users."""
-    session.run_install(
-        *("uv", "sync", "--quiet", "--locked", "--no-editable", "--no-default-groups"),
-        *(f"--python={PYTHON}", f"--project={PROJECTS[stage]}", *extras(stage), *options),
-        env={"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": ""},
-        external=True,
-    )
+def installed(session: nox.Session, stage: str) -> Path:
+    """Install a stage as users have it, from wheels into an empty environment; answer that.
+
+    One run of nox does so once for each stage.
+    """
+    if stage not in _INSTALLED:
+        wheels = build_wheels(session, stage)
+        environment = ENVIRONMENTS / f"installed-{stage}"
+        venv(session, environment)
+        session.run_install(
+            *("uv", "sync", "--quiet", "--locked", "--no-default-groups", "--no-install-local"),
+            *(f"--python={PYTHON}", f"--project={PROJECTS[stage]}", *extras(stage)),
+            env={"UV_PROJECT_ENVIRONMENT": str(environment), "VIRTUAL_ENV": ""},
+            external=True,
+        )
+        install = ("uv", "pip", "install", "--quiet", "--no-deps", "--offline")
+        session.run_install(*install, f"--python={environment}", *map(str, wheels), external=True)
+        _INSTALLED[stage] = environment
+    return _INSTALLED[stage]
 
 
 @nox.session(default=False)
@@ -327,12 +374,11 @@ def dist(session: nox.Session, stage: str) -> None:
     target = ROOT / "dist" / stage
     wheelhouse = target / "wheelhouse"
     shutil.rmtree(target, ignore_errors=True)
-    wheels = build_wheels(session, stage)
     target.mkdir(parents=True)
     requirements = locked_requirements(session, stage, target / "locked.txt")
     tool(session, "pip==26.1", "pip", "wheel", "--quiet", "--require-hashes", "--no-deps",
          f"--wheel-dir={wheelhouse}", f"--requirement={requirements}")  # fmt: skip
-    for wheel in wheels.glob("*.whl"):
+    for wheel in build_wheels(session, stage):
         shutil.copy(wheel, wheelhouse)
     Path(requirements).unlink()
     pinned = write_pins(wheelhouse, target / "requirements.txt")
@@ -365,6 +411,82 @@ def write_pins(wheelhouse: Path, target: Path) -> Path:
 
 
 @nox.session(default=False)
+def nightly(session: nox.Session) -> None:
+    """Run everything, also after a failure: `-- --only 'faults,tests(s*)*'` for a part of it."""
+    only = session.posargs[1].split(",") if session.posargs[:1] == ["--only"] else ["*"]
+    (ROOT / ".nox" / "nightly").mkdir(parents=True, exist_ok=True)
+    rows: list[tuple[str, ...]] = []
+    try:
+        for name, words in _everything():
+            if any(fnmatch.fnmatch(name, each) for each in only):
+                rows.append(_run_session(name, words))
+    finally:
+        table = _table([("session", "result", "passed", "failed", "skipped", "time"), *rows])
+        (ROOT / ".nox" / "nightly" / "table.txt").write_text(table)
+        print(table, end="")
+    if failed := [row[0] for row in rows if row[1] != "success"]:
+        session.error(f"failed: {', '.join(failed)}; logs: .nox/nightly")
+
+
+def _everything() -> Iterator[tuple[str, list[str]]]:
+    """The name of each session with its form, and what comes behind `nox`."""
+    listed = subprocess.run([*_NOX, "--list", "--json"], check=True, stdout=subprocess.PIPE)
+    for each in json.loads(listed.stdout):
+        yield each["session"], ["-s", each["session"]]
+    for name, path in PROJECTS.items():
+        if any("mark.slow" in test.read_text() for test in (ROOT / path / "tests").rglob("*.py")):
+            yield f"tests({name}) slow", ["-s", f"tests({name})", "--", "-m", "slow"]
+    yield "integration slow", ["-s", "integration", "--", "-m", "slow", "--ignore-glob=*/attacks"]
+    yield "fuzz", ["-s", "fuzz", "--", "--minutes", "30"]
+    for name in ("simulate", "attacks", "kills", "faults", "quickstart"):
+        yield name, ["-s", name]
+    yield from ((f"dist({stage})", ["-s", f"dist({stage})"]) for stage in STAGES)
+    yield from ((f"minimums({name})", ["-s", f"minimums({name})"]) for name in PROJECTS)
+
+
+_NOX = (sys.executable, "-m", "nox", "-f", __file__)
+
+
+def _run_session(name: str, words: list[str]) -> tuple[str, ...]:
+    """Run one session by a nox of its own, with a log in .nox/nightly; its row of the table."""
+    log = ROOT / ".nox" / "nightly" / f"{name.replace(' ', '-')}.log"
+    begin, summary = time.monotonic(), ""
+    with (
+        log.open("w") as file,
+        subprocess.Popen(
+            [*_NOX, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            print(line, end="", flush=True)
+            file.write(line)
+            if re.search(r"\d+ (passed|failed|skipped|errors?)\b.* in [\d.]+s", line):
+                summary = line
+    counts = {
+        word: sum(int(each) for each in re.findall(rf"(\d+) {word}", summary))
+        for word in ("passed", "failed", "error", "skipped")
+    }
+    seconds = round(time.monotonic() - begin)
+    return (
+        *(name, "FAILED" if process.returncode else "success", f"{counts['passed']}"),
+        *(f"{counts['failed'] + counts['error']}", f"{counts['skipped']}"),
+        f"{seconds // 60}:{seconds % 60:02}",
+    )
+
+
+def _table(rows: list[tuple[str, ...]]) -> str:
+    """Columns of text: the first to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "".join(
+        f"{row[0]:<{widths[0]}}"
+        + "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+        + "\n"
+        for row in rows
+    )
+
+
+@nox.session(default=False)
 def mini_cluster(session: nox.Session) -> None:
     """Give a person HDFS and YARN on this machine, until Ctrl-D."""
     python = sync(session, "mini_cluster")
@@ -386,21 +508,27 @@ def _launched(session: nox.Session) -> str:
     """The launcher as users have it, and a TensorFlow for it to launch; JSON of where they are."""
     stages = ("yarn-launcher", "trainer")
     return json.dumps(
-        {name: str(sync_installed(session, name) / f"audioloom-{name}") for name in stages}
+        {name: str(installed(session, name) / f"bin/audioloom-{name}") for name in stages}
     )
 
 
-def build_wheels(session: nox.Session, stage: str) -> Path:
-    """Build the wheels of a stage and of every package into a fresh folder."""
-    wheels = Path(session.create_tmp()) / stage / "wheels"
-    shutil.rmtree(wheels.parent, ignore_errors=True)
-    for path in (PROJECTS[stage], *(PROJECTS[name] for name in PACKAGES if needs(stage, name))):
-        session.run_install(
-            *("uv", "build", "--quiet", "--wheel", f"--python={PYTHON}", f"--out-dir={wheels}"),
-            str(path),
-            external=True,
-        )
-    return wheels
+_WHEELS: dict[str, Path] = {}
+
+
+def build_wheels(session: nox.Session, stage: str) -> list[Path]:
+    """Build the wheels of a stage and of its packages, each once in a run of nox."""
+    names = [stage, *(name for name in PACKAGES if needs(stage, name))]
+    for name in names:
+        if name not in _WHEELS:
+            folder = ROOT / ".nox" / "wheels" / name
+            shutil.rmtree(folder, ignore_errors=True)
+            session.run_install(
+                *("uv", "build", "--quiet", "--wheel", f"--python={PYTHON}"),
+                *(f"--out-dir={folder}", str(PROJECTS[name])),
+                external=True,
+            )
+            (_WHEELS[name],) = folder.glob("*.whl")
+    return [_WHEELS[name] for name in names]
 
 
 def needs(stage: str, package: str) -> bool:
