@@ -16,6 +16,7 @@ PAGES = sorted(
         *ROOT.glob("integration_tests/*.md"),
     ]
 )
+STATUS = r"(Accepted|Replaced by \d+|Suspended), \d{4}-\d{2}-\d{2}\."
 MOST_LINES, MOST_WORDS, LEAST_PLACES = 120, 40, 20
 
 
@@ -68,4 +69,4 @@ def test_each_decision_has_a_number_a_status_and_a_date() -> None:
     for page in pages:
         title, status = page.read_text("utf-8").split("\n")[:3:2]
         assert title.startswith(f"# {int(page.name[:4])}. "), page.name
-        assert re.match(r"(Accepted|Replaced by \d+|Suspended), \d{4}-\d{2}-\d{2}\.", status), page.name
+        assert re.match(STATUS, status), page.name

@@ -98,7 +98,7 @@ def test_numbers_have_scores_and_no_classes() -> None:
     }
     html = report("run", [], HISTORY, found, TIMES)
     assert "2.0000" in html
-    assert "Split val" not in html
+    assert "of val" not in html
 
 
 def test_a_run_has_its_page(trained: Trained, tmp_path: Path) -> None:
@@ -106,6 +106,11 @@ def test_a_run_has_its_page(trained: Trained, tmp_path: Path) -> None:
     (entry,) = trained.run.files("report")
     page = Path(trained.run.folder.path, entry.path)
     text = unescape(re.sub(r"<[^>]*>", " ", document(page, tmp_path)))
-    for shown in (trained.run.manifest.name, "networks:conv1d filters=4", "majority", "Classes of test"):
+    for shown in (
+        trained.run.manifest.name,
+        "networks:conv1d filters=4",
+        "majority",
+        "Classes of test",
+    ):
         assert shown in text
     assert re.search(r"val/\d+/\d+", text)
