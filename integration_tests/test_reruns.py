@@ -46,7 +46,7 @@ def test_a_copy_of_the_tree_verifies_and_trains(
     deployment: Deployment, featurizing: Made, sharding: Made
 ) -> None:
     """Below another root, with the first one out of sight: nothing points back."""
-    copy = f"{deployment.cluster.hdfs}/copy"
+    copy = f"{deployment.cluster.base}/copy"
     deployment.answer("hdfs", "dfs", "-mkdir", copy)
     for kind in ("recordings", "features", "shards"):
         deployment.answer("hdfs", "dfs", "-cp", f"{deployment.root}/{kind}", copy)
