@@ -52,7 +52,7 @@ def test_reading_takes_no_number(here: Location, tmp_path: Path) -> None:
         list(list_folder(here))
         assert 0 == taken.count
         publish(here / "file", b"x")
-        assert ("create", "write", "sync", "move", "moved") == taken.names
+        assert ("create", "write", "sync", "commit", "committed") == taken.names
     publish(here / "other", b"x")
     assert 5 == taken.count
 

@@ -61,8 +61,8 @@ from audioloom_storage import (
     is_temporary,
     locate,
     walk,
-    write,
 )
+from audioloom_storage.backend import staged_sink
 from audioloom_storage.backend.temporary import temporary_beside
 from audioloom_storage.testing import Ended, MemoryStore, Schedule
 
@@ -221,7 +221,7 @@ class Simulation:
         def temporary(target: Location) -> Location:
             return temporary_beside(target, f"{next(tokens):016x}")
 
-        with patch.object(write, "temporary_beside", temporary):
+        with patch.object(staged_sink, "temporary_beside", temporary):
             if self.folder is not None:
                 yield
             else:

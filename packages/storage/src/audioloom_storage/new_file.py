@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 class NewFile(io.RawIOBase):
     """Numbers the writes to a sink, and keeps the first failure: whoever writes may swallow it.
 
-    Closing it finishes the sink, for wrappers (text, zip, Arrow) close what they were given.
+    Closing it finishes the sink and commits nothing, for wrappers (text, zip, Arrow) close what
+    they were given.
     """
 
     def __init__(self, sink: Sink, location: Location) -> None:
@@ -35,7 +36,7 @@ class NewFile(io.RawIOBase):
 
     def write(self, data: ReadableBuffer, /) -> int:
         """Write some of the bytes; after a failure, none ever again."""
-        self.raise_swallowed()
+        self._raise_swallowed()
         try:
             step(Step.WRITE, self._location)
             written = self._sink.write(memoryview(data).cast("B"))
@@ -61,13 +62,22 @@ class NewFile(io.RawIOBase):
             self._sink.abandon()
             raise
 
-    def abandon(self) -> None:
-        """Close without finishing. Never raises."""
-        if not self.closed:
-            super().close()
-            self._sink.abandon()
+    def commit(self) -> None:
+        """Let the closed file appear, if all its bytes are there.
 
-    def raise_swallowed(self) -> None:
-        """Raise the first failure again, if there was one: the bytes are not all there."""
+        Raises:
+            BaseException: the first failure of a write, which somebody swallowed.
+            StorageError: it did not appear.
+        """
+        self._raise_swallowed()
+        step(Step.COMMIT, self._location)
+        self._sink.commit()
+
+    def abandon(self) -> None:
+        """Close, and remove what was written. Never raises."""
+        super().close()
+        self._sink.abandon()
+
+    def _raise_swallowed(self) -> None:
         if self._failure is not None:
             raise self._failure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from audioloom_storage.backend.protocol import Backend
 from audioloom_storage.errors import NotConfigured
@@ -35,13 +35,13 @@ def backend_of(location: Location) -> Backend:
     Raises:
         NotConfigured: the package that it needs is not installed.
     """
-    module = _module_of(location)
-    return module if _Way.between is None else _Way.between(module)
+    backend = _imported(location)
+    return backend if _Way.between is None else _Way.between(backend)
 
 
-def _module_of(location: Location) -> Backend:
+def _imported(location: Location) -> Backend:
     try:
-        return cast("Backend", import_module(MODULES[location.scheme]))
+        return cast("Backend", import_module(MODULES[location.scheme]).BACKEND)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "audioloom_storage":
             raise
@@ -50,11 +50,3 @@ def _module_of(location: Location) -> Backend:
             where=location,
             hint=f'pip install "audioloom-storage[{location.scheme}]"',
         ) from error
-
-
-if TYPE_CHECKING:  # mypy compares each module with the protocol here
-    from audioloom_storage.hdfs import backend as hdfs
-    from audioloom_storage.local import backend as local
-    from audioloom_storage.webhdfs import backend as webhdfs
-
-    _BACKENDS: tuple[Backend, ...] = (hdfs, local, webhdfs)

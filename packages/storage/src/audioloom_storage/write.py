@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.temporary import gone, temporary_beside
+from audioloom_storage.backend.protocol import Sink
+from audioloom_storage.backend.temporary import gone
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,
     NotFound,
-    StorageError,
-    Unavailable,
     UnknownOutcome,
     UnsafePath,
 )
@@ -30,8 +29,8 @@ _BUFFER_BYTES = 1 << 20
 def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
     """Write a new file that appears whole, or not at all.
 
-    The bytes go to a temporary name in the same folder. When the block ends they are forced to
-    disk, and the file is moved to `location` by a step that replaces nothing. When the block
+    When the block ends, the bytes are forced to disk, and the file appears at `location` by a step
+    that replaces nothing; until then it has a temporary name in the same folder. When the block
     raises, or a write failed whose error was swallowed, nothing appears. Missing parent folders are
     made. The file is written in order: no storage lets it seek.
 
@@ -48,24 +47,18 @@ def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
         NoSpace, PermissionDenied, NotAFolder, Unavailable: it did not appear.
     """
     _refuse_taken(location)
-    temporary = temporary_beside(location)
-    with _told_of(location, temporary):
-        raw = _open_new(temporary, private=private)
-        file = io.BufferedWriter(raw, _BUFFER_BYTES)
-        try:
-            yield cast("BinaryIO", file)
-            file.close()
-            raw.raise_swallowed()
-            step(Step.MOVE, location)
-            backend_of(location).move(temporary, location)
-        except UnknownOutcome:
-            raise  # what still lies there may be the only copy
-        except BaseException:
-            raw.abandon()
-            with suppress(StorageError):  # the first error is the one to tell
-                remove(temporary)
-            raise
-        step(Step.MOVED, location)
+    raw = NewFile(_start(location, private=private), location)
+    file = io.BufferedWriter(raw, _BUFFER_BYTES)
+    try:
+        yield cast("BinaryIO", file)
+        file.close()
+        raw.commit()
+    except UnknownOutcome:
+        raise  # what still lies there may be the only copy
+    except BaseException:
+        raw.abandon()
+        raise
+    step(Step.COMMITTED, location)
 
 
 def publish(location: Location, data: bytes, *, private: bool = False) -> None:
@@ -156,32 +149,14 @@ def _refuse_taken(location: Location) -> None:
     raise AlreadyExists("a file lies there, and none is ever replaced", where=location)
 
 
-def _open_new(temporary: Location, *, private: bool) -> NewFile:
-    backend = backend_of(temporary)
-    step(Step.CREATE, temporary)
+def _start(location: Location, *, private: bool) -> Sink:
+    backend = backend_of(location)
+    step(Step.CREATE, location)
     try:
-        sink = backend.open_new(temporary, private=private)
+        return backend.create(location, private=private)
     except NotFound:
-        make_folder(temporary.parent)
-        sink = backend.open_new(temporary, private=private)
-    return NewFile(sink, temporary)
-
-
-@contextmanager
-def _told_of(location: Location, temporary: Location) -> Iterator[None]:
-    """Let errors name the file that was asked for: nobody knows the temporary one."""
+        make_folder(location.parent)
     try:
-        yield
-    except StorageError as error:
-        if error.where != str(temporary):
-            raise
-        if isinstance(error, NotFound):
-            raise gone(location) from error
-        if isinstance(error, AlreadyExists):
-            raise Unavailable(
-                "the name of the unfinished file is taken: an answer was lost",
-                where=location,
-                hint="Run again.",
-            ) from error
-        error.where = str(location)
-        raise
+        return backend.create(location, private=private)
+    except NotFound as error:  # its folder is gone again
+        raise gone(location) from error

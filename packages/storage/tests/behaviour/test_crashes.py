@@ -132,8 +132,8 @@ def test_the_sequence_takes_the_steps_it_should(
     prepare(folder)
     with steps(counter) as taken:
         run_sequence(folder)
-    file = ["create", "write", "write", "write", "sync", "move", "moved"]
-    manifest = ["create", "write", "sync", "move", "moved"]
+    file = ["create", "write", "write", "write", "sync", "commit", "committed"]
+    manifest = ["create", "write", "sync", "commit", "committed"]
     expected = ["make_folder", *file, *manifest, "remove"]
     assert expected == list(taken.names)[: len(expected)]
     assert {"remove"} == set(taken.names[len(expected) :])  # the tree, in as many as it needs

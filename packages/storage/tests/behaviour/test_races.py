@@ -13,7 +13,7 @@ PUBLISHER = """
 import json, sys
 from audioloom_storage import AlreadyExists, locate, publish
 from audioloom_storage.local import commit
-commit.CLAIM_PATIENCE_SECONDS = 60  # a busy machine is no dead writer
+commit.CLAIM_SECONDS = 60  # a busy machine is no dead writer
 folder, me, rounds = locate(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()

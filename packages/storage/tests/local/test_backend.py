@@ -26,6 +26,7 @@ from audioloom_storage import (
     UnsafePath,
     create,
     exists,
+    is_temporary,
     leads_back,
     list_folder,
     locate,
@@ -39,7 +40,6 @@ from audioloom_storage import (
     stat,
     walk,
 )
-from audioloom_storage.local.backend import LocalSink
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -327,13 +327,21 @@ def test_a_failing_disk_is_named(here: Location) -> None:
         assert errno.EIO == caught.value.errno
 
 
-def test_a_full_disk_is_named() -> None:
-    """/dev/full is one; the sink says so and can be let go of."""
-    sink = LocalSink(os.open("/dev/full", os.O_WRONLY), locate("/dev/full"))
-    with pytest.raises(NoSpace, match="No space left"):
-        sink.write(memoryview(b"x"))
-    sink.abandon()
-    sink.abandon()
+def test_a_full_disk_is_named(here: Location, monkeypatch: pytest.MonkeyPatch) -> None:
+    """/dev/full is one; the file that was asked for is named, and can be let go of."""
+    real = os.open
+
+    def full(path: str, flags: int, *more: int, **other: int) -> int:
+        if is_temporary(os.path.basename(path)):  # noqa: PTH119
+            return real("/dev/full", os.O_WRONLY)
+        return real(path, flags, *more, **other)
+
+    monkeypatch.setattr(os, "open", full)
+    before = open_descriptors("/dev/full")
+    with pytest.raises(NoSpace, match="No space left") as caught:
+        publish(here / "a", b"x")
+    assert str(here / "a") == caught.value.where
+    assert before == open_descriptors("/dev/full")
 
 
 @pytest.fixture

@@ -170,7 +170,7 @@ def test_a_temporary_name_that_cannot_be_removed_is_left(
 def by_claim(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file system that knows neither hard links nor how to rename without replacing."""
     monkeypatch.setattr(moves, "WAYS", moves.WAYS[2:])
-    monkeypatch.setattr(moves, "CLAIM_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(moves, "CLAIM_SECONDS", 0.0)
 
 
 def test_a_claim_of_a_dead_writer_blocks_by_name(here: Location, by_claim: None) -> None:
@@ -193,5 +193,5 @@ def test_a_claim_on_a_taken_name_does_not_matter(here: Location, by_claim: None)
     Path((here / "temporary").path).touch()
     Path((here / "m.json").path).mkdir()
     with pytest.raises(IsAFolder):
-        moves.move(here / "temporary", here / "m.json")
+        moves.commit(here / "temporary", here / "m.json")
     assert exists(here / "temporary")

@@ -44,7 +44,7 @@ LOOK = """
 import sys
 from audioloom_storage import StorageError, locate, stat
 from audioloom_storage.remote import retry
-retry.PATIENCE_SECONDS = 3600  # to wait for it is to run out of time
+retry.RETRY_SECONDS = 3600  # to wait for it is to run out of time
 try:
     stat(locate(sys.argv[1]))
 except StorageError as error:

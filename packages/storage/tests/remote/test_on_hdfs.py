@@ -32,7 +32,7 @@ from audioloom_storage import (
     read_bytes,
     stat,
 )
-from audioloom_storage.remote import retry as patience
+from audioloom_storage.remote import retry
 from hdfs_native import Client
 
 RENAME = {"hdfs": b"rename2", "webhdfs": b"m.json&renameoptions"}
@@ -79,7 +79,7 @@ def test_a_cluster_that_goes_away_in_the_middle_leaves_an_unknown_outcome(
     scheme: str, cluster: Any, relay: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And nothing is deleted: the file did land."""
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.5)
+    monkeypatch.setattr(retry, "RETRY_SECONDS", 0.5)
     folder = root(cluster, scheme)
     with (
         relay(folder.authority, lose=RENAME[scheme], for_good=True) as way,
@@ -120,7 +120,7 @@ def test_a_namenode_killed_in_the_middle_and_started_again(
     scheme: str, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commit waits for it; and what is opened and listed goes on as well."""
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 300)  # how long a start takes is not ours
+    monkeypatch.setattr(retry, "RETRY_SECONDS", 300)  # how long a start takes is not ours
     folder = root(cluster, scheme)
     publish(folder / "before", b"x" * 3_000_000)
     with open_read(folder / "before") as file, ThreadPoolExecutor(1) as other:
@@ -140,7 +140,7 @@ def test_a_namenode_that_dies_for_good(
     scheme: str, cluster: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing was published, and everything after fails at once rather than after its own wait."""
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 2)
+    monkeypatch.setattr(retry, "RETRY_SECONDS", 2)
     folder = root(cluster, scheme)
     with cluster.running.without("namenode"):
         with pytest.raises(Unavailable):
@@ -327,7 +327,7 @@ def test_quota_and_safe_mode(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> N
     admin("-clrQuota", *(folder.path for folder in folders))
     admin("-safemode", "enter")
     try:
-        monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.5)
+        monkeypatch.setattr(retry, "RETRY_SECONDS", 0.5)
         for folder in folders:
             with pytest.raises(Unavailable, match="safe mode"):
                 make_folder(folder / "new")

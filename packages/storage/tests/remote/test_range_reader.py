@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 from audioloom_storage import Location, NotFound
-from audioloom_storage.remote import retry as patience
+from audioloom_storage.remote import retry
 from audioloom_storage.remote.range_reader import open_ranges
-from audioloom_storage.remote.retry import Outage, Patience
+from audioloom_storage.remote.retry import Outage, Retry
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,8 +31,8 @@ class Far:
             yield DATA[start : min(start + self.piece, offset + count)]
 
 
-def patient() -> Patience:
-    waiting = Patience()
+def patient() -> Retry:
+    waiting = Retry()
     waiting.answered()
     return waiting
 
@@ -98,7 +98,7 @@ def test_a_failure_on_the_way_is_not_seen() -> None:
 
 def test_a_file_that_ends_too_early_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rather than to look complete."""
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(retry, "RETRY_SECONDS", 0.1)
     with (
         open_ranges(HERE, len(DATA), lambda offset, count: iter(()), patient()) as file,
         pytest.raises(Outage, match="ended too early"),

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 from audioloom_storage import NotFound, Unavailable
-from audioloom_storage.remote import retry as patience
-from audioloom_storage.remote.retry import Busy, Outage, Patience
+from audioloom_storage.remote import retry
+from audioloom_storage.remote.retry import Busy, Outage, Retry
 
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr(retry, "RETRY_SECONDS", 0.3)
 
 
 class Attempts:
@@ -29,7 +29,7 @@ def test_who_never_answered_is_not_waited_for(kind: type[Unavailable]) -> None:
     """It may be misspelt."""
     attempts = Attempts(1, kind)
     with pytest.raises(kind):
-        Patience().run(attempts)
+        Retry().run(attempts)
     assert 1 == attempts.made
 
 
@@ -38,8 +38,8 @@ def test_who_answered_before_is_waited_for(
     kind: type[Unavailable], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A refusal is an answer too."""
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 60)
-    waiting = Patience()
+    monkeypatch.setattr(retry, "RETRY_SECONDS", 60)
+    waiting = Retry()
     with pytest.raises(NotFound):
         waiting.run(Attempts(1, NotFound))
     assert "yes" == waiting.run(Attempts(2, kind))
@@ -50,13 +50,13 @@ def test_refusals_are_not_repeated() -> None:
     for kind in (NotFound, Unavailable, ValueError):
         attempts = Attempts(1, kind)
         with pytest.raises(kind):
-            Patience().run(attempts)
+            Retry().run(attempts)
         assert 1 == attempts.made
 
 
 def test_the_time_runs_over_all_calls() -> None:
     """After it, each call is made once, until one succeeds."""
-    waiting = Patience()
+    waiting = Retry()
     waiting.answered()
     with pytest.raises(Outage):
         waiting.run(Attempts(99, Outage))
@@ -70,7 +70,7 @@ def test_the_time_runs_over_all_calls() -> None:
 
 def test_successes_in_between_do_not_prolong_it() -> None:
     """The NameNode answers, and the block that is missing stays so."""
-    waiting = Patience()
+    waiting = Retry()
 
     def attempt() -> None:
         waiting.answered()

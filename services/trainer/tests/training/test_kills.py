@@ -23,10 +23,10 @@ WHOM = ("chief", "other", "both")
 SAVING = [
     pytest.param(("create", "state-"), id="before the state is written"),
     pytest.param(("write", "state-"), id="while the state is written"),
-    pytest.param(("move", "state-"), id="before the state appears"),
+    pytest.param(("commit", "state-"), id="before the state appears"),
     pytest.param(("create", "commit.json"), id="before the record is written"),
-    pytest.param(("move", "commit.json"), id="before the record appears"),
-    pytest.param(("moved", "commit.json"), id="once the record stands"),
+    pytest.param(("commit", "commit.json"), id="before the record appears"),
+    pytest.param(("committed", "commit.json"), id="once the record stands"),
     pytest.param(("remove", "commit.json"), id="while an old one is forgotten"),
 ]
 

@@ -44,18 +44,30 @@ class Holder:
 
 
 class Sink(Protocol):
-    """The storage's end of a new file: bytes go in, in order."""
+    """A new file: its bytes go in, in order, and it appears when it is committed."""
 
     def write(self, data: memoryview) -> int:
         """Take some of the bytes, and say how many."""
         ...
 
     def finish(self) -> None:
-        """Close; once it returns, the bytes outlive a power cut."""
+        """Take no more bytes; once it returns, those taken outlive a power cut."""
+        ...
+
+    def commit(self) -> None:
+        """Let the finished file appear, indivisibly. Raise AlreadyExists rather than replace.
+
+        When it returns, the name outlives a power cut. Raises UnknownOutcome where the storage
+        cannot tell whether the name is taken by this very file.
+        """
         ...
 
     def abandon(self) -> None:
-        """Close without a promise. Must not raise, and may be called after anything."""
+        """Remove what was written, as far as that can be done; take a step before the removal.
+
+        Must not raise, may be called again, and is not called after an unknown outcome: what lies
+        there may then be the only copy.
+        """
         ...
 
 
@@ -90,18 +102,10 @@ class Backend(Protocol):
         """Seekable and buffered; its failures are StorageErrors too."""
         ...
 
-    def open_new(self, location: Location, *, private: bool) -> Sink:
-        """Raise AlreadyExists rather than replace, NotFound where the parent is missing.
+    def create(self, location: Location, *, private: bool) -> Sink:
+        """A file that is to appear at a free name. Raise NotFound where its folder is missing.
 
-        A private file is never there without its permissions (0600).
-        """
-        ...
-
-    def move(self, temporary: Location, target: Location) -> None:
-        """Commit: rename within a folder, indivisibly. Raise AlreadyExists rather than replace.
-
-        When it returns, the new name outlives a power cut. Raises UnknownOutcome where the storage
-        cannot tell whether the name is taken by this very file.
+        A private file is never there without its permissions (0600), finished or not.
         """
         ...
 

@@ -4,45 +4,21 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from hdfs_native import Client, FileReader, FileStatus, FileWriter, WriteOptions
 
-from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.protocol import Entry, Holder, Sink
-from audioloom_storage.backend.temporary import is_temporary
-from audioloom_storage.errors import (
-    AlreadyExists,
-    IsAFolder,
-    NotAFolder,
-    NotFound,
-    Unavailable,
-)
+from audioloom_storage.backend.protocol import Backend
+from audioloom_storage.errors import AlreadyExists, IsAFolder, NotFound, Unavailable
 from audioloom_storage.hdfs.client import Connection, connection_to, user_at
 from audioloom_storage.hdfs.errors import translated
 from audioloom_storage.hdfs.settings import replication, umask
 from audioloom_storage.location import Location
-from audioloom_storage.remote.commit import commit
+from audioloom_storage.remote.backend import HadoopBackend, Status
 from audioloom_storage.remote.range_reader import open_ranges
-from audioloom_storage.remote.retry import Busy, Outage
-from audioloom_storage.remote.retrying_sink import RetryingSink
-
-__all__ = [  # what `Backend` asks for
-    "folder_identity",
-    "holder",
-    "list_folder",
-    "make_folder",
-    "move",
-    "open_new",
-    "open_read",
-    "permissions",
-    "remove",
-    "remove_empty_folder",
-    "remove_tree",
-    "set_permissions",
-    "stat",
-]
+from audioloom_storage.remote.retry import Busy, Outage, Retry
+from audioloom_storage.remote.retrying_writer import RetryingWriter
 
 _NAMES_AT_A_TIME = 1000  # as many as a NameNode sends in one answer
 _LONGEST_WRITE_BYTES = 4 << 20
@@ -50,57 +26,90 @@ _ONE_PIECE_BYTES = 512 << 10  # such a range is there sooner than a stream's pie
 _WRITE_SECONDS = 150.0  # a DataNode that is lost in between is given up after 60 s
 
 
-def stat(location: Location) -> Entry:
-    """One entry. HDFS as it comes has no links."""
-    return _entry(location, _status(location))
+class _Hdfs(HadoopBackend):
+    def retry(self, location: Location) -> Retry:
+        return connection_to(location).retry
+
+    def user(self, location: Location) -> str:
+        return user_at(location)
+
+    def status(self, location: Location) -> Status:
+        return _status(
+            connection_to(location).call(
+                location, lambda client: client.get_file_info(location.path), looking=True
+            )
+        )
+
+    def statuses(self, location: Location) -> list[tuple[str, Status]]:
+        connection = connection_to(location)
+        return connection.retry.run(lambda: _listing(connection, location))
+
+    def set_permissions(self, location: Location, mode: int) -> None:
+        connection_to(location).call(
+            location, lambda client: client.set_permission(location.path, mode), looking=True
+        )
+
+    def make_folders(self, location: Location, *, private: bool) -> None:
+        mode = 0o700 if private else 0o777 & ~umask()
+        connection_to(location).call(
+            location, lambda client: client.mkdirs(location.path, mode, create_parent=True)
+        )
+
+    def delete(self, location: Location, *, recursive: bool = False) -> bool:
+        return connection_to(location).call(
+            location, lambda client: client.delete(location.path, recursive=recursive)
+        )
+
+    def rename(self, temporary: Location, target: Location) -> None:
+        connection_to(target).attempt(
+            target, lambda client: client.rename(temporary.path, target.path, overwrite=False)
+        )
+
+    def check_rename(self, temporary: Location, target: Location) -> None:
+        pass
+
+    def start(self, temporary: Location, *, private: bool) -> RetryingWriter:
+        # The cluster's umask decides who may read the file, if it is not private.
+        connection = connection_to(temporary)
+        mode = 0o600 if private else 0o666 & ~umask()
+
+        def begin(*, again: bool) -> _Writer:
+            return _Writer(
+                connection, temporary, _new_writer(connection, temporary, mode, overwrite=again)
+            )
+
+        return RetryingWriter(begin, connection.retry)
+
+    def open_read(self, location: Location) -> BinaryIO:
+        # Through the DataNodes, each block from the next one where one of them fails.
+        reading = _Reading(location)
+        return open_ranges(location, reading.size, reading.range, connection_to(location).retry)
 
 
-def _status(location: Location) -> FileStatus:
-    return connection_to(location).call(
-        location, lambda client: client.get_file_info(location.path), looking=True
+def _status(found: FileStatus) -> Status:
+    return Status(
+        size=0 if found.isdir else found.length,
+        modified_ns=found.modification_time * 1_000_000,
+        is_folder=found.isdir,
+        owner=found.owner,
+        mode=int(found.permission) & 0o7777,
     )
 
 
-def list_folder(location: Location) -> Iterator[Entry]:
-    """All that the NameNode tells, in an order of its own, then sorted."""
-    connection = connection_to(location)
-    found = connection.patience.run(lambda: _listing(connection, location))
-    if len(found) == 1 and found[0][0] == "":
-        raise NotAFolder("a file lies there", where=location, expected="a folder")
-    found.sort()
-    return (
-        Entry(location.child(name), size, modified_ns, is_folder)
-        for name, size, modified_ns, is_folder in found
-    )
-
-
-def _listing(connection: Connection, location: Location) -> list[tuple[str, int, int, bool]]:
-    names: list[tuple[str, int, int, bool]] = []
+def _listing(connection: Connection, location: Location) -> list[tuple[str, Status]]:
+    named: list[tuple[str, Status]] = []
     begin = len(location.path.rstrip("/")) + 1
     statuses: Iterator[FileStatus] = iter(())
 
     def ask(client: Client) -> list[FileStatus]:
         nonlocal statuses
-        if not names:
+        if not named:
             statuses = client.list_status(location.path)
         return list(itertools.islice(statuses, _NAMES_AT_A_TIME))
 
     while batch := connection.attempt(location, ask):
-        for status in batch:
-            entry = _entry(location, status)
-            names.append((status.path[begin:], entry.size, entry.modified_ns, entry.is_folder))
-    return names
-
-
-def folder_identity(location: Location) -> Hashable:
-    """The path: there are no links."""
-    return location
-
-
-def open_read(location: Location) -> BinaryIO:
-    """Through the DataNodes, each block from the next one where one of them fails."""
-    reading = _Reading(location)
-    return open_ranges(location, reading.size, reading.range, connection_to(location).patience)
+        named += [(status.path[begin:], _status(status)) for status in batch]
+    return named
 
 
 class _Reading:
@@ -119,7 +128,9 @@ class _Reading:
                 self._location, lambda client: client.read(self._location.path), looking=True
             )
         except NotFound:
-            if stat(self._location).is_folder:  # HDFS says of a folder that it finds no file
+            if BACKEND.stat(
+                self._location
+            ).is_folder:  # HDFS says of a folder that it finds no file
                 raise IsAFolder(
                     "a folder lies there", where=self._location, expected="a file"
                 ) from None
@@ -150,23 +161,6 @@ class _Reading:
             raise Outage(told.found, where=self._location, hint=told.hint) from error
 
 
-def open_new(location: Location, *, private: bool) -> Sink:
-    """A name that was free; the cluster's umask decides who may read it, if it is not private."""
-    connection = connection_to(location)
-    mode = 0o600 if private else 0o666 & ~umask()
-    asked = False
-
-    def begin() -> _HdfsSink:
-        nonlocal asked
-        # Whoever asked before and had no answer may replace: it is the one that has the name.
-        overwrite, asked = asked, True
-        return _HdfsSink(
-            connection, location, _new_writer(connection, location, mode, overwrite=overwrite)
-        )
-
-    return RetryingSink(begin, connection.patience)
-
-
 def _new_writer(
     connection: Connection, location: Location, mode: int, *, overwrite: bool
 ) -> FileWriter:
@@ -176,93 +170,11 @@ def _new_writer(
     try:
         return connection.attempt(location, lambda client: client.create(location.path, options))
     except AlreadyExists as error:
-        if not is_temporary(location.name):
-            raise
         # Nobody else has this name: hdfs-native repeated a request whose answer was lost.
         raise Busy("its answer was lost", where=location, hint="Run again.") from error
 
 
-def move(temporary: Location, target: Location) -> None:
-    """By the rename that does not replace, and that never moves into a folder."""
-    connection = connection_to(target)
-
-    def rename(temporary: Location, target: Location) -> None:
-        connection.attempt(
-            target, lambda client: client.rename(temporary.path, target.path, overwrite=False)
-        )
-
-    commit(temporary, target, rename, stat, connection.patience)
-
-
-def permissions(location: Location) -> int:
-    """As the NameNode tells; with an ACL its bits for the group are the mask."""
-    return int(_status(location).permission) & 0o7777
-
-
-def holder(location: Location) -> Holder:
-    """As the NameNode tells; with an ACL its bits for the group are the mask."""
-    found = _status(location)
-    return Holder(found.owner, user_at(location), int(found.permission) & 0o7777)
-
-
-def set_permissions(location: Location, mode: int) -> None:
-    """Only the owner may."""
-    connection_to(location).call(
-        location, lambda client: client.set_permission(location.path, mode), looking=True
-    )
-
-
-def make_folder(location: Location, *, private: bool) -> None:
-    """In one call; a private one in two, for its parents get the permissions of the folder."""
-    if private:
-        make_folder(location.parent, private=False)
-    mode = 0o700 if private else 0o777 & ~umask()
-    try:
-        connection_to(location).call(
-            location, lambda client: client.mkdirs(location.path, mode, create_parent=True)
-        )
-    except AlreadyExists as error:
-        raise NotAFolder("no folder lies there", where=location) from error
-
-
-def remove(location: Location, *, within: Location | None = None) -> None:
-    """For good: nothing goes to the trash. No link can lie *within*: HDFS has none."""
-    del within
-    if stat(location).is_folder:  # HDFS would remove an empty one
-        raise IsAFolder("a folder lies there", where=location, expected="a file")
-    if not connection_to(location).call(location, lambda client: client.delete(location.path)):
-        raise NotFound("it was removed by somebody else", where=location)
-
-
-def remove_tree(location: Location, *, within: Location | None = None) -> None:
-    """In one call, for good: nothing goes to the trash. No link can lie *within*."""
-    del within
-    if not stat(location).is_folder:
-        raise NotAFolder("a file lies there", where=location, expected="a folder")
-    step(Step.REMOVE, location)
-    if not connection_to(location).call(
-        location, lambda client: client.delete(location.path, recursive=True)
-    ):
-        raise NotFound("it was removed by somebody else", where=location)
-
-
-def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
-    """In one call, which removes no folder that holds something. No link can lie *within*."""
-    del within
-    if not stat(location).is_folder:  # HDFS would remove a file
-        raise NotAFolder("a file lies there", where=location, expected="a folder")
-    try:
-        return connection_to(location).call(location, lambda client: client.delete(location.path))
-    except IsAFolder:  # it holds something
-        return False
-
-
-def _entry(location: Location, found: FileStatus) -> Entry:
-    size = 0 if found.isdir else found.length
-    return Entry(location, size, found.modification_time * 1_000_000, found.isdir)
-
-
-class _HdfsSink:
+class _Writer:
     """Closing asks every DataNode of the last block to force it to disk, as each block before.
 
     hdfs-native goes on when a DataNode is lost under it, but gives up when one that the NameNode
@@ -300,3 +212,6 @@ class _HdfsSink:
                 where=self._location,
                 hint="See that NameNode and DataNodes are well, then run again.",
             ) from error
+
+
+BACKEND: Backend = _Hdfs()

@@ -31,7 +31,7 @@ from audioloom_storage.hdfs.fork_safety import cut_off, watched
 from audioloom_storage.hdfs.timeout import within
 from audioloom_storage.location import Location
 from audioloom_storage.remote.delegation_tokens import name_with_token
-from audioloom_storage.remote.retry import Patience
+from audioloom_storage.remote.retry import Retry
 
 T = TypeVar("T")
 Ask = Callable[[hdfs_native.Client], T]
@@ -40,7 +40,7 @@ CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0  # a NameNode under load takes its time
 _TMP = "/tmp"  # noqa: S108 - the cluster's, where everybody may make something
 
-# Left alone hdfs-native repeats for three minutes. `Patience` knows better when that makes sense;
+# Left alone hdfs-native repeats for three minutes. `Retry` knows better when that makes sense;
 # what remains here is to ask each NameNode of a nameservice.
 _SETTINGS = {
     "dfs.client.failover.max.attempts": "4",
@@ -58,7 +58,7 @@ class Connection:
     """
 
     def __init__(self, authority: str) -> None:
-        self.patience = Patience()
+        self.retry = Retry()
         self.user = ""  # not known yet
         self.process = os.getpid()
         self._authority = authority
@@ -67,14 +67,14 @@ class Connection:
         self._until = math.inf  # when its token ends
 
     def call(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
-        """The answer to a question that may be asked twice, repeated as `Patience` says.
+        """The answer to a question that may be asked twice, repeated as `Retry` says.
 
         Args:
             location: what the question is about.
             ask: puts it to a client.
             looking: it looks for something, so a parent that is no folder means "not found".
         """
-        return self.patience.run(lambda: self.attempt(location, ask, looking=looking))
+        return self.retry.run(lambda: self.attempt(location, ask, looking=looking))
 
     def attempt(
         self,
@@ -163,7 +163,7 @@ def user_at(location: Location) -> str:
     connection = connection_to(location)
     for folder in (location.parent, Location(location.scheme, location.authority, _TMP)):
         if not connection.user:
-            connection.user = connection.patience.run(partial(_owner_made, connection, folder))
+            connection.user = connection.retry.run(partial(_owner_made, connection, folder))
     return connection.user
 
 

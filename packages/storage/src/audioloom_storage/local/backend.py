@@ -14,30 +14,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.protocol import Entry, Holder
+from audioloom_storage.backend.protocol import Backend, Entry, Holder
+from audioloom_storage.backend.staged_sink import StagedSink
 from audioloom_storage.errors import IsAFolder, NotAFile, NotAFolder
-from audioloom_storage.local.commit import keep_names, move
+from audioloom_storage.local.commit import commit, keep_names
 from audioloom_storage.local.errors import translated, translating
 from audioloom_storage.location import Location
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
-
-__all__ = [  # what `Backend` asks for
-    "folder_identity",
-    "holder",
-    "list_folder",
-    "make_folder",
-    "move",
-    "open_new",
-    "open_read",
-    "permissions",
-    "remove",
-    "remove_empty_folder",
-    "remove_tree",
-    "set_permissions",
-    "stat",
-]
 
 _READ_BUFFER_BYTES = 256 << 10
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
@@ -45,20 +30,117 @@ _NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)  # the one or the other, says POSIX
 _LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
-def stat(location: Location) -> Entry:
-    """One entry, links followed."""
-    with translating(location, looking=True):
-        found = os.lstat(location.path)
-        is_link = kinds.S_ISLNK(found.st_mode)
-        return _entry(location, os.stat(location.path) if is_link else found, is_link=is_link)
+class _Local:
+    def stat(self, location: Location) -> Entry:
+        """One entry, links followed."""
+        with translating(location, looking=True):
+            found = os.lstat(location.path)
+            is_link = kinds.S_ISLNK(found.st_mode)
+            return _entry(location, os.stat(location.path) if is_link else found, is_link=is_link)
 
+    def list_folder(self, location: Location) -> Iterator[Entry]:
+        """The names now, the rest on the way."""
+        with translating(location):
+            names = os.listdir(location.path)
+        names.sort()
+        return _entries(location, names)
 
-def list_folder(location: Location) -> Iterator[Entry]:
-    """The names now, the rest on the way."""
-    with translating(location):
-        names = os.listdir(location.path)
-    names.sort()
-    return _entries(location, names)
+    def folder_identity(self, location: Location) -> Hashable:
+        """Device and inode."""
+        with translating(location, looking=True):
+            found = os.stat(location.path)
+        return found.st_dev, found.st_ino
+
+    def open_read(self, location: Location) -> BinaryIO:
+        """A regular file, and nothing that could make a reader wait for ever."""
+        with translating(location, looking=True):
+            # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
+            descriptor = os.open(location.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        kind = os.fstat(descriptor).st_mode
+        if kinds.S_ISREG(kind):
+            return cast(
+                "BinaryIO", io.BufferedReader(_ReadFile(descriptor, location), _READ_BUFFER_BYTES)
+            )
+        os.close(descriptor)
+        if kinds.S_ISDIR(kind):
+            raise IsAFolder("a folder lies there", where=location, expected="a file")
+        raise NotAFile("a pipe or a device lies there", where=location, expected="a file")
+
+    def create(self, location: Location, *, private: bool) -> StagedSink:
+        """The umask decides who may read the file, if it is not private."""
+
+        def start(temporary: Location) -> _Writer:
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+            mode = 0o600 if private else 0o666
+            with translating(temporary):
+                return _Writer(os.open(temporary.path, flags, mode), temporary)
+
+        return StagedSink(location, start=start, commit=commit, remove=self.remove)
+
+    def permissions(self, location: Location) -> int:
+        """Links are followed."""
+        with translating(location, looking=True):
+            return kinds.S_IMODE(os.stat(location.path).st_mode)
+
+    def holder(self, location: Location) -> Holder:
+        """By numbers: not every user has a name."""
+        with translating(location, looking=True):
+            found = os.lstat(location.path)
+        return Holder(str(found.st_uid), str(os.geteuid()), kinds.S_IMODE(found.st_mode))
+
+    def set_permissions(self, location: Location, mode: int) -> None:
+        """Links are followed."""
+        with translating(location, looking=True):
+            os.chmod(location.path, mode)  # noqa: PTH101
+
+    def make_folder(self, location: Location, *, private: bool) -> None:
+        """Level by level, each on disk before the next."""
+        asked = location
+        missing: list[Location] = []
+        with translating(location):
+            while not os.path.isdir(location.path):
+                missing.append(location)
+                location = location.parent
+            for folder in reversed(missing):
+                try:
+                    os.mkdir(folder.path, 0o700 if private and folder == asked else 0o777)
+                except FileExistsError:  # somebody else was faster, or it is no folder
+                    if not os.path.isdir(folder.path):
+                        raise NotAFolder("no folder lies there", where=folder) from None
+                keep_names(folder.parent)
+
+    def remove(self, location: Location, *, within: Location | None = None) -> None:
+        """A file or a link."""
+        with translating(location, looking=True), _reached(location, within) as (name, folder):
+            os.unlink(name, dir_fd=folder)
+
+    def remove_tree(self, location: Location, *, within: Location | None = None) -> None:
+        """From the leaves up, by folder descriptors: a link put in on the way is not followed."""
+        with translating(location), _reached(location, within) as (top, above):
+            walked = os.fwalk(top, topdown=False, onerror=_raise, dir_fd=above)
+            for _, folders, files, descriptor in walked:
+                for name in files:
+                    step(Step.REMOVE, location)
+                    os.unlink(name, dir_fd=descriptor)
+                for name in folders:
+                    step(Step.REMOVE, location)
+                    try:
+                        os.rmdir(name, dir_fd=descriptor)
+                    except NotADirectoryError:  # a link to a folder
+                        os.unlink(name, dir_fd=descriptor)
+            step(Step.REMOVE, location)
+            os.rmdir(top, dir_fd=above)
+
+    def remove_empty_folder(self, location: Location, *, within: Location | None = None) -> bool:
+        """By the call that removes nothing else, and no link."""
+        with translating(location), _reached(location, within) as (name, above):
+            try:
+                os.rmdir(name, dir_fd=above)
+            except OSError as error:
+                if error.errno in _NOT_EMPTY:
+                    return False
+                raise
+        return True
 
 
 def _entries(location: Location, names: list[str]) -> Iterator[Entry]:
@@ -76,108 +158,6 @@ def _entries(location: Location, names: list[str]) -> Iterator[Entry]:
             if not is_link or error.errno not in _LEADS_NOWHERE:
                 raise translated(error, child) from error
         yield _entry(child, found, is_link=is_link)
-
-
-def folder_identity(location: Location) -> Hashable:
-    """Device and inode."""
-    with translating(location, looking=True):
-        found = os.stat(location.path)
-    return found.st_dev, found.st_ino
-
-
-def open_read(location: Location) -> BinaryIO:
-    """A regular file, and nothing that could make a reader wait for ever."""
-    with translating(location, looking=True):
-        # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
-        descriptor = os.open(location.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    kind = os.fstat(descriptor).st_mode
-    if kinds.S_ISREG(kind):
-        return cast(
-            "BinaryIO", io.BufferedReader(_ReadFile(descriptor, location), _READ_BUFFER_BYTES)
-        )
-    os.close(descriptor)
-    if kinds.S_ISDIR(kind):
-        raise IsAFolder("a folder lies there", where=location, expected="a file")
-    raise NotAFile("a pipe or a device lies there", where=location, expected="a file")
-
-
-def open_new(location: Location, *, private: bool) -> LocalSink:
-    """A name that was free; the umask decides who may read it, if it is not private."""
-    with translating(location):
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        return LocalSink(os.open(location.path, flags, 0o600 if private else 0o666), location)
-
-
-def permissions(location: Location) -> int:
-    """Links are followed."""
-    with translating(location, looking=True):
-        return kinds.S_IMODE(os.stat(location.path).st_mode)
-
-
-def holder(location: Location) -> Holder:
-    """By numbers: not every user has a name."""
-    with translating(location, looking=True):
-        found = os.lstat(location.path)
-    return Holder(str(found.st_uid), str(os.geteuid()), kinds.S_IMODE(found.st_mode))
-
-
-def set_permissions(location: Location, mode: int) -> None:
-    """Links are followed."""
-    with translating(location, looking=True):
-        os.chmod(location.path, mode)  # noqa: PTH101
-
-
-def make_folder(location: Location, *, private: bool) -> None:
-    """Level by level, each on disk before the next."""
-    asked = location
-    missing: list[Location] = []
-    with translating(location):
-        while not os.path.isdir(location.path):
-            missing.append(location)
-            location = location.parent
-        for folder in reversed(missing):
-            try:
-                os.mkdir(folder.path, 0o700 if private and folder == asked else 0o777)
-            except FileExistsError:  # somebody else was faster, or it is no folder
-                if not os.path.isdir(folder.path):
-                    raise NotAFolder("no folder lies there", where=folder) from None
-            keep_names(folder.parent)
-
-
-def remove(location: Location, *, within: Location | None = None) -> None:
-    """A file or a link."""
-    with translating(location, looking=True), _reached(location, within) as (name, folder):
-        os.unlink(name, dir_fd=folder)
-
-
-def remove_tree(location: Location, *, within: Location | None = None) -> None:
-    """From the leaves up, by folder descriptors: a link put in on the way is not followed."""
-    with translating(location), _reached(location, within) as (top, above):
-        walked = os.fwalk(top, topdown=False, onerror=_raise, dir_fd=above)
-        for _, folders, files, descriptor in walked:
-            for name in files:
-                step(Step.REMOVE, location)
-                os.unlink(name, dir_fd=descriptor)
-            for name in folders:
-                step(Step.REMOVE, location)
-                try:
-                    os.rmdir(name, dir_fd=descriptor)
-                except NotADirectoryError:  # a link to a folder
-                    os.unlink(name, dir_fd=descriptor)
-        step(Step.REMOVE, location)
-        os.rmdir(top, dir_fd=above)
-
-
-def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
-    """By the call that removes nothing else, and no link."""
-    with translating(location), _reached(location, within) as (name, above):
-        try:
-            os.rmdir(name, dir_fd=above)
-        except OSError as error:
-            if error.errno in _NOT_EMPTY:
-                return False
-            raise
-    return True
 
 
 @contextmanager
@@ -229,7 +209,7 @@ class _ReadFile(io.FileIO):
             raise translated(error, self._location) from error
 
 
-class LocalSink:
+class _Writer:
     def __init__(self, descriptor: int, location: Location) -> None:
         self._descriptor = descriptor
         self._location = location
@@ -249,3 +229,6 @@ class LocalSink:
         if descriptor >= 0:
             with suppress(OSError):
                 os.close(descriptor)
+
+
+BACKEND: Backend = _Local()

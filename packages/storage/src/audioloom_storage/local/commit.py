@@ -28,14 +28,14 @@ _UNSUPPORTED = (errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
 _CLAIM_TOKEN = "0" * 16  # the same for every writer
-CLAIM_PATIENCE_SECONDS = 2.0
+CLAIM_SECONDS = 2.0
 
 
 class _Unsupported(Exception):
     """The file system does not know this way."""
 
 
-def move(temporary: Location, target: Location) -> None:
+def commit(temporary: Location, target: Location, _size: int = 0) -> None:
     """Give the file its name, and replace nothing."""
     with translating(temporary):
         before = os.lstat(temporary.path)
@@ -109,7 +109,7 @@ def _by_claim(temporary: Location, target: Location) -> None:
     that dies in here leaves its claim: the name stays free, and can be used once gc has seen it.
     """
     claim = temporary_beside(target, _CLAIM_TOKEN).path
-    deadline = time.monotonic() + CLAIM_PATIENCE_SECONDS
+    deadline = time.monotonic() + CLAIM_SECONDS
     while True:
         try:
             os.close(os.open(claim, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))

@@ -15,14 +15,14 @@ from audioloom_storage.errors import (
     UnknownOutcome,
 )
 from audioloom_storage.location import Location
-from audioloom_storage.remote.retry import Busy, Outage, Patience
+from audioloom_storage.remote.retry import Busy, Outage, Retry
 
 Rename = Callable[[Location, Location], None]
 Stat = Callable[[Location], Entry]
 
 
 def commit(
-    temporary: Location, target: Location, rename: Rename, stat: Stat, patience: Patience
+    temporary: Location, target: Location, size: int, rename: Rename, stat: Stat, retry: Retry
 ) -> None:
     """Give the file its name, and replace nothing.
 
@@ -32,16 +32,26 @@ def commit(
     Args:
         temporary: closed, and complete.
         target: in the same folder.
+        size: bytes that were written. Another size means that a request which came late has
+            replaced the unfinished file.
         rename: once, without replacing, and never into a folder. Outage: it may have been done.
         stat: raises NotFound.
-        patience: how long to repeat.
+        retry: how long to repeat.
 
     Raises:
         AlreadyExists, IsAFolder: something lies there.
+        Unavailable: the unfinished file is not whole.
         UnknownOutcome: the cluster went away in the middle, and did not come back in time.
         StorageError: it did not appear.
     """
     before = stat(temporary)
+    if before.size != size:
+        raise Unavailable(
+            f"the unfinished file has {before.size} bytes",
+            where=target,
+            expected=f"the {size} bytes that were written",
+            hint="Run again.",
+        )
     unanswered: list[Outage] = []
 
     def attempt() -> None:
@@ -52,7 +62,7 @@ def commit(
             raise
 
     try:
-        patience.run(attempt)
+        retry.run(attempt)
     except NotFound as error:
         if not _is_ours(before, target, stat, error):
             raise gone(target) from error

@@ -9,7 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from audioloom_storage.location import Location
-from audioloom_storage.remote.retry import Outage, Patience
+from audioloom_storage.remote.retry import Outage, Retry
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -22,9 +22,7 @@ _LONGEST_WINDOW_BYTES = 256 << 20
 OpenRange = Callable[[int, int], Iterator[bytes]]
 
 
-def open_ranges(
-    location: Location, size: int, open_range: OpenRange, patience: Patience
-) -> BinaryIO:
+def open_ranges(location: Location, size: int, open_range: OpenRange, retry: Retry) -> BinaryIO:
     """A seekable, buffered file.
 
     Args:
@@ -32,9 +30,9 @@ def open_ranges(
         size: bytes in the file; it does not change.
         open_range: from an offset, so many bytes, in pieces as they come. It and its iterator raise
             StorageErrors only, and Outage where another try may go better.
-        patience: how long to try.
+        retry: how long to try.
     """
-    return cast("BinaryIO", _File(_Ranges(location, size, open_range, patience)))
+    return cast("BinaryIO", _File(_Ranges(location, size, open_range, retry)))
 
 
 class _File(io.BufferedReader):
@@ -65,13 +63,11 @@ class _Ranges(io.RawIOBase):
     the middle costs a connection, so the first read of a place asks for no more than was wanted.
     """
 
-    def __init__(
-        self, location: Location, size: int, open_range: OpenRange, patience: Patience
-    ) -> None:
+    def __init__(self, location: Location, size: int, open_range: OpenRange, retry: Retry) -> None:
         self._location = location
         self._size = size
         self._open_range = open_range
-        self._patience = patience
+        self._retry = retry
         self._process = os.getpid()
         self._position = 0
         self._window = 0  # bytes of the range before; 0 after a jump
@@ -113,14 +109,14 @@ class _Ranges(io.RawIOBase):
             wanted = min(len(room), self._size - self._position)
             if wanted <= 0:
                 return 0
-            return self._patience.run(lambda: self._take(room[:wanted]))
+            return self._retry.run(lambda: self._take(room[:wanted]))
 
     def readall(self) -> bytes:
         """All that is left, without the copy that `readinto` makes."""
         pieces = []
         while self._position < self._size:
             left = self._size - self._position
-            pieces.append(_copied(self._patience.run(partial(self._next, left, left))))
+            pieces.append(_copied(self._retry.run(partial(self._next, left, left))))
             self._move(len(pieces[-1]))
         return b"".join(pieces)
 

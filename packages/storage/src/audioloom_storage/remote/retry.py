@@ -10,7 +10,7 @@ from audioloom_storage.errors import StorageError, Unavailable
 
 T = TypeVar("T")
 
-PATIENCE_SECONDS = 30.0  # a NameNode restarts or fails over in less
+RETRY_SECONDS = 30.0  # a NameNode restarts or fails over in less
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 2.0
 
@@ -23,7 +23,7 @@ class Busy(Unavailable):
     """The answer was: not now. Nothing was done."""
 
 
-class Patience:
+class Retry:
     """Repeats what fails for want of an answer, but only on a cluster that has answered before.
 
     One that never did is misspelt, or down for longer: then the first failure is told at once.
@@ -45,7 +45,7 @@ class Patience:
             except (Outage, Busy):
                 # What succeeds in between, here or in another thread, is no reason to wait longer.
                 lost_at = min(lost_at or self._lost(), self._lost())
-                if not self.proved or time.monotonic() - lost_at >= PATIENCE_SECONDS:
+                if not self.proved or time.monotonic() - lost_at >= RETRY_SECONDS:
                     raise
             except StorageError:
                 self.answered()

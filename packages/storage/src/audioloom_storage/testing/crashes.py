@@ -83,7 +83,7 @@ class Steps:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What they were: create, write, sync, move, moved, make_folder, remove."""
+        """What they were: create, write, sync, commit, committed, make_folder, remove."""
         names = {kind.value: kind.name.lower() for kind in Step}
         return tuple(names[bytes([byte])] for byte in self.counter.read_bytes())
 

@@ -15,6 +15,7 @@ from typing import BinaryIO, Literal, Self, TypeVar
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Backend, Entry, Holder
+from audioloom_storage.backend.staged_sink import StagedSink
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,
@@ -25,7 +26,7 @@ from audioloom_storage.errors import (
 from audioloom_storage.location import Location
 from audioloom_storage.registry import put_between
 from audioloom_storage.remote.commit import commit
-from audioloom_storage.remote.retry import Busy, Outage, Patience
+from audioloom_storage.remote.retry import Busy, Outage, Retry
 
 T = TypeVar("T")
 
@@ -116,17 +117,25 @@ class MemoryStore:
             raise IsAFolder("a folder lies there", where=location, expected="a file")
         return io.BytesIO(bytes(self._file(location).data))
 
-    def open_new(self, location: Location, *, private: bool) -> _MemorySink:
-        """A name that was free."""
-        if not self._is_folder(location.parent):
-            raise _nothing(location.parent)
-        self._refuse_taken(location)
-        self._files[location] = _File(0o600 if private else 0o644, time.time_ns())
-        return _MemorySink(self._files, location)
-
-    def move(self, temporary: Location, target: Location) -> None:
+    def create(self, location: Location, *, private: bool) -> StagedSink:
         """By the commit of HDFS."""
-        commit(temporary, target, self.rename, self._look, _Prompt())
+
+        def finish(temporary: Location, target: Location, size: int) -> None:
+            commit(temporary, target, size, self.rename, self._look, _Prompt())
+
+        return StagedSink(
+            location,
+            start=lambda temporary: self._start(temporary, private=private),
+            commit=finish,
+            remove=self.remove,
+        )
+
+    def _start(self, temporary: Location, *, private: bool) -> _MemoryWriter:
+        if not self._is_folder(temporary.parent):
+            raise _nothing(temporary.parent)
+        self._refuse_taken(temporary)
+        self._files[temporary] = _File(0o600 if private else 0o644, time.time_ns())
+        return _MemoryWriter(self._files, temporary)
 
     def rename(self, temporary: Location, target: Location) -> None:
         """Once, without replacing: what a NameNode does, and perhaps nobody hears of."""
@@ -199,7 +208,7 @@ class MemoryStore:
             raise AlreadyExists("a file lies there, and none is ever replaced", where=location)
 
 
-class _MemorySink:
+class _MemoryWriter:
     """A file that is written; when it was removed meanwhile it cannot be closed, as on HDFS."""
 
     def __init__(self, files: dict[Location, _File], location: Location) -> None:
@@ -219,7 +228,7 @@ class _MemorySink:
         return
 
 
-class _Prompt(Patience):
+class _Prompt(Retry):
     """Repeats a few times at once, and waits for nothing."""
 
     def run(self, attempt: Callable[[], T]) -> T:

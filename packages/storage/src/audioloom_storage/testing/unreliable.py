@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeVar
 
 from audioloom_storage.backend.protocol import Backend, Entry, Holder, Sink
-from audioloom_storage.errors import NoSpace, Unavailable, UnknownOutcome
+from audioloom_storage.errors import NoSpace, StorageError, Unavailable, UnknownOutcome
 from audioloom_storage.location import Location
 from audioloom_storage.registry import put_between
 from audioloom_storage.testing.crashes import take_number
@@ -40,7 +40,7 @@ class Fault(StrEnum):
 
 _READS = (Fault.FAILS,)
 _CHANGES = (Fault.FAILS, Fault.LIES, Fault.TWICE)
-_MOVES = (Fault.FAILS, Fault.LIES, Fault.TWICE, Fault.SILENT_BEFORE, Fault.SILENT_AFTER)
+_COMMITS = (Fault.FAILS, Fault.LIES, Fault.TWICE, Fault.SILENT_BEFORE, Fault.SILENT_AFTER)
 _FULL_SHARE = 0.2
 _MOST_FAULTS = 3
 
@@ -159,18 +159,12 @@ class _Unreliable:
     def open_read(self, location: Location) -> BinaryIO:
         return self._ask("open", location, lambda: self._backend.open_read(location))
 
-    def open_new(self, location: Location, *, private: bool) -> Sink:
+    def create(self, location: Location, *, private: bool) -> Sink:
         def make() -> Sink:
-            return self._backend.open_new(location, private=private)
+            return self._backend.create(location, private=private)
 
         sink = self._change("create", location, make, grows=True)
         return _UnreliableSink(sink, location, self._change)
-
-    def move(self, temporary: Location, target: Location) -> None:
-        def move() -> None:
-            self._backend.move(temporary, target)
-
-        self._change("move", target, move, possible=_MOVES)
 
     def set_permissions(self, location: Location, mode: int) -> None:
         self._change("chmod", location, lambda: self._backend.set_permissions(location, mode))
@@ -233,23 +227,19 @@ class _UnreliableSink:
         self._sink, self._location, self._change = sink, location, change
 
     def write(self, data: memoryview) -> int:
-        written: int = self._change(
-            "write",
-            self._location,
-            lambda: self._sink.write(data),
-            grows=True,
-            possible=(Fault.FAILS, Fault.LIES),
-        )
+        written: int = self._grow("write", lambda: self._sink.write(data))
         return written
 
     def finish(self) -> None:
-        self._change(
-            "close",
-            self._location,
-            self._sink.finish,
-            grows=True,
-            possible=(Fault.FAILS, Fault.LIES),
-        )
+        self._grow("close", self._sink.finish)
+
+    def commit(self) -> None:
+        self._change("commit", self._location, self._sink.commit, possible=_COMMITS)
 
     def abandon(self) -> None:
-        self._sink.abandon()
+        with suppress(StorageError):  # where it fails, the unfinished file stays
+            self._change("remove", self._location, self._sink.abandon)
+
+    def _grow(self, what: str, change: Callable[[], Any]) -> Any:
+        possible = (Fault.FAILS, Fault.LIES)
+        return self._change(what, self._location, change, grows=True, possible=possible)

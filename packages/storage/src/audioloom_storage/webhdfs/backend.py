@@ -5,94 +5,128 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
-from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.protocol import Entry, Holder, Sink
-from audioloom_storage.errors import (
-    AlreadyExists,
-    IsAFolder,
-    NotAFolder,
-    NotConfigured,
-    NotFound,
-)
+from audioloom_storage.backend.protocol import Backend
+from audioloom_storage.errors import AlreadyExists, IsAFolder, NotAFolder, NotConfigured
 from audioloom_storage.location import Location
-from audioloom_storage.remote.commit import commit
+from audioloom_storage.remote.backend import HadoopBackend, Status
 from audioloom_storage.remote.range_reader import open_ranges
-from audioloom_storage.remote.retry import Outage
-from audioloom_storage.remote.retrying_sink import RetryingSink
+from audioloom_storage.remote.retry import Outage, Retry
+from audioloom_storage.remote.retrying_writer import RetryingWriter
 from audioloom_storage.webhdfs.client import Connection, connection_to, refusal, told
-
-__all__ = [  # what `Backend` asks for
-    "folder_identity",
-    "holder",
-    "list_folder",
-    "make_folder",
-    "move",
-    "open_new",
-    "open_read",
-    "permissions",
-    "remove",
-    "remove_empty_folder",
-    "remove_tree",
-    "set_permissions",
-    "stat",
-]
 
 _PIECE_BYTES = 256 << 10
 _WRITE_SECONDS = 150.0
 _CREATED = 201
 
 
-def stat(location: Location) -> Entry:
-    """One entry. HDFS as it comes has no links."""
-    return _entry(location, _status(location))
+class _WebHdfs(HadoopBackend):
+    def retry(self, location: Location) -> Retry:
+        return connection_to(location).retry
 
+    def user(self, location: Location) -> str:
+        connection = connection_to(location)
+        if not connection.user:  # the NameNode names its user by their home
+            home = connection.call(location, lambda client: client._get_home_directory("/").json())
+            connection.user = home["Path"].rpartition("/")[2]
+        return connection.user
 
-def _status(location: Location) -> dict[str, Any]:
-    found = connection_to(location).call(
-        location, lambda client: client._get_file_status(location.path).json(), looking=True
-    )
-    return cast("dict[str, Any]", found["FileStatus"])
+    def status(self, location: Location) -> Status:
+        found = connection_to(location).call(
+            location, lambda client: client._get_file_status(location.path).json(), looking=True
+        )
+        return _status(found["FileStatus"])
 
+    def statuses(self, location: Location) -> list[tuple[str, Status]]:
+        found = connection_to(location).call(
+            location, lambda client: client._list_status(location.path).json()
+        )
+        return [(each["pathSuffix"], _status(each)) for each in found["FileStatuses"]["FileStatus"]]
 
-def list_folder(location: Location) -> Iterator[Entry]:
-    """All that the NameNode tells, in an order of its own, then sorted."""
-    found = connection_to(location).call(
-        location, lambda client: client._list_status(location.path).json()
-    )
-    statuses = found["FileStatuses"]["FileStatus"]
-    if len(statuses) == 1 and not statuses[0]["pathSuffix"]:
-        raise NotAFolder("a file lies there", where=location, expected="a folder")
-    statuses.sort(key=lambda status: status["pathSuffix"])
-    return (_entry(location.child(status["pathSuffix"]), status) for status in statuses)
-
-
-def folder_identity(location: Location) -> Hashable:
-    """The path: there are no links."""
-    return location
-
-
-def open_read(location: Location) -> BinaryIO:
-    """Each range is a request of its own, which the NameNode sends on to a DataNode."""
-    entry = stat(location)
-    if entry.is_folder:
-        raise IsAFolder("a folder lies there", where=location, expected="a file")
-    connection = connection_to(location)
-
-    def open_range(offset: int, count: int) -> Iterator[bytes]:
-        response = connection.call(
+    def set_permissions(self, location: Location, mode: int) -> None:
+        connection_to(location).call(
             location,
-            lambda client: client._open(location.path, offset=offset, length=count),
+            lambda client: client._set_permission(location.path, permission=f"{mode:o}"),
             looking=True,
         )
-        return _pieces(response, location)
 
-    return open_ranges(location, entry.size, open_range, connection.patience)
+    def make_folders(self, location: Location, *, private: bool) -> None:
+        mode = {"permission": "700"} if private else {}
+        connection_to(location).call(location, lambda client: client._mkdirs(location.path, **mode))
+
+    def delete(self, location: Location, *, recursive: bool = False) -> bool:
+        wanted = str(recursive).lower()
+        answer = connection_to(location).call(
+            location, lambda client: client._delete(location.path, recursive=wanted).json()
+        )
+        return bool(answer["boolean"])
+
+    def rename(self, temporary: Location, target: Location) -> None:
+        # With options: the plain rename moves into a folder, and says that all is well.
+        if connection_to(target).attempt(target, lambda client: _rename(client, temporary, target)):
+            raise _unsafe(target)
+
+    def check_rename(self, temporary: Location, target: Location) -> None:
+        connection = connection_to(target)
+        if not connection.renames_safely:
+            _prove_safe(connection, temporary, target)
+
+    def start(self, temporary: Location, *, private: bool) -> RetryingWriter:
+        # The cluster decides who may read the file, if it is not private.
+        if not self.status(temporary.parent).is_folder:  # WebHDFS would say so after the last byte
+            raise NotAFolder("a file stands where a folder should", where=temporary.parent)
+        connection = connection_to(temporary)
+        more = {"createparent": "false"} | ({"permission": "600"} if private else {})
+        lost: list[str] = []
+
+        def begin(*, again: bool) -> _Writer:
+            if lost:
+                more["excludedatanodes"] = ",".join(lost)
+            more["overwrite"] = str(again).lower()
+            response = connection.attempt(
+                temporary, lambda client: client._create(temporary.path, **more)
+            )
+            url = response.headers["location"]
+            try:
+                return _Writer(url, temporary)
+            except Outage:
+                lost.append(urlsplit(url).netloc)  # the NameNode may take a while to notice
+                raise
+
+        return RetryingWriter(begin, connection.retry)
+
+    def open_read(self, location: Location) -> BinaryIO:
+        # Each range is a request of its own, which the NameNode sends on to a DataNode.
+        entry = self.stat(location)
+        if entry.is_folder:
+            raise IsAFolder("a folder lies there", where=location, expected="a file")
+        connection = connection_to(location)
+
+        def open_range(offset: int, count: int) -> Iterator[bytes]:
+            response = connection.call(
+                location,
+                lambda client: client._open(location.path, offset=offset, length=count),
+                looking=True,
+            )
+            return _pieces(response, location)
+
+        return open_ranges(location, entry.size, open_range, connection.retry)
+
+
+def _status(found: dict[str, Any]) -> Status:
+    is_folder = found["type"] == "DIRECTORY"
+    return Status(
+        size=0 if is_folder else int(found["length"]),
+        modified_ns=int(found["modificationTime"]) * 1_000_000,
+        is_folder=is_folder,
+        owner=found["owner"],
+        mode=int(found["permission"], 8),
+    )
 
 
 def _pieces(response: Any, location: Location) -> Iterator[bytes]:
@@ -103,48 +137,6 @@ def _pieces(response: Any, location: Location) -> Iterator[bytes]:
         raise Outage(told(error, location).found, where=location, hint="Run again.") from error
     finally:
         response.close()
-
-
-def open_new(location: Location, *, private: bool) -> Sink:
-    """A name that was free; the cluster decides who may read it, if it is not private."""
-    if not stat(location.parent).is_folder:  # WebHDFS would say so after the last byte
-        raise NotAFolder("a file stands where a folder should", where=location.parent)
-    connection = connection_to(location)
-    more = {"createparent": "false"} | ({"permission": "600"} if private else {})
-    asked = False
-    lost: list[str] = []
-
-    def begin() -> _WebHdfsSink:
-        nonlocal asked
-        if lost:
-            more["excludedatanodes"] = ",".join(lost)
-        # Whoever asked before and had no answer may replace: it is the one that has the name.
-        more["overwrite"], asked = str(asked).lower(), True
-        response = connection.attempt(
-            location, lambda client: client._create(location.path, **more)
-        )
-        url = response.headers["location"]
-        try:
-            return _WebHdfsSink(url, location)
-        except Outage:
-            lost.append(urlsplit(url).netloc)  # the NameNode may take a while to notice
-            raise
-
-    return RetryingSink(begin, connection.patience)
-
-
-def move(temporary: Location, target: Location) -> None:
-    """By a rename with options: the plain one moves into a folder, and says that all is well."""
-    connection = connection_to(target)
-    if not connection.renames_safely:
-        _prove_safe(connection, temporary, target)
-
-    def rename(temporary: Location, target: Location) -> None:
-        answer = connection.attempt(target, lambda client: _rename(client, temporary, target))
-        if answer:
-            raise _unsafe(target)
-
-    commit(temporary, target, rename, stat, connection.patience)
 
 
 def _rename(client: Any, source: Location, target: Location) -> bytes:
@@ -174,98 +166,22 @@ def _unsafe(target: Location) -> NotConfigured:
     )
 
 
-def permissions(location: Location) -> int:
-    """As the NameNode tells; with an ACL its bits for the group are the mask."""
-    return int(_status(location)["permission"], 8)
+class _Writer:
+    """One request of unknown length. A DataNode answers once it has closed the file.
 
-
-def holder(location: Location) -> Holder:
-    """As the NameNode tells; it names its user by their home."""
-    found, connection = _status(location), connection_to(location)
-    if not connection.user:
-        home = connection.call(location, lambda client: client._get_home_directory("/").json())
-        connection.user = home["Path"].rpartition("/")[2]
-    return Holder(found["owner"], connection.user, int(found["permission"], 8))
-
-
-def set_permissions(location: Location, mode: int) -> None:
-    """Only the owner may."""
-    connection_to(location).call(
-        location,
-        lambda client: client._set_permission(location.path, permission=f"{mode:o}"),
-        looking=True,
-    )
-
-
-def make_folder(location: Location, *, private: bool) -> None:
-    """In one call; a private one in two, for its parents get the permissions of the folder."""
-    if private:
-        make_folder(location.parent, private=False)
-    mode = {"permission": "700"} if private else {}
-    try:
-        connection_to(location).call(location, lambda client: client._mkdirs(location.path, **mode))
-    except AlreadyExists as error:
-        raise NotAFolder("no folder lies there", where=location) from error
-
-
-def remove(location: Location, *, within: Location | None = None) -> None:
-    """For good: nothing goes to the trash. No link can lie *within*: HDFS has none."""
-    del within
-    if stat(location).is_folder:  # HDFS would remove an empty one
-        raise IsAFolder("a folder lies there", where=location, expected="a file")
-    if not _delete(connection_to(location), location):
-        raise NotFound("it was removed by somebody else", where=location)
-
-
-def remove_tree(location: Location, *, within: Location | None = None) -> None:
-    """In one call, for good: nothing goes to the trash. No link can lie *within*."""
-    del within
-    if not stat(location).is_folder:
-        raise NotAFolder("a file lies there", where=location, expected="a folder")
-    step(Step.REMOVE, location)
-    if not _delete(connection_to(location), location, recursive="true"):
-        raise NotFound("it was removed by somebody else", where=location)
-
-
-def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
-    """In one call, which removes no folder that holds something. No link can lie *within*."""
-    del within
-    if not stat(location).is_folder:  # HDFS would remove a file
-        raise NotAFolder("a file lies there", where=location, expected="a folder")
-    try:
-        return _delete(connection_to(location), location)
-    except IsAFolder:  # it holds something
-        return False
-
-
-def _delete(connection: Connection, location: Location, recursive: str = "false") -> bool:
-    answer = connection.call(
-        location, lambda client: client._delete(location.path, recursive=recursive).json()
-    )
-    return bool(answer["boolean"])
-
-
-def _entry(location: Location, status: dict[str, Any]) -> Entry:
-    is_folder = status["type"] == "DIRECTORY"
-    size = 0 if is_folder else int(status["length"])
-    return Entry(location, size, int(status["modificationTime"]) * 1_000_000, is_folder)
-
-
-class _WebHdfsSink:
-    """One request of unknown length. A DataNode answers once it has closed the file."""
+    The request is made with the first bytes: of a file that is given up before them, a DataNode
+    would make an unfinished file whenever it came to it, perhaps after the removal.
+    """
 
     def __init__(self, url: str, location: Location) -> None:
-        where = urlsplit(url)
+        self._url = urlsplit(url)
         self._location = location
-        self._http = HTTPConnection(where.netloc, timeout=_WRITE_SECONDS)
+        self._is_asked = False
+        self._http = HTTPConnection(self._url.netloc, timeout=_WRITE_SECONDS)
         try:
             self._http.connect()
         except OSError as error:
             raise told(error, location) from error
-        self._http.putrequest("PUT", f"{where.path}?{where.query}")
-        self._http.putheader("Content-Type", "application/octet-stream")  # HttpFS wants it
-        self._http.putheader("Transfer-Encoding", "chunked")
-        self._send()
 
     def write(self, data: memoryview) -> int:
         self._send(b"%x\r\n" % len(data), data, b"\r\n")
@@ -281,14 +197,21 @@ class _WebHdfsSink:
 
     def _send(self, *parts: bytes | memoryview) -> None:
         try:
-            if not parts:
-                self._http.endheaders()
+            if not self._is_asked:
+                self._is_asked = True
+                self._ask()
             for part in parts:
                 self._http.send(part)
         except OSError as error:
             with suppress(Outage):  # it may have said why before it stopped listening
                 self._told(0)
             raise told(error, self._location) from error
+
+    def _ask(self) -> None:
+        self._http.putrequest("PUT", f"{self._url.path}?{self._url.query}")
+        self._http.putheader("Content-Type", "application/octet-stream")  # HttpFS wants it
+        self._http.putheader("Transfer-Encoding", "chunked")
+        self._http.endheaders()
 
     def _told(self, expected: int) -> None:
         try:
@@ -298,3 +221,6 @@ class _WebHdfsSink:
             raise told(OSError(str(error)), self._location) from error
         if response.status != expected:
             raise refusal(response.status, body, self._location)
+
+
+BACKEND: Backend = _WebHdfs()

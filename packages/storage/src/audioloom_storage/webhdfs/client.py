@@ -19,7 +19,7 @@ from audioloom_storage.errors import (
 )
 from audioloom_storage.location import Location
 from audioloom_storage.remote.errors import translated
-from audioloom_storage.remote.retry import Outage, Patience
+from audioloom_storage.remote.retry import Outage, Retry
 
 T = TypeVar("T")
 
@@ -46,21 +46,21 @@ class Connection:
     """
 
     def __init__(self, authority: str) -> None:
-        self.patience = Patience()
+        self.retry = Retry()
         self.renames_safely = False  # not known yet
         self.user = ""  # nor this
         self._authority = authority
         self._of_thread = threading.local()
 
     def call(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
-        """The answer to a question that may be asked twice, repeated as `Patience` says.
+        """The answer to a question that may be asked twice, repeated as `Retry` says.
 
         Args:
             location: what the question is about.
             ask: puts it to a client.
             looking: it looks for something, so a parent that is no folder means "not found".
         """
-        return self.patience.run(lambda: self.attempt(location, ask, looking=looking))
+        return self.retry.run(lambda: self.attempt(location, ask, looking=looking))
 
     def attempt(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
         """The answer to a question that is asked once."""

@@ -1,13 +1,12 @@
-"""A file whose storage fails is written again from its first byte, or its error is told."""
+"""A file whose storage fails is written again from its first byte, or the caller gets its error."""
 
 from __future__ import annotations
 
 import pytest
 from audioloom_storage import NoSpace
-from audioloom_storage.remote import retry as patience
-from audioloom_storage.remote import retrying_sink
-from audioloom_storage.remote.retry import Busy, Outage, Patience
-from audioloom_storage.remote.retrying_sink import RetryingSink
+from audioloom_storage.remote import retry, retrying_writer
+from audioloom_storage.remote.retry import Busy, Outage, Retry
+from audioloom_storage.remote.retrying_writer import RetryingWriter
 
 
 class Files:
@@ -17,7 +16,8 @@ class Files:
         self.fails_at, self.kind = list(fails_at), kind
         self.made: list[File] = []
 
-    def __call__(self) -> File:
+    def __call__(self, *, again: bool) -> File:
+        assert again == bool(self.made)
         at = self.fails_at.pop(0) if self.fails_at else 0
         self.made.append(File(at, self.kind))
         return self.made[-1]
@@ -48,14 +48,14 @@ class File:
         self.state = "abandoned"
 
 
-def proved() -> Patience:
+def proved() -> Retry:
     """One that knows a cluster which has answered."""
-    known = Patience()
+    known = Retry()
     known.answered()
     return known
 
 
-def write(sink: RetryingSink, data: bytes) -> None:
+def write(sink: RetryingWriter, data: bytes) -> None:
     """All of the bytes, as a buffered writer does it."""
     while data:
         data = data[sink.write(memoryview(data)) :]
@@ -67,7 +67,7 @@ def write(sink: RetryingSink, data: bytes) -> None:
 def test_it_is_begun_again_wherever_it_fails(fails_at: int, kind: type[Exception]) -> None:
     """At each of three writes and at the end: the second file has all the bytes."""
     files = Files(fails_at, kind=kind)
-    write(RetryingSink(files, proved()), b"0123456789")
+    write(RetryingWriter(files, proved()), b"0123456789")
     first, second = files.made
     assert ("abandoned", "finished", b"0123456789") == (first.state, second.state, second.data)
 
@@ -75,17 +75,17 @@ def test_it_is_begun_again_wherever_it_fails(fails_at: int, kind: type[Exception
 def test_it_may_fail_again_on_the_way() -> None:
     """Each time from the first byte."""
     files = Files(4, 1, 2, 4)
-    write(RetryingSink(files, proved()), b"0123456789")
+    write(RetryingWriter(files, proved()), b"0123456789")
     assert ["abandoned"] * 4 + ["finished"] == [file.state for file in files.made]
     assert b"0123456789" == files.made[-1].data
 
 
 def test_it_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is told when the cluster does not come back."""
-    monkeypatch.setattr(patience, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(retry, "RETRY_SECONDS", 0.2)
     files = Files(*[4] * 99)
     with pytest.raises(Outage):
-        write(RetryingSink(files, proved()), b"0123456789")
+        write(RetryingWriter(files, proved()), b"0123456789")
     assert "finished" not in {file.state for file in files.made}
 
 
@@ -93,17 +93,17 @@ def test_a_refusal_is_told_at_once() -> None:
     """A full disk is an answer."""
     files = Files(2, kind=NoSpace)
     with pytest.raises(NoSpace):
-        write(RetryingSink(files, proved()), b"0123456789")
+        write(RetryingWriter(files, proved()), b"0123456789")
     assert 1 == len(files.made)
 
 
 def test_a_long_file_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its bytes are gone once they are sent, so the error is told."""
-    monkeypatch.setattr(retrying_sink, "_KEPT_BYTES", 7)
+    monkeypatch.setattr(retrying_writer, "_KEPT_BYTES", 7)
     short, long = Files(3), Files(3)
-    write(RetryingSink(short, proved()), b"0123456")
+    write(RetryingWriter(short, proved()), b"0123456")
     with pytest.raises(Outage):
-        write(RetryingSink(long, proved()), b"01234567")
+        write(RetryingWriter(long, proved()), b"01234567")
     assert (2, 1) == (len(short.made), len(long.made))
 
 
@@ -111,11 +111,12 @@ def test_a_file_that_cannot_be_begun_is_waited_for() -> None:
     """As with any other question."""
     made: list[File] = []
 
-    def begin() -> File:
+    def begin(*, again: bool) -> File:
+        assert again == bool(made)
         made.append(File(0, Outage))
         if len(made) < 3:
             raise Outage("no answer")
         return made[-1]
 
-    write(RetryingSink(begin, proved()), b"0")
+    write(RetryingWriter(begin, proved()), b"0")
     assert b"0" == made[2].data

@@ -1,0 +1,109 @@
+"""A new file that is written beside its name, and renamed: for storages that rename indivisibly.
+
+POSIX and HDFS do. A storage that has a conditional PUT instead needs no temporary name, nor this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Protocol
+
+from audioloom_storage.backend.fault_points import Step, step
+from audioloom_storage.backend.temporary import gone, temporary_beside
+from audioloom_storage.errors import AlreadyExists, NotFound, StorageError, Unavailable
+from audioloom_storage.location import Location
+
+
+class Writer(Protocol):
+    """An unfinished file that is open for writing."""
+
+    def write(self, data: memoryview) -> int:
+        """Take some of the bytes, and say how many."""
+        ...
+
+    def finish(self) -> None:
+        """Close; once it returns, the bytes outlive a power cut."""
+        ...
+
+    def abandon(self) -> None:
+        """Close without a promise. Must not raise, and may be called after anything."""
+        ...
+
+
+class StagedSink:
+    """A `Sink` under a temporary name in the folder of its target.
+
+    Args:
+        target: the name that the file is to get.
+        start: opens the unfinished file. Raises AlreadyExists rather than replace, NotFound where
+            the folder is missing.
+        commit: gives a finished file of so many bytes its name, as `Sink.commit` says.
+        remove: the unfinished file.
+
+    Raises:
+        StorageError: it cannot be started.
+    """
+
+    def __init__(
+        self,
+        target: Location,
+        *,
+        start: Callable[[Location], Writer],
+        commit: Callable[[Location, Location, int], None],
+        remove: Callable[[Location], None],
+    ) -> None:
+        self._target = target
+        self._temporary = temporary_beside(target)
+        self._commit, self._remove = commit, remove
+        self._size = 0
+        self._is_staged = False
+        with self._naming_target():
+            self._writer = start(self._temporary)
+        self._is_staged = True
+
+    def write(self, data: memoryview) -> int:
+        """Take some of the bytes, and say how many."""
+        with self._naming_target():
+            written = self._writer.write(data)
+        self._size += written
+        return written
+
+    def finish(self) -> None:
+        """Force the bytes to disk."""
+        with self._naming_target():
+            self._writer.finish()
+
+    def commit(self) -> None:
+        """Rename, without replacing."""
+        with self._naming_target():
+            self._commit(self._temporary, self._target, self._size)
+        self._is_staged = False
+
+    def abandon(self) -> None:
+        """Close and remove the unfinished file."""
+        self._writer.abandon()
+        if self._is_staged:
+            self._is_staged = False
+            step(Step.REMOVE, self._temporary)
+            with suppress(StorageError):
+                self._remove(self._temporary)
+
+    @contextmanager
+    def _naming_target(self) -> Iterator[None]:
+        """Let errors name the file that was asked for: nobody knows the temporary one."""
+        try:
+            yield
+        except StorageError as error:
+            if error.where != str(self._temporary):
+                raise
+            if self._is_staged and isinstance(error, NotFound):
+                raise gone(self._target) from error
+            if isinstance(error, AlreadyExists):
+                raise Unavailable(
+                    "the name of the unfinished file is taken: an answer was lost",
+                    where=self._target,
+                    hint="Run again.",
+                ) from error
+            error.where = str(self._target)
+            raise

@@ -1,0 +1,79 @@
+"""A new file that is begun again when its storage fails, while its first bytes are at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from audioloom_storage.backend.staged_sink import Writer
+from audioloom_storage.remote.retry import Busy, Outage, Retry
+
+T = TypeVar("T")
+
+_KEPT_BYTES = 16 << 20
+
+
+class Begin(Protocol):
+    """Begins a file; *again* says that the same file was asked for before."""
+
+    def __call__(self, *, again: bool) -> Writer:
+        """Begin one."""
+        ...
+
+
+class RetryingWriter:
+    """Keeps the beginning of a file, and writes it again where a cluster gave no answer.
+
+    A DataNode that cannot be reached, or that has lost its NameNode, fails a write although the
+    cluster goes on. A longer file is not kept: the caller gets its error.
+
+    Args:
+        begin: a new file of the same name. Asked again, it may replace the file that it began
+            before: whoever asked first and had no answer is the one that has the name.
+        retry: how long to try.
+    """
+
+    def __init__(self, begin: Begin, retry: Retry) -> None:
+        self._begin = begin
+        self._retry = retry
+        self._kept: list[bytes] | None = []
+        self._kept_bytes = 0
+        self._is_begun = False
+        self._writer = retry.run(self._start)
+
+    def write(self, data: memoryview) -> int:
+        """Take some of the bytes, and say how many."""
+        written = self._do(lambda writer: writer.write(data))
+        if self._kept is not None:
+            self._kept.append(bytes(data[:written]))
+            self._kept_bytes += written
+            if self._kept_bytes > _KEPT_BYTES:
+                self._kept = None
+        return written
+
+    def finish(self) -> None:
+        """Close; the storage has promised the bytes."""
+        self._do(lambda writer: writer.finish())
+
+    def abandon(self) -> None:
+        """Close without a promise."""
+        self._writer.abandon()
+
+    def _start(self) -> Writer:
+        again, self._is_begun = self._is_begun, True
+        return self._begin(again=again)
+
+    def _do(self, action: Callable[[Writer], T]) -> T:
+        try:
+            return action(self._writer)
+        except (Outage, Busy):
+            if self._kept is None:
+                raise
+            return self._retry.run(lambda: self._again(action))
+
+    def _again(self, action: Callable[[Writer], T]) -> T:
+        self._writer.abandon()
+        self._writer = self._start()
+        for piece in self._kept or []:
+            self._writer.write(memoryview(piece))  # as long as one that was taken whole
+        return action(self._writer)

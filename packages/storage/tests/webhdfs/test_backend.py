@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import os
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+from audioloom_storage import create, list_folder, make_folder, publish
+
+
+@pytest.mark.xdist_group("cluster")
+def test_no_datanode_is_asked_for_a_file_that_is_given_up_before_its_first_byte(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would make the unfinished file when it comes to it, which may be after the removal."""
+    folder = cluster.webhdfs / f"tests/{os.urandom(8).hex()}"
+    make_folder(folder)
+    asked: list[str] = []
+    ask = HTTPConnection.putrequest
+
+    def putrequest(self: HTTPConnection, method: str, url: str, **more: Any) -> None:
+        if "op=CREATE" in url:
+            asked.append(f"{method} {self.port}")
+        ask(self, method, url, **more)
+
+    monkeypatch.setattr(HTTPConnection, "putrequest", putrequest)
+    publish(folder / "empty", b"")
+    of_namenode, of_datanode = asked
+    with pytest.raises(ValueError, match="no"), create(folder / "given-up"):
+        raise ValueError("no")
+    assert [of_namenode] == asked[2:]
+    assert of_namenode != of_datanode
+    assert ["empty"] == [entry.location.name for entry in list_folder(folder)]
