@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from audioloom_manifest import tables
+from audioloom_manifest.tables import BadTable, open_table
+from audioloom_storage import locate
+
+
+def texts(path: Path, *columns: str) -> list[list[str | None]]:
+    table = open_table(locate(path))
+    return [
+        value
+        for chunk in table.read(columns)
+        for value in zip(*(chunk.text(name).to_pylist() for name in columns), strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (b"", "first line"),
+        (b"\n\n", "first line"),
+        (b"PAR1 and no more", "Parquet"),
+        (b"\x00\x01\x02\n", "first line"),
+        (b"name,label\nx,y\n", "a column path, once, found the columns name, label"),
+        (b"path,path\nx,y\n", "twice"),
+        (b"path,label\nx\n", "Expected 2 columns, got 1"),
+        (b"path,label\nx,y\n\xe4,z\n", "line 3.*UTF-8"),
+        (b"p\xe4th\nx\n", "line 1.*UTF-8"),
+        ("path\nx\n".encode("utf-16"), "UTF-8"),
+        (b"x" * 5000, "first line of 4001 bytes"),
+        (b"path,label\n" + b"x" * 9000 + b",y\n", "block"),
+    ],
+    ids=range(12),
+)
+def test_what_is_no_table_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, complaint: str
+) -> None:
+    """Each with the file, and where it is told, the line; no line is read without a bound."""
+    monkeypatch.setattr(tables, "MOST_LINE_BYTES", 4000)
+    monkeypatch.setattr(tables, "BLOCK_BYTES", 4000)
+    (tmp_path / "t.csv").write_bytes(data)
+    with pytest.raises(BadTable, match=rf"(?s)t\.csv.*({complaint})"):
+        texts(tmp_path / "t.csv", "path")
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_csv_in_its_usual_forms(tmp_path: Path, mark: str) -> None:
+    """Numbers stay text, quotes are taken off, an empty text is nothing; a BOM is no letter."""
+    lines = [("path", "label"), ("007", "NA"), ('"a b"', ""), ("é", "null")]
+    text = "\r\n".join(mark.join(line) for line in lines)
+    (tmp_path / "t.csv").write_text(text, "utf-8-sig")
+    expected = [("007", "NA"), ("a b", None), ("é", "null")]
+    assert expected == texts(tmp_path / "t.csv", "path", "label")
+
+
+def test_a_folder_of_parquet_files(tmp_path: Path) -> None:
+    """As Spark writes it: parts in the order of their names, nothing hidden."""
+    for name, value in (("part-1", 2), ("part-0", 1), ("_x", 3), (".y", 4)):
+        pq.write_table(pa.table({"path": [value]}), tmp_path / f"{name}.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    assert [("1",), ("2",)] == texts(tmp_path, "path")
+
+
+def test_a_part_with_other_columns_is_named(tmp_path: Path) -> None:
+    """Each part is looked at, not only the first."""
+    pq.write_table(pa.table({"path": ["a"]}), tmp_path / "0.parquet")
+    pq.write_table(pa.table({"other": ["a"]}), tmp_path / "1.parquet")
+    with pytest.raises(BadTable, match=r"1\.parquet"):
+        texts(tmp_path, "path")
+
+
+def test_a_folder_without_tables(tmp_path: Path) -> None:
+    """It is told what was looked for."""
+    (tmp_path / "x.csv").touch()
+    with pytest.raises(BadTable, match="Parquet files in the folder"):
+        open_table(locate(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("whole", "4.5"), ("whole", "-1"), ("whole", "x"), ("number", "inf")]
+)
+def test_a_number_that_is_none(tmp_path: Path, kind: str, value: str) -> None:
+    """The row, the column and the value are named."""
+    (tmp_path / "t.csv").write_text(f"size\n1\n\n{value}\n")
+    chunk = next(open_table(locate(tmp_path / "t.csv")).read(["size"]))
+    with pytest.raises(BadTable, match=f"row 2, column size: expected .* number.*{value}"):
+        getattr(chunk, kind)("size")
+
+
+@pytest.mark.parametrize(
+    ("column", "expected"),
+    [
+        (pa.array(["a", None, ""]), ["a", None, None]),
+        (pa.array(["a", None], pa.large_string()), ["a", None]),
+        (pa.array(["a", None], pa.string_view()), ["a", None]),
+        (pa.array(["a", None]).dictionary_encode(), ["a", None]),
+        (pa.array([7, None]), ["7", None]),
+        (pa.nulls(2), [None, None]),
+    ],
+    ids=range(6),
+)
+def test_text_in_its_many_types(tmp_path: Path, column: pa.Array, expected: list[str]) -> None:
+    """As pandas, Polars and Spark write it."""
+    pq.write_table(pa.table({"x": column}), tmp_path / "t.parquet")
+    assert [(each,) for each in expected] == texts(tmp_path / "t.parquet", "x")
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_a_time_is_counted_in_nanoseconds(tmp_path: Path, unit: str) -> None:
+    """Whatever it is stored in."""
+    factor = {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    times = pa.array([1769861100 * factor], pa.timestamp(unit, "UTC"))
+    pq.write_table(pa.table({"modified_ns": times}), tmp_path / "t.parquet")
+    chunk = next(open_table(locate(tmp_path / "t.parquet")).read(["modified_ns"]))
+    assert [1769861100 * 10**9] == chunk.whole("modified_ns").to_pylist()
+
+
+def test_a_column_that_is_no_text(tmp_path: Path) -> None:
+    """Its type is told: a fraction is no key."""
+    pq.write_table(pa.table({"path": [0.5]}), tmp_path / "t.parquet")
+    with pytest.raises(BadTable, match="text, not double"):
+        texts(tmp_path / "t.parquet", "path")
