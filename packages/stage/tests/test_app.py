@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from audioloom_stage import Flag, Result, Settings, command, run_app, stage_app
-from audioloom_stage._options import COMMON_FLAGS
+from audioloom_stage import Flag, Positional, Result, Settings, command, run_app, stage_app
+from audioloom_stage._options import COMMON_FLAGS, options
 from pydantic import Field, create_model
 
 TOY = Path(__file__).with_name("toy.py")
@@ -76,28 +76,87 @@ def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[s
 
 
 def test_the_help_of_a_command(toy: Any) -> None:
-    """Every setting with its default and its variable, its choices, its short form."""
+    """Every setting with its default, its choices, its short form; and its group."""
     done = toy("run", "--help")
     page = " ".join(done.stdout.split())
     for text in (
         "Usage: audioloom-toy run [OPTIONS] WHAT [MORE...]",
         "Do WHAT it is told.",
-        "WHAT What to do. [required; variable: AUDIOLOOM_TOY_WHAT]",
-        "--lanes INT How many lanes. [default: 24; variable: AUDIOLOOM_TOY_LANES]",
-        "--dtype float32|float16 How wide. [default: float32; variable: AUDIOLOOM_TOY_DTYPE]",
-        "--colour red|blue How bright. [default: red; variable: AUDIOLOOM_TOY_COLOUR]",
-        "--rate NUMBER How fast. [variable: AUDIOLOOM_TOY_RATE]",
-        "--tag TEXT What else. [repeatable; variable: AUDIOLOOM_TOY_TAG]",
-        "--model-arg KEY=VALUE What for. [repeatable; variable: AUDIOLOOM_TOY_MODEL_ARG]",
-        "--shuffle / --no-shuffle Whether to mix. [default: on; variable: AUDIOLOOM_TOY_SHUFFLE]",
-        "-w, --workers INT How many hands. [default: 1; variable: AUDIOLOOM_TOY_WORKERS]",
+        "WHAT What to do. [required]",
+        "Options: --lanes INT How many lanes. [default: 24]",
+        "--rate NUMBER How fast.",
+        "--tag TEXT What else. [repeatable]",
+        "--model-arg KEY=VALUE What for. [repeatable]",
+        "--shuffle / --no-shuffle Whether to mix. [default: on]",
         "AUDIOLOOM_TOY_PASSWORD What nobody may see. [variable or file only]",
-        "--config FILE.toml Settings of all stages, a table for each. [variable: AUDIOLOOM_CONFIG]",
+        "Shape of things: --dtype float32|float16 How wide. [default: float32]",
+        "--colour red|blue How bright. [default: red]",
+        "Hands: -w, --workers INT How many hands. [default: 1]",
+        "Common options: --config FILE.toml File with the settings of all stages, one table each.",
         "-v, --verbose Log details too.",
     ):
         assert text in page
     assert (0, "") == (done.returncode, done.stderr)
     assert "--password" not in page
+    assert "variable:" not in page
+
+
+def test_the_help_with_the_variables(toy: Any) -> None:
+    """They are asked for, and a positional has none."""
+    done = toy("run", "--help-all")
+    page = " ".join(done.stdout.split())
+    for text in (
+        "--lanes INT How many lanes. [default: 24; variable: AUDIOLOOM_TOY_LANES]",
+        "--rate NUMBER How fast. [variable: AUDIOLOOM_TOY_RATE]",
+        "--tag TEXT What else. [repeatable; variable: AUDIOLOOM_TOY_TAG]",
+        "one table each. [variable: AUDIOLOOM_CONFIG]",
+        "WHAT What to do. [required]",
+    ):
+        assert text in page
+    assert (0, "") == (done.returncode, done.stderr)
+
+
+def test_commands_of_two_words(toy: Any) -> None:
+    """The first has a page of its own, with the commands below it."""
+    page = " ".join(toy("pen", "--help").stdout.split())
+    assert "Usage: audioloom-toy pen [OPTIONS] COMMAND" in page
+    assert "Hold sheep." in page
+    assert "list List the sheep in the pen." in page
+    assert "pen Hold sheep." in " ".join(toy("--help").stdout.split())
+    assert "Usage: audioloom-toy pen list [OPTIONS]" in toy("pen", "list", "--help").stdout
+    done = toy("pen", "list", "--root", "/meadow", "-q")
+    assert (0, "no sheep in /meadow\n") == (done.returncode, done.stdout)
+
+
+def test_a_group_of_nothing_is_refused() -> None:
+    """A misspelt field would stand among the others, and nobody would see it."""
+    with pytest.raises(TypeError, match=r"no field of the group Pens: \{'lane'\}"):
+        options(type("Wrong", (Settings,), {"groups": {"Pens": "lane"}}), "toy")
+
+
+@pytest.mark.parametrize(
+    ("kind", "other"), [(int, str), (int, Annotated[int, Field(ge=1)]), (Path | None, str)]
+)
+def test_two_settings_with_one_variable_are_refused(kind: Any, other: Any) -> None:
+    """A variable that serves two commands means the same to both."""
+    app = stage_app("toy", help="x", version="1")
+    for name, each in (("one", kind), ("two", other)):
+        model = create_model("Made", __base__=Settings, lanes=(each, ...))
+        command(app, model, name=name)(lambda _: Result(""))
+    with pytest.raises(TypeError, match="one and two share the variable AUDIOLOOM_TOY_LANES"):
+        _ = app.known
+
+
+def test_a_positional_shares_no_variable() -> None:
+    """It has none: it may be called as another command's setting."""
+    app = stage_app("toy", help="x", version="1")
+    place = create_model("Made", __base__=Settings, lanes=(Annotated[str, Positional()], ...))
+    command(app, place, name="one")(lambda _: Result(""))
+    assert frozenset() == app.known
+    command(app, create_model("Made", __base__=Settings, lanes=(int, 1)), name="two")(
+        lambda _: Result("")
+    )
+    assert frozenset(["lanes"]) == app.known
 
 
 def test_the_help_of_the_stage(toy: Any) -> None:
@@ -160,7 +219,7 @@ raise SystemExit(code)
     [
         (["--help"], "Do it.", "[]"),
         (["--version"], "audioloom-toy 1", "[]"),
-        (["run", "--help"], "AUDIOLOOM_TOY_LANES", "['pydantic']"),
+        (["run", "--help-all"], "AUDIOLOOM_TOY_LANES", "['pydantic']"),
         (["run", "--lanes", "3", "-q"], "3\n", "['pydantic', 'structlog']"),
     ],
 )
@@ -208,7 +267,7 @@ def test_a_hidden_command_works_and_is_not_shown(capsys: pytest.CaptureFixture[s
 
 def test_every_common_flag_is_reserved(toy: Any) -> None:
     """The list that settings are checked against is the list that the help shows."""
-    section = toy("verify", "--help").stdout.partition("Every command:")[2]
+    section = toy("verify", "--help").stdout.partition("Common options:")[2]
     assert set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", section)) == COMMON_FLAGS
 
 

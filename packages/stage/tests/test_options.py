@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pytest
-from audioloom_stage import Flag, Positional, Secret, Settings
+from audioloom_stage import Duration, Flag, Positional, Secret, Settings, Size
 from audioloom_stage._options import Option, options, prefix
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, ByteSize, Field, create_model
+from pydantic import BaseModel, Field, create_model
 
 
 class Level(IntEnum):
@@ -89,6 +89,8 @@ def test_several_places_come_last() -> None:
         (Annotated[str, Positional("THING")], "one", "THING"),
         (Annotated[str, Positional()], "one", "FIELD_NAME"),
         (Secret | None, "one", "SECRET"),
+        (Size, "one", "SIZE"),
+        (Duration | None, "one", "DURATION"),
     ],
 )
 def test_the_shape_of_an_annotation(kind: Any, shape: str, metavar: str) -> None:
@@ -116,10 +118,11 @@ def test_the_names_of_a_setting() -> None:
         (int, ..., ""),
         (list[str], Field(default_factory=lambda: ["x"]), "x"),
         (Secret, Secret("sesame"), ""),
-        (ByteSize, ByteSize(3 << 30), "3GiB"),
-        (ByteSize, ByteSize(1536 << 20), "1536MiB"),
-        (ByteSize, ByteSize(1001), "1001"),
-        (ByteSize, ByteSize(0), "0"),
+        (Size, Size(3 << 30), "3GiB"),
+        (Size, Size(1536 << 20), "1536MiB"),
+        (Size, Size(1001), "1001"),
+        (Size, Size(0), "0"),
+        (Duration | None, Duration(86400), "24h"),
     ],
 )
 def test_the_default_as_the_help_shows_it(kind: Any, default: Any, shown: str) -> None:

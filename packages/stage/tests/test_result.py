@@ -37,7 +37,7 @@ def test_a_reader_of_lines_that_left_has_what_it_wanted() -> None:
     assert ["one\n"] == said
 
 
-@pytest.mark.parametrize("name", ["kind", "version"])
+@pytest.mark.parametrize("name", ["kind", "version", "ok", "error"])
 def test_data_cannot_pose_as_the_envelope(name: str) -> None:
     """What reads the object relies on both."""
     with pytest.raises(ValueError, match="owns"):
@@ -53,7 +53,8 @@ def test_numbers_without_a_json_word_are_refused() -> None:
 def test_the_object_names_its_kind_and_version_first() -> None:
     """One line, so that it can be appended to a file of lines."""
     text = as_object({"a": ["ü", None]}, kind="audioloom.toy.run")
-    assert '{"kind": "audioloom.toy.run", "version": 1, "a": ["ü", null]}' == text
+    head = '{"kind": "audioloom.toy.run", "version": 1, "ok": true, "error": null, '
+    assert head + '"a": ["ü", null]}' == text
 
 
 def test_a_file_name_that_is_not_utf8_survives() -> None:
@@ -168,6 +169,6 @@ def test_a_result_comes_without_controls_and_secrets() -> None:
     assert [
         "\\x1b[2J\tHF_TOKEN=**********\nb\n",
         "\\u202e --auth **********\n",
-        '{"kind": "x", "version": 1, "label": "\\u001b[2J",'
+        '{"kind": "x", "version": 1, "ok": true, "error": null, "label": "\\u001b[2J",'
         ' "arguments": {"hf_token": "**********"}}\n',
     ] == told

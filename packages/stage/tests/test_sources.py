@@ -48,6 +48,7 @@ def read(
         model,
         options(model, "sharder"),
         stage="sharder",
+        stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
         known={*model.model_fields, "root"},
         flags=flags or {},
         environ=environ or {},
@@ -228,15 +229,15 @@ class Needy(Settings):
 
 
 def test_what_is_required_says_every_way_to_give_it() -> None:
-    """Flag, variable and key of the file; a secret has no flag."""
+    """Flag, variable and key of the file; a secret has no flag, and a positional that alone."""
     text = refused(kind=Usage, model=Needy)
     for sentence in (
-        "FEATURES is required: give it on the command line, set AUDIOLOOM_SHARDER_FEATURES, or",
-        "or put features under [sharder] in a --config file",
+        "FEATURES is required: give it on the command line",
         "lanes is required: give --lanes, set AUDIOLOOM_SHARDER_LANES, or put lanes under",
         "token is required: set AUDIOLOOM_SHARDER_TOKEN, or put token under",
     ):
         assert sentence in text
+    assert "AUDIOLOOM_SHARDER_FEATURES" not in text
 
 
 def test_a_secret_stays_out_of_the_error(toml: Any) -> None:

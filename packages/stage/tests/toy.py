@@ -6,7 +6,7 @@ import subprocess
 import sys
 import warnings
 from enum import Enum
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import structlog
 from audioloom_stage import (
@@ -25,7 +25,13 @@ from audioloom_stage import (
 from pydantic import Field
 
 log = structlog.get_logger()
-app = stage_app("toy", help="Misbehave in tests.", version="1.2.3")
+app = stage_app(
+    "toy",
+    help="Misbehave in tests.",
+    stages=("toy", "trainer"),
+    families={"pen": "Hold sheep."},
+    version="1.2.3",
+)
 
 
 class Colour(Enum):
@@ -34,6 +40,8 @@ class Colour(Enum):
 
 
 class RunSettings(Settings):
+    groups: ClassVar = {"Shape of things": "share dtype colour", "Hands": "workers"}
+
     what: Annotated[str, Positional("WHAT")] = Field(description="What to do.")
     more: Annotated[tuple[str, ...], Positional("MORE")] = Field((), description="And then.")
     lanes: int = Field(24, ge=1, description="How many lanes.")
@@ -75,7 +83,13 @@ def list_(settings: ListSettings) -> Result:
 @command(app, ListSettings)
 def verify(settings: ListSettings) -> Result:
     """Find that something is wrong, in a sentence that is longer than one line of a terminal."""
-    return Result("damaged", exit_code=65, next=("never said",))
+    return Result("damaged", {"files": 3}, exit_code=65, next=("never said",))
+
+
+@command(app, ListSettings, name="pen list")
+def pen_list(settings: ListSettings) -> Result:
+    """List the sheep in the pen."""
+    return Result(f"no sheep in {settings.root}", {"root": settings.root})
 
 
 def nothing(_: RunSettings) -> None:

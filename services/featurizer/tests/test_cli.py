@@ -124,7 +124,7 @@ def test_a_wrong_checksum_and_a_name_taken(program: Any, source: Path, root: Pat
 )
 def test_help_of_every_command(program: Any, name: str) -> None:
     """It answers, and tells the variables."""
-    ended = program(name, "--help")
+    ended = program(name, "--help-all")
     assert 0 == ended.returncode
     assert "AUDIOLOOM_FEATURIZER_" in ended.stdout
 

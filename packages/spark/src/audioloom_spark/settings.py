@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from audioloom_stage.settings import Settings
-from pydantic import ByteSize, Field
+from audioloom_stage.units import Size
+from pydantic import Field
 
 __all__ = ["SparkSettings"]
 
@@ -20,8 +21,8 @@ class SparkSettings(Settings):
     executor_cores: int = Field(
         2, ge=1, le=1024, description="Cores of an executor: so many tasks at once." + _ON_YARN
     )
-    executor_memory: ByteSize = Field(
-        ByteSize(3 << 30),
+    executor_memory: Size = Field(
+        Size(3 << 30),
         ge=1 << 30,
         description="Memory of an executor's container, Java and all Python workers together."
         + _ON_YARN,

@@ -24,11 +24,12 @@ from audioloom_stage.errors import (
 from audioloom_stage.exit_codes import ExitCode, exit_code
 
 if TYPE_CHECKING:
-    from audioloom_stage._ending import as_program
+    from audioloom_stage._process_exit import as_program
     from audioloom_stage.app import StageApp, command, stage_app
-    from audioloom_stage.bar import Progress, progress
     from audioloom_stage.escapes import printable, safe_text
     from audioloom_stage.logs import LogSettings, bind, bound, configure_logs, current_logs
+    from audioloom_stage.program import run_app
+    from audioloom_stage.progress_bar import Progress, progress
     from audioloom_stage.redaction import (
         MASK,
         is_secret_name,
@@ -38,14 +39,15 @@ if TYPE_CHECKING:
         remember,
     )
     from audioloom_stage.result import JSON, Result, result_columns
-    from audioloom_stage.running import run_app
     from audioloom_stage.settings import Flag, Positional, Secret, Settings
+    from audioloom_stage.units import Duration, Size
 
 __all__ = [
     "JSON",
     "MASK",
     "BadConfiguration",
     "BadData",
+    "Duration",
     "ExitCode",
     "Flag",
     "InputMissing",
@@ -59,6 +61,7 @@ __all__ = [
     "Secret",
     "ServiceDown",
     "Settings",
+    "Size",
     "StageApp",
     "StageError",
     "TryAgain",
@@ -84,9 +87,9 @@ __all__ = [
 ]
 
 _LATE = {
-    "_ending": ("as_program",),
+    "_process_exit": ("as_program",),
     "app": ("StageApp", "command", "stage_app"),
-    "bar": ("Progress", "progress"),
+    "progress_bar": ("Progress", "progress"),
     "escapes": ("printable", "safe_text"),
     "logs": ("LogSettings", "bind", "bound", "configure_logs", "current_logs"),
     "redaction": (
@@ -98,8 +101,9 @@ _LATE = {
         "remember",
     ),
     "result": ("JSON", "Result", "result_columns"),
-    "running": ("run_app",),
+    "program": ("run_app",),
     "settings": ("Flag", "Positional", "Secret", "Settings"),
+    "units": ("Duration", "Size"),
 }
 _HOME = {name: module for module, names in _LATE.items() for name in names}
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 import typer
 
 from audioloom_stage._declaration import Declaration
-from audioloom_stage._help import StageCommand
+from audioloom_stage._help import StageCommand, show_all
 from audioloom_stage._options import Option
-from audioloom_stage.running import Common, perform
+from audioloom_stage._perform import Common, perform
 
 # Every stage listens to these two, so that an operator sets them once.
 CONFIG_VARIABLE = "AUDIOLOOM_CONFIG"
@@ -33,7 +33,9 @@ def build(declaration: Declaration[Any], context: dict[str, Any]) -> Any:
     run.__annotations__ = {each.name: each.annotation for each in parameters}
     shown = type("DeclaredCommand", (StageCommand,), {"declared": declared})
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(declaration.name, cls=shown, help=declaration.help, context_settings=context)(run)
+    alone.command(
+        declaration.name.split()[-1], cls=shown, help=declaration.help, context_settings=context
+    )(run)
     return typer.main.get_command(alone)
 
 
@@ -70,6 +72,7 @@ def _common() -> list[inspect.Parameter]:
         "verbose": (bool, _switch("Log details too.", "--verbose", "-v")),
         "quiet": (bool, _switch("Log warnings and errors only.", "--quiet", "-q")),
         "debug": (bool, _switch("Show tracebacks, and log everything.", "--debug")),
+        "help_all": (bool, _help_all_option()),
     }
     return [_named(_COMMON + name, kind, default) for name, (kind, default) in said.items()]
 
@@ -80,19 +83,31 @@ def _config_option() -> Any:
         "--config",
         metavar="FILE.toml",
         envvar=CONFIG_VARIABLE,
-        help=f"Settings of all stages, a table for each.  [variable: {CONFIG_VARIABLE}]",
+        help="File with the settings of all stages, one table each.",
     )
 
 
 def _log_format_option() -> Any:
-    about = "How to log; auto is JSON unless on a terminal."
     return typer.Option(
         "auto",
         "--log-format",
         envvar=LOG_FORMAT_VARIABLE,
         metavar="auto|console|json",
         show_default=False,
-        help=f"{about}  [default: auto; variable: {LOG_FORMAT_VARIABLE}]",
+        help="Log format; auto is console on a terminal, otherwise JSON.  [default: auto]",
+    )
+
+
+def _help_all_option() -> Any:
+    off: Any = False
+    return typer.Option(
+        off,
+        "--help-all",
+        help="Show this page with the environment variables.",
+        show_default=False,
+        is_eager=True,
+        expose_value=False,
+        callback=show_all,
     )
 
 

@@ -24,18 +24,26 @@ class Declaration(Generic[Model]):
     """One command.
 
     Attributes:
+        stages: every stage that reads the same configuration file.
+        name: its words: `run`, `env pack`.
         given: the settings model, if it was given.
         module: where else to find it, by the function's annotation.
-        known: answers the fields of all commands of the stage.
+        known: answers the settings of all commands of the stage.
     """
 
     stage: str
+    stages: tuple[str, ...]
     program: str
     name: str
     function: Callable[[Model], Result]
     given: type[Model] | None
     module: str
     known: Callable[[], frozenset[str]]
+
+    @property
+    def kind(self) -> str:
+        """What the JSON object of its result calls itself."""
+        return f"audioloom.{self.stage}.{self.name.replace(' ', '.')}"
 
     @property
     def help(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import typer
 from typer.core import TyperCommand
 
 from audioloom_stage._options import Option
@@ -26,25 +27,34 @@ class StageCommand(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the sections of the help page."""
-        ours = {option.name: option for option in self.declared}
-        rest = [
-            (record[0], getattr(param, "help", "") or record[1])
-            for param in self.get_params(ctx)
-            if param.name not in ours and (record := param.get_help_record(ctx)) is not None
-        ]
-        sections = {
-            "Arguments": [
-                (each.metavar, described(each)) for each in self.declared if each.positional
-            ],
-            "Settings": [
-                (spelt(each), described(each)) for each in self.declared if not each.positional
-            ],
-            "Every command": rest,
-        }
+        everything = ctx.meta.get(_ALL, False)
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for option in self.declared:
+            title = "Arguments" if option.positional else option.group or "Options"
+            called = option.metavar if option.positional else spelt(option)
+            about = described(option, variable=everything)
+            sections.setdefault(title, []).append((called, about))
+        ours = {option.name for option in self.declared}
+        for param in self.get_params(ctx):
+            if param.name not in ours and (record := param.get_help_record(ctx)) is not None:
+                about = getattr(param, "help", "") or record[1]
+                if everything and param.envvar:
+                    about += f"  [variable: {param.envvar}]"
+                sections.setdefault("Common options", []).append((record[0], about))
         for title, records in sections.items():
-            if records:
-                with formatter.section(title):
-                    formatter.write_dl(records)
+            with formatter.section(title):
+                formatter.write_dl(records)
+
+
+_ALL = "audioloom_stage.help_all"
+
+
+def show_all(ctx: typer.Context, wanted: bool) -> None:  # noqa: FBT001 - typer's form of a callback
+    """Print the help page with the environment variables, and end."""
+    if wanted and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        typer.echo(ctx.get_help(), color=ctx.color)
+        raise typer.Exit
 
 
 def spelt(option: Option) -> str:
@@ -59,8 +69,8 @@ def spelt(option: Option) -> str:
     )
 
 
-def described(option: Option) -> str:
-    """Answer a setting's help with its default and its variable."""
+def described(option: Option, *, variable: bool = False) -> str:
+    """Answer a setting's help with its default, and with its *variable* if that is asked for."""
     notes = []
     if option.required:
         notes.append("required")
@@ -68,5 +78,8 @@ def described(option: Option) -> str:
         notes.append(f"default: {option.default}")
     if option.shape in ("many", "pairs") and not option.positional:
         notes.append("repeatable")
-    notes.append("variable or file only" if option.secret else f"variable: {option.variable}")
-    return f"{option.help}  [{'; '.join(notes)}]".strip()
+    if option.secret:
+        notes.append("variable or file only")
+    elif variable and option.variable:
+        notes.append(f"variable: {option.variable}")
+    return f"{option.help}  [{'; '.join(notes)}]" if notes else option.help

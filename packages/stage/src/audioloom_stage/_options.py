@@ -10,10 +10,11 @@ from enum import Enum
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
-from pydantic import BaseModel, ByteSize
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from audioloom_stage.settings import Flag, Positional, Secret
+from audioloom_stage.units import Duration, Size
 
 Shape = Literal["switch", "one", "many", "pairs"]
 
@@ -30,6 +31,7 @@ COMMON_FLAGS = frozenset(
         "--debug",
         "--help",
         "-h",
+        "--help-all",
     ]
 )
 
@@ -46,6 +48,9 @@ class Option:
         shape: a switch (--x/--no-x), one value, many (a repeatable flag) or key=value pairs.
         choices: the words that are allowed and what each stands for; empty when anything may come.
         typed_pairs: the values of pairs may be other than text, so 64 is a number.
+        variable: the environment variable; "" for a positional, which has none.
+        takes: what values it takes, to compare settings that share a variable by.
+        group: the heading that the help shows it under; "" for none.
     """
 
     name: str
@@ -60,6 +65,8 @@ class Option:
     typed_pairs: bool
     short: str
     variable: str
+    takes: str
+    group: str
 
     @property
     def flag(self) -> str:
@@ -118,7 +125,7 @@ class Option:
 
 
 def options(model: type[BaseModel], stage: str) -> tuple[Option, ...]:
-    """List the options of a settings model, in the order of its fields.
+    """List the options of a settings model: of no group first, each in the order of the fields.
 
     Raises:
         TypeError: the model is not frozen, lets unknown fields through, or has a field that
@@ -127,12 +134,29 @@ def options(model: type[BaseModel], stage: str) -> tuple[Option, ...]:
     config = model.model_config
     if not config.get("frozen") or config.get("extra") != "forbid":
         raise TypeError(f"{model.__name__} must be frozen and forbid extra fields: derive Settings")
-    declared = tuple(_option(name, field, stage) for name, field in model.model_fields.items())
+    groups = _groups(model)
+    declared = tuple(
+        _option(name, field, stage, groups.get(name, ""))
+        for name, field in model.model_fields.items()
+    )
+    order = ["", *groups.values()]
+    declared = tuple(sorted(declared, key=lambda option: order.index(option.group)))
     places = [option for option in declared if option.positional]
     if any(option.shape == "many" for option in places[:-1]):
         raise TypeError(f"{model.__name__}: a positional that takes several must be the last")
     _refuse_two_of_a_kind(model.__name__, declared)
     return declared
+
+
+def _groups(model: type[BaseModel]) -> dict[str, str]:
+    """Answer the group of each field, the groups of the class before those of its bases."""
+    found: dict[str, str] = {}
+    for each in model.__mro__:
+        for group, names in vars(each).get("groups", {}).items():
+            if unknown := set(names.split()) - model.model_fields.keys():
+                raise TypeError(f"{model.__name__}: no field of the group {group}: {unknown}")
+            found = {**found, **{name: group for name in names.split() if name not in found}}
+    return found
 
 
 def _refuse_two_of_a_kind(model: str, declared: Sequence[Option]) -> None:
@@ -148,7 +172,7 @@ def prefix(stage: str) -> str:
     return f"AUDIOLOOM_{stage.upper().replace('-', '_')}_"
 
 
-def _option(name: str, field: FieldInfo, stage: str) -> Option:
+def _option(name: str, field: FieldInfo, stage: str, group: str) -> Option:
     place = next((mark for mark in field.metadata if isinstance(mark, Positional)), None)
     short = next((mark.short for mark in field.metadata if isinstance(mark, Flag)), "")
     kind = _bare(field.annotation)
@@ -176,7 +200,9 @@ def _option(name: str, field: FieldInfo, stage: str) -> Option:
         secret=kind is Secret,
         typed_pairs=shape == "pairs" and element is not str,
         short=short,
-        variable=prefix(stage) + name.upper(),
+        variable="" if place else prefix(stage) + name.upper(),
+        takes=f"{kind} {[mark for mark in field.metadata if mark != Flag(short)]}",
+        group=group,
     )
 
 
@@ -251,15 +277,7 @@ def _shown_default(field: FieldInfo, shape: Shape) -> str:
         return " ".join(f"{key}={_word(text)}" for key, text in value.items())
     if shape == "many":
         return " ".join(_word(part) for part in value)
-    return _bytes(value) if isinstance(value, ByteSize) else _word(value)
-
-
-def _bytes(size: int) -> str:
-    """In the largest unit that leaves no remainder: 3GiB."""
-    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if size and not size % (1 << power):
-            return f"{size >> power}{unit}"
-    return str(size)
+    return value.text if isinstance(value, Size | Duration) else _word(value)
 
 
 def _word(value: object) -> str:

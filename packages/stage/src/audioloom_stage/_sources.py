@@ -21,9 +21,6 @@ from audioloom_stage._options import Option, prefix
 from audioloom_stage.errors import BadConfiguration, InputMissing, StageError, Usage
 from audioloom_stage.redaction import redact_values
 
-# Every stage reads the same file, so a table of another stage is no mistake in it.
-STAGES = ("featurizer", "sharder", "trainer", "yarn-launcher")
-
 Model = TypeVar("Model", bound=BaseModel)
 
 
@@ -41,6 +38,7 @@ def read_settings(
     declared: Sequence[Option],
     *,
     stage: str,
+    stages: Iterable[str],
     known: Iterable[str],
     flags: Mapping[str, Any],
     environ: Mapping[str, str],
@@ -52,6 +50,7 @@ def read_settings(
         model: the settings of the command.
         declared: its options.
         stage: names the TOML table and begins the variables.
+        stages: every stage that reads the same file, so that a table of theirs is no mistake.
         known: the fields of all commands of the stage; a key among them that this command does not
             have is no mistake, because the file and the variables serve every command.
         flags: what stood on the command line, None or empty where nothing did.
@@ -66,7 +65,7 @@ def read_settings(
     names = frozenset(known)
     given: dict[str, Given] = {}
     if config is not None:
-        given |= _from_file(Path(config), declared, stage, names)
+        given |= _from_file(Path(config), declared, stage, stages, names)
     given |= _from_variables(environ, declared, stage, names)
     given |= _from_flags(flags, declared)
     try:
@@ -105,7 +104,7 @@ def _from_variables(
             )
     given = {}
     for option in declared:
-        text = environ.get(option.variable, "")
+        text = environ.get(option.variable, "") if option.variable else ""
         if not text:  # an empty variable is the shell's way of saying: not set
             continue
         try:
@@ -117,10 +116,14 @@ def _from_variables(
 
 
 def _from_file(
-    path: Path, declared: Sequence[Option], stage: str, known: frozenset[str]
+    path: Path,
+    declared: Sequence[Option],
+    stage: str,
+    stages: Iterable[str],
+    known: frozenset[str],
 ) -> dict[str, Given]:
     whole = _read_toml(path)
-    tables = {*STAGES, stage}
+    tables = dict.fromkeys([*stages, stage])
     for name, table in whole.items():
         if name not in tables:
             kind = "table" if isinstance(table, dict) else "key outside a table:"
@@ -140,7 +143,7 @@ def _from_file(
                 where=f"{path} [{stage}]",
                 hint=did_you_mean(key, known),
             )
-    mine = {option.name for option in declared}
+    mine = {option.name for option in declared if not option.positional}
     return {
         key: Given(value, f"{path} [{stage}] {key}", by_flag=False)
         for key, value in table.items()
@@ -238,11 +241,13 @@ def _message(report: Any) -> str:
 
 
 def _required(option: Option, stage: str) -> str:
-    key = f"put {option.name} under [{stage}] in a --config file"
-    if option.secret:
-        return f"{option.name} is required: set {option.variable}, or {key}"
-    give = "give it on the command line" if option.positional else f"give {option.flag}"
-    return f"{option.shown} is required: {give}, set {option.variable}, or {key}"
+    if option.positional:
+        return f"{option.shown} is required: give it on the command line"
+    give = "" if option.secret else f"give {option.flag}, "
+    return (
+        f"{option.name if option.secret else option.shown} is required: {give}set"
+        f" {option.variable}, or put {option.name} under [{stage}] in a --config file"
+    )
 
 
 def _shorten(text: str, limit: int = 200) -> str:

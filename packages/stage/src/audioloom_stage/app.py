@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import typer
@@ -26,6 +26,7 @@ class StageApp(typer.Typer):
 
     Attributes:
         stage: the stage's name: `yarn-launcher`.
+        stages: every stage that reads the same configuration file.
         program: the program's name: `audioloom-yarn-launcher`.
         settings: the module of the settings models, or nothing.
         declarations: its commands.
@@ -36,7 +37,9 @@ class StageApp(typer.Typer):
         stage: str,
         *,
         help: str,  # noqa: A002 - typer's word
+        stages: Iterable[str] = (),
         settings: str = "",
+        families: Mapping[str, str] | None = None,
         version: str | None = None,
     ) -> None:
         super().__init__(
@@ -50,9 +53,13 @@ class StageApp(typer.Typer):
             context_settings=_CONTEXT,
         )
         self.stage = stage
+        self.stages = tuple(stages)
         self.program = f"audioloom-{stage}"
         self.settings = settings
         self.declarations: list[Declaration[Any]] = []
+        self._families = {
+            name: _family(self, name, about) for name, about in (families or {}).items()
+        }
         self._version = version
         flag: Any = typer.Option(
             _OFF,
@@ -70,10 +77,36 @@ class StageApp(typer.Typer):
 
     @property
     def known(self) -> frozenset[str]:
-        """The fields of all commands, which the variables and the TOML table may name."""
-        return frozenset(
-            option.name for declaration in self.declarations for option in declaration.declared
-        )
+        """The settings of all commands, which the variables and the TOML table may name.
+
+        Raises:
+            TypeError: two commands have a setting of one name that takes different values.
+        """
+        found: dict[str, tuple[str, str]] = {}
+        for declaration in self.declarations:
+            for option in declaration.declared:
+                if option.positional:
+                    continue
+                other, takes = found.setdefault(option.name, (declaration.name, option.takes))
+                if takes != option.takes:
+                    raise TypeError(
+                        f"{other} and {declaration.name} share the variable {option.variable}, and"
+                        f" take different values: {takes} and {option.takes}"
+                    )
+        return frozenset(found)
+
+    def kind_of(self, words: Sequence[str]) -> str:
+        """Answer the kind of the JSON object that the command with these words prints."""
+        for each in self.declarations:
+            called = each.name.split()
+            if called == list(words[: len(called)]):
+                return each.kind
+        return f"audioloom.{self.stage}"
+
+    def place(self, name: str) -> tuple[typer.Typer, str]:
+        """Answer where a command is put, and its last word: `env pack` is `pack` of `env`."""
+        family, _, last = name.rpartition(" ")
+        return (self._families[family] if family else self), last
 
     @property
     def version(self) -> str:
@@ -93,11 +126,26 @@ class StageApp(typer.Typer):
 _OFF: Any = False
 
 
+def _family(app: StageApp, name: str, help: str) -> typer.Typer:  # noqa: A002 - typer's word
+    made = typer.Typer(
+        name=name,
+        help=help,
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        context_settings=_CONTEXT,
+    )
+    app.add_typer(made)
+    made.callback()(_never_called)
+    return made
+
+
 def stage_app(
     stage: str,
     *,
     help: str,  # noqa: A002 - typer's word
+    stages: Iterable[str] = (),
     settings: str = "",
+    families: Mapping[str, str] | None = None,
     version: str | None = None,
 ) -> StageApp:
     """Make the command line of a stage; `command` fills it and `run_app` runs it.
@@ -105,10 +153,15 @@ def stage_app(
     Args:
         stage: `sharder`; the program is then `audioloom-sharder`, the table `[sharder]`.
         help: what the stage is for, one sentence.
+        stages: every stage that reads the same configuration file, so that a table of another one
+            is no mistake in it.
         settings: the module of the settings models, imported when a command is called.
+        families: first words of commands of two, and what they are for: `env` of `env pack`.
         version: by default that of the installed distribution `audioloom-<stage>`.
     """
-    return StageApp(stage, help=help, settings=settings, version=version)
+    return StageApp(
+        stage, help=help, stages=stages, settings=settings, families=families, version=version
+    )
 
 
 def command(
@@ -127,7 +180,7 @@ def command(
         app: the stage.
         settings: the model; left out, it is the one that the function's annotation names in the
             app's module of settings, and `--help` of the stage does not import it.
-        name: the command's name, if not the function's.
+        name: the command's name, if not the function's; of two words, if the first is a family.
         hidden: leave the command out of the help: programs call it, and people do not.
 
     Raises:
@@ -139,6 +192,7 @@ def command(
         called = name or getattr(function, "__name__", "run").rstrip("_").replace("_", "-")
         made = Declaration(
             stage=app.stage,
+            stages=app.stages,
             program=app.program,
             name=called,
             function=function,
@@ -151,7 +205,8 @@ def command(
         app.declarations.append(made)
         late = type("DeclaredCommand", (LateCommand,), {"declaration": made})
         first = made.help.partition("\n")[0]  # whole, where typer would cut it short
-        app.command(called, cls=late, help=made.help, short_help=first, hidden=hidden)(
+        where, last = app.place(called)
+        where.command(last, cls=late, help=made.help, short_help=first, hidden=hidden)(
             _never_called
         )
         return function

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TextIO, TypeAlias
 
 from audioloom_stage.escapes import printable_json, safe_text
+from audioloom_stage.exit_codes import MEANING, ExitCode
 from audioloom_stage.redaction import redact_values
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
@@ -30,12 +31,19 @@ class Result:
         data: for programs, printed with `--json`.
         next: commands that are useful now, printed to stderr.
         exit_code: other than 0 when the answer itself is bad news, such as a failed check.
+        problem: what the bad news is, in one sentence; by default what the exit code means.
     """
 
     text: str | Iterable[str]
     data: Mapping[str, JSON] = field(default_factory=dict)
     next: tuple[str, ...] = ()
     exit_code: int = 0
+    problem: str = ""
+
+    @property
+    def error(self) -> Mapping[str, JSON] | None:
+        """The bad news as the JSON object tells it; None for good news."""
+        return error_object(self.exit_code, self.problem) if self.exit_code else None
 
 
 def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
@@ -50,7 +58,8 @@ def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
     """
     parts: Iterable[str]
     if as_json:
-        parts = [as_object(redact_values(result.data), kind=kind)]
+        data = redact_values(result.data)
+        parts = [as_object(data, kind=kind, error=redact_values(result.error))]
     else:
         text = result.text
         whole = [text.removesuffix("\n")] if isinstance(text, str) else text
@@ -65,17 +74,41 @@ def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
     return True
 
 
-def as_object(data: Mapping[str, JSON], *, kind: str, version: int = 1) -> str:
-    """Answer the JSON object of a result.
+def emit_error(error: Mapping[str, JSON], write: Write, *, kind: str) -> None:
+    """Write the JSON object of a command that failed; its exit code tells more than a reader."""
+    with contextlib.suppress(OSError):
+        write(as_object({}, kind=kind, error=redact_values(error)) + "\n")
+
+
+def error_object(code: int, message: str = "", **parts: str) -> dict[str, JSON]:
+    """Answer what the JSON object of a failed command has as its `error`.
+
+    Args:
+        code: the exit code; the class is its name. A code of another program has none of ours.
+        message: one sentence; by default what the code means.
+        parts: where, expected, found and hint, as far as they are known.
+    """
+    known = next((each for each in ExitCode if each == code), None)
+    return {
+        "class": known.name.lower() if known else "command_failed",
+        "message": message or (MEANING[known] if known else f"exit code {code}"),
+        **{part: parts.get(part) or None for part in ("where", "expected", "found", "hint")},
+    }
+
+
+def as_object(
+    data: Mapping[str, JSON], *, kind: str, error: Mapping[str, JSON] | None = None
+) -> str:
+    """Answer the JSON object of a result: kind, version, ok, error, and the command's own fields.
 
     Raises:
         ValueError: a number that JSON has no word for, or a key that the envelope owns.
         TypeError: something that is not JSON.
     """
-    if taken := {"kind", "version"} & data.keys():
+    envelope = {"kind": kind, "version": 1, "ok": error is None, "error": error}
+    if taken := envelope.keys() & data.keys():
         raise ValueError(f"the envelope of a result owns {sorted(taken)}")
-    whole = {"kind": kind, "version": version, **data}
-    return printable_json(json.dumps(whole, ensure_ascii=False, allow_nan=False))
+    return printable_json(json.dumps({**envelope, **data}, ensure_ascii=False, allow_nan=False))
 
 
 def result_columns() -> int | None:
@@ -95,7 +128,7 @@ def reserved_stdout() -> Iterator[Write]:
         if real is None:
             _point_at_stderr()  # else the next file that is opened would be stdout
         with contextlib.redirect_stdout(sys.stderr):
-            yield lambda text: _write_captured(real, text)
+            yield lambda text: write_to(real, text)
         return
     global _columns  # noqa: PLW0603 - there is one stdout
     sys.stdout.flush()
@@ -143,7 +176,8 @@ def _write_all(descriptor: int, text: str) -> None:
         rest = rest[os.write(descriptor, rest) :]
 
 
-def _write_captured(stream: TextIO | None, text: str) -> None:
+def write_to(stream: TextIO | None, text: str) -> None:
+    """Write to a stream at once, and say where there is none."""
     if stream is None:  # closed before the program began
         raise BrokenPipeError
     stream.write(text)

@@ -1,17 +1,20 @@
 """The words a stage declares its settings with.
 
 A command's settings are one frozen pydantic model. Each field is at once a flag, an environment
-variable and a key of the TOML file:
+variable and a key of the TOML file; a positional argument is given on the command line alone:
 
     class RunSettings(Settings):
+        groups: ClassVar = {"Shards": "lanes shard_bytes"}
+
         features: Annotated[str, Positional("FEATURES")] = Field(description="The manifest.")
         lanes: int = Field(24, ge=1, description="Lanes of an epoch.")
+        shard_bytes: Size = Field(Size(128 << 20), description="Target size of a shard.")
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from pydantic import BaseModel, ConfigDict, SecretStr
 from pydantic_core import core_schema
@@ -23,7 +26,13 @@ class Settings(BaseModel):
     """Base of every command's settings: frozen, and no field that was not declared.
 
     Validators are built at first use: `--help` of eight commands must not pay for them.
+
+    Attributes:
+        groups: the headings of the help page, each with the fields below it. A group of a base
+            class comes after those of the class; fields of no group stand first.
     """
+
+    groups: ClassVar[dict[str, str]] = {}
 
     model_config = ConfigDict(
         frozen=True,
@@ -38,7 +47,8 @@ class Settings(BaseModel):
 class Positional:
     """Marks a field that is given by its place on the command line instead of by a flag.
 
-    A tuple or list field takes all the places that are left, and must come last.
+    It has no variable and no key of the TOML file. A tuple or list field takes all the places
+    that are left, and must come last.
 
     Args:
         metavar: how the help calls it, in capitals; the field's name by default.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from audioloom_stage.app import command, stage_app
+from audioloom_stage.program import run_app
 from audioloom_stage.result import Result
-from audioloom_stage.running import run_app
 
 if TYPE_CHECKING:
     from audioloom_featurizer.settings import (
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 app = stage_app(
     "featurizer",
     help="Recordings to windows of MFCC features, as Parquet.",
+    stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
     settings="audioloom_featurizer.settings",
 )
 

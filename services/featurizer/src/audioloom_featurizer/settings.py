@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from audioloom_spark.settings import SparkSettings
 from audioloom_stage.settings import Positional, Secret, Settings
-from pydantic import ByteSize, Field
+from audioloom_stage.units import Size
+from pydantic import Field
 
 NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
 
@@ -122,8 +123,8 @@ class PlanSettings(Settings):
     )
     raw_rate: int = Field(8000, ge=1000, le=768000, description="Their sampling rate, in Hz.")
     raw_channels: int = Field(1, ge=1, le=64, description="Their channels, interleaved.")
-    unit_bytes: ByteSize = Field(
-        ByteSize(256 << 20), gt=0, description="Most bytes of recordings in one unit of work."
+    unit_bytes: Size = Field(
+        Size(256 << 20), gt=0, description="Most bytes of recordings in one unit of work."
     )
     unit_recordings: int | None = Field(
         None,
@@ -135,8 +136,8 @@ class PlanSettings(Settings):
 class DecodingSettings(SparkSettings):
     """Where recordings are decoded, and what that may take."""
 
-    decoder_memory: ByteSize = Field(
-        ByteSize(1 << 30),
+    decoder_memory: Size = Field(
+        Size(1 << 30),
         ge=256 << 20,
         description="Most memory of a process that decodes; the recording that it takes more for"
         " is refused. On YARN no more than --executor-memory leaves for a core.",
@@ -216,8 +217,9 @@ class ListSettings(Settings):
 class TraceSettings(Settings):
     """Settings of `trace`."""
 
-    root: tuple[str, ...] = Field(
-        description="A root that runs lie under; several, where later stages wrote elsewhere."
+    root: str = Field(description=ROOT)
+    more_roots: tuple[str, ...] = Field(
+        (), description="More roots, where later stages wrote elsewhere."
     )
     group: tuple[str, ...] = Field((), description="Recordings of this group: a speaker, a call.")
     path: str | None = Field(

@@ -30,7 +30,8 @@ def chain(features: Opened, root: Path, name: str) -> None:
 
 
 def trace(*roots: Path, **wanted: object) -> dict[str, list]:
-    asked = TraceSettings(root=tuple(map(str, roots)), **wanted)
+    first, *more = map(str, roots)
+    asked = TraceSettings(root=first, more_roots=tuple(more), **wanted)
     return dict(trace_command(asked).data)
 
 
@@ -139,7 +140,7 @@ def test_a_listing_that_goes_on_from_another_holds_its_own_alone(source: Path, r
 def test_it_is_shown_in_lines_that_are_one_each(source: Path, root: Path) -> None:
     """Kind, state, counts and place of a run; then the recordings, whatever their names hold."""
     features = features_of(source, root)
-    asked = TraceSettings(root=(str(root),), group=("s0",))
+    asked = TraceSettings(root=str(root), group=("s0",))
     lines = list(trace_command(asked).text)
     assert 3 == len(lines)
     kind, state, *counts, place = lines[1].split()

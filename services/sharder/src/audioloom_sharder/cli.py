@@ -20,6 +20,7 @@ app = stage_app(
     "sharder",
     help="Features to TFRecord shards, balanced so that any divisor of --lanes can be the number of"
     " training replicas.",
+    stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
     settings="audioloom_sharder.settings",
 )
 

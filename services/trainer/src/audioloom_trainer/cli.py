@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 app = stage_app(
     "trainer",
     help="Train a Keras model on shards, alone or as one of the workers that TF_CONFIG names.",
+    stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
     settings="audioloom_trainer.settings",
 )
 

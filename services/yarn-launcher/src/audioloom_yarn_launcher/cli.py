@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 app = stage_app(
     "yarn-launcher",
     help="Run any command as a gang of workers that find each other.",
+    stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
     settings="audioloom_yarn_launcher.settings",
 )
 

@@ -228,7 +228,7 @@ class EnvSettings(Settings):
     with_: tuple[str, ...] = Field(
         (), description="A package of yours: a wheel, a project's folder, or name==version."
     )
-    python: str = Field("3.11", description="Version of its Python.", pattern=r"^3\.[0-9]+")
+    python_version: str = Field("3.11", description="Version of its Python.", pattern=r"^3\.[0-9]+")
     public: bool = Field(
         default=False,
         description="(pack) Let everybody on the cluster read it, so that nodes keep one copy for"
@@ -259,7 +259,7 @@ class EnvSettings(Settings):
 
 _OF_ACTIONS = {
     "all": {"action", "root"},
-    "pack": {"requirements", "wheels", "project", "extra", "with_", "python", "public"},
+    "pack": {"requirements", "wheels", "project", "extra", "with_", "python_version", "public"},
     "list": set[str](),
     "gc": {"delete", "dry_run", "older_than_hours"},
 }

@@ -46,5 +46,5 @@ def test_the_digest_is_that_of_what_goes_in(tmp_path: Path) -> None:
     second = of(tmp_path, **given)
     (tmp_path / "locked.txt").write_text("x==2\n")
     digests = [first.digest, second.digest, of(tmp_path, **given).digest]
-    digests.append(of(tmp_path, **given, python="3.12").digest)
+    digests.append(of(tmp_path, **given, python_version="3.12").digest)
     assert 4 == len(set(digests))

@@ -96,7 +96,7 @@ def trace(settings: TraceSettings) -> Result:
         NotFound: a root is not there.
     """
     search = _Search(_wanted(settings))
-    roots = [locate(each) for each in settings.root]
+    roots = [locate(each) for each in (settings.root, *settings.more_roots)]
     for root in roots:
         stat(root)
     ways: dict[Kind, Callable[[Opened[Any]], Run | None]] = {

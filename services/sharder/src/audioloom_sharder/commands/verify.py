@@ -68,12 +68,12 @@ def verify(settings: VerifySettings) -> Result:
         text=text,
         data={
             "manifest": opened.location.uri,
-            "ok": not problems,
             "records": verdict.seen.records,
             "inputs_read": settings.inputs,
             "problems": list(problems),
         },
         exit_code=ExitCode.BAD_DATA if problems else ExitCode.DONE,
+        problem=f"{len(problems)} problems",
     )
 
 

@@ -90,7 +90,6 @@ def _result(
         text="\n".join(lines),
         data={
             "manifest": opened.location.uri,
-            "ok": not problems,
             "files": len(entries),
             "bytes": size,
             "checkpoints": checkpoints,
@@ -98,6 +97,7 @@ def _result(
             "problems": list(problems),
         },
         exit_code=ExitCode.BAD_DATA if problems else ExitCode.DONE,
+        problem=f"{len(problems)} problems",
         next=() if problems else (evaluate_command(opened), export_command(opened)),
     )
 

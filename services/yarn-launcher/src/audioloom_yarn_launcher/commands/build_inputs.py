@@ -71,14 +71,16 @@ def gather(settings: EnvSettings, folder: Path, run: Run) -> Ingredients:
         )
     facts = {
         "layout": LAYOUT,
-        "python": settings.python,
+        "python": settings.python_version,
         "platform": f"{platform.system()} {platform.machine()} {'-'.join(platform.libc_ver())}",
         "requirements": _lines(requirements) if requirements else None,
         "wheels": [f"{each.name} {_sha256(each)}" for each in _wheels_in(wheels)],
         "packages": [_package_facts(each) for each in (*local, *packages)],
     }
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    return Ingredients(digest, settings.python, requirements, wheels, tuple(local), tuple(packages))
+    return Ingredients(
+        digest, settings.python_version, requirements, wheels, tuple(local), tuple(packages)
+    )
 
 
 def _existing(text: str | None) -> Path | None:

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import structlog
 from audioloom_stage import safe_text
-from audioloom_stage.bar import bar_line
+from audioloom_stage.progress_bar import bar_line
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.monitoring.run_status import (

@@ -1,4 +1,4 @@
-"""Running one command: settings, logs, the work, its result, its exit code."""
+"""The `main` of a stage: words in, exit code out."""
 
 from __future__ import annotations
 
@@ -6,35 +6,22 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import typer
 
-from audioloom_stage._declaration import Declaration
-from audioloom_stage._ending import as_program
-from audioloom_stage._failing import report, say_next
+from audioloom_stage._error_report import as_envelope, report
+from audioloom_stage._process_exit import as_program
 from audioloom_stage._terminal import write_line
+from audioloom_stage.errors import Usage
 from audioloom_stage.escapes import safe_text
 from audioloom_stage.exit_codes import ExitCode
-from audioloom_stage.result import emit, reserved_stdout
+from audioloom_stage.result import emit_error, write_to
 
 if TYPE_CHECKING:
     from audioloom_stage.app import StageApp
-
-
-@dataclass(frozen=True)
-class Common:
-    """The options that every command has."""
-
-    config: str | None
-    as_json: bool
-    log_format: Literal["auto", "console", "json"]
-    verbose: bool
-    quiet: bool
-    debug: bool
 
 
 class Main(Protocol):
@@ -68,50 +55,10 @@ def _run(app: StageApp, argv: Sequence[str] | None) -> int:
     return _flushed(int(code))
 
 
-def perform(job: Declaration[Any], words: Mapping[str, Any], common: Common) -> int:
-    """Run a command to its exit code. Every error ends here, and nowhere else."""
-    # structlog costs 0.2 s, which --help must not pay.
-    from audioloom_stage._sources import read_settings  # noqa: PLC0415
-    from audioloom_stage.logs import LogSettings, configure_logs  # noqa: PLC0415
-
-    logs = LogSettings(
-        format=common.log_format,
-        level=_level(common),
-        debug=common.debug,
-        bound={"stage": job.stage},
-    )
-    try:
-        configure_logs(logs)
-        settings = read_settings(
-            job.settings,
-            job.declared,
-            stage=job.stage,
-            known=job.known(),
-            flags=words,
-            environ=os.environ,
-            config=common.config,
-        )
-        with reserved_stdout() as write:
-            result = job.function(settings)
-            kind = f"audioloom.{job.stage}.{job.name}"
-            read = emit(result, write, kind=kind, as_json=common.as_json)
-        if result.exit_code == 0:
-            say_next(result.next, as_json=logs.as_json)
-    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - this is the rim
-        return report(error, program=job.program, debug=common.debug, as_json=logs.as_json)
-    return result.exit_code or (ExitCode.DONE if read else ExitCode.UNREAD)
-
-
-def _level(common: Common) -> int:
-    if common.verbose or common.debug:
-        return 10
-    return 30 if common.quiet else 20
-
-
 def _parse_and_perform(app: StageApp, argv: Sequence[str] | None) -> int:
     program = typer.main.get_command(app)
+    words = sys.argv[1:] if argv is None else list(argv)
     try:
-        words = None if argv is None else list(argv)
         code = program.main(args=words, prog_name=app.program, standalone_mode=False)
     except SystemExit as ending:  # shell completion, a reader of --help that went away, a library
         if isinstance(ending.__context__, BrokenPipeError):
@@ -124,6 +71,10 @@ def _parse_and_perform(app: StageApp, argv: Sequence[str] | None) -> int:
         said = io.StringIO()
         mistake.show(said)  # type: ignore[attr-defined]
         write_line(safe_text(said.getvalue().rstrip("\n"), lines=True))
+        if "--json" in words:
+            wrong = Usage(mistake.format_message(), hint=f"{app.program} --help lists the commands")
+            error = as_envelope(wrong, app.program)
+            emit_error(error, partial(write_to, sys.stdout), kind=app.kind_of(words))
         return mistake.exit_code
     except typer.Abort:
         return ExitCode.INTERRUPTED

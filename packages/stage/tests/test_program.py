@@ -33,7 +33,7 @@ def bash(script: str) -> subprocess.CompletedProcess[str]:
         (["run", "full"], 75, "error: no space left on device\n"),
         (["run", "interrupted"], 130, "error: interrupted\n"),
         (["run", "leave"], 70, "giving up\n"),
-        (["run"], 2, "WHAT is required: give it on the command line, set AUDIOLOOM_TOY_WHAT"),
+        (["run"], 2, "WHAT is required: give it on the command line\n"),
         (["run", "nothing", "--lanes", "x"], 2, "  expected  a valid integer\n"),
         (["run", "nothing", "--config", "/no"], 66, "  where  /no\n"),
         (["run", "nothing", "--config", "/"], 78, "expected  a TOML file"),
@@ -57,6 +57,7 @@ def test_a_failure_ends_with_its_code_and_an_empty_stdout(
         (["run", "x", "--lanez", "3"], "--lanes"),
         (["run", "x", "--lanes"], "requires an argument"),
         (["verify", "x"], "unexpected extra argument"),
+        (["pen", "lst"], "Did you mean 'list'?"),
         (["run", "x", "--log-format", "xml"], "xml"),
     ],
 )
@@ -99,6 +100,8 @@ def test_stdout_is_the_object_alone(program: Any) -> None:
     assert {
         "kind": "audioloom.toy.run",
         "version": 1,
+        "ok": True,
+        "error": None,
         "what": "noise",
         "more": ["and", "more"],
         "lanes": 24,
@@ -113,6 +116,45 @@ def test_stdout_is_the_object_alone(program: Any) -> None:
         "password": "**********",
     } == json.loads(done.stdout)
     assert 1 == done.stdout.count("\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "kind", "error"),
+    [
+        (
+            ["run", "bad"],
+            65,
+            "audioloom.toy.run",
+            {
+                "class": "bad_data",
+                "message": "bad data",
+                "where": "/band",
+                "expected": "a drum",
+                "found": "a \x1b[2Jflute",
+                "hint": "drum",
+            },
+        ),
+        (["verify"], 65, "audioloom.toy.verify", {"class": "bad_data", "message": "bad data"}),
+        (["run", "interrupted"], 130, "audioloom.toy.run", {"class": "interrupted"}),
+        (["pen", "list", "--lines", "x"], 2, "audioloom.toy.pen.list", {"where": "--lines"}),
+        (["pen", "list", "--no"], 2, "audioloom.toy.pen.list", {"class": "usage"}),
+        (["rn"], 2, "audioloom.toy", {"class": "usage"}),
+    ],
+)
+def test_a_failure_has_the_envelope_of_a_success(
+    toy: Any, words: list[str], code: int, kind: str, error: dict[str, str]
+) -> None:
+    """Whoever reads the object asks it for `ok`, and for nothing that may be missing."""
+    done = toy(*words, "--json")
+    said = json.loads(done.stdout)
+    assert (code, kind, 1, False) == (done.returncode, said["kind"], said["version"], said["ok"])
+    assert ["class", "message", "where", "expected", "found", "hint"] == list(said["error"])
+    assert error.items() <= said["error"].items()
+
+
+def test_bad_news_keeps_its_data(toy: Any) -> None:
+    """What a check found stands beside the error."""
+    assert 3 == json.loads(toy("verify", "--json").stdout)["files"]
 
 
 def test_flags_of_every_shape(toy: Any) -> None:

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 from audioloom_stage import BadData, ExitCode, exit_code
-from audioloom_stage._failing import report, tell
+from audioloom_stage._error_report import report, tell
 
 
 def told(error: BaseException) -> dict[str, str]:

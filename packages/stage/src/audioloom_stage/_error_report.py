@@ -10,6 +10,7 @@ from audioloom_stage._terminal import write_line
 from audioloom_stage.escapes import printable, safe_text
 from audioloom_stage.exit_codes import FULL, MEANING, ExitCode, exit_code
 from audioloom_stage.redaction import redact
+from audioloom_stage.result import JSON, error_object
 
 _LIMIT = 2000  # characters of one field: what came from outside must not bury the message
 
@@ -68,6 +69,14 @@ def tell(error: BaseException, code: ExitCode, program: str) -> dict[str, str]:
     elif not hasattr(error, "where"):
         told |= _of_a_library(error)
     return {word: _bounded(redact(text)) for word, text in told.items() if text}
+
+
+def as_envelope(error: BaseException, program: str) -> dict[str, JSON]:
+    """Answer the parts of an error as the JSON object on stdout has them."""
+    code = exit_code(error)
+    told = tell(error, code, program)
+    hint = told.pop("try", "")
+    return error_object(code, told.pop("error"), **told, hint=hint)
 
 
 def _of_a_library(error: BaseException) -> dict[str, str]:

@@ -1,0 +1,89 @@
+"""Sizes and durations as people write them: one parser for every setting of every stage."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Self
+
+from pydantic import GetCoreSchemaHandler
+from pydantic_core import PydanticCustomError, core_schema
+
+_NUMBER = re.compile(r"([0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([A-Za-z]{0,3})")
+_SIZES = {"": 1, "b": 1}
+_SIZES |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
+_SIZES |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
+_LARGEST = 10**18
+_SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+class Size(int):
+    """A number of bytes: `8GB`, `8GiB`, `20 GiB` or `65536`.
+
+    GB counts in thousands and GiB in 1024. In a manifest or in JSON it is a plain number.
+    """
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read a size from a text or a number.
+
+        Raises:
+            PydanticCustomError: it is none; a `ValueError`.
+        """
+        return cls(_read(value, _SIZES, "a size such as 8GB, 8GiB or 65536"))
+
+    @property
+    def text(self) -> str:
+        """The size in the largest unit that leaves no remainder: `3GiB`."""
+        for unit, power in (("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)):
+            if self and not self % (1 << power):
+                return f"{self >> power}{unit}"
+        return str(int(self))
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(int)
+        )
+
+
+class Duration(float):
+    """A number of seconds: `90s`, `30m`, `24h`, `7d` or `90`."""
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read a duration from a text or a number.
+
+        Raises:
+            PydanticCustomError: it is none; a `ValueError`.
+        """
+        return cls(_read(value, _SECONDS, "a duration such as 90s, 30m, 24h or 7d"))
+
+    @property
+    def text(self) -> str:
+        """The duration in the largest unit that it has at least two of: `24h`, `90s`."""
+        for unit in ("d", "h", "m"):
+            seconds = _SECONDS[unit]
+            if self >= 2 * seconds and not self % seconds:
+                return f"{int(self) // seconds}{unit}"
+        return str(float(self)).removesuffix(".0") + "s"
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(float)
+        )
+
+
+def _read(value: object, units: dict[str, int], expected: str) -> float:
+    # A float cannot hold every size, so a whole number stays whole.
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < _LARGEST:
+        return value
+    match = _NUMBER.fullmatch(value.strip()) if isinstance(value, str) else None
+    unit = units.get(match[2].lower()) if match else None
+    if match is None or unit is None:
+        raise PydanticCustomError("unit", "Input should be {expected}", {"expected": expected})
+    return float(match[1]) * unit if "." in match[1] else int(match[1]) * unit
