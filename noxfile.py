@@ -91,7 +91,7 @@ def imports(session: nox.Session) -> None:
 def _contract_between_projects() -> str:
     modules = {name: f"audioloom_{name.replace('-', '_')}" for name in PROJECTS}
     services = [modules[name] for name in SERVICES]
-    pipeline = [modules[name] for name in PACKAGES if name not in {"mfcc", "mfcc-native"}]
+    pipeline = [modules[name] for name in PACKAGES if name not in {"audio", "audio-native"}]
     return f"""
 [tool.importlinter]
 root_packages = {json.dumps([modules[name] for name in (*PACKAGES, *SERVICES)])}
@@ -105,15 +105,15 @@ type = "layers"
 layers = [{json.dumps(" | ".join(services))}, "audioloom_spark", "audioloom_environment",
           "audioloom_stage", "audioloom_manifest", "audioloom_storage"]
 [[tool.importlinter.contracts]]
-name = "mfcc knows nothing of the pipeline"
+name = "audio knows nothing of the pipeline"
 type = "forbidden"
-source_modules = ["audioloom_mfcc"]
+source_modules = ["audioloom_audio"]
 forbidden_modules = {json.dumps(pipeline)}
 [[tool.importlinter.contracts]]
 name = "The compiled kernels know samples and filters"
 type = "forbidden"
-source_modules = ["audioloom_mfcc_native"]
-forbidden_modules = {json.dumps([modules[name] for name in PACKAGES if name != "mfcc-native"])}
+source_modules = ["audioloom_audio_native"]
+forbidden_modules = {json.dumps([modules[name] for name in PACKAGES if name != "audio-native"])}
 """
 
 

@@ -35,7 +35,7 @@ class Distribution:
     """An installed distribution.
 
     Attributes:
-        name: canonical: `audioloom-mfcc`.
+        name: canonical: `audioloom-audio`.
         version: its version.
         metadata: the name of its folder in site-packages.
         editable: the folder it is installed from by reference, or None.

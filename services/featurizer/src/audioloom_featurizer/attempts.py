@@ -12,7 +12,7 @@ from audioloom_stage import redact_values
 STAGE = "featurizer"
 
 _LIBRARIES = (
-    "audioloom-mfcc",
+    "audioloom-audio",
     "librosa",
     "numpy",
     "pyarrow",

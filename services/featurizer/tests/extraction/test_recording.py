@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from audioloom_audio import DigestingReader, MfccSettings, extract
 from audioloom_featurizer.extraction import recording as extract_module
 from audioloom_featurizer.extraction.recording import Extracted, Refused, extract_recording
-from audioloom_mfcc import DigestingReader, MfccSettings, extract
 from audioloom_storage import Location, Unavailable, locate, open_read
 from featurizer_work import header_only, with_nan, write_wav
 

@@ -9,10 +9,10 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
+from audioloom_audio import Flag, Kind, MfccSettings, RawFormat
 from audioloom_featurizer.extraction import recording as extract_module
 from audioloom_featurizer.extraction.recording import Extracted, extract_recording
 from audioloom_featurizer.sandbox.outcome import Cause
-from audioloom_mfcc import Flag, Kind, MfccSettings, RawFormat
 from audioloom_storage import Location, PermissionDenied, StorageError, UnsafePath, locate
 from featurizer_specimens import samples, specimens, wave
 

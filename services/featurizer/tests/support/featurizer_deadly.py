@@ -10,15 +10,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+from audioloom_audio import MissingDecoder
+from audioloom_audio import extract as true_extract
 from audioloom_featurizer.extraction import recording as extract_module
 from audioloom_featurizer.extraction import unit as unit_task
 from audioloom_manifest import Receipt
-from audioloom_mfcc import MissingDecoder
-from audioloom_mfcc import extract as true_extract
 from audioloom_storage import open_read as true_open_read
 
 _spoiled: list[bool] = []
-_LATE = ("audioloom_mfcc_native", "soundfile", "scipy.fft")
+_LATE = ("audioloom_audio_native", "soundfile", "scipy.fft")
 
 
 def do_unit(job: Any, unit: Any, trial: Any = None, pulse: Any = None) -> Receipt:

@@ -19,12 +19,12 @@ from typing import Any
 import librosa
 import numpy as np
 import soxr
-from audioloom_mfcc import MfccSettings, extract, mel_filters
-from audioloom_mfcc.g711 import ulaw_table
-from audioloom_mfcc.pcm import codec_of
-from audioloom_mfcc.riff import read_header
-from audioloom_mfcc_native import N_FFT, NativeKernels, signal
-from audioloom_mfcc_native.samples import MEAN
+from audioloom_audio import MfccSettings, extract, mel_filters
+from audioloom_audio.decoding.g711 import ulaw_table
+from audioloom_audio.decoding.pcm import codec_of
+from audioloom_audio.decoding.riff import read_header
+from audioloom_audio_native import N_FFT, NativeKernels, signal
+from audioloom_audio_native.samples import MEAN
 from numpy.typing import NDArray
 
 from audioloom_bench.measure import Lane, measure

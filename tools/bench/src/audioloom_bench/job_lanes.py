@@ -98,7 +98,7 @@ def floor(source: Path, out: Path, cores: int) -> float:
 
 
 def _extract(paths: list[Path]) -> int:
-    from audioloom_mfcc import MfccSettings, RefusedRecording, extract  # noqa: PLC0415
+    from audioloom_audio import MfccSettings, RefusedRecording, extract  # noqa: PLC0415
 
     settings, windows = MfccSettings(), 0
     for path in paths:

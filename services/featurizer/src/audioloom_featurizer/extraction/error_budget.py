@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import get_args
 
-from audioloom_mfcc import Kind
+from audioloom_audio import Kind
 
 from audioloom_featurizer.errors import BadWish, NothingReadable, TooManyRefused
 from audioloom_featurizer.sandbox.outcome import Cause

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any, cast
 
+from audioloom_audio import BadSettings, MfccSettings, RawFormat, settle
 from audioloom_manifest import (
     Feature,
     FeaturesManifest,
@@ -16,7 +17,6 @@ from audioloom_manifest import (
     run_folder,
     run_name,
 )
-from audioloom_mfcc import BadSettings, MfccSettings, RawFormat, settle
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import BadWish

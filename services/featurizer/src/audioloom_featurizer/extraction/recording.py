@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO
 
-from audioloom_mfcc import (
+from audioloom_audio import (
+    AudioError,
     DigestingReader,
     Extraction,
     Kind,
-    MfccError,
     MfccSettings,
     RefusedRecording,
     Summary,
@@ -104,7 +104,7 @@ def extract_recording(
         pulse: told how it goes.
 
     Raises:
-        MfccError: a library is missing here, which says nothing about the recording.
+        AudioError: a library is missing here, which says nothing about the recording.
         OSError: this machine has no scratch space.
     """
     for number in range(1, TRIES + 1):
@@ -156,7 +156,7 @@ def _try(
     except MemoryError as error:  # the watch over this process sees the others
         message = f"expected memory for its samples, found {str(error) or 'none'}"
         return attempt.refuse("decoder_memory", message, retryable=True)
-    except (MfccError, OSError):
+    except (AudioError, OSError):
         raise  # of this machine, not of the recording
     except Exception as error:  # noqa: BLE001 - decoders fail in a zoo of types; one file is one row
         return attempt.refuse("unexpected", f"{type(error).__name__}: {error}")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from audioloom_audio import BadSettings, MfccSettings, MissingDecoder
 from audioloom_manifest import Feature, FileEntry, Receipt, publish_receipt
 from audioloom_manifest.parquet import (
     LEDGER,
@@ -19,7 +20,6 @@ from audioloom_manifest.parquet import (
     features_writer,
     table_writer,
 )
-from audioloom_mfcc import BadSettings, MfccSettings, MissingDecoder
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import BadUnits, BadWish, MissingLibrary

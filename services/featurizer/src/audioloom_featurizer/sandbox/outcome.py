@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from audioloom_featurizer.sandbox.heartbeat import Stage
 
 if TYPE_CHECKING:  # a supervisor needs neither NumPy nor what it decodes with
-    from audioloom_mfcc import Kind
+    from audioloom_audio import Kind
 
 Cause = Literal[
     "missing",

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow.parquet as pq
+from audioloom_audio import MfccSettings
 from audioloom_manifest import FeaturesManifest, Opened, RecordingsManifest
-from audioloom_mfcc import MfccSettings
 from audioloom_stage import progress
 from audioloom_storage import Location, locate, open_read
 from numpy.typing import NDArray

@@ -1,0 +1,246 @@
+"""The kernels of csrc/ as functions of NumPy arrays.
+
+Every array is checked here: C takes what it is given.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from audioloom_audio_native.library import best_level, library
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# As in csrc/kernels.h.
+N_FFT: Final = 2048
+HOP_LENGTH: Final = 512
+MOST_BANDS: Final = 256
+
+_BINS: Final = N_FFT // 2 + 1
+_WIDTH: Final = 24  # of half the DCT, a multiple
+
+
+class _Filters(ctypes.Structure):
+    _fields_ = (
+        ("bands", ctypes.c_int),
+        ("falling", ctypes.c_void_p),
+        ("falling_weight", ctypes.c_void_p),
+        ("rising_weight", ctypes.c_void_p),
+    )
+
+
+class _Tail(ctypes.Structure):
+    _fields_ = (
+        ("bands", ctypes.c_int),
+        ("coefficients", ctypes.c_int),
+        ("width", ctypes.c_int),
+        ("heights", ctypes.c_void_p),
+        ("by_height", ctypes.c_void_p),
+        ("transform", ctypes.c_void_p),
+    )
+
+
+class NativeKernels:
+    """Frames to mel powers to cepstral coefficients.
+
+    Frames are windowed by a periodic Hann window. Scratch memory belongs to the thread that calls;
+    an object may be used by several.
+
+    Args:
+        filters: float32 ``(bands, N_FFT // 2 + 1)``, triangular: each bin may lie in one band, or
+            in two neighbouring ones.
+        n_mfcc: Coefficients kept, from c0.
+        hop_length: `HOP_LENGTH`.
+        level: Which kernels to use, if not the best; for tests.
+
+    Raises:
+        ValueError: The numbers are not those that the kernels are made for, or the level is none
+            that runs here.
+    """
+
+    block: Final = 1  # frames whose last digits depend on each other: none
+
+    def __init__(
+        self,
+        filters: NDArray[np.float32],
+        n_mfcc: int,
+        hop_length: int = HOP_LENGTH,
+        *,
+        level: int | None = None,
+    ) -> None:
+        bands, bins = filters.shape
+        if hop_length != HOP_LENGTH or bins != _BINS or not 0 < bands <= MOST_BANDS:
+            raise ValueError(
+                f"expected filters of 1 to {MOST_BANDS} bands and {_BINS} bins, and a hop of "
+                f"{HOP_LENGTH}; found {bands} bands, {bins} bins, a hop of {hop_length}"
+            )
+        if not 0 < n_mfcc <= bands:
+            raise ValueError(f"expected 1 to {bands} coefficients, found {n_mfcc}")
+        best = best_level()
+        self._level = best if level is None else level
+        if self._level not in {3, 4} or self._level > best:
+            raise ValueError(f"expected x86-64-v3 or v4, at most v{best}; found v{self._level}")
+        self._bands, self._n_mfcc = bands, n_mfcc
+        # Each structure points into arrays, which live as long as it does.
+        self._filter_arrays = _halves(filters)
+        self._filters = _Filters(bands, *(array.ctypes.data for array in self._filter_arrays))
+        width = -(-n_mfcc // (2 * _WIDTH)) * _WIDTH
+        # A band too narrow to hold a bin has no height, and no power either.
+        heights = np.maximum(filters.max(axis=1), np.finfo(np.float32).tiny)
+        self._tail_arrays = (heights, 1 / heights, _cosine_transform(bands, n_mfcc, width))
+        addresses = (array.ctypes.data for array in self._tail_arrays)
+        self._tail = _Tail(bands, n_mfcc, width, *addresses)
+
+    def powers(self, samples: NDArray[np.float32], mel: NDArray[np.float32]) -> None:
+        """Write the mel powers of the first frames of *samples* to *mel*.
+
+        Args:
+            samples: float32, contiguous.
+            mel: float32 ``(frames, bands)``, contiguous; each frame lies in the samples whole.
+
+        Raises:
+            ValueError: an array is not like that.
+        """
+        self._check_samples(samples, mel)
+        library().audioloom_powers(
+            self._level,
+            samples.ctypes.data,
+            len(samples),
+            len(mel),
+            ctypes.byref(self._filters),
+            mel.ctypes.data,
+        )
+
+    def powers_again(
+        self, samples: NDArray[np.float32], numbers: NDArray[np.intp], mel: NDArray[np.float32]
+    ) -> None:
+        """Write the rows *numbers* of *mel* anew, from a float64 transform.
+
+        Raises:
+            ValueError: an array is not as `powers` has it, or a number is of no row.
+        """
+        self._check_samples(samples, mel)
+        rows = np.ascontiguousarray(numbers, np.int64)
+        if len(rows) and not 0 <= rows.min() <= rows.max() < len(mel):
+            found = f"{rows.min()} to {rows.max()}"
+            raise ValueError(f"expected rows 0 to {len(mel) - 1}, found {found}")
+        library().audioloom_powers_again(
+            self._level,
+            samples.ctypes.data,
+            rows.ctypes.data,
+            len(rows),
+            ctypes.byref(self._filters),
+            mel.ctypes.data,
+        )
+
+    def delicate(self, mel: NDArray[np.float32], floor: float, limit: float) -> NDArray[np.intp]:
+        """Numbers of the frames of *mel* with bands too quiet for a float32 transform.
+
+        Args:
+            mel: float32 ``(frames, bands)``, contiguous and finite.
+            floor: The power up to which everything will be raised.
+            limit: How far the frame's power may lie above its bands', in the mean.
+
+        Raises:
+            ValueError: the array is not like that.
+        """
+        self._check_mel(mel)
+        numbers = np.empty(len(mel), np.int64)
+        count = library().audioloom_delicate(
+            self._level,
+            mel.ctypes.data,
+            len(mel),
+            ctypes.byref(self._tail),
+            floor,
+            limit,
+            numbers.ctypes.data,
+        )
+        return numbers[:count].astype(np.intp, copy=False)
+
+    def cepstra(self, mel: NDArray[np.float32], floor: float) -> NDArray[np.float32]:
+        """Decibels of *mel*, at least those of *floor*, and their orthonormal DCT-II.
+
+        Args:
+            mel: float32 ``(frames, bands)``, contiguous and finite.
+            floor: More than zero, and no denormal number.
+
+        Returns:
+            float32 ``(n_mfcc, frames)``.
+
+        Raises:
+            ValueError: the array is not like that.
+        """
+        self._check_mel(mel)
+        values = np.empty((self._n_mfcc, len(mel)), np.float32)
+        library().audioloom_cepstra(
+            self._level,
+            mel.ctypes.data,
+            len(mel),
+            ctypes.byref(self._tail),
+            floor,
+            values.ctypes.data,
+        )
+        return values
+
+    def _check_samples(self, samples: NDArray[Any], mel: NDArray[Any]) -> None:
+        self._check_mel(mel)
+        _check_plain("samples", samples, 1)
+        if not mel.flags.writeable:
+            raise ValueError("expected a mel to write to, found a read-only array")
+        frames = max(0, 1 + (len(samples) - N_FFT) // HOP_LENGTH)
+        if len(mel) > frames:
+            raise ValueError(f"expected at most {frames} frames in the samples, found {len(mel)}")
+
+    def _check_mel(self, mel: NDArray[Any]) -> None:
+        _check_plain("mel", mel, 2)
+        if mel.shape[1] != self._bands:
+            raise ValueError(f"expected a mel of {self._bands} bands, found {mel.shape[1]}")
+
+
+def _check_plain(name: str, array: NDArray[Any], dimensions: int) -> None:
+    plain = array.dtype == np.float32 and array.flags.c_contiguous
+    if not plain or array.ndim != dimensions:
+        raise ValueError(
+            f"expected {name} as a contiguous float32 array of {dimensions} dimensions, "
+            f"found {array.dtype} {array.shape}"
+        )
+
+
+def _halves(filters: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Of each bin: the band it falls in, plus one; its weight there, and in the band after."""
+    bands, bins = filters.shape
+    each = np.arange(bins)
+    heard = filters != 0
+    many = heard.sum(axis=0)
+    first = heard.argmax(axis=0)
+    second = np.minimum(first + 1, bands - 1)
+    both = heard[second, each] & (second > first)
+    if not np.all(many <= 1 + both):
+        raise ValueError("expected each bin in at most two bands, neighbours; found others")
+    # Places one up: place 0 takes what no band hears.
+    return (
+        np.where(many, first + 1, 0).astype(np.int32),
+        filters[first, each].astype(np.float32),
+        np.where(both, filters[second, each], 0).astype(np.float32),
+    )
+
+
+def _cosine_transform(bands: int, n_mfcc: int, width: int) -> NDArray[np.float32]:
+    """The orthonormal DCT-II as ``(2, (bands + 1) // 2, width)``, zero from *n_mfcc* on.
+
+    First the even coefficients, then the odd ones; their other halves are the same, mirrored, but
+    for the sign of the odd ones.
+    """
+    half = (bands + 1) // 2
+    angle = np.pi / bands * np.outer(np.arange(half) + 0.5, np.arange(n_mfcc))
+    columns = np.sqrt(2 / bands) * np.cos(angle)
+    columns[:, 0] /= np.sqrt(2)
+    transform = np.zeros((2, half, width), np.float32)
+    for odd in range(2):
+        part = columns[:, odd::2]
+        transform[odd, :, : part.shape[1]] = part
+    return transform

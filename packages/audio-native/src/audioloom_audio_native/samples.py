@@ -1,0 +1,81 @@
+"""Codes of recordings to samples, and the largest of them, by the functions of csrc/samples.c.
+
+Both are exact: any other way to the same comes to the same bits.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from audioloom_audio_native.library import best_level, library
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MEAN: Final = -1
+_STEREO: Final = 2
+_CODES: Final = 256
+
+
+def signal(
+    codes: NDArray[np.integer[Any]],
+    number: int,
+    table: NDArray[np.float32] | None = None,
+    *,
+    level: int | None = None,
+) -> NDArray[np.float32]:
+    """One signal of interleaved frames.
+
+    Args:
+        codes: ``(frames, channels)``, contiguous: int16, or uint8 and a *table*.
+        number: The channel, from 0; `MEAN` is the mean of two (of one, that one).
+        table: Sample of every code, float32 ``(256,)``.
+        level: Which kernels to use, if not the best; for tests.
+
+    Returns:
+        float32 ``(frames,)``; int16 codes are scaled to +-1.
+
+    Raises:
+        ValueError: an argument is not like that.
+    """
+    frames, channels = codes.shape
+    wanted = np.int16 if table is None else np.uint8
+    if codes.dtype != wanted or not codes.flags.c_contiguous:
+        raise ValueError(f"expected contiguous {wanted.__name__} codes, found {codes.dtype}")
+    if table is not None and (table.dtype != np.float32 or table.shape != (_CODES,)):
+        raise ValueError(f"expected a float32 table of {_CODES}, found {table.dtype} {table.shape}")
+    if number == MEAN and channels == 1:
+        number = 0
+    if not (0 <= number < channels or (number == MEAN and channels == _STEREO)):
+        raise ValueError(f"expected a channel of {channels}, found number {number}")
+    samples = np.empty(frames, np.float32)
+    address = codes.ctypes.data
+    library().audioloom_signal(
+        best_level() if level is None else level,
+        address if table is None else None,
+        None if table is None else address,
+        None if table is None else np.ascontiguousarray(table).ctypes.data,
+        frames,
+        channels,
+        number,
+        samples.ctypes.data,
+    )
+    return samples
+
+
+def peak(samples: NDArray[np.float32], *, level: int | None = None) -> float:
+    """The largest magnitude of *samples* ``(count,)``: NaN if one is NaN, 0.0 for none.
+
+    Raises:
+        ValueError: they are not float32.
+    """
+    if samples.dtype != np.float32 or samples.ndim != 1:
+        raise ValueError(f"expected float32 (count,), found {samples.dtype} {samples.shape}")
+    plain = np.ascontiguousarray(samples)
+    number = best_level() if level is None else level
+    bits = library().audioloom_peak(number, plain.ctypes.data, len(plain))
+    magnitude: float = struct.unpack("f", struct.pack("I", bits))[0]
+    return magnitude

@@ -1,0 +1,259 @@
+import threading
+
+import numpy as np
+import pytest
+from audioloom_audio_native import HOP_LENGTH, MOST_BANDS, N_FFT, NativeKernels, best_level
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+LEVELS = [number for number in (3, 4) if number <= best_level()]
+BINS = N_FFT // 2 + 1
+
+
+def _triangles(bands: int) -> NDArray[np.float32]:
+    """Triangular filters, narrow ones first, the lowest perhaps without a bin."""
+    edges = (BINS + 5) * np.linspace(0, 1, bands + 2) ** 2 - 3
+    rising = (np.arange(BINS) - edges[:-2, None]) / np.diff(edges)[:-1, None]
+    falling = (edges[2:, None] - np.arange(BINS)) / np.diff(edges)[1:, None]
+    return np.maximum(0, np.minimum(rising, falling)).astype(np.float32)
+
+
+def _expected(samples: NDArray[np.float32], filters: NDArray[np.float32]) -> NDArray[np.float64]:
+    """The same by NumPy in float64."""
+    frames = np.lib.stride_tricks.sliding_window_view(samples.astype(np.float64), N_FFT)
+    window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(N_FFT) / N_FFT)
+    power = np.abs(np.fft.rfft(frames[::HOP_LENGTH] * window, axis=1)) ** 2
+    return np.asarray(power @ filters.T.astype(np.float64))
+
+
+def _noise(seed: int, count: int) -> NDArray[np.float32]:
+    return np.random.default_rng(seed).standard_normal(count).astype(np.float32)
+
+
+@pytest.mark.parametrize("number", LEVELS)
+@given(
+    count=st.integers(N_FFT, 40 * HOP_LENGTH), bands=st.integers(1, MOST_BANDS), seed=st.integers(0)
+)
+@settings(max_examples=40, deadline=None)
+def test_powers_are_those_of_numpy(number: int, count: int, bands: int, seed: int) -> None:
+    """White noise: rounding adds amplitude far below the mean, whatever the band has itself."""
+    samples, filters = _noise(seed, count), _triangles(bands)
+    expected = _expected(samples, filters)
+    mel = np.full(expected.shape, np.nan, np.float32)
+
+    NativeKernels(filters, 1, level=number).powers(samples, mel)
+
+    amplitude, mean = np.sqrt(expected), np.sqrt(expected.mean())
+    np.testing.assert_allclose(amplitude, np.sqrt(mel), rtol=1e-6, atol=1e-6 * mean)
+
+
+@pytest.mark.parametrize("number", LEVELS)
+@given(seed=st.integers(0), data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_chosen_frames_are_done_again_in_float64_and_no_other(
+    number: int, seed: int, data: st.DataObject
+) -> None:
+    """A tone 150 dB above the noise: float32 has lost the noise, float64 has it."""
+    samples = 1e-7 * _noise(seed, 60 * HOP_LENGTH)
+    samples += np.sin(np.arange(len(samples)) / 3).astype(np.float32)
+    filters = _triangles(100)
+    expected = _expected(samples, filters)
+    native = NativeKernels(filters, 1, level=number)
+    mel = np.empty(expected.shape, np.float32)
+    native.powers(samples, mel)
+    before = mel.copy()
+    chosen = data.draw(st.lists(st.integers(0, len(mel) - 1), unique=True))
+
+    native.powers_again(samples, np.array(chosen, np.intp), mel)
+
+    others = np.setdiff1d(np.arange(len(mel)), chosen)
+    assert before[others].tobytes() == mel[others].tobytes()
+    np.testing.assert_allclose(expected[chosen], mel[chosen], rtol=1e-6)
+
+
+def test_float64_is_needed_there() -> None:
+    """The test above could not fail otherwise."""
+    samples = 1e-7 * _noise(0, 60 * HOP_LENGTH)
+    samples += np.sin(np.arange(len(samples)) / 3).astype(np.float32)
+    filters = _triangles(100)
+    expected = _expected(samples, filters)
+    mel = np.empty(expected.shape, np.float32)
+
+    NativeKernels(filters, 1).powers(samples, mel)
+
+    heard = expected > 0
+    assert 0.01 < np.abs(mel[heard] / expected[heard] - 1).max()
+
+
+@pytest.mark.skipif(len(LEVELS) < 2, reason="this processor runs one kind of kernel only")
+def test_both_instruction_sets_give_the_same_bits() -> None:
+    """So does a run whose executors are of both kinds."""
+    samples, filters = _noise(0, 160_000), _triangles(128)
+    answers = []
+    for number in LEVELS:
+        mel = np.empty((309, 128), np.float32)
+        native = NativeKernels(filters, 40, level=number)
+        native.powers(samples, mel)
+        native.powers_again(samples, np.arange(5, 100), mel)
+        chosen = native.delicate(mel, 1e-3, 1.5)
+        answers.append((mel.tobytes(), chosen.tobytes(), native.cepstra(mel, 1e-3).tobytes()))
+
+    assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize("number", LEVELS)
+@given(frames=st.integers(1, 40))
+@settings(max_examples=20, deadline=None)
+def test_a_frame_has_the_same_bits_whatever_follows_it(number: int, frames: int) -> None:
+    """Frames share registers with their neighbours, and nothing else."""
+    samples, filters = _noise(1, 50 * HOP_LENGTH), _triangles(128)
+    native = NativeKernels(filters, 1, level=number)
+    every, few = np.empty((40, 128), np.float32), np.empty((frames, 128), np.float32)
+    native.powers(samples, every)
+
+    native.powers(samples[: (frames - 1) * HOP_LENGTH + N_FFT], few)
+
+    assert every[:frames].tobytes() == few.tobytes()
+
+
+@pytest.mark.parametrize("number", LEVELS)
+@given(
+    bands=st.integers(1, MOST_BANDS), frames=st.integers(0, 40), seed=st.integers(0), data=st.data()
+)
+@settings(max_examples=40, deadline=None)
+def test_cepstra_are_the_cosine_transform_of_decibels(
+    number: int, bands: int, frames: int, seed: int, data: st.DataObject
+) -> None:
+    """By NumPy in float64, over all that a float32 holds; rounding grows with the range."""
+    n_mfcc = data.draw(st.integers(1, bands))
+    mel = np.exp(np.random.default_rng(seed).uniform(-90, 88, (frames, bands))).astype(np.float32)
+    floor = data.draw(st.sampled_from([1e-30, 1e-10, 1.0, 1e20]))
+    levels = 10 * np.log10(np.maximum(mel.astype(np.float64), np.float32(floor)))
+    angle = np.pi / bands * np.outer(np.arange(bands) + 0.5, np.arange(n_mfcc))
+    expected = np.sqrt(2 / bands) * (levels @ np.cos(angle))
+    expected[:, 0] /= np.sqrt(2)
+
+    actual = NativeKernels(_triangles(bands), n_mfcc, level=number).cepstra(mel, floor)
+
+    assert (n_mfcc, frames) == actual.shape
+    rounding = 5e-7 * max(100, np.ptp(levels)) if frames else 0
+    np.testing.assert_allclose(expected.T, actual, rtol=2e-7, atol=rounding)
+
+
+@pytest.mark.parametrize("number", LEVELS)
+@given(bands=st.integers(1, MOST_BANDS), seed=st.integers(0), limit=st.floats(1, 1e6))
+@settings(max_examples=40, deadline=None)
+def test_delicate_frames_are_those_with_quiet_bands_beside_loud_ones(
+    number: int, bands: int, seed: int, limit: float
+) -> None:
+    """The rule by NumPy in float64; a frame within its rounding of the limit may be either."""
+    filters, floor = _triangles(bands), 1e-6
+    heights = np.maximum(filters.max(axis=1), np.finfo(np.float32).tiny).astype(np.float64)
+    mel = np.exp(np.random.default_rng(seed).uniform(-20, 5, (30, bands))).astype(np.float32)
+    power = (mel / heights).sum(axis=1)
+    counts = mel > floor / 2
+    risk = power * np.where(counts, heights / mel, 0).sum(axis=1) / (BINS * bands)
+
+    actual = NativeKernels(filters, 1, level=number).delicate(mel, floor, limit)
+
+    assert set(np.flatnonzero(risk > limit * 1.0001)) <= set(actual)
+    assert set(actual) <= set(np.flatnonzero(risk > limit * 0.9999))
+    assert sorted(set(actual)) == list(actual)
+
+
+def test_nothing_is_written_beside_the_rows() -> None:
+    """Rows are written a block of bands at a time, and the last block may be part of one."""
+    filters = _triangles(37)
+    room = np.full((25, 37), 7, np.float32)
+
+    NativeKernels(filters, 1).powers(_noise(0, 30 * HOP_LENGTH), room[1:24])
+
+    assert [7.0] == sorted({*room[0], *room[24]})
+
+
+def test_two_threads_do_not_share_scratch_memory() -> None:
+    """The kernels run without the interpreter's lock."""
+    samples, filters = _noise(2, 600 * HOP_LENGTH), _triangles(128)
+    native = NativeKernels(filters, 1)
+    mels = np.zeros((4, 590, 128), np.float32)
+    threads = [threading.Thread(target=native.powers, args=(samples, mel)) for mel in mels]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    assert 1 == len({mel.tobytes() for mel in mels})
+
+
+@pytest.mark.parametrize(
+    ("samples", "mel"),
+    [
+        (np.zeros(4096), np.zeros((1, 9), np.float32)),
+        (np.zeros((2, 4096), np.float32), np.zeros((1, 9), np.float32)),
+        (np.zeros(8192, np.float32)[::2], np.zeros((1, 9), np.float32)),
+        (np.zeros(4096, np.float32), np.zeros((1, 9))),
+        (np.zeros(4096, np.float32), np.zeros((1, 8), np.float32)),
+        (np.zeros(4096, np.float32), np.zeros((1, 18), np.float32)[:, ::2]),
+        (np.zeros(4096, np.float32), np.zeros((6, 9), np.float32)),
+        (np.zeros(2047, np.float32), np.zeros((1, 9), np.float32)),
+    ],
+    ids=["float64", "stereo", "strided", "wide mel", "few bands", "strided mel", "frames", "short"],
+)
+def test_arrays_that_the_kernels_would_run_out_of_are_refused(
+    samples: NDArray[np.floating], mel: NDArray[np.floating]
+) -> None:
+    """C takes what it is given."""
+    with pytest.raises(ValueError, match="expected"):
+        NativeKernels(_triangles(9), 9).powers(samples, mel)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [-1, 5, 2**40])
+def test_rows_that_are_not_there_are_refused(number: int) -> None:
+    """They would be written all the same."""
+    native, mel = NativeKernels(_triangles(9), 9), np.zeros((5, 9), np.float32)
+
+    with pytest.raises(ValueError, match=f"0 to 4.*{number}"):
+        native.powers_again(np.zeros(4096, np.float32), np.array([1, number]), mel)
+
+
+@pytest.mark.parametrize("n_mfcc", [0, 10])
+def test_more_coefficients_than_bands_are_refused(n_mfcc: int) -> None:
+    """They would be read from behind the transform."""
+    with pytest.raises(ValueError, match=f"1 to 9.*{n_mfcc}"):
+        NativeKernels(_triangles(9), n_mfcc)
+
+
+def test_a_mel_that_is_not_the_filters_is_refused() -> None:
+    """By each step that reads one."""
+    native, mel = NativeKernels(_triangles(9), 9), np.ones((5, 8), np.float32)
+
+    with pytest.raises(ValueError, match="9 bands, found 8"):
+        native.delicate(mel, 1e-3, 400)
+    with pytest.raises(ValueError, match="9 bands, found 8"):
+        native.cepstra(mel, 1e-3)
+
+
+def test_filters_that_the_kernels_are_not_made_for_are_refused() -> None:
+    """Not triangles, too many, too short; a hop of another length."""
+    wide = np.zeros((3, BINS), np.float32)
+    wide[:, 5] = 1
+    apart = np.zeros((3, BINS), np.float32)
+    apart[[0, 2], 5] = 1
+    for filters, hop in (
+        (wide, 512),
+        (apart, 512),
+        (_triangles(MOST_BANDS + 1), 512),
+        (np.zeros((0, BINS), np.float32), 512),
+        (_triangles(9)[:, :-1], 512),
+        (_triangles(9), 160),
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            NativeKernels(filters, 1, hop)
+
+
+@pytest.mark.parametrize("number", [0, 2, best_level() + 1])
+def test_an_instruction_set_that_is_not_here_is_refused(number: int) -> None:
+    """It would end the process."""
+    with pytest.raises(ValueError, match="v3 or v4"):
+        NativeKernels(_triangles(9), 5, level=number)

@@ -1,0 +1,61 @@
+"""Recordings to MFCC windows, as a stream in constant memory.
+
+`extract` does it, `MfccSettings` says what, `Window` is what comes out, `probe` reads a header
+only, `DigestingReader` takes the file's checksum on the way. Every refusal is a
+`RefusedRecording` with a stable ``kind``.
+"""
+
+from audioloom_audio.decoding.digest import DigestingReader
+from audioloom_audio.decoding.source import Source
+from audioloom_audio.errors import (
+    AudioError,
+    BadChannels,
+    BadHeader,
+    BadRate,
+    BadSettings,
+    DamagedRecording,
+    EmptyRecording,
+    Kind,
+    MissingDecoder,
+    NonFinite,
+    NotAudio,
+    OutOfRange,
+    RefusedRecording,
+    UnsupportedCodec,
+)
+from audioloom_audio.extraction import Extraction, extract, probe
+from audioloom_audio.features.engines import settle
+from audioloom_audio.features.filters import mel_filters
+from audioloom_audio.features.windows import Window
+from audioloom_audio.recording import Flag, Recording, Summary
+from audioloom_audio.settings import MfccSettings, RawFormat
+
+__all__ = [
+    "AudioError",
+    "BadChannels",
+    "BadHeader",
+    "BadRate",
+    "BadSettings",
+    "DamagedRecording",
+    "DigestingReader",
+    "EmptyRecording",
+    "Extraction",
+    "Flag",
+    "Kind",
+    "MfccSettings",
+    "MissingDecoder",
+    "NonFinite",
+    "NotAudio",
+    "OutOfRange",
+    "RawFormat",
+    "Recording",
+    "RefusedRecording",
+    "Source",
+    "Summary",
+    "UnsupportedCodec",
+    "Window",
+    "extract",
+    "mel_filters",
+    "probe",
+    "settle",
+]

@@ -1,0 +1,1 @@
+"""Files to samples: formats, headers, codings, the checksum taken on the way."""

@@ -1,0 +1,160 @@
+"""A recording opened: its header read and judged, its samples ready to be pulled in blocks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from audioloom_audio.decoding import pcm, sndfile
+from audioloom_audio.decoding.formats import (
+    SNIFFED_BYTES,
+    declared_size,
+    has_known_extension,
+    is_misnamed,
+    sniff,
+)
+from audioloom_audio.decoding.riff import (
+    ALAW,
+    FLOAT,
+    GSM,
+    MULAW,
+    PCM,
+    WaveHeader,
+    headerless,
+    read_header,
+)
+from audioloom_audio.decoding.source import read_fully, size_of
+from audioloom_audio.errors import BadRate, EmptyRecording
+from audioloom_audio.recording import Flag, Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from audioloom_audio.decoding.source import Source
+    from audioloom_audio.settings import RawFormat
+    from audioloom_audio.signal.codes import Samples
+
+MIN_RATE: Final = 1000
+MAX_RATE: Final = 768000
+_UNKNOWN_FRAMES: Final = 1 << 62  # a FLAC written to a pipe: libsndfile says 2**63 - 1
+
+Signals = tuple["NDArray[np.float32]", ...]
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """A recording and the way to its samples.
+
+    Attributes:
+        recording: What the header said.
+        blocks: From channel numbers (`channels.signal_numbers`) and what turns codes into samples
+            to an iterator over blocks; a block is one float32 array ``(frames,)`` a signal, at the
+            recording's own rate. To be called once.
+        close: Frees the decoder; not the source.
+    """
+
+    recording: Recording
+    blocks: Callable[[tuple[int, ...], Samples], Iterator[Signals]]
+    close: Callable[[], None]
+
+
+def open_decoder(source: Source, name: str, raw: RawFormat | None = None) -> Decoder:
+    """Read the header of *source* from its first byte.
+
+    Raises:
+        RefusedRecording, MissingDecoder: see `audioloom_audio.errors`.
+    """
+    size = size_of(source)
+    source.seek(0)
+    head = read_fully(source, SNIFFED_BYTES)
+    form = sniff(head, name, perhaps_raw=raw is not None and not has_known_extension(name))
+    flags: tuple[Flag, ...] = ("wrong_container",) if is_misnamed(name, form) else ()
+    if form == "raw" and raw is not None:
+        decoder = _headerless(source, size, raw, name)
+    elif form not in {"wav", "rf64"}:
+        if (declared_size(head, form) or 0) > size:
+            flags = ("truncated", *flags)
+        view = sndfile.View(source, b"", 0, size)
+        decoder = _by_sndfile(view, form, None, flags, name)
+    else:
+        header = read_header(source, size, name)
+        flags = header.flags + flags
+        decoder = _by_pcm(source, form, header, flags, name) or _by_sndfile(
+            sndfile.wave_view(source, header), form, header, flags, name
+        )
+    rate = decoder.recording.sample_rate
+    if not MIN_RATE <= rate <= MAX_RATE:
+        decoder.close()
+        raise BadRate(name, expected=f"{MIN_RATE} to {MAX_RATE} Hz", found=f"{rate} Hz")
+    return decoder
+
+
+def _headerless(source: Source, size: int, raw: RawFormat, name: str) -> Decoder:
+    """The decoder of a file that is samples from its first byte."""
+    tag = {"alaw": ALAW, "mulaw": MULAW, "gsm": GSM}[raw.coding]
+    header = headerless(tag, raw.channels, raw.sample_rate, size)
+    view = sndfile.View(source, b"", 0, size)
+    return _by_pcm(source, "raw", header, (), name) or _by_sndfile(view, "raw", None, (), name, raw)
+
+
+def _by_pcm(
+    source: Source, form: str, header: WaveHeader, flags: tuple[Flag, ...], name: str
+) -> Decoder | None:
+    """The decoder of this package's own, for what it decodes."""
+    codec = pcm.codec_of(header)
+    if codec is None:
+        return None
+    frame = pcm.frame_bytes(codec, header.channels)
+    frames, partial = divmod(header.present, frame)
+    if not frames:
+        raise EmptyRecording(name, expected="samples", found=f"{partial} bytes of data")
+    recording = Recording(
+        format=form,
+        codec=codec,
+        sample_rate=header.sample_rate,
+        channels=header.channels,
+        frames=frames,
+        frames_declared=None if header.declared is None else header.declared // frame,
+        flags=tuple(sorted(("partial_frame", *flags) if partial else flags)),
+    )
+    return Decoder(
+        recording, lambda numbers, by: pcm.blocks(source, header, codec, numbers, by), lambda: None
+    )
+
+
+def _by_sndfile(
+    view: sndfile.View,
+    form: str,
+    header: WaveHeader | None,
+    flags: tuple[Flag, ...],
+    name: str,
+    raw: RawFormat | None = None,
+) -> Decoder:
+    file: Any = sndfile.open_file(view, form, header, name, raw)
+    frames: int | None = file.frames if file.frames < _UNKNOWN_FRAMES else None
+    declared = None if "truncated" in flags else frames
+    if header is not None:
+        width = header.channels * ((header.bits + 7) // 8)
+        fixed = header.tag in {PCM, FLOAT} and width > 0
+        if header.declared is None:
+            declared = None
+        elif fixed:
+            declared = header.declared // width
+        if fixed and header.present % width:
+            flags = ("partial_frame", *flags)
+    recording = Recording(
+        format=form,
+        codec=file.subtype.lower(),
+        sample_rate=file.samplerate,
+        channels=file.channels,
+        frames=frames,
+        frames_declared=declared,
+        flags=tuple(sorted(flags)),
+    )
+    return Decoder(
+        recording, lambda numbers, _: sndfile.blocks(file, view, numbers, name), file.close
+    )

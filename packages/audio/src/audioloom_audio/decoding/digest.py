@@ -1,0 +1,77 @@
+"""The checksum of a whole file, taken while a decoder reads it in its own order."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from audioloom_audio.decoding.source import Source
+
+_PIECE = 1 << 20
+# A decoder that skips a chunk of this size or less has the skipped bytes read for the digest on
+# the spot; after a longer jump it usually comes back (it went to look at the end of the file).
+_GAP = 1 << 20
+
+
+class DigestingReader:
+    """Reads through to *source* and takes the SHA-256 of the file's bytes in file order.
+
+    Bytes read again are not hashed again; bytes never read (behind a first window, in skipped
+    chunks) are read by `finish`. So the digest is that of the whole file whatever happened in
+    between, a refusal included, and reading costs once the file as long as the decoder goes
+    forward. *source* should stand at any position; hashing starts at byte 0.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._sha256 = hashlib.sha256()
+        self._hashed = 0
+        self._position = source.tell()
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Up to *size* bytes from the position, hashed as far as they are new."""
+        if 0 < self._position - self._hashed <= _GAP:
+            self._hash_up_to(self._position)
+        data = self._source.read(size)
+        start, self._position = self._position, self._position + len(data)
+        if start <= self._hashed < self._position:
+            self._sha256.update(memoryview(data)[self._hashed - start :])
+            self._hashed = self._position
+        return data
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Move the position; nothing is hashed for it."""
+        self._position = self._source.seek(offset, whence)
+        return self._position
+
+    def tell(self) -> int:
+        """The position."""
+        return self._position
+
+    @property
+    def hashed(self) -> int:
+        """Bytes hashed so far, counted from the start; after `finish`, the size of the file."""
+        return self._hashed
+
+    def finish(self) -> str:
+        """Read what is left and answer ``sha256:`` with 64 lower-case hexadecimal digits.
+
+        May be called again; the answer stays. Errors of the source pass through, and a later
+        call goes on from there.
+        """
+        self._hash_up_to(None)
+        self._position = self._source.seek(0, os.SEEK_END)
+        return f"sha256:{self._sha256.hexdigest()}"
+
+    def _hash_up_to(self, end: int | None) -> None:
+        self._source.seek(self._hashed)
+        while end is None or self._hashed < end:
+            data = self._source.read(_PIECE if end is None else min(_PIECE, end - self._hashed))
+            if not data:
+                break
+            self._sha256.update(data)
+            self._hashed += len(data)
+        if end is not None:
+            self._source.seek(end)

@@ -1,0 +1,146 @@
+"""Which format a recording is, by its first bytes; a file's name only ever earns it a flag."""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from audioloom_audio.errors import BadHeader, EmptyRecording, NotAudio, UnsupportedCodec
+
+SNIFFED_BYTES: Final = 24
+
+_BY_START: Final = (
+    (b"riff\x2e\x91\xcf\x11", "w64"),
+    (b".snd", "au"),
+    (b"dns.", "au"),
+    (b"fLaC", "flac"),
+    (b"OggS", "ogg"),
+    (b"ID3", "mp3"),
+    (b"caff", "caf"),
+    (b"NIST_1A", "nist"),
+)
+
+# Worth a name of their own in a ledger: these are recordings, and converting them would help.
+_UNDECODED: Final = (
+    (0, b"#!AMR", "AMR"),
+    (0, b"#!SILK", "SILK"),
+    (0, b"\x02#!SILK", "SILK"),
+    (0, b"\x30\x26\xb2\x75\x8e\x66\xcf\x11", "ASF (WMA)"),
+    (0, b"\x1aE\xdf\xa3", "Matroska or WebM"),
+    (0, b"wvpk", "WavPack"),
+    (0, b"MAC ", "Monkey's Audio"),
+    (0, b"ADIF", "AAC"),
+    (4, b"ftyp", "MP4 (M4A)"),
+)
+
+_EXTENSIONS: Final = {
+    "aif": {"aiff"},
+    "aifc": {"aiff"},
+    "aiff": {"aiff"},
+    "au": {"au"},
+    "caf": {"caf"},
+    "flac": {"flac", "ogg"},
+    "mp3": {"mp3"},
+    "oga": {"ogg"},
+    "ogg": {"ogg"},
+    "opus": {"ogg"},
+    "w64": {"w64"},
+    "wav": {"wav", "rf64"},
+    "wave": {"wav", "rf64"},
+}
+
+_AU_UNKNOWN: Final = 0xFFFFFFFF
+
+_EXPECTED: Final = "a recording (WAV, W64, AIFF, AU, CAF, FLAC, Ogg, MP3 or NIST SPHERE)"
+
+
+def sniff(head: bytes, name: str, *, perhaps_raw: bool = False) -> str:
+    """Name of the format whose first bytes are *head* (`SNIFFED_BYTES`, fewer in a short file).
+
+    With *perhaps_raw*, what begins like no format known is ``raw``; and so is what could be an MPEG
+    frame, whose two bytes 8-bit codings write now and then too.
+
+    Only these formats reach a decoder: libsndfile knows another dozen, MATLAB matrices among
+    them, and every parser left out is one that hostile bytes cannot reach.
+
+    Raises:
+        EmptyRecording, NotAudio, UnsupportedCodec, BadHeader: see `audioloom_audio.errors`.
+    """
+    if not head:
+        raise EmptyRecording(name, expected=_EXPECTED, found="no bytes at all")
+    if head[:4] in {b"RIFF", b"RIFX", b"RF64", b"BW64"}:
+        return _riff_form(head, name)
+    if head[:4] == b"FORM" and head[8:12] in {b"AIFF", b"AIFC"}:
+        return "aiff"
+    for magic, form in _BY_START:
+        if head.startswith(magic):
+            return form
+    for offset, magic, codec in _UNDECODED:
+        if head[offset:].startswith(magic):
+            raise UnsupportedCodec(name, expected=_EXPECTED, found=codec)
+    return "raw" if perhaps_raw else _by_frame(head, name)
+
+
+def _by_frame(head: bytes, name: str) -> str:
+    """By the first frame of a stream that has no header."""
+    if _is_adts(head):
+        raise UnsupportedCodec(name, expected=_EXPECTED, found="AAC (ADTS)")
+    if _is_mpeg_frame(head):
+        return "mp3"
+    raise NotAudio(name, expected=_EXPECTED, found=f"a file that starts with {head[:16]!r}")
+
+
+def _riff_form(head: bytes, name: str) -> str:
+    form = head[8:12]
+    if len(form) < 4:  # noqa: PLR2004 - a RIFF form has four letters
+        raise BadHeader(
+            name, expected="a RIFF header of 12 bytes", found=f"a file of {len(head)} bytes"
+        )
+    if form != b"WAVE":
+        raise NotAudio(name, expected="a RIFF file that holds WAVE", found=f"RIFF with {form!r}")
+    return "rf64" if head[:4] in {b"RF64", b"BW64"} else "wav"
+
+
+def _is_adts(head: bytes) -> bool:
+    return len(head) > 1 and head[0] == 0xFF and head[1] & 0xF6 == 0xF0  # noqa: PLR2004
+
+
+def _is_mpeg_frame(head: bytes) -> bool:
+    """Whether a valid MPEG audio frame header (layer I, II or III) comes first."""
+    if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:  # noqa: PLR2004
+        return False
+    version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
+    bitrate, rate = head[2] >> 4, head[2] >> 2 & 3
+    return version != 1 and layer != 0 and bitrate not in {0, 15} and rate != 3  # noqa: PLR2004
+
+
+def declared_size(head: bytes, form: str) -> int | None:
+    """Bytes of the whole file by its first ones, for formats that say it there.
+
+    libsndfile reads what there is and reports that as what should be: without this a cut file
+    would look whole.
+    """
+    if len(head) < SNIFFED_BYTES:
+        return None
+    if form == "aiff":
+        return 8 + int(struct.unpack_from(">I", head, 4)[0])
+    if form == "w64":
+        return int(struct.unpack_from("<Q", head, 16)[0])
+    if form == "au":
+        offset, size = struct.unpack_from(">II" if head[:4] == b".snd" else "<II", head, 4)
+        return None if size == _AU_UNKNOWN else int(offset + size)
+    return None
+
+
+def is_misnamed(name: str, form: str) -> bool:
+    """Whether *name* ends in the extension of another audio format."""
+    return has_known_extension(name) and form not in _EXTENSIONS[_extension(name)]
+
+
+def has_known_extension(name: str) -> bool:
+    """Whether *name* ends in the extension of a format that has a header."""
+    return _extension(name) in _EXTENSIONS
+
+
+def _extension(name: str) -> str:
+    return name.rpartition(".")[2].lower()

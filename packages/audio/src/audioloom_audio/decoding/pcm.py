@@ -1,0 +1,58 @@
+"""Decoding of what most telephone archives are made of: 16-bit PCM, mu-law, A-law.
+
+Reads forward only, never seeks, and needs no libsndfile; the samples equal libsndfile's.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from audioloom_audio.decoding.g711 import alaw_table, ulaw_table
+from audioloom_audio.decoding.riff import ALAW, MULAW, PCM, WaveHeader
+from audioloom_audio.decoding.source import read_fully
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from audioloom_audio.decoding.source import Source
+    from audioloom_audio.signal.codes import Samples
+
+_BLOCK_SAMPLES: Final = 1 << 17  # over all channels
+_SAMPLE_BYTES: Final = {"pcm_16": 2, "ulaw": 1, "alaw": 1}
+
+
+def codec_of(header: WaveHeader) -> str | None:
+    """Name of the coding if it is decoded here."""
+    codec = {(PCM, 16): "pcm_16", (MULAW, 8): "ulaw", (ALAW, 8): "alaw"}.get(
+        (header.tag, header.bits)
+    )
+    return None if header.big_endian else codec
+
+
+def frame_bytes(codec: str, channels: int) -> int:
+    """Bytes of one sample of every channel. The header's block alignment is not asked."""
+    return _SAMPLE_BYTES[codec] * channels
+
+
+def blocks(
+    source: Source, header: WaveHeader, codec: str, numbers: tuple[int, ...], by: Samples
+) -> Iterator[tuple[NDArray[np.float32], ...]]:
+    """The signals *numbers*, block by block, each block's signals of equal length."""
+    source.seek(header.offset)
+    channels = header.channels
+    size = frame_bytes(codec, channels)
+    table = {"ulaw": ulaw_table, "alaw": alaw_table}.get(codec, lambda: None)()
+    left = header.present // size
+    while left:
+        data = read_fully(source, min(left, max(1, _BLOCK_SAMPLES // channels)) * size)
+        count = len(data) // size
+        if not count:
+            return
+        left -= count
+        codes = np.frombuffer(data, "<i2" if table is None else np.uint8, count * channels)
+        frames = codes.reshape(count, channels)
+        yield tuple(by.signal(frames, number, table) for number in numbers)

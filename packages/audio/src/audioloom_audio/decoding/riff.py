@@ -1,0 +1,226 @@
+"""The header of a RIFF/WAVE file (RIFX and RF64 too), walked without trusting any size in it.
+
+libsndfile refuses a file for a malformed LIST chunk that nobody needs, and reads no samples, with
+no error, where a recorder died before it wrote the data size. So the chunks are walked here; the
+samples are then decoded here too (`pcm`), or by libsndfile behind a header made anew from this one
+(`sndfile`).
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from audioloom_audio.decoding.source import read_fully
+from audioloom_audio.errors import BadChannels, BadHeader, BadRate, EmptyRecording
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from audioloom_audio.decoding.source import Source
+    from audioloom_audio.recording import Flag
+
+PCM: Final = 0x0001
+FLOAT: Final = 0x0003
+ALAW: Final = 0x0006
+MULAW: Final = 0x0007
+GSM: Final = 0x0031
+EXTENSIBLE: Final = 0xFFFE
+
+# Behind the 16-bit tag in an EXTENSIBLE sub-format; another tail is not a WAVE format tag at all.
+_GUID_TAIL: Final = bytes.fromhex("000000001000800000aa00389b71")
+# What recorders that cannot seek write for "until the end": 0x7FFFF000 (sox, espeak-ng),
+# 0x7FFFFFFF, 0x80000000 (arecord), 0xFFFFFFFF (ffmpeg), each perhaps less a header.
+_PLACEHOLDER: Final = 0x7FFFF000
+_IN_DS64: Final = 0xFFFFFFFF  # RF64: the data size stands in the ds64 chunk
+_MAX_CHUNKS: Final = 4096
+_MAX_KEPT: Final = 4096
+_FIRST_CHUNK: Final = 12
+_SKIP: Final = 1 << 16
+_EXTENSIBLE_FMT: Final = 40
+_PLAIN_FMT: Final = 16
+
+
+@dataclass(frozen=True)
+class WaveHeader:
+    """Where the samples lie and how they are coded.
+
+    Attributes:
+        fmt: The ``fmt `` chunk's bytes, as they are.
+        fact: The ``fact`` chunk's bytes, if there is one before the data.
+        big_endian: RIFX.
+        tag: Format tag; an EXTENSIBLE one is looked through where its sub-format is a tag.
+        channels, sample_rate, bits: As the header says; the first two are not zero. The block
+            alignment is left out: it lies in files that are otherwise fine.
+        offset: Where the data begin.
+        present: Bytes of data there really are, more than none.
+        declared: Bytes of data the header claims; None where it does not say.
+        flags: ``truncated`` (more is claimed than there is), ``header_lies`` (a size of zero or a
+            streaming placeholder: the rest of the file is taken), ``trailing_bytes`` (something
+            follows the data that is not chunks; it is not read).
+    """
+
+    fmt: bytes
+    fact: bytes | None
+    big_endian: bool
+    tag: int
+    channels: int
+    sample_rate: int
+    bits: int
+    offset: int
+    present: int
+    declared: int | None
+    flags: tuple[Flag, ...]
+
+
+def headerless(tag: int, channels: int, sample_rate: int, size: int) -> WaveHeader:
+    """The header that a file of 8-bit samples would have if it had one."""
+    return WaveHeader(
+        fmt=b"",
+        fact=None,
+        big_endian=False,
+        tag=tag,
+        channels=channels,
+        sample_rate=sample_rate,
+        bits=8,
+        offset=0,
+        present=size,
+        declared=None,
+        flags=(),
+    )
+
+
+def read_header(source: Source, size: int, name: str) -> WaveHeader:
+    """The header of *source*, which starts as a RIFF, RIFX or RF64 file of *size* bytes.
+
+    Reads forward only, and leaves the position anywhere.
+
+    Raises:
+        BadHeader, BadRate, BadChannels, EmptyRecording: see `audioloom_audio.errors`.
+    """
+    source.seek(0)
+    big_endian = read_fully(source, _FIRST_CHUNK)[:4] == b"RIFX"
+    order = ">" if big_endian else "<"
+    kept: dict[bytes, bytes] = {}
+    for chunk, length, position in _chunks(source, order, size, name):
+        if chunk == b"data":
+            offset = position
+            declared = _wide_length(kept.get(b"ds64", b"")) if length == _IN_DS64 else length
+            break
+        if chunk in {b"fmt ", b"fact", b"ds64"} and length <= _MAX_KEPT:
+            kept[chunk] = read_fully(source, length)
+            _skip(source, length & 1)
+        else:
+            _skip(source, length + (length & 1))
+    if b"fmt " not in kept:
+        raise BadHeader(name, expected="a fmt chunk before the data", found="data first")
+    present, claimed, flags = _data_extent(source, order, offset, declared, size)
+    if not present:
+        raise EmptyRecording(name, expected="samples", found="a header and no samples")
+    tag, channels, rate, bits = _format_fields(kept[b"fmt "], order, name)
+    return WaveHeader(
+        fmt=kept[b"fmt "],
+        fact=kept.get(b"fact"),
+        big_endian=big_endian,
+        tag=tag,
+        channels=channels,
+        sample_rate=rate,
+        bits=bits,
+        offset=offset,
+        present=present,
+        declared=claimed,
+        flags=flags,
+    )
+
+
+def _chunks(source: Source, order: str, size: int, name: str) -> Iterator[tuple[bytes, int, int]]:
+    """Name, length and position of each chunk's body up to the data, which come last.
+
+    The caller reads or skips the body, padding included, before it asks for the next chunk.
+    """
+    position = _FIRST_CHUNK
+    for _ in range(_MAX_CHUNKS):
+        head = read_fully(source, 8)
+        if len(head) < 8:  # noqa: PLR2004 - name and length
+            raise BadHeader(name, expected="a data chunk", found="the end of the file")
+        chunk, length = head[:4], struct.unpack(order + "I", head[4:])[0]
+        if not _is_chunk_name(chunk):
+            raise BadHeader(
+                name, expected=f"a chunk at byte {position}", found=f"the bytes {chunk!r}"
+            )
+        if chunk != b"data" and length > size - position - 8:
+            raise BadHeader(
+                name,
+                expected=f"chunks within the file's {size} bytes",
+                found=f"a {chunk!r} chunk of {length} bytes at byte {position}",
+            )
+        yield chunk, length, position + 8
+        position += 8 + length + (length & 1)
+    raise BadHeader(name, expected="a data chunk", found=f"{_MAX_CHUNKS} chunks without one")
+
+
+def _wide_length(ds64: bytes) -> int:
+    """The data size of an RF64 file; of a RIFF file, which has no such chunk, the placeholder."""
+    return struct.unpack_from("<Q", ds64, 8)[0] if len(ds64) >= 16 else _IN_DS64  # noqa: PLR2004
+
+
+def _format_fields(fmt: bytes, order: str, name: str) -> tuple[int, int, int, int]:
+    if len(fmt) < _PLAIN_FMT:
+        raise BadHeader(
+            name, expected=f"a fmt chunk of {_PLAIN_FMT} bytes", found=f"one of {len(fmt)}"
+        )
+    tag, channels, rate, _, _, bits = struct.unpack_from(order + "HHIIHH", fmt)
+    if tag == EXTENSIBLE and len(fmt) >= _EXTENSIBLE_FMT and fmt[26:40] == _GUID_TAIL:
+        tag = struct.unpack_from(order + "H", fmt, 24)[0]
+    if not rate:
+        raise BadRate(name, expected="a sampling rate", found="0 Hz")
+    if not channels:
+        raise BadChannels(name, expected="one channel or more", found="0 channels")
+    return tag, channels, rate, bits
+
+
+def _data_extent(
+    source: Source, order: str, offset: int, declared: int, size: int
+) -> tuple[int, int | None, tuple[Flag, ...]]:
+    """Bytes of data present, bytes declared (None: not said), flags."""
+    available = max(0, size - offset)
+    if declared == 0:
+        if _holds_chunks_only(source, order, offset, size):
+            return 0, 0, ()
+        return available, None, ("header_lies",)
+    if declared == _IN_DS64 or (_PLACEHOLDER <= declared < _IN_DS64 and declared > available):
+        return available, None, ("header_lies",)
+    if declared > available:
+        return available, declared, ("truncated",)
+    end = offset + declared + (declared & 1)
+    trailing = not _holds_chunks_only(source, order, end, size)
+    return declared, declared, ("trailing_bytes",) if trailing else ()
+
+
+def _holds_chunks_only(source: Source, order: str, start: int, size: int) -> bool:
+    """Whether *start* to the end of the file is well-formed chunks, or nothing."""
+    position = start
+    for _ in range(_MAX_CHUNKS):
+        if position >= size:
+            return True
+        source.seek(position)
+        head = read_fully(source, 8)
+        if len(head) < 8 or not _is_chunk_name(head[:4]):  # noqa: PLR2004 - name and length
+            return False
+        length = struct.unpack(order + "I", head[4:])[0]
+        position += 8 + length
+        if position > size:
+            return False
+        position += length & 1
+    return False
+
+
+def _is_chunk_name(chunk: bytes) -> bool:
+    return len(chunk) == 4 and all(0x20 <= byte <= 0x7E for byte in chunk)  # noqa: PLR2004
+
+
+def _skip(source: Source, count: int) -> None:
+    """Go forward by reading, so that a digest taken on the way misses nothing."""
+    while count and (data := source.read(min(count, _SKIP))):
+        count -= len(data)

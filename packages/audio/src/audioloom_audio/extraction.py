@@ -1,0 +1,195 @@
+"""A recording to its MFCC windows: decode, resample, cut, compute; one block at a time.
+
+What is held at any moment is a block of samples, the resampler's filter and one window for each
+signal: a recording of two hours costs what one of ten seconds does.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from audioloom_audio.decoding.decoder import open_decoder
+from audioloom_audio.errors import EmptyRecording, NonFinite
+from audioloom_audio.features.engines import samples_for
+from audioloom_audio.features.windows import Window, Windower
+from audioloom_audio.recording import Recording, Summary
+from audioloom_audio.settings import MfccSettings, RawFormat
+from audioloom_audio.signal.channels import signal_numbers
+from audioloom_audio.signal.resample import Resampler
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from numpy.typing import NDArray
+
+    from audioloom_audio.decoding.source import Source
+
+
+def probe(source: Source, *, name: str = "", raw: RawFormat | None = None) -> Recording:
+    """What the header of *source* says, without decoding; the position is left anywhere.
+
+    Args:
+        source: The recording's bytes; see `Source`.
+        name: What to call it in errors; its extension is compared with the content.
+        raw: What it is if it has no header; see `MfccSettings`.
+
+    Raises:
+        RefusedRecording: The header already shows that it cannot become features.
+        MissingDecoder: This machine cannot decode its format.
+    """
+    decoder = open_decoder(source, name, raw)
+    decoder.close()
+    return decoder.recording
+
+
+def extract(source: Source, settings: MfccSettings | None = None, *, name: str = "") -> Extraction:
+    """Open the recording in *source* and hand out its windows one by one.
+
+    The header is read at once, samples as windows are asked for. Windows come in the order
+    (window, channel). The source is read from its first byte, belongs to the extraction until
+    that ends, and is not closed by it. A refusal can come after windows have been handed out
+    (NaN in minute 50): what to do with those is the caller's decision.
+
+    Args:
+        source: The recording's bytes; see `Source`. Wrap it in a `DigestingReader` for a checksum.
+        settings: What to extract; the defaults without it.
+        name: What to call it in errors; its extension is compared with the content.
+
+    Raises:
+        RefusedRecording, MissingDecoder: see `audioloom_audio.errors`; from here or from the
+            iteration. Errors of *source* pass through as they are.
+    """
+    return Extraction(source, settings or MfccSettings(), name)
+
+
+class Extraction(Iterator[Window]):
+    """The windows of one recording, an iterator; made by `extract`.
+
+    A context manager as well: leaving it frees the decoder before the end of the windows.
+    """
+
+    def __init__(self, source: Source, settings: MfccSettings, name: str) -> None:
+        self._name = name
+        self._settings = settings
+        self._decoder = open_decoder(source, name, settings.raw)
+        try:
+            self._numbers = signal_numbers(
+                settings.channels, self._decoder.recording.channels, name
+            )
+            self._windowers = [Windower(number, settings, name) for number in self._numbers]
+        except BaseException:
+            self._decoder.close()
+            raise
+        rate = self._decoder.recording.sample_rate
+        self._samples = samples_for(settings, self._decoder.recording.channels)
+        self._resamplers = [Resampler(rate, settings.sample_rate) for _ in self._numbers]
+        self._frames_read = 0
+        self._windows = 0
+        self._audible = 0
+        self._peak = 0.0
+        self._complete = False
+        self._stream = self._run()
+
+    @property
+    def recording(self) -> Recording:
+        """What the header said."""
+        return self._decoder.recording
+
+    @property
+    def summary(self) -> Summary:
+        """What has been seen so far; of the whole extraction once the windows have ended."""
+        recording = self._decoder.recording
+        flags = recording.flags
+        ended_early = self._complete and self._frames_read < (recording.frames or 0)
+        if ended_early and "truncated" not in flags:
+            flags = (*flags, "truncated")
+        if not self._complete and recording.frames is None:
+            flags = (*flags, "length_unknown")
+        if self._peak > 1:
+            flags = (*flags, "over_full_scale")
+        if self._windows and not self._audible:
+            flags = (*flags, "silent")
+        return Summary(
+            recording=recording,
+            frames_read=self._frames_read,
+            windows=self._windows,
+            complete=self._complete,
+            peak=self._peak,
+            flags=tuple(sorted(flags)),
+        )
+
+    def __next__(self) -> Window:
+        window = next(self._stream)
+        self._windows += 1
+        self._audible += "silent" not in window.flags
+        return window
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the iteration and free the decoder; the source stays open."""
+        self._stream.close()
+        self._free()
+
+    def _run(self) -> Generator[Window]:
+        try:
+            for signals in self._decoder.blocks(self._numbers, self._samples):
+                self._inspect(signals)
+                self._frames_read += len(signals[0])
+                # All signals of a block are equally long, so they complete the same windows:
+                # zip takes them in turn, and strict drains every one of them.
+                yield from _interleave(
+                    [self._feed(place, samples) for place, samples in enumerate(signals)]
+                )
+                if all(windower.satisfied for windower in self._windowers):
+                    return
+            self._complete = True
+            if not self._frames_read:
+                raise EmptyRecording(
+                    self._name, expected="samples", found="a header and no samples"
+                )
+            yield from _interleave([self._drain(place) for place in range(len(self._numbers))])
+        finally:
+            self._free()
+
+    def _free(self) -> None:
+        self._decoder.close()
+        for windower in self._windowers:
+            windower.close()
+
+    def _feed(self, place: int, samples: NDArray[np.float32]) -> Iterator[Window]:
+        for resampled in self._resamplers[place].push(samples):
+            yield from self._windowers[place].push(resampled)
+
+    def _drain(self, place: int) -> Iterator[Window]:
+        for resampled in self._resamplers[place].finish():
+            yield from self._windowers[place].push(resampled)
+        yield from self._windowers[place].finish()
+
+    def _inspect(self, signals: tuple[NDArray[np.float32], ...]) -> None:
+        """Follow the peak; NaN and infinity show in it too."""
+        for samples in signals:
+            peak = self._samples.peak(samples)
+            if not math.isfinite(peak):
+                first = int(np.flatnonzero(~np.isfinite(samples))[0]) + self._frames_read
+                at = first / self._decoder.recording.sample_rate
+                raise NonFinite(
+                    self._name,
+                    expected="finite samples",
+                    found=f"NaN or infinity in sample {first} (at {at:.3f} s)",
+                )
+            self._peak = max(self._peak, peak)
+
+
+def _interleave(streams: list[Iterator[Window]]) -> Iterator[Window]:
+    """Window 0 of every stream, then window 1 of every stream, and so on."""
+    for windows in zip(*streams, strict=True):
+        yield from windows

@@ -1,0 +1,1 @@
+"""Signals to windows of coefficients: windows, engines, filters."""

@@ -1,0 +1,118 @@
+"""Which engine turns a window's samples into coefficients: compiled, NumPy or librosa.
+
+All agree within the contract; each gives bits of its own. ``auto`` is settled by `settle`, from
+what is installed and what the processor can do, so that a run can write down what it used.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from audioloom_audio.errors import AudioError, BadSettings, MissingDecoder
+from audioloom_audio.features.cepstra import CepstralEngine, Kernels
+from audioloom_audio.features.filters import mel_filters
+from audioloom_audio.features.librosa_engine import LibrosaEngine
+from audioloom_audio.signal import codes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from audioloom_audio.settings import MfccSettings
+    from audioloom_audio.signal.codes import Samples
+
+
+class Engine(Protocol):
+    """A window's samples to mel powers to coefficients; see `CepstralEngine`."""
+
+    def powers(self, padded: NDArray[np.float32], valid: int) -> NDArray[np.float32]:
+        """Mel powers ``(frames, n_mels)`` of a padded window."""
+
+    def cepstra(self, mel: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
+        """Coefficients ``(n_mfcc, frames)`` of mel powers."""
+
+
+_local = threading.local()
+
+
+def settle(settings: MfccSettings) -> MfccSettings:
+    """The settings with ``auto`` replaced by the fastest engine that works for them here."""
+    if settings.engine != "auto":
+        return settings
+    return replace(settings, engine="numpy" if _against_native(settings) else "native")
+
+
+def engine_for(settings: MfccSettings) -> Engine:
+    """The calling thread's engine for *settings*: its memory serves one recording after another.
+
+    Raises:
+        MissingDecoder: the engine asked for is not installed, or this processor cannot run it.
+        BadSettings: the compiled engine was asked for, and is not made for these numbers.
+    """
+    if getattr(_local, "settings", None) != settings:
+        _local.engine = _make(settle(settings))
+        _local.settings = settings
+    engine: Engine = _local.engine
+    return engine
+
+
+def samples_for(settings: MfccSettings, channels: int) -> Samples:
+    """What turns the codes of recordings of so many channels into samples.
+
+    It is compiled where the engine is; but not for the mean of more than two channels.
+    """
+    if settle(settings).engine != "native" or (settings.channels == "mix" and channels > 2):  # noqa: PLR2004
+        return codes
+    compiled: Samples = _native()
+    return compiled
+
+
+def _make(settings: MfccSettings) -> Engine:
+    if settings.engine == "librosa":
+        return LibrosaEngine(settings)
+    filters = mel_filters(settings.sample_rate, settings.n_fft, settings.n_mels)
+    if settings.engine == "numpy":
+        # SciPy's FFT takes a third of a second to import, which the compiled engine can save.
+        from audioloom_audio.features.numpy_kernels import NumpyKernels  # noqa: PLC0415
+
+        kernels = NumpyKernels(filters, settings.n_mfcc, settings.hop_length)
+        return CepstralEngine(settings, kernels)
+    hindrance = _against_native(settings)
+    if hindrance:
+        raise hindrance
+    compiled: Kernels = _native().NativeKernels(filters, settings.n_mfcc)
+    return CepstralEngine(settings, compiled)
+
+
+def _against_native(settings: MfccSettings) -> AudioError | None:
+    """Why the compiled engine cannot take *settings* here, if it cannot."""
+    native = _native()
+    if native is None:
+        return MissingDecoder(
+            "engine='native' needs audioloom-audio-native, which is not installed here: "
+            "pip install 'audioloom-audio[native]', or take engine='numpy'"
+        )
+    if not native.supported():
+        return MissingDecoder(
+            "engine='native' needs a processor with AVX2 and FMA (x86-64-v3), which this is not: "
+            "take engine='numpy'"
+        )
+    geometry = (settings.n_fft, settings.hop_length)
+    if geometry != (native.N_FFT, native.HOP_LENGTH) or settings.n_mels > native.MOST_BANDS:
+        return BadSettings(
+            f"engine: expected 'numpy' for n_fft={settings.n_fft}, hop_length="
+            f"{settings.hop_length}, n_mels={settings.n_mels}; found 'native', which is for n_fft="
+            f"{native.N_FFT}, hop_length={native.HOP_LENGTH}, n_mels up to {native.MOST_BANDS}"
+        )
+    return None
+
+
+def _native() -> Any:
+    try:
+        import audioloom_audio_native  # noqa: PLC0415 - a distribution that need not be there
+    except ImportError:
+        return None
+    return audioloom_audio_native

@@ -1,0 +1,171 @@
+"""A signal cut into windows, each turned into its features as soon as it is full."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from audioloom_audio.errors import OutOfRange
+from audioloom_audio.features.cepstra import POWER_FLOOR
+from audioloom_audio.features.engines import engine_for
+from audioloom_audio.features.spool import Waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from audioloom_audio.recording import Flag
+    from audioloom_audio.settings import MfccSettings
+
+_MIN_DEVIATION: Final = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """The features of one window of one channel.
+
+    Attributes:
+        channel: Number of the channel, from 0; -1 for the average of all.
+        window: Number of the window in its channel, from 0.
+        start_seconds: Where it begins in the recording.
+        valid_samples: Samples that were recorded, at the settings' rate; the rest is padding.
+        valid_frames: Frames centred within the recorded samples, from the first.
+        values: float32 or float16 ``(n_mfcc, frames)``, C order, always finite.
+        flags: ``silent`` (no mel band of any frame above -100 dB: the values are those of
+            silence) and ``constant`` (nothing to normalise by: the values are zeros).
+    """
+
+    channel: int
+    window: int
+    start_seconds: float
+    valid_samples: int
+    valid_frames: int
+    values: NDArray[np.floating]
+    flags: tuple[Flag, ...] = ()
+
+
+class Windower:
+    """Windows of one signal, at the settings' rate; holds one window of samples and no more.
+
+    Where levels are the recording's, mel powers wait on scratch disk until all of it was heard:
+    `push` gives no windows then, and `finish` all.
+    """
+
+    def __init__(self, channel: int, settings: MfccSettings, name: str) -> None:
+        self._channel = channel
+        self._settings = settings
+        self._name = name
+        engine_for(settings)  # what is missing is told now, not in the first window
+        self._margin = settings.n_fft // 2
+        self._padded = np.empty(settings.window_samples + settings.n_fft, np.float32)
+        self._padded[: self._margin] = self._padded[-self._margin :] = 0
+        self._waiting = Waiting(settings) if settings.level == "recording" else None
+        self._filled = 0
+        self._fresh = 0  # of those, the samples that were in no window yet
+        self._passed = 0  # samples to leave out before the next window
+        self._count = 0
+
+    @property
+    def satisfied(self) -> bool:
+        """No further sample is wanted."""
+        return self._settings.windows == "first" and self._count > 0 and self._waiting is None
+
+    def push(self, samples: NDArray[np.float32]) -> Iterator[Window]:
+        """Windows completed by *samples*, which are copied before the next one is asked for."""
+        length = self._settings.window_samples
+        position = 0
+        while position < len(samples) and not self.satisfied:
+            if self._passed:
+                count = min(self._passed, len(samples) - position)
+                self._passed -= count
+            else:
+                count = min(length - self._filled, len(samples) - position)
+                start = self._margin + self._filled
+                self._padded[start : start + count] = samples[position : position + count]
+                self._filled += count
+                self._fresh += count
+            position += count
+            if self._filled == length:
+                yield from self._emit()
+
+    def finish(self) -> Iterator[Window]:
+        """The last window, padded with zeros, if samples are left; then those that waited."""
+        if self._fresh and not self.satisfied:
+            end = self._margin + self._settings.window_samples
+            self._padded[self._margin + self._filled : end] = 0
+            yield from self._emit()
+        if self._waiting is not None:
+            for number, (valid, mel, loudest) in enumerate(self._waiting.drain()):
+                yield self._window(number, valid, mel, loudest, self._waiting.loudest)
+
+    def close(self) -> None:
+        """Give up the scratch disk."""
+        if self._waiting is not None:
+            self._waiting.close()
+
+    def _emit(self) -> Iterator[Window]:
+        """Compute the window that is full, or the last, and make room for the next."""
+        number, valid = self._count, self._filled
+        # The engine is the thread's, asked for each time: a generator may change threads.
+        mel = engine_for(self._settings).powers(self._padded, valid)
+        loudest = float(mel.max())
+        if not np.isfinite(loudest):
+            start = number * self._settings.hop_samples / self._settings.sample_rate
+            raise OutOfRange(
+                self._name,
+                expected="samples near +-1",
+                found=f"samples too large for float32 in the window at {start:g} s",
+            )
+        self._count += 1
+        self._advance()
+        if self._waiting is None:
+            yield self._window(number, valid, mel, loudest, loudest)
+        else:
+            wanted = self._settings.windows == "all" or number == 0
+            self._waiting.add(valid, mel, loudest, keep=wanted)
+
+    def _advance(self) -> None:
+        length, hop = self._settings.window_samples, self._settings.hop_samples
+        kept = max(0, length - hop)
+        self._padded[self._margin : self._margin + kept] = self._padded[
+            self._margin + length - kept : self._margin + length
+        ]
+        self._filled, self._fresh, self._passed = kept, 0, max(0, hop - length)
+
+    def _window(
+        self, number: int, valid: int, mel: NDArray[np.float32], loudest: float, reference: float
+    ) -> Window:
+        coefficients = engine_for(self._settings).cepstra(mel, reference)
+        values, flags = _finish_values(coefficients, loudest, self._settings)
+        return Window(
+            channel=self._channel,
+            window=number,
+            start_seconds=number * self._settings.hop_samples / self._settings.sample_rate,
+            valid_samples=valid,
+            valid_frames=1 + valid // self._settings.hop_length,
+            values=values,
+            flags=flags,
+        )
+
+
+def _finish_values(
+    coefficients: NDArray[np.float32], loudest: float, settings: MfccSettings
+) -> tuple[NDArray[np.floating], tuple[Flag, ...]]:
+    """Normalise and convert; the flags the window earns on the way."""
+    values: NDArray[np.floating] = coefficients
+    flags: tuple[Flag, ...] = ("silent",) if loudest <= POWER_FLOOR else ()
+    if settings.normalise == "window":
+        # Sums in float64: in float32 their order would show in the last digits.
+        wide = values.astype(np.float64)
+        wide -= wide.mean()
+        deviation = np.sqrt(np.einsum("cf,cf->", wide, wide) / wide.size)
+        if deviation < _MIN_DEVIATION:
+            values = np.zeros_like(values)
+            flags = (*flags, "constant")
+        else:
+            wide *= 1 / deviation
+            values = wide.astype(np.float32)
+    return values.astype(settings.dtype, copy=False), flags

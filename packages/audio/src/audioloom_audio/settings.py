@@ -1,0 +1,151 @@
+"""What is extracted: the numbers that decide the shape and the values of every window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from audioloom_audio.errors import BadSettings
+
+Windows = Literal["first", "all"]
+Channels = Literal["mix", "split", "left", "right"]
+Level = Literal["window", "recording"]
+Normalise = Literal["window", "none"]
+Dtype = Literal["float32", "float16"]
+Coding = Literal["alaw", "mulaw", "gsm"]
+Engine = Literal["auto", "numpy", "native", "librosa"]
+
+
+@dataclass(frozen=True)
+class RawFormat:
+    """What recordings without a header are.
+
+    Attributes:
+        coding: ``alaw``, ``mulaw`` (8 bits a sample) or ``gsm`` (GSM 06.10, 33 bytes for 20 ms).
+        sample_rate: Hz.
+        channels: Interleaved; one for ``gsm``.
+
+    Raises:
+        BadSettings: A value is outside its range; the message names it.
+    """
+
+    coding: Coding
+    sample_rate: int = 8000
+    channels: int = 1
+
+    def __post_init__(self) -> None:
+        _require(self.coding in get_args(Coding), "coding", f"one of {_listed(Coding)}", self)
+        _require(1000 <= self.sample_rate <= 768000, "sample_rate", "1000 to 768000", self)  # noqa: PLR2004
+        most = 1 if self.coding == "gsm" else 64
+        _require(1 <= self.channels <= most, "channels", f"1 to {most}", self)
+
+
+@dataclass(frozen=True)
+class MfccSettings:
+    """Settings of an extraction; the defaults are those of a plain librosa clip pipeline.
+
+    Attributes:
+        sample_rate: Hz that every recording is resampled to.
+        window_seconds: Length of a window. Each window is a clip of its own: zero-padded at both
+            sides for its edge frames, normalised by itself.
+        hop_seconds: From the start of one window to the start of the next; the length of a window
+            without it. Shorter, and windows overlap; longer, and what lies between is left out.
+        n_mfcc: Coefficients kept, from c0.
+        n_fft: Samples a frame; even.
+        hop_length: Samples from one frame to the next.
+        n_mels: Mel bands under the cosine transform.
+        top_db: Everything further below the loudest band is raised to that line.
+        level: Whose loudest band: the ``window``'s, as in a clip of its own, or that of all windows
+            of the ``recording`` (and channel). The latter reads every recording to its end before
+            the first window comes, and keeps mel powers on scratch disk (16 kB a second).
+        windows: ``first`` stops decoding after one window a channel; ``all`` takes the whole
+            recording, the last window padded with zeros.
+        channels: ``mix`` averages the channels (and numbers the result -1), ``split`` gives every
+            channel its own windows, ``left`` and ``right`` take one.
+        normalise: ``window`` subtracts the window's mean and divides by its standard deviation,
+            over all coefficients and frames together; ``none`` leaves decibels.
+        dtype: Type of the values handed out; the arithmetic is float32 either way.
+        engine: What computes, from samples to coefficients: ``numpy``, ``native`` (compiled, an
+            extra), ``librosa`` (an extra), or ``auto``, the fastest of the first two that works
+            here.
+        raw: What files are that begin like no format known and have the name of none; without it
+            they are refused.
+
+    Raises:
+        BadSettings: A value is outside its range; the message names the setting.
+    """
+
+    sample_rate: int = 16000
+    window_seconds: float = 10.0
+    hop_seconds: float | None = None
+    n_mfcc: int = 40
+    n_fft: int = 2048
+    hop_length: int = 512
+    n_mels: int = 128
+    top_db: float = 80.0
+    level: Level = "window"
+    windows: Windows = "first"
+    channels: Channels = "mix"
+    normalise: Normalise = "window"
+    dtype: Dtype = "float32"
+    engine: Engine = "auto"
+    raw: RawFormat | None = None
+
+    def __post_init__(self) -> None:
+        shortest = 1 / self.sample_rate if self.sample_rate else 0
+        if self.hop_seconds is not None:
+            within = shortest <= self.hop_seconds <= 86400  # noqa: PLR2004 - a day
+            _require(within, "hop_seconds", f"{shortest:g} to 86400", self)
+        for field, low, high in (
+            ("sample_rate", 1000, 768000),
+            ("window_seconds", shortest, 3600),
+            ("n_fft", 2, 1 << 16),
+            ("hop_length", 1, self.n_fft),
+            ("n_mels", 1, self.n_fft // 2),
+            ("n_mfcc", 1, self.n_mels),
+            ("top_db", 1, 1000),
+        ):
+            _require(low <= getattr(self, field) <= high, field, f"{low:g} to {high:g}", self)
+        _require(self.n_fft % 2 == 0, "n_fft", "an even number", self)
+        for field, choices in (
+            ("windows", Windows),
+            ("channels", Channels),
+            ("level", Level),
+            ("normalise", Normalise),
+            ("dtype", Dtype),
+            ("engine", Engine),
+        ):
+            allowed = get_args(choices)
+            _require(getattr(self, field) in allowed, field, f"one of {_listed(choices)}", self)
+
+    @property
+    def window_samples(self) -> int:
+        """Samples a window, at ``sample_rate``."""
+        return round(self.window_seconds * self.sample_rate)
+
+    @property
+    def hop_samples(self) -> int:
+        """Samples from the start of one window to the start of the next, at ``sample_rate``."""
+        if self.hop_seconds is None:
+            return self.window_samples
+        return round(self.hop_seconds * self.sample_rate)
+
+    @property
+    def frames(self) -> int:
+        """Frames a window: one centred on its first sample, then one every ``hop_length``."""
+        return 1 + self.window_samples // self.hop_length
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of a window's values: coefficients, frames."""
+        return (self.n_mfcc, self.frames)
+
+
+def _listed(choices: object) -> str:
+    return ", ".join(get_args(choices))
+
+
+def _require(holds: bool, field: str, expected: str, settings: object) -> None:  # noqa: FBT001
+    if not holds:
+        found = getattr(settings, field)
+        raise BadSettings(f"{field}: expected {expected}, found {found!r}")

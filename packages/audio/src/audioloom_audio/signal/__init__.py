@@ -1,0 +1,1 @@
+"""Samples of a recording to the signals that become windows: channels, codes, resampling."""

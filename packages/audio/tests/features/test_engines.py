@@ -1,0 +1,94 @@
+import builtins
+import io
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import audioloom_audio_native
+import pytest
+from audioloom_audio import BadSettings, MfccSettings, MissingDecoder, extract, settle
+from audioloom_audio.features.engines import engine_for
+
+
+@pytest.fixture
+def absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """audioloom-audio-native is not installed."""
+    found = builtins.__import__
+
+    def refuse(name: str, *rest: Any) -> Any:
+        if name == "audioloom_audio_native":
+            raise ImportError(name)
+        return found(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+
+
+def _processor(monkeypatch: pytest.MonkeyPatch, *, supported: bool) -> None:
+    monkeypatch.setattr(audioloom_audio_native, "supported", lambda: supported)
+
+
+def test_auto_is_the_compiled_engine_where_it_works(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Installed, a processor that can, and the numbers it is made for."""
+    _processor(monkeypatch, supported=True)
+
+    assert "native" == settle(MfccSettings()).engine
+
+
+def test_auto_is_numpy_where_the_compiled_engine_is_not_installed(absent: None) -> None:
+    """audioloom-audio is complete without it."""
+    assert "numpy" == settle(MfccSettings()).engine
+
+
+def test_auto_is_numpy_on_a_processor_without_avx2(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An old node must not end in an illegal instruction."""
+    _processor(monkeypatch, supported=False)
+
+    assert "numpy" == settle(MfccSettings()).engine
+
+
+@pytest.mark.parametrize("changes", [{"n_fft": 1024}, {"hop_length": 160}, {"n_mels": 300}])
+def test_auto_is_numpy_for_other_numbers(changes: dict[str, int]) -> None:
+    """The kernels are made for librosa's defaults."""
+    assert "numpy" == settle(MfccSettings(**changes)).engine  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("engine", ["numpy", "native", "librosa"])
+def test_what_was_asked_for_is_left_alone(engine: Any) -> None:
+    """Only auto is for us to decide."""
+    assert engine == settle(MfccSettings(engine=engine)).engine
+
+
+def test_a_compiled_engine_that_is_not_there_is_told(
+    absent: None, make_wave: Callable[..., bytes]
+) -> None:
+    """Before the first window, with what to install."""
+    with pytest.raises(MissingDecoder, match=r"audioloom-audio\[native\]"):
+        extract(
+            io.BytesIO(make_wave(bytes(800))), MfccSettings(engine="native", window_seconds=0.5)
+        )
+
+
+def test_a_processor_that_cannot_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In words, not by a signal."""
+    _processor(monkeypatch, supported=False)
+
+    with pytest.raises(MissingDecoder, match="x86-64-v3"):
+        engine_for(MfccSettings(engine="native", window_seconds=0.7))
+
+
+def test_numbers_that_the_compiled_engine_is_not_made_for_are_told() -> None:
+    """Asked for by name, it is not replaced silently."""
+    with pytest.raises(BadSettings, match="n_fft=1024"):
+        engine_for(MfccSettings(engine="native", n_fft=1024))
+
+
+def test_each_thread_has_an_engine_of_its_own_and_keeps_it() -> None:
+    """Scratch memory is reused from one recording to the next, but never shared."""
+    wanted = MfccSettings(window_seconds=2.0)
+    engines = [engine_for(wanted), engine_for(MfccSettings(window_seconds=2.0))]
+    thread = threading.Thread(target=lambda: engines.append(engine_for(wanted)))
+    thread.start()
+    thread.join()
+
+    assert engines[0] is engines[1]
+    assert engines[0] is not engines[2]
