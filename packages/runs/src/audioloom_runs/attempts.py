@@ -1,0 +1,46 @@
+"""One attempt at a run, as the manifest's `execution` records it: who, where, with what."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from audioloom_manifest import Attempt, Producer
+from audioloom_stage import redact_values
+
+
+def new_attempt(
+    stage: str,
+    settings: Mapping[str, Any],
+    *,
+    libraries: Iterable[str] = (),
+    versions: Mapping[str, str] | None = None,
+) -> Attempt:
+    """An attempt that begins now, on this machine.
+
+    Args:
+        stage: its name; the distribution is `audioloom-<stage>`.
+        settings: those that change no result. Their secrets are masked.
+        libraries: distributions whose versions are recorded, as far as they are installed.
+        versions: more versions, of what is no distribution.
+    """
+    return Attempt(
+        Producer(stage=stage, version=version(f"audioloom-{stage}")),
+        host=platform.node(),
+        versions={
+            "python": platform.python_version(),
+            "machine": platform.machine(),
+            **{name: found for name in libraries if (found := _version(name))},
+            **(versions or {}),
+        },
+        settings=redact_values(settings),
+    )
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None  # an extra

@@ -1,0 +1,62 @@
+"""`gc`: what lies under a root and nothing needs; deleted with --delete alone."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Iterator
+
+from audioloom_manifest import remove_garbage
+from audioloom_stage import Result
+from audioloom_storage import Entry, Location
+
+from audioloom_runs.roots import open_root
+from audioloom_runs.settings import GcSettings
+from audioloom_runs.tables import size_text
+
+Remove = Callable[[Location, Iterable[Entry]], Iterator[Entry]]
+
+
+def collect_garbage(
+    program: str,
+    settings: GcSettings,
+    find: Callable[[Location, float], Iterable[Entry]],
+    *,
+    remove: Remove = remove_garbage,
+) -> Result:
+    """Show what is garbage, and delete it if the settings say so.
+
+    Args:
+        program: the words of the command: `audioloom-sharder gc`.
+        settings: of the command.
+        find: answers the garbage under a root that did not change for so many seconds.
+        remove: removes files below a root, and answers those that it removed itself.
+
+    Raises:
+        InputMissing: there is no such root.
+    """
+    root = open_root(settings)
+    found = list(find(root, settings.older_than))
+    if settings.delete:
+        found = list(remove(root, found))
+    size = sum(entry.size for entry in found)
+    verb = "deleted" if settings.delete else "would delete"
+    return Result(
+        [
+            *(str(entry.location) for entry in found),
+            f"{verb} {len(found):,} files, {size_text(size)}",
+        ],
+        {
+            "root": str(root),
+            "deleted": settings.delete,
+            "files": [str(entry.location) for entry in found],
+            "bytes": size,
+        },
+        next=() if settings.delete or not found else (_again(program, settings),),
+    )
+
+
+def _again(program: str, settings: GcSettings) -> str:
+    words = [*program.split(), "--root", settings.root, "--delete"]
+    if settings.older_than != GcSettings.model_fields["older_than"].default:
+        words += ["--older-than", settings.older_than.text]
+    return shlex.join(words)

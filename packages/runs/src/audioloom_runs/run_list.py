@@ -1,0 +1,117 @@
+"""`list`: the runs under a root, whatever became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+
+from audioloom_manifest import Kind, ManifestError, Opened, list_manifests
+from audioloom_stage import JSON, Result, result_columns
+from audioloom_storage import Location, NotFound, walk
+
+from audioloom_runs.roots import open_root
+from audioloom_runs.settings import ListSettings
+from audioloom_runs.tables import size_text, table
+
+Row: TypeAlias = "dict[str, JSON]"
+
+_COMMON = ("name", "state", "changed", "bytes")
+
+
+def list_runs(
+    settings: ListSettings,
+    kinds: Sequence[Kind],
+    *,
+    columns: Sequence[str],
+    committed: Callable[[Opened[Any]], Mapping[str, JSON]],
+    uncommitted: Callable[[Location], Mapping[str, JSON]] = lambda _: {},
+) -> Result:
+    """List the run folders of some kinds, one line each.
+
+    Args:
+        settings: of the command.
+        kinds: what the stage makes.
+        columns: what is shown of a run beside its name, state, date and size; `detail`, which
+            says what is wrong with it, comes last.
+        committed: tells more of a committed run: these columns and others, for programs.
+        uncommitted: tells more of a folder without a manifest, above all its `state`: running,
+            failed or killed, as far as the stage knows; otherwise it is unfinished.
+
+    Raises:
+        InputMissing: there is no such root.
+    """
+    root = open_root(settings)
+    runs = [
+        _row(root, kind, folder, found, committed, uncommitted)
+        for kind in kinds
+        for folder, found in list_manifests(root, kind)
+    ]
+    return show_runs(root, runs, (*(("kind",) if len(kinds) > 1 else ()), *_COMMON, *columns))
+
+
+def show_runs(root: Location, runs: Sequence[Row], columns: Sequence[str]) -> Result:
+    """Show rows of runs that are made already; the last column is what is wrong with a run."""
+    head = [*columns, "detail"]
+    rows = [[_cell(column, row.get(column)) for column in head] for row in runs]
+    shown = [at for at, column in enumerate(head) if any(row[at] for row in rows)]
+    text = f"no runs under {root}"
+    if runs:
+        cells = [[row[at] for at in shown] for row in rows]
+        text = table([head[at] for at in shown], cells, columns=result_columns())
+    return Result(text, {"root": str(root), "runs": [*runs]})
+
+
+def last_change(root: Location, folder: Location) -> Row:
+    """Answer when a folder without a manifest last changed, and how much lies in it."""
+    newest = size = 0
+    with suppress(NotFound):  # it was there a moment ago
+        for entry in walk(folder, within=root, links=False):
+            newest, size = max(newest, entry.modified_ns), size + entry.size
+    return {"changed": date_text(newest) if newest else None, "bytes": size}
+
+
+def date_text(modified_ns: int) -> str:
+    """Answer a time as JSON and tables have it, in UTC and whole seconds."""
+    return datetime.fromtimestamp(modified_ns // 10**9, UTC).isoformat()
+
+
+def _row(
+    root: Location,
+    kind: Kind,
+    folder: Location,
+    found: Opened[Any] | ManifestError | None,
+    committed: Callable[[Opened[Any]], Mapping[str, JSON]],
+    uncommitted: Callable[[Location], Mapping[str, JSON]],
+) -> Row:
+    row: Row = {"kind": kind, "name": folder.name, "location": str(folder)}
+    if isinstance(found, Opened) and found.manifest.kind == kind:
+        created = found.manifest.created.replace(microsecond=0).isoformat()
+        return {**row, "state": "committed", "changed": created, **committed(found)}
+    row |= last_change(root, folder)
+    if found is None:
+        return {**row, "state": "unfinished", **uncommitted(folder)}
+    if isinstance(found, ManifestError):
+        wrong = f"expected {found.expected}, found {found.found}"
+    else:
+        wrong = f"expected a {kind} manifest, found a {found.manifest.kind} manifest"
+    return {**row, "state": "unreadable", "detail": wrong}
+
+
+def _cell(column: str, value: JSON) -> str:
+    """Answer a value as people read it; JSON has it as it is."""
+    match value:
+        case None:
+            text = ""
+        case int() if column == "bytes":
+            text = size_text(value)
+        case str():
+            text = value[:16].replace("T", " ") if column == "changed" else value
+        case Mapping():
+            text = " ".join(f"{key}={_cell(key, one)}" for key, one in value.items())
+        case Sequence():
+            text = " ".join(_cell(column, one) for one in value)
+        case _:
+            text = f"{value:,}" if isinstance(value, int) else f"{value:.3g}"
+    return text

@@ -1,0 +1,67 @@
+"""Tables, facts and sizes for people, laid out by rich: numbers right, words left, no colours."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+
+from audioloom_stage import safe_text
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+_UNLIMITED = 100_000  # columns, where nobody reads and a line may be of any length
+_LEAST_TEXT = 30  # columns of the last cell, however narrow the terminal is
+_NUMBER = re.compile(r"[0-9][0-9,.]*%?( or [0-9,]+| [kMGT]?B)?")
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int | None = None) -> str:
+    """Lay rows out under a head.
+
+    Args:
+        head: the names of the columns.
+        rows: the cells; a row may have fewer than the head.
+        columns: of the terminal, in which the last cell of a row goes on below itself; None where
+            a line may be of any length.
+    """
+    return _laid_out(head, rows, columns)
+
+
+def facts(named: Mapping[str, str], *, columns: int | None = None) -> str:
+    """Lay facts out, one a line, each behind its name; a long one goes on below itself."""
+    return _laid_out((), [*named.items()], columns) if named else ""
+
+
+def size_text(count: int) -> str:
+    """``1.2 GB`` and the like; powers of ten, as storage is sold and ``du --si`` counts."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if size < 999.5 or unit == "TB":  # noqa: PLR2004 - rounds to three digits
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 99.5 else f"{size:.1f} {unit}"  # noqa: PLR2004
+        size /= 1000
+    raise AssertionError(count)
+
+
+def _laid_out(head: Sequence[str], rows: Sequence[Sequence[str]], columns: int | None) -> str:
+    shown = [[Text(safe_text(cell)) for cell in row] for row in rows]
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(head))
+    widths = []
+    for at in range(len(head) or max(map(len, shown))):
+        cells = [row[at] for row in shown if at < len(row)]
+        numeric = bool(head and cells) and all(_NUMBER.fullmatch(cell.plain) for cell in cells)
+        name = Text(head[at]) if head else Text()
+        grid.add_column(name, justify="right" if numeric else "left", no_wrap=True)
+        widths.append(max(cell.cell_len for cell in (name, *cells)) + 2)
+    for row in shown:
+        grid.add_row(*row)
+    # The last column goes on below itself, and no word of it is broken: it may be a path.
+    words = [word for row in shown if len(row) == len(widths) for word in row[-1].plain.split()]
+    text = min(widths[-1], max([_LEAST_TEXT, *map(cell_len, words)]) + 2)
+    grid.columns[-1].no_wrap = False
+    width = max(columns or _UNLIMITED, sum(widths[:-1]) + text)
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    with console.capture() as captured:
+        console.print(grid)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_runs.run_list import list_runs
+from audioloom_runs.settings import ListSettings
+from audioloom_stage import JSON, InputMissing, Result
+from audioloom_storage import Location
+from manifest_runs import commit_one, write
+
+
+def listed(root: Location) -> Result:
+    return list_runs(
+        ListSettings(root=str(root)),
+        ("recordings", "features"),
+        columns=("windows", "labels"),
+        committed=more_of,
+        uncommitted=lambda folder: {"state": "failed"} if folder.name == "broken" else {},
+    )
+
+
+def more_of(opened: Any) -> dict[str, JSON]:
+    return {"windows": opened.manifest.stats.windows, "labels": {"yes": 1200, "no": 2}, "bytes": 7}
+
+
+@pytest.fixture
+def runs(root: Location) -> Location:
+    """One run of each state."""
+    commit_one(root, name="done")
+    write(root / "features" / "half", "unit.parquet", b"x" * 1500)
+    write(root / "features" / "broken", "unit.parquet", b"x")
+    Path(commit_one(root, name="torn").opened.location.path).write_text("{")
+    alien = commit_one(root, name="alien").opened
+    (Path(root.path) / "recordings").mkdir()
+    Path(alien.folder.path).rename(Path(root.path) / "recordings" / "alien")
+    return root
+
+
+def test_every_state_is_told_apart(runs: Location) -> None:
+    """With the date and the size of each, and the same keys."""
+    found: Any = listed(runs).data["runs"]
+    rows = {each["name"]: each for each in found}
+    assert {
+        "done": "committed",
+        "half": "unfinished",
+        "broken": "failed",
+        "torn": "unreadable",
+        "alien": "unreadable",
+    } == {name: row["state"] for name, row in rows.items()}
+    for name, row in rows.items():
+        assert {"kind", "name", "location", "state", "changed", "bytes"} <= row.keys()
+        assert row["location"] == str(runs / row["kind"] / name)
+        assert row["changed"].endswith("+00:00")
+    assert (7, 1500) == (rows["done"]["bytes"], rows["half"]["bytes"])
+    assert "JSON" in rows["torn"]["detail"]
+    assert "expected a recordings manifest, found a features manifest" == rows["alien"]["detail"]
+
+
+def test_the_table_has_a_line_for_each(runs: Location) -> None:
+    """Columns of the stage, sizes and dates for people."""
+    lines = str(listed(runs).text).splitlines()
+    head = ["kind", "name", "state", "changed", "bytes", "windows", "labels", "detail"]
+    assert head == lines[0].split()
+    (done,) = (line.split() for line in lines if " done " in line)
+    assert ["7", "B", "1", "yes=1,200", "no=2"] == done[-5:]
+    (half,) = (line for line in lines if " half " in line)
+    assert half.endswith(" 1.5 kB")
+    assert 6 == len(lines)
+
+
+def test_an_empty_root_says_so(root: Location) -> None:
+    """No table of nothing."""
+    answer = listed(root)
+    assert (f"no runs under {root}", []) == (answer.text, answer.data["runs"])
+
+
+def test_a_missing_root_is_told(root: Location) -> None:
+    """It may be misspelt."""
+    with pytest.raises(InputMissing):
+        listed(root / "nothing")
+
+
+def test_an_empty_folder_is_a_run_of_no_date(root: Location) -> None:
+    """It was begun, and nothing was written."""
+    (Path(root.path) / "features" / "begun").mkdir(parents=True)
+    found: Any = listed(root).data["runs"]
+    assert (None, 0) == (found[0]["changed"], found[0]["bytes"])
