@@ -251,7 +251,7 @@ def attacks(session: nox.Session) -> None:
 def integration_tests(session: nox.Session, folder: str, *options: str) -> None:
     """Run black-box tests of the installed stages."""
     python = sync(session, "integration_tests")
-    programs = installed_programs(session, "debian_voices", "mini_cluster")
+    programs = installed_programs(session, "voices", "mini_cluster")
     paths = "pythonpath=integration_tests integration_tests/attacks"
     session.run(
         *(python / "pytest", "-o", paths, *tested(session, folder), *options, *session.posargs),
@@ -263,8 +263,8 @@ def integration_tests(session: nox.Session, folder: str, *options: str) -> None:
 def pipeline(session: nox.Session, what: str, *options: str) -> None:
     """Install every stage in an environment of its own, from wheels, and drive their commands."""
     python = sync(session, "quickstart")
-    needed = {"realdata": ("debian_voices",), "compare": ("demo_voices", "bench")}
-    names = (*needed.get(what, ("demo_voices",)), *_cluster_tools(options))
+    bench = ("bench",) if what == "compare" else ()
+    names = ("voices", *bench, *_cluster_tools(options))
     session.run(
         *(python / "python", "-m", "audioloom_quickstart", what, *options),
         env={"AUDIOLOOM_PROGRAMS": installed_programs(session, *names)},

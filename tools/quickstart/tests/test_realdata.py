@@ -24,11 +24,11 @@ GOOD = Found(
 
 
 def ending_in(exit_code: int, folder: Path) -> Programs:
-    """Programs whose debian_voices ends at once, whatever it is asked."""
-    program = folder / "debian_voices"
+    """Programs whose `voices` ends at once, whatever it is asked."""
+    program = folder / "voices"
     program.write_text(f"#!{sys.executable}\nraise SystemExit({exit_code})\n")
     program.chmod(0o755)
-    return Programs({"debian_voices": str(program)})
+    return Programs({"voices": str(program)})
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-from audioloom_debian_voices import lay_out
-from audioloom_debian_voices.fetch import default_cache
+from audioloom_voices.debian.fetch import default_cache
+from audioloom_voices.debian.lay_out import lay_out
 
 from audioloom_bench import job_lanes
 from audioloom_bench.measure import FLOOR, NAIVE, Lane, measure

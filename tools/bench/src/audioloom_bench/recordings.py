@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import soundfile
 import soxr
-from audioloom_demo_voices import SENTENCES, Utterance
-from audioloom_demo_voices.engine import Engine
-from audioloom_demo_voices.isolated import call_each
+from audioloom_voices.demo.engine import Engine
+from audioloom_voices.demo.isolated import call_each
+from audioloom_voices.demo.recipe import Utterance
+from audioloom_voices.demo.sentences import SENTENCES
 from numpy.typing import NDArray
 
 SECONDS = 10

@@ -55,8 +55,8 @@ def make_recordings(programs: Programs, folder: Path, *, short: bool) -> Path:
     if not voices.exists():
         programs.run(
             "make recordings",
-            "demo_voices",
-            *("-m", "audioloom_demo_voices", str(voices), "--sentences", str(sentences)),
+            "voices",
+            *("-m", "audioloom_voices", "demo", str(voices), "--sentences", str(sentences)),
         )
     return voices
 

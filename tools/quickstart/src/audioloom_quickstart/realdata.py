@@ -59,9 +59,7 @@ def realdata(programs: Programs, folder: Path) -> str:
 def fetch(programs: Programs, voices: Path, environment: Mapping[str, str] = os.environ) -> None:
     """Download the recordings; without a registry a person's run is skipped, and CI's fails."""
     try:
-        programs.run(
-            "fetch recordings", "debian_voices", "-m", "audioloom_debian_voices", str(voices)
-        )
+        programs.run("fetch recordings", "voices", "-m", "audioloom_voices", "debian", str(voices))
     except StepFailedError as error:
         in_ci = environment.get("CI", "").lower() in {"true", "1"}
         if error.exit_code != REGISTRY_SILENT or in_ci:

@@ -1,0 +1,1 @@
+"""Real recordings: telephone prompts from packages of Debian that are never installed."""
