@@ -336,13 +336,13 @@ def faults(session: nox.Session) -> None:
     """Do to gangs, on this machine and on a real cluster, what can be done: `-- --count 3`."""
     python, trainer = sync(session, "yarn-launcher"), sync(session, "trainer")
     tests = ROOT / PROJECTS["yarn-launcher"] / "tests"
-    suite = tests / "faults"
     shard_maker = ROOT / PROJECTS["trainer"] / "tests" / "support" / "shard_maker.py"
+    plugins = ("-p", "fault_harness", "-p", "fault_plugin")
     session.run(
-        *(python / "pytest", "-p", "ground", "-p", "suite", str(suite / "every_fault.py"), "-v"),
+        *(python / "pytest", *plugins, str(tests / "faults" / "every_fault.py"), "-v"),
         *session.posargs,
         env={
-            "PYTHONPATH": os.pathsep.join(map(str, (suite, tests))),
+            "PYTHONPATH": str(tests / "support"),
             "FAULTS_TRAINER": str(trainer / "python"),
             "FAULTS_SHARD_MAKER": str(shard_maker),
         },

@@ -1,120 +1,19 @@
-"""A launcher as a process of its own, as a user starts it, and what its gang has noted."""
+"""The fixtures of all tests: launchers, a web page, and a cluster."""
 
-import importlib.util
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
+import launcher_on_yarn as on_cluster
 import pytest
 from audioloom_mini_cluster.client import Running, running
-
-_SPEC = importlib.util.spec_from_file_location("cluster", Path(__file__).with_name("cluster.py"))
-assert _SPEC is not None
-assert _SPEC.loader is not None
-on_cluster = importlib.util.module_from_spec(_SPEC)
-sys.modules["cluster"] = on_cluster  # files of tests are not a package
-_SPEC.loader.exec_module(on_cluster)
-
-MEMBER = Path(__file__).parent / "programs" / "member.py"
-PATIENCE_S = 90
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; one that has ended and was not reaped does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZXx"
-    except OSError:
-        return False
-
-
-def until(condition: Callable[[], Any], what: str) -> Any:
-    """Wait for something that will come; its value."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not (value := condition()):
-        if time.monotonic() > deadline:
-            raise AssertionError(f"waited {PATIENCE_S} s in vain: {what}")
-        time.sleep(0.02)
-    return value
-
-
-@dataclass
-class Launches:
-    """Starts launchers below one folder, and ends in the test's end what they left."""
-
-    folder: Path
-    root: Path
-    started: list[subprocess.Popen[str]] = field(default_factory=list)
-
-    @property
-    def notes(self) -> Path:
-        """Where the members write."""
-        return self.folder / "notes"
-
-    def start(
-        self, *parts: str, options: tuple[str, ...] = (), **more: Any
-    ) -> subprocess.Popen[str]:
-        """Start `run … -- member.py` in the background."""
-        member = (sys.executable, str(MEMBER), str(self.notes), *parts)
-        return self.program("run", "--root", str(self.root), *options, "--", *member, **more)
-
-    def program(self, *arguments: str, **more: Any) -> subprocess.Popen[str]:
-        """Start the launcher with these arguments."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "audioloom_yarn_launcher", *arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            cwd=self.folder,
-            **more,
-        )
-        self.started.append(process)
-        return process
-
-    def run(self, *arguments: str, **more: Any) -> tuple[int, str, str]:
-        """Run the launcher with these arguments to its end: exit code, stdout, stderr."""
-        return finish(self.program(*arguments, **more))
-
-    def go(self) -> None:
-        """Let the members end."""
-        (self.notes / "go").touch()
-
-    def note(self, rank: int, attempt: int) -> dict[str, Any]:
-        """What a member has noted, as soon as it has."""
-        path = self.notes / f"{rank}.{attempt}.json"
-        until(path.exists, f"member {rank} of attempt {attempt}")
-        noted: dict[str, Any] = json.loads(path.read_text())
-        return noted
-
-    def pids(self) -> set[int]:
-        """All processes that any member has told of: itself, its worker, and what it started."""
-        notes = [json.loads(path.read_text()) for path in self.notes.glob("*.json")]
-        return {note[which] for note in notes for which in ("pid", "worker", "escaped")}
-
-    def record(self, process_output: str, name: str) -> dict[str, Any]:
-        """A record of the run whose location was printed."""
-        record: dict[str, Any] = json.loads((Path(process_output) / "attempts" / name).read_text())
-        return record
-
-    def the_run(self) -> Path:
-        """The only run folder there is."""
-        (folder,) = (self.root / "runs").iterdir()
-        return folder
-
-
-def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
-    """Wait for the end of a launcher: exit code, stdout, stderr."""
-    out, err = process.communicate(timeout=PATIENCE_S)
-    return process.returncode, out.strip(), err
+from launcher_processes import Launches, alive, configure
 
 
 @pytest.fixture
@@ -156,28 +55,6 @@ def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Answer]
     yield lambda code, body: given.append((code, json.dumps(body).encode()))
     server.shutdown()
     server.server_close()
-
-
-def configure(folder: Path, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
-    (folder / "yarn-site.xml").write_text(
-        "<configuration><property><name>yarn.resourcemanager.webapp.address</name>"
-        f"<value>{page}</value></property></configuration>"
-    )
-    monkeypatch.setenv("HADOOP_CONF_DIR", str(folder))
-
-
-@pytest.fixture
-def helpers() -> Any:
-    """The functions above, for tests: files of tests are not a package."""
-
-    class Helpers:
-        alive = staticmethod(alive)
-        until = staticmethod(until)
-        finish = staticmethod(finish)
-        configure = staticmethod(configure)
-        member = MEMBER
-
-    return Helpers
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from typing import Any
 
 from audioloom_stage.listeners import open_to_others
 from audioloom_yarn_launcher.worker.resource_usage import tree
+from launcher_processes import finish, until
 
 HERE = "127.0.0.5"
 SERVER = """
@@ -28,7 +29,7 @@ while "wait" in sys.argv and "warning: " not in open(log).read():
 """
 
 
-def run(launches: Any, helpers: Any, *command: str, **options: str) -> tuple[Path, str, str]:
+def run(launches: Any, *command: str, **options: str) -> tuple[Path, str, str]:
     """Run one worker to its end: the run's folder, the worker's log, and what `run` said."""
     flags = [f"--{name}={value}" for name, value in options.items()]
     words = ("run", f"--root={launches.root}", "--workers=1", *flags, "--", *command)
@@ -42,33 +43,29 @@ def seat(folder: Path) -> dict[str, Any]:
     return dict(found["workers"][0])
 
 
-def test_a_server_of_a_command_listens_at_the_advertised_address(
-    launches: Any, helpers: Any
-) -> None:
+def test_a_server_of_a_command_listens_at_the_advertised_address(launches: Any) -> None:
     """As TensorFlow's is made: at the port that the worker holds, of both families."""
-    folder, said, err = run(launches, helpers, sys.executable, "-c", SERVER, advertise=HERE)
+    folder, said, err = run(launches, sys.executable, "-c", SERVER, advertise=HERE)
     address, (host, port) = json.loads(said)
     assert (address, f"::ffff:{HERE}") == (f"{HERE}:{port}", host)
     assert (address, "") == (seat(folder)["address"], seat(folder)["exposed"])
     assert "warning" not in err
 
 
-def test_a_program_that_goes_past_the_library_is_told_in_its_log(
-    launches: Any, helpers: Any
-) -> None:
+def test_a_program_that_goes_past_the_library_is_told_in_its_log(launches: Any) -> None:
     """One that drops its variables, as one would that does without glibc."""
     past = ("env", "--unset=LD_PRELOAD", sys.executable, "-c", SERVER, "wait")
-    _, said, _ = run(launches, helpers, *past, advertise=HERE)
+    _, said, _ = run(launches, *past, advertise=HERE)
     first, warning, *_ = said.splitlines()
     _, (host, port) = json.loads(first)
     assert "::" == host
     assert f"listens at every address, port {port}, and not at {HERE} alone" in warning
 
 
-def test_where_it_cannot_be_had_everybody_is_told(launches: Any, helpers: Any) -> None:
+def test_where_it_cannot_be_had_everybody_is_told(launches: Any) -> None:
     """`run`, `status`, the record of the roster and the worker's log say why; the run goes on."""
     program = (sys.executable, "-c", "import os; print(os.environ.get('LD_PRELOAD'))")
-    folder, said, err = run(launches, helpers, *program, advertise="240.0.0.1")
+    folder, said, err = run(launches, *program, advertise="240.0.0.1")
     why = "240.0.0.1 is not an address of this machine"
     assert why == seat(folder)["exposed"]
     assert f"exposed   {why}" in launches.run("status", str(folder))[1]
@@ -78,26 +75,26 @@ def test_where_it_cannot_be_had_everybody_is_told(launches: Any, helpers: Any) -
     assert str(os.environ.get("LD_PRELOAD")) == said.splitlines()[1]
 
 
-def test_the_launcher_itself_is_not_started_with_the_library(launches: Any, helpers: Any) -> None:
+def test_the_launcher_itself_is_not_started_with_the_library(launches: Any) -> None:
     """It is for the command alone."""
     program = (
         "import os\n"
         "print(open(f'/proc/{os.getppid()}/environ').read().count('AUDIOLOOM_BIND_ADDRESS'),"
         " os.environ['AUDIOLOOM_BIND_ADDRESS'])"
     )
-    _, said, _ = run(launches, helpers, sys.executable, "-c", program)
+    _, said, _ = run(launches, sys.executable, "-c", program)
     assert "0 127.0.0.1\n" == said
 
 
-def test_nobody_of_a_local_run_is_open_to_others(launches: Any, helpers: Any) -> None:
+def test_nobody_of_a_local_run_is_open_to_others(launches: Any) -> None:
     """Launcher, workers and what they run, all at once, at the address that is the default."""
     command = (sys.executable, "-c", SERVER, "wait")
     process = launches.program("run", f"--root={launches.root}", "--name=open", "--", *command)
     log = launches.root / "runs/open/logs/0.1.log"
-    helpers.until(lambda: log.exists() and log.read_text().endswith("\n"), "it listens")
+    until(lambda: log.exists() and log.read_text().endswith("\n"), "it listens")
     everybody = tree(process.pid)
     assert [] == open_to_others(everybody, [])
     assert json.loads(log.read_text())[0].startswith("127.0.0.1:")
     assert len(everybody) >= 3
     process.terminate()
-    assert 143 == helpers.finish(process)[0]
+    assert 143 == finish(process)[0]

@@ -11,7 +11,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-import cluster as on_cluster
+import launcher_on_yarn as on_cluster
 import pytest
 from audioloom_yarn_launcher.commands import run_local as launching
 from audioloom_yarn_launcher.local.kv_store import MemoryStore

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import cluster as helpers
+import launcher_on_yarn as helpers
 import pytest
 from audioloom_environment import describe, pack, ship
 from audioloom_mini_cluster.client import GIVEN

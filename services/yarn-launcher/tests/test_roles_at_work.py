@@ -11,6 +11,7 @@ from audioloom_yarn_launcher.commands.logs import show_logs
 from audioloom_yarn_launcher.commands.status import show_status
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.settings import ExplainSettings, LogsSettings, StatusSettings
+from launcher_processes import finish, until
 
 BESIDE = ("evaluator", "tensorboard")
 SAY = "import os; print(os.environ['JOB_NAME'], os.environ['TF_CONFIG'])"
@@ -167,9 +168,7 @@ def test_a_gang_is_started_anew_without_those_beside_it(launches: Any, tmp_path:
     assert "[1] here" in [*show_logs(LogsSettings(run=folder, follow=True)).text]
 
 
-def test_the_page_of_tensorboard_is_shown_while_it_runs(
-    launches: Any, tmp_path: Path, helpers: Any
-) -> None:
+def test_the_page_of_tensorboard_is_shown_while_it_runs(launches: Any, tmp_path: Path) -> None:
     """It reads the run's events, listens where the launcher says, and ends with the job."""
     events = launches.root / "runs/mine/logs/tensorboard/train"
     events.mkdir(parents=True)
@@ -183,11 +182,11 @@ def test_the_page_of_tensorboard_is_shown_while_it_runs(
     )
     words = ("run", f"--root={launches.root}", f"--job={job}", "--name=mine")
     process = launches.program(*words)
-    board = helpers.until(lambda: page_of(launches), "the page")
+    board = until(lambda: page_of(launches), "the page")
     with urllib.request.urlopen(f"{board}train/events.out.tfevents.1") as reply:  # noqa: S310
         assert b"scalars" == reply.read()
     (tmp_path / "notes/go.1").touch()
-    code, _, err = helpers.finish(process)
+    code, _, err = finish(process)
     assert (0, True) == (code, board in err)
     (shown,) = alongside(launches)
     assert ("tensorboard", "stopped", None) == (shown["role"], shown["state"], shown["page"])

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from launcher_processes import alive, finish, until
 
 
 def run_options(*options: str, workers: int = 2) -> tuple[str, ...]:
@@ -16,15 +17,15 @@ def run_options(*options: str, workers: int = 2) -> tuple[str, ...]:
     [(signal.SIGTERM, 143, "0.1:stay"), (signal.SIGINT, 130, "0.1:say=bye")],
 )
 def test_a_launcher_that_is_told_to_stop_ends_everything(
-    launches: Any, helpers: Any, number: signal.Signals, code: int, part: str
+    launches: Any, number: signal.Signals, code: int, part: str
 ) -> None:
     """Also what ignores SIGTERM and what left its process group; and it is on record."""
     process = launches.start(part, options=run_options())
     launches.note(0, 1)
     launches.note(1, 1)
     process.send_signal(number)
-    assert (code, "") == helpers.finish(process)[:2]
-    assert not [pid for pid in launches.pids() if helpers.alive(pid)]
+    assert (code, "") == finish(process)[:2]
+    assert not [pid for pid in launches.pids() if alive(pid)]
     record = json.loads((launches.the_run() / "attempts/1.json").read_text())
     assert ("interrupted", f"the launcher got {number.name}") == (
         record["outcome"],
@@ -32,31 +33,29 @@ def test_a_launcher_that_is_told_to_stop_ends_everything(
     )
 
 
-def test_a_second_signal_does_not_wait_for_anybody(launches: Any, helpers: Any) -> None:
+def test_a_second_signal_does_not_wait_for_anybody(launches: Any) -> None:
     """Members that ignore SIGTERM are killed at once; the first signal is the cause."""
     process = launches.start("*.1:stay", options=run_options())
     launches.note(0, 1)
     launches.note(1, 1)
     process.send_signal(signal.SIGINT)
     for rank in range(2):  # two signals at once may be taken in either order
-        helpers.until((launches.notes / f"{rank}.1.told").exists, f"member {rank} was told")
+        until((launches.notes / f"{rank}.1.told").exists, f"member {rank} was told")
     process.send_signal(signal.SIGTERM)
-    assert 130 == helpers.finish(process)[0]
-    assert not [pid for pid in launches.pids() if helpers.alive(pid)]
+    assert 130 == finish(process)[0]
+    assert not [pid for pid in launches.pids() if alive(pid)]
 
 
-def test_nothing_outlives_a_launcher_that_is_killed(launches: Any, helpers: Any) -> None:
+def test_nothing_outlives_a_launcher_that_is_killed(launches: Any) -> None:
     """Workers, processes and what left their groups end; the next launcher says what happened."""
     process = launches.start(options=run_options(workers=3))
     for rank in range(3):
         launches.note(rank, 1)
     process.kill()
-    helpers.finish(process)
-    helpers.until(
-        lambda: not [pid for pid in launches.pids() if helpers.alive(pid)], "all have ended"
-    )
+    finish(process)
+    until(lambda: not [pid for pid in launches.pids() if alive(pid)], "all have ended")
     launches.go()
-    code, out, _ = helpers.finish(launches.start(options=run_options(workers=3)))
+    code, out, _ = finish(launches.start(options=run_options(workers=3)))
     assert (0, str(launches.the_run())) == (code, out)
     lost = launches.record(out, "1.json")
     assert ("failed", "launcher-lost", None) == (
@@ -67,33 +66,31 @@ def test_nothing_outlives_a_launcher_that_is_killed(launches: Any, helpers: Any)
     assert "finished" == launches.record(out, "2.json")["outcome"]
 
 
-def test_what_a_lost_launcher_could_not_end_the_next_one_ends(launches: Any, helpers: Any) -> None:
+def test_what_a_lost_launcher_could_not_end_the_next_one_ends(launches: Any) -> None:
     """A worker that is frozen does not hear that it is alone, and its process runs on."""
     process = launches.start(options=run_options(workers=1))
     note = launches.note(0, 1)
     os.kill(note["worker"], signal.SIGSTOP)
     process.kill()
-    helpers.finish(process)
-    assert helpers.alive(note["pid"])
+    finish(process)
+    assert alive(note["pid"])
     launches.go()
-    assert 0 == helpers.finish(launches.start(options=run_options(workers=1)))[0]
-    assert not [which for which in ("pid", "escaped") if helpers.alive(note[which])]
+    assert 0 == finish(launches.start(options=run_options(workers=1)))[0]
+    assert not [which for which in ("pid", "escaped") if alive(note[which])]
     assert 1 == launches.note(0, 2)["generation"]
 
 
 @pytest.mark.parametrize("whom", ["pid", "worker"])
-def test_a_gang_restarts_when_a_process_or_its_worker_is_killed(
-    launches: Any, helpers: Any, whom: str
-) -> None:
+def test_a_gang_restarts_when_a_process_or_its_worker_is_killed(launches: Any, whom: str) -> None:
     """All begin anew in the next generation, at fresh ports; nothing of the first is left."""
     process = launches.start(options=run_options())
     first = [launches.note(rank, 1) for rank in range(2)]
     os.kill(first[1][whom], signal.SIGKILL)
     second = [launches.note(rank, 2) for rank in range(2)]
     before = [note[which] for note in first for which in ("pid", "escaped")]
-    helpers.until(lambda: not any(map(helpers.alive, before)), "the first generation has ended")
+    until(lambda: not any(map(alive, before)), "the first generation has ended")
     launches.go()
-    code, out, _ = helpers.finish(process)
+    code, out, _ = finish(process)
     assert 0 == code
     assert [0, 0, 1, 1] == [note["generation"] for note in first + second]
     ports = {address for note in first + second for address in note["config"]["cluster"]["worker"]}
@@ -109,29 +106,29 @@ def test_a_gang_restarts_when_a_process_or_its_worker_is_killed(
     assert ends == [worker["end"] for worker in record["workers"]]
 
 
-def test_a_frozen_process_is_ended_with_its_gang(launches: Any, helpers: Any) -> None:
+def test_a_frozen_process_is_ended_with_its_gang(launches: Any) -> None:
     """SIGSTOP keeps a process from noticing anything but SIGKILL, which it gets."""
     process = launches.start("0.1:stay", options=run_options("--max-restarts=0"))
     frozen, other = (launches.note(rank, 1)["pid"] for rank in range(2))
     os.kill(frozen, signal.SIGSTOP)
     os.kill(other, signal.SIGKILL)
-    assert 75 == helpers.finish(process)[0]
-    assert not helpers.alive(frozen)
+    assert 75 == finish(process)[0]
+    assert not alive(frozen)
 
 
 @pytest.mark.parametrize("whom", ["pid", "worker"])
-def test_what_is_frozen_is_noticed_and_replaced(launches: Any, helpers: Any, whom: str) -> None:
+def test_what_is_frozen_is_noticed_and_replaced(launches: Any, whom: str) -> None:
     """A process, or a worker: nobody else fails here, so that nobody else would tell."""
     process = launches.start("0.1:stay", options=run_options("--timeout-frozen=8"))
     first = [launches.note(rank, 1) for rank in range(2)]
     os.kill(first[1][whom], signal.SIGSTOP)
     second = [launches.note(rank, 2) for rank in range(2)]
     frozen = [first[1][which] for which in ("pid", "escaped")]
-    helpers.until(lambda: not any(map(helpers.alive, frozen)), "what was frozen has ended")
-    assert helpers.alive(first[1]["worker"]) == (whom == "pid")
+    until(lambda: not any(map(alive, frozen)), "what was frozen has ended")
+    assert alive(first[1]["worker"]) == (whom == "pid")
     assert first[0]["worker"] == second[0]["worker"]
     launches.go()
-    code, out, _ = helpers.finish(process)
+    code, out, _ = finish(process)
     assert 0 == code
     cause = launches.record(out, "1.json")["cause"]
     kind = "signal" if whom == "pid" else "lost"
@@ -140,38 +137,36 @@ def test_what_is_frozen_is_noticed_and_replaced(launches: Any, helpers: Any, who
 
 
 @pytest.mark.parametrize("code", [65, 78])
-def test_what_would_only_repeat_is_not_started_anew(launches: Any, helpers: Any, code: int) -> None:
+def test_what_would_only_repeat_is_not_started_anew(launches: Any, code: int) -> None:
     """The run ends with the code of the process, after one attempt."""
     process = launches.start(f"1.*:exit={code}", options=run_options("--max-restarts=5"))
-    assert (code, "") == helpers.finish(process)[:2]
+    assert (code, "") == finish(process)[:2]
     assert 1 == len(attempts_of(launches))
 
 
-def test_the_restarts_end(launches: Any, helpers: Any) -> None:
+def test_the_restarts_end(launches: Any) -> None:
     """After the last attempt the run ends with what the first cause ended with."""
     process = launches.start("1.*:say=it hurts", "1.*:exit=9", options=run_options())
-    code, out, err = helpers.finish(process)
+    code, out, err = finish(process)
     assert (9, "") == (code, out)
     assert "the process of worker 1 ended with exit code 9" in err
     assert "it hurts" in err
     assert 2 == len(attempts_of(launches))
 
 
-def test_a_process_that_kills_itself_ends_the_run_with_try_again(
-    launches: Any, helpers: Any
-) -> None:
+def test_a_process_that_kills_itself_ends_the_run_with_try_again(launches: Any) -> None:
     """A signal has no exit code of its own: 75 says that the same command may succeed."""
     process = launches.start("0.*:kill", options=run_options("--max-restarts=0"))
-    code, _, err = helpers.finish(process)
+    code, _, err = finish(process)
     assert 75 == code
     assert "the process of worker 0 was killed by SIGKILL" in err
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3, 4])
-def test_each_worker_is_told_who_it_is(launches: Any, helpers: Any, workers: int) -> None:
+def test_each_worker_is_told_who_it_is(launches: Any, workers: int) -> None:
     """One TF_CONFIG but for the index, an address each, a port that is held and can be opened."""
     launches.go()
-    code, out, _ = helpers.finish(launches.start(options=run_options(workers=workers)))
+    code, out, _ = finish(launches.start(options=run_options(workers=workers)))
     assert (0, str(launches.the_run())) == (code, out)
     notes = [launches.note(rank, 1) for rank in range(workers)]
     addresses = notes[0]["config"]["cluster"]["worker"]
@@ -184,26 +179,26 @@ def test_each_worker_is_told_who_it_is(launches: Any, helpers: Any, workers: int
         assert ("true", f"file://{launches.the_run()}") == (note["reuse"], note["folder"])
 
 
-def test_no_connection_of_the_launcher_reaches_the_process(launches: Any, helpers: Any) -> None:
+def test_no_connection_of_the_launcher_reaches_the_process(launches: Any) -> None:
     """It inherits standard input, output and error, and nothing else (one is its own listing)."""
     launches.go()
-    assert 0 == helpers.finish(launches.start(options=run_options()))[0]
+    assert 0 == finish(launches.start(options=run_options()))[0]
     assert [[0, 1, 2, 3]] * 2 == [launches.note(rank, 1)["open"] for rank in range(2)]
 
 
-def test_stdout_is_the_result_alone(launches: Any, helpers: Any) -> None:
+def test_stdout_is_the_result_alone(launches: Any) -> None:
     """The output of the members is in their logs; the location is all that is printed."""
     process = launches.start("0.1:say=hello", "0.1:commit", "1.1:exit=0", options=run_options())
-    code, out, _ = helpers.finish(process)
+    code, out, _ = finish(process)
     assert (0, str(launches.the_run() / "manifest.json")) == (code, out)
     log = (launches.the_run() / "logs/0.1.log").read_text()
     assert "member 0 of attempt 1\nhello\n" == log
 
 
-def test_the_result_as_json_is_one_object(launches: Any, helpers: Any) -> None:
+def test_the_result_as_json_is_one_object(launches: Any) -> None:
     """Also when the run fails."""
     process = launches.start("0.1:exit=65", options=run_options("--json"))
-    code, out, _ = helpers.finish(process)
+    code, out, _ = finish(process)
     result = json.loads(out)
     assert (65, 65) == (code, result["exit_code"])
     assert ("audioloom.yarn-launcher.run", 1, None) == (
@@ -214,24 +209,24 @@ def test_the_result_as_json_is_one_object(launches: Any, helpers: Any) -> None:
     assert "the process of worker 0 ended with exit code 65" == result["cause"]
 
 
-def test_what_is_committed_is_not_run_again(launches: Any, helpers: Any) -> None:
+def test_what_is_committed_is_not_run_again(launches: Any) -> None:
     """Whatever the number of workers; the answer is the same."""
-    first = helpers.finish(launches.start("0.1:commit", "1.1:exit=0", options=run_options()))
+    first = finish(launches.start("0.1:commit", "1.1:exit=0", options=run_options()))
     again = launches.start("0.1:commit", "1.1:exit=0", options=run_options(workers=3))
-    code, out, err = helpers.finish(again)
+    code, out, err = finish(again)
     assert first[:2] == (code, out)
     assert "already committed" in err
     assert 1 == len(attempts_of(launches))
 
 
-def test_a_damaged_manifest_is_no_success(launches: Any, helpers: Any) -> None:
+def test_a_damaged_manifest_is_no_success(launches: Any) -> None:
     """Neither for `run`, which began nothing anew, nor for who looks: 65, and it is named."""
-    first = helpers.finish(launches.start("0.1:commit", "1.1:exit=0", options=run_options()))
+    first = finish(launches.start("0.1:commit", "1.1:exit=0", options=run_options()))
     manifest = launches.the_run() / "manifest.json"
     assert (0, str(manifest)) == first[:2]
     manifest.write_text('{"kind":"training-run"')
     again = launches.start("0.1:commit", "1.1:exit=0", options=run_options())
-    code, out, err = helpers.finish(again)
+    code, out, err = finish(again)
     assert (65, "", True) == (code, out, str(manifest) in err)
     assert "already committed" not in err
     assert 1 == len(attempts_of(launches))
@@ -240,14 +235,14 @@ def test_a_damaged_manifest_is_no_success(launches: Any, helpers: Any) -> None:
         assert (65, "", True) == (code, out, str(manifest) in err)
 
 
-def test_a_worker_lost_after_the_commit_does_not_undo_it(launches: Any, helpers: Any) -> None:
+def test_a_worker_lost_after_the_commit_does_not_undo_it(launches: Any) -> None:
     """The manifest's presence is success; the record keeps what happened to the other."""
     process = launches.start("0.1:commit", options=run_options())
     other = launches.note(1, 1)["pid"]
     manifest = launches.the_run() / "manifest.json"
-    helpers.until(manifest.exists, "the manifest")
+    until(manifest.exists, "the manifest")
     os.kill(other, signal.SIGKILL)
-    code, out, _ = helpers.finish(process)
+    code, out, _ = finish(process)
     assert (0, str(manifest)) == (code, out)
     record = launches.record(str(launches.the_run()), "1.json")
     assert ("finished", 0, "signal") == (
@@ -257,18 +252,18 @@ def test_a_worker_lost_after_the_commit_does_not_undo_it(launches: Any, helpers:
     )
 
 
-def test_a_name_belongs_to_one_command(launches: Any, helpers: Any) -> None:
+def test_a_name_belongs_to_one_command(launches: Any) -> None:
     """Given by hand to another, it is refused before anything runs."""
     launches.go()
     options = run_options("--name=mine")
-    assert 0 == helpers.finish(launches.start(options=options))[0]
-    code, out, err = helpers.finish(launches.start("0.1:exit=1", options=options))
+    assert 0 == finish(launches.start(options=options))[0]
+    code, out, err = finish(launches.start("0.1:exit=1", options=options))
     assert (73, "") == (code, out)
     assert "belongs to another command" in err
     assert 1 == len(attempts_of(launches))
 
 
-def test_of_two_launchers_one_waits_for_the_other(launches: Any, helpers: Any) -> None:
+def test_of_two_launchers_one_waits_for_the_other(launches: Any) -> None:
     """The second starts nothing, and answers what the first has committed."""
     first = launches.start("0.1:say=working", "1.1:exit=0", options=run_options())
     launches.note(0, 1)
@@ -277,46 +272,46 @@ def test_of_two_launchers_one_waits_for_the_other(launches: Any, helpers: Any) -
     assert "another launcher is at work" in heard
     (launches.the_run() / "manifest.json").write_text("{}")
     launches.go()
-    outcomes = [helpers.finish(process)[:2] for process in (first, second)]
+    outcomes = [finish(process)[:2] for process in (first, second)]
     assert [(0, str(launches.the_run() / "manifest.json"))] * 2 == outcomes
     assert 1 == len(attempts_of(launches))
 
 
-def test_a_launcher_need_not_wait(launches: Any, helpers: Any) -> None:
+def test_a_launcher_need_not_wait(launches: Any) -> None:
     """It says who is at work, and that the same command may be tried again."""
     first = launches.start(options=run_options())
     launches.note(0, 1)
-    code, out, err = helpers.finish(launches.start(options=run_options("--no-wait")))
+    code, out, err = finish(launches.start(options=run_options("--no-wait")))
     assert (75, "") == (code, out)
     assert f"process {first.pid} on" in err
     launches.go()
-    assert 0 == helpers.finish(first)[0]
+    assert 0 == finish(first)[0]
 
 
-def test_many_launchers_at_once_work_one_after_the_other(launches: Any, helpers: Any) -> None:
+def test_many_launchers_at_once_work_one_after_the_other(launches: Any) -> None:
     """However they race, no two of them own the same attempt, and each one ends."""
     launches.go()
     racing = [launches.start(options=run_options(workers=1)) for _ in range(3)]
-    assert [0] * 3 == [helpers.finish(process)[0] for process in racing]
+    assert [0] * 3 == [finish(process)[0] for process in racing]
     records = [json.loads(path.read_text()) for path in attempts_of(launches)]
     assert [1, 2, 3] == sorted(record["attempt"] for record in records)
     assert 3 == len({record["launch"] for record in records})
 
 
-def test_a_launcher_of_another_machine_is_not_declared_gone(launches: Any, helpers: Any) -> None:
+def test_a_launcher_of_another_machine_is_not_declared_gone(launches: Any) -> None:
     """Nobody here can ask it; who knows better names the attempt to take over."""
     launches.go()
-    assert 0 == helpers.finish(launches.start(options=run_options(workers=1)))[0]
+    assert 0 == finish(launches.start(options=run_options(workers=1)))[0]
     attempts = launches.the_run() / "attempts"
     started = json.loads((attempts / "1.started.json").read_text())
     started["owner"] |= {"host": "elsewhere", "boot": "another"}
     (attempts / "1.started.json").write_text(json.dumps(started))
     (attempts / "1.json").unlink()
-    code, _, err = helpers.finish(launches.start(options=run_options(workers=1)))
+    code, _, err = finish(launches.start(options=run_options(workers=1)))
     assert 75 == code
     assert "--take-over 1" in err
     options = run_options("--take-over=1", workers=1)
-    assert 0 == helpers.finish(launches.start(options=options))[0]
+    assert 0 == finish(launches.start(options=options))[0]
     assert "launcher-lost" == launches.record(str(launches.the_run()), "1.json")["cause"]["kind"]
     assert (attempts / "2.json").exists()
 
@@ -336,7 +331,7 @@ def test_a_command_that_cannot_be_run_is_refused_at_once(
     assert not launches.root.exists()
 
 
-def test_a_program_that_vanishes_is_not_started_anew(launches: Any, helpers: Any) -> None:
+def test_a_program_that_vanishes_is_not_started_anew(launches: Any) -> None:
     """It was there when the launcher looked, and cannot be executed."""
     broken = launches.folder / "broken"
     broken.write_text("#!/no/such/interpreter\n")

@@ -5,6 +5,7 @@ import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.monitoring.run_status import locate_run
+from launcher_processes import finish
 
 APPLICATION = "application_1700000000000_0001"
 
@@ -14,10 +15,10 @@ def test_what_is_no_run_cannot_be_waited_for(launches: Any) -> None:
     assert 66 == launches.run("attach", str(launches.root / "runs/none"))[0]
 
 
-def test_a_run_of_another_machine_cannot_be_waited_for(launches: Any, helpers: Any) -> None:
+def test_a_run_of_another_machine_cannot_be_waited_for(launches: Any) -> None:
     """Nobody here sees its end."""
     launches.go()
-    assert 0 == helpers.finish(launches.start())[0]
+    assert 0 == finish(launches.start())[0]
     started = launches.the_run() / "attempts/1.started.json"
     record = json.loads(started.read_text())
     record["owner"] |= {"host": "elsewhere", "boot": "another"}
@@ -28,10 +29,10 @@ def test_a_run_of_another_machine_cannot_be_waited_for(launches: Any, helpers: A
     assert "on elsewhere" in err
 
 
-def test_a_run_that_is_over_is_answered_as_run_did(launches: Any, helpers: Any) -> None:
+def test_a_run_that_is_over_is_answered_as_run_did(launches: Any) -> None:
     """The same code, the same line, the same cause."""
     process = launches.start("0.*:exit=3", options=("--max-restarts=1",))
-    assert 3 == helpers.finish(process)[0]
+    assert 3 == finish(process)[0]
     code, out, err = launches.run("attach", "--json", str(launches.the_run()))
     assert 3 == code
     found = json.loads(out)
@@ -39,23 +40,23 @@ def test_a_run_that_is_over_is_answered_as_run_did(launches: Any, helpers: Any) 
     assert "the process of worker 0 ended with exit code 3" in err
 
 
-def test_a_run_that_goes_on_is_waited_for(launches: Any, helpers: Any) -> None:
+def test_a_run_that_goes_on_is_waited_for(launches: Any) -> None:
     """To its manifest; and whoever began it answers too."""
     process = launches.start("0.1:say=here", options=("--workers=1",))
     launches.note(0, 1)
     folder = launches.the_run()
     attached = launches.program("attach", str(folder))
     launches.go()
-    assert (0, str(folder)) == helpers.finish(attached)[:2]
-    assert (0, str(folder)) == helpers.finish(process)[:2]
+    assert (0, str(folder)) == finish(attached)[:2]
+    assert (0, str(folder)) == finish(process)[:2]
 
 
-def test_a_run_whose_launcher_was_killed_can_be_tried_again(launches: Any, helpers: Any) -> None:
+def test_a_run_whose_launcher_was_killed_can_be_tried_again(launches: Any) -> None:
     """Nothing of it goes on: one of this machine ends with its launcher."""
     process = launches.start(options=("--workers=1",))
     launches.note(0, 1)
     process.kill()
-    helpers.finish(process)
+    finish(process)
     code, _, err = launches.run("attach", str(launches.the_run()))
     assert 75 == code
     assert "the launcher was lost" in err

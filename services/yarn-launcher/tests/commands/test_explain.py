@@ -6,6 +6,7 @@ import pytest
 from audioloom_yarn_launcher.commands.explain import show_explanation
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.settings import ExplainSettings
+from launcher_processes import finish, until
 
 
 def explained(folder: Path) -> tuple[dict[str, str], Any]:
@@ -31,11 +32,11 @@ def test_there_is_nothing_to_explain_where_no_run_lies(tmp_path: Path) -> None:
         show_explanation(ExplainSettings(run=str(tmp_path / "none")))
 
 
-def test_the_first_cause_its_echoes_and_the_attempts_alike(launches: Any, helpers: Any) -> None:
+def test_the_first_cause_its_echoes_and_the_attempts_alike(launches: Any) -> None:
     """With the last words of the one that was first, and what there is to do."""
     parts = ("2.*:say=ValueError: no such label", "2.*:exit=3")
     process = launches.start(*parts, options=("--workers=3",))
-    assert 3 == helpers.finish(process)[0]
+    assert 3 == finish(process)[0]
     folder = launches.the_run()
     note(folder, 2, event="step", attempt=2, step=1200)
     told, data = explained(folder)
@@ -51,15 +52,15 @@ def test_the_first_cause_its_echoes_and_the_attempts_alike(launches: Any, helper
     assert {"1", "2"} <= told.keys()
 
 
-def test_a_launcher_that_died_cannot_hide_what_came_before(launches: Any, helpers: Any) -> None:
+def test_a_launcher_that_died_cannot_hide_what_came_before(launches: Any) -> None:
     """The workers' own words are heard: who failed by itself, and who missed it."""
     process = launches.start(options=("--workers=2",))
     for rank in range(2):
         launches.note(rank, 1)
     folder = launches.the_run()
-    helpers.until((folder / "attempts/1.roster.json").exists, "the roster")
+    until((folder / "attempts/1.roster.json").exists, "the roster")
     process.kill()
-    helpers.finish(process)
+    finish(process)
     told, data = explained(folder)
     assert "lost after 1 attempt" in told["run"]
     assert told["first cause"].startswith("the launcher was lost: process ")
@@ -73,18 +74,18 @@ def test_a_launcher_that_died_cannot_hide_what_came_before(launches: Any, helper
     assert told["then"].startswith("worker 0 failed because of it; then the launcher was lost")
 
 
-def test_a_run_that_ended_well_says_what_went_wrong_before(launches: Any, helpers: Any) -> None:
+def test_a_run_that_ended_well_says_what_went_wrong_before(launches: Any) -> None:
     """And one in which nothing did says that."""
     launches.go()
     process = launches.start("0.1:exit=3", "0.2:commit", options=("--workers=1",))
-    assert 0 == helpers.finish(process)[0]
+    assert 0 == finish(process)[0]
     told, data = explained(launches.the_run() / "manifest.json")
     assert "committed, though 1 of 2 attempts did not end well" in told["run"]
     assert data["first_cause"] is None
     assert "exit code 3" in told["1"]
 
 
-def test_a_run_that_is_at_work_has_no_cause_yet(launches: Any, helpers: Any) -> None:
+def test_a_run_that_is_at_work_has_no_cause_yet(launches: Any) -> None:
     """Nothing of it is taken for its end."""
     process = launches.start(options=("--workers=1",))
     launches.note(0, 1)
@@ -92,15 +93,13 @@ def test_a_run_that_is_at_work_has_no_cause_yet(launches: Any, helpers: Any) -> 
     assert "at work" in told["run"]
     assert data["first_cause"] is None
     launches.go()
-    assert 0 == helpers.finish(process)[0]
+    assert 0 == finish(process)[0]
 
 
-def test_what_yarn_says_of_the_application_is_told(
-    launches: Any, helpers: Any, answers: Any
-) -> None:
+def test_what_yarn_says_of_the_application_is_told(launches: Any, answers: Any) -> None:
     """Where the coordinator died before it could say anything, with what to do about it."""
     launches.go()
-    assert 0 == helpers.finish(launches.start(options=("--workers=2",)))[0]
+    assert 0 == finish(launches.start(options=("--workers=2",)))[0]
     folder = launches.the_run()
     (folder / "attempts/1.json").unlink()
     path = folder / "attempts/1.started.json"

@@ -1,8 +1,10 @@
 import json
 from typing import Any
 
+from launcher_processes import alive, finish
 
-def test_a_run_of_this_machine_is_ended(launches: Any, helpers: Any) -> None:
+
+def test_a_run_of_this_machine_is_ended(launches: Any) -> None:
     """As by Ctrl-C: its processes end, and it is on record; again, nothing is done."""
     process = launches.start("0.1:say=here", options=("--workers=2",))
     launches.note(0, 1)
@@ -10,18 +12,18 @@ def test_a_run_of_this_machine_is_ended(launches: Any, helpers: Any) -> None:
     folder = str(launches.the_run())
     code, out, _ = launches.run("kill", folder)
     assert (0, folder) == (code, out)
-    assert 143 == helpers.finish(process)[0]
-    assert not [pid for pid in launches.pids() if helpers.alive(pid)]
+    assert 143 == finish(process)[0]
+    assert not [pid for pid in launches.pids() if alive(pid)]
     assert "interrupted" == launches.record(folder, "1.json")["outcome"]
     code, _, err = launches.run("kill", folder)
     assert 0 == code
     assert "over already" in err
 
 
-def test_a_run_of_another_machine_is_ended_there(launches: Any, helpers: Any) -> None:
+def test_a_run_of_another_machine_is_ended_there(launches: Any) -> None:
     """The error says where that is."""
     launches.go()
-    assert 0 == helpers.finish(launches.start())[0]
+    assert 0 == finish(launches.start())[0]
     started = launches.the_run() / "attempts/1.started.json"
     record = json.loads(started.read_text())
     record["owner"] |= {"host": "elsewhere", "boot": "another"}

@@ -10,6 +10,7 @@ from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.monitoring.run_status import view_run
 from audioloom_yarn_launcher.runs.attempts import read_attempts
 from audioloom_yarn_launcher.settings import StatusSettings
+from launcher_processes import finish, until
 
 
 def lines_of(folder: Path) -> list[str]:
@@ -31,10 +32,10 @@ def test_a_place_without_a_run_is_said_to_be_one(tmp_path: Path) -> None:
             show_status(StatusSettings(run=str(place)))
 
 
-def test_the_workers_of_a_run_that_failed(launches: Any, helpers: Any) -> None:
+def test_the_workers_of_a_run_that_failed(launches: Any) -> None:
     """Who failed, who was stopped because of it, and how often each took part."""
     process = launches.start("1.*:exit=3", options=("--workers=2",))
-    assert 3 == helpers.finish(process)[0]
+    assert 3 == finish(process)[0]
     folder = launches.the_run()
     rows = table(folder, "rank", "state", "attempts", "exit", "log")
     assert [
@@ -49,24 +50,24 @@ def test_the_workers_of_a_run_that_failed(launches: Any, helpers: Any) -> None:
     json.dumps(data)
 
 
-def test_a_run_that_goes_on_and_is_then_lost(launches: Any, helpers: Any) -> None:
+def test_a_run_that_goes_on_and_is_then_lost(launches: Any) -> None:
     """The state is the launcher's, asked of the kernel and not of a clock."""
     process = launches.start(options=("--workers=2",))
     launches.note(0, 1)
     folder = launches.the_run()
-    helpers.until((folder / "attempts/1.roster.json").exists, "the roster")
+    until((folder / "attempts/1.roster.json").exists, "the roster")
     assert "running" == view_run(locate(folder)).state
     assert [["running"]] * 2 == table(folder, "state")
     process.kill()
-    helpers.finish(process)
+    finish(process)
     assert "lost" == view_run(locate(folder)).state
     assert [["lost"]] * 2 == table(folder, "state")
 
 
-def test_the_newest_step_and_loss_are_shown(launches: Any, helpers: Any) -> None:
+def test_the_newest_step_and_loss_are_shown(launches: Any) -> None:
     """Though other events came after them, and the last line is cut off."""
     launches.go()
-    assert 0 == helpers.finish(launches.start(options=("--workers=1",)))[0]
+    assert 0 == finish(launches.start(options=("--workers=1",)))[0]
     folder = launches.the_run()
     (folder / "progress").mkdir()
     (folder / "progress/0.jsonl").write_text(
@@ -77,11 +78,11 @@ def test_the_newest_step_and_loss_are_shown(launches: Any, helpers: Any) -> None
     assert [["3", "0.123457"]] == table(folder, "step", "loss")
 
 
-def test_what_a_terminal_would_obey_is_escaped(launches: Any, helpers: Any) -> None:
+def test_what_a_terminal_would_obey_is_escaped(launches: Any) -> None:
     """Records are data from outside."""
     launches.go()
     process = launches.start("9.9:say=\x1b[2Jgone", options=("--workers=1",))
-    assert 0 == helpers.finish(process)[0]
+    assert 0 == finish(process)[0]
     text = "\n".join(lines_of(launches.the_run()))
     assert "\\x1b[2Jgone" in text
     assert "\x1b" not in text

@@ -26,6 +26,7 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     scope_beside,
 )
 from audioloom_yarn_launcher.rendezvous.roles import Group
+from launcher_processes import until
 
 SCOPE = scope_beside(1)
 GANG = Roster(1, 0, (Member("worker-0", "n0:1", "n0", 1),))
@@ -181,9 +182,7 @@ def _freezes(stage: Stage) -> None:
         (_freezes, "was lost: its agent had said nothing for "),
     ],
 )
-def test_who_never_comes_or_freezes_is_given_up(
-    does: Callable[[Stage], None], why: str, helpers: object
-) -> None:
+def test_who_never_comes_or_freezes_is_given_up(does: Callable[[Stage], None], why: str) -> None:
     """The gang works on all the while."""
     stage = Stage(restarts=0, registration_s=0.2 if does is _never_comes else 60, frozen_s=0.5)
     stage.all.gang_is_complete(GANG)
@@ -193,7 +192,7 @@ def test_who_never_comes_or_freezes_is_given_up(
         stage.all.tend()
         return bool(stage.all.exits())
 
-    helpers.until(over, "it is given up")  # type: ignore[attr-defined]
+    until(over, "it is given up")  # type: ignore[attr-defined]
     what, told, again = stage.told[-1]
     assert ("ended", False) == (what, again)
     assert told.startswith(why)

@@ -14,10 +14,10 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-import cluster as helpers
+import launcher_on_yarn as helpers
 import pytest
-from disks import small_disks
-from ground import Gang, Ground, Times, YarnGround, alive, kill, parent
+from fault_harness import Gang, Harness, Times, YarnHarness, alive, kill, parent
+from small_disks import small_disks
 
 FINISHED = ("finished", "")
 
@@ -57,8 +57,8 @@ def restarted(
         options: of `run`.
     """
 
-    def play(ground: Any, name: str) -> Times:
-        gang = ground.gang(name, options=options)
+    def play(harness: Any, name: str) -> Times:
+        gang = harness.gang(name, options=options)
         gang.until_it_holds()
         since = time.monotonic()
         gang.watch(since, victims=hit(gang))
@@ -71,7 +71,7 @@ def restarted(
             same = gang.member(rank, 1)["agent"] == gang.member(rank, 2)["agent"]
             assert (rank in keeps) == same
         links = [line["step"] for line in gang.lines(0, 2) if "step" in line]
-        assert ground.resumes_after < links[0]  # from its checkpoint
+        assert harness.resumes_after < links[0]  # from its checkpoint
         return gang.times
 
     return play
@@ -114,17 +114,17 @@ def _signal(gang: Gang, pid: int, number: signal.Signals, victim: int) -> tuple[
 
 
 def at_the_node(
-    daemons: Callable[[YarnGround, str], AbstractContextManager[None]], because: str
+    daemons: Callable[[YarnHarness, str], AbstractContextManager[None]], because: str
 ) -> Play:
     """Something happens to the NodeManager of a worker that is not on the master's node."""
 
-    def play(ground: YarnGround, name: str) -> Times:
-        with ground.yarn.cluster.with_memory(helpers.NO_ROOM_FOR_ALL_MB):
-            gang = ground.gang(name)
+    def play(harness: YarnHarness, name: str) -> Times:
+        with harness.yarn.cluster.with_memory(helpers.NO_ROOM_FOR_ALL_MB):
+            gang = harness.gang(name)
             gang.until_it_holds()
         nodes = [gang.member(rank)["node"] for rank in range(2)]
-        rank = next(rank for rank in range(2) if nodes[rank] != ground.host_of_master())
-        with daemons(ground, ground.manager_of(nodes[rank])):
+        rank = next(rank for rank in range(2) if nodes[rank] != harness.host_of_master())
+        with daemons(harness, harness.manager_of(nodes[rank])):
             gang.watch(time.monotonic(), victims=(gang.member(rank)["pid"],))
             gang.well()
         first, second = gang.attempts()
@@ -135,9 +135,9 @@ def at_the_node(
     return play
 
 
-def undisturbed(ground: Any, name: str) -> Times:
+def undisturbed(harness: Any, name: str) -> Times:
     """Nothing happens."""
-    gang = ground.gang(name)
+    gang = harness.gang(name)
     gang.until_it_holds()
     gang.go()
     gang.well()
@@ -145,9 +145,9 @@ def undisturbed(ground: Any, name: str) -> Times:
     return gang.times
 
 
-def without_its_client(ground: YarnGround, name: str) -> Times:
+def without_its_client(harness: YarnHarness, name: str) -> Times:
     """The client is killed, and the same command is given again."""
-    gang = ground.gang(name)
+    gang = harness.gang(name)
     gang.until_it_holds()
     gang.process.kill()
     gang.process.communicate()
@@ -158,13 +158,13 @@ def without_its_client(ground: YarnGround, name: str) -> Times:
     return gang.times
 
 
-def with_a_frozen_client(ground: YarnGround, name: str) -> Times:
+def with_a_frozen_client(harness: YarnHarness, name: str) -> Times:
     """The client is stopped until the run is over."""
-    gang = ground.gang(name)
+    gang = harness.gang(name)
     gang.until_it_holds()
     gang.process.send_signal(signal.SIGSTOP)
     gang.go()
-    gang.until(lambda: ground.status(name).get("state") == "finished", "the run is over")
+    gang.until(lambda: harness.status(name).get("state") == "finished", "the run is over")
     gang.process.send_signal(signal.SIGCONT)
     gang.well()
     assert [FINISHED] == gang.attempts()
@@ -174,11 +174,11 @@ def with_a_frozen_client(ground: YarnGround, name: str) -> Times:
 def without_its_driver(number: signal.Signals) -> Play:
     """The JVM by which the client reaches the cluster."""
 
-    def play(ground: YarnGround, name: str) -> Times:
-        gang = ground.gang(name)
+    def play(harness: YarnHarness, name: str) -> Times:
+        gang = harness.gang(name)
         gang.until_it_holds()
         (driver,) = [
-            pid for pid in ground.java("skein.Driver") if gang.process.pid in ancestors(pid)
+            pid for pid in harness.java("skein.Driver") if gang.process.pid in ancestors(pid)
         ]
         gang.freeze(driver) if number == signal.SIGSTOP else kill(driver)
         gang.go()
@@ -197,9 +197,9 @@ def ancestors(pid: int) -> list[int]:
     return found
 
 
-def without_its_launcher(ground: Ground, name: str) -> Times:
+def without_its_launcher(harness: Harness, name: str) -> Times:
     """The local launcher is killed, and with it all that it started; the next one goes on."""
-    gang = ground.gang(name)
+    gang = harness.gang(name)
     gang.until_it_holds()
     pids = [gang.member(rank)[which] for rank in range(2) for which in ("pid", "agent")]
     since = time.monotonic()
@@ -216,9 +216,9 @@ def without_its_launcher(ground: Ground, name: str) -> Times:
     return gang.times
 
 
-def over_its_memory(ground: YarnGround, name: str) -> Times:
+def over_its_memory(harness: YarnHarness, name: str) -> Times:
     """A worker takes more than its container has."""
-    gang = ground.gang(name, "1.1:eat=600")
+    gang = harness.gang(name, "1.1:eat=600")
     gang.until(lambda: gang.member(0) and gang.member(1), "it eats")
     gang.watch(gang.member(1)["at"], victims=(gang.member(1)["pid"],))
     gang.well()
@@ -229,9 +229,9 @@ def over_its_memory(ground: YarnGround, name: str) -> Times:
     return gang.times
 
 
-def stolen(ground: Any, name: str) -> Times:
+def stolen(harness: Any, name: str) -> Times:
     """A stranger listens at the chief's address before it does."""
-    gang = ground.gang(name, "0.1:steal")
+    gang = harness.gang(name, "0.1:steal")
     gang.until(lambda: gang.member(0) and gang.member(1), "it is stolen")
     gang.watch(gang.member(0)["at"], victims=(gang.member(0)["pid"],))
     gang.well()
@@ -241,10 +241,10 @@ def stolen(ground: Any, name: str) -> Times:
     return gang.times
 
 
-def never_comes(ground: YarnGround, name: str) -> Times:
+def never_comes(harness: YarnHarness, name: str) -> Times:
     """A container runs, and its worker never says that it is there."""
-    gang = ground.gang(name, options=("--timeout-registration=25",))
-    straggler = gang.until(lambda: _last_worker(ground), "both workers have containers")
+    gang = harness.gang(name, options=("--timeout-registration=25",))
+    straggler = gang.until(lambda: _last_worker(harness), "both workers have containers")
     since = time.monotonic()
     gang.freeze(straggler)
     code, _, err = gang.finish()
@@ -255,7 +255,7 @@ def never_comes(ground: YarnGround, name: str) -> Times:
     return gang.times
 
 
-def _last_worker(ground: YarnGround) -> int | None:
+def _last_worker(harness: YarnHarness) -> int | None:
     """The second container's worker, as soon as it is there."""
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -263,16 +263,16 @@ def _last_worker(ground: YarnGround) -> int | None:
             command = (entry / "cmdline").read_bytes()
         except OSError:
             continue
-        ours = ground.yarn.cluster.folder.encode() in variables
+        ours = harness.yarn.cluster.folder.encode() in variables
         if ours and b"SKEIN_CONTAINER_ID=worker_1" in variables and b"--guarded" in command:
             return int(entry.name)
     return None
 
 
-def queue_too_small(ground: YarnGround, name: str) -> Times:
+def queue_too_small(harness: YarnHarness, name: str) -> Times:
     """A queue that has room for the coordinator and one worker, and will never have more."""
     options = ("--queue=small", "--memory=1024 MiB", "--timeout-allocation=30")
-    gang = ground.gang(name, options=options)
+    gang = harness.gang(name, options=options)
     since = time.monotonic()
     code, _, err = gang.finish()
     gang.times.noticed = time.monotonic() - since
@@ -282,10 +282,10 @@ def queue_too_small(ground: YarnGround, name: str) -> Times:
     return gang.times
 
 
-def two_that_over_fill(ground: YarnGround, name: str) -> Times:
+def two_that_over_fill(harness: YarnHarness, name: str) -> Times:
     """Each of two runs gets half of what it needs, and neither could ever begin."""
     options = ("--memory=5 GiB", "--timeout-allocation=40")
-    both = [ground.gang(f"{name}-{which}", options=options) for which in "ab"]
+    both = [harness.gang(f"{name}-{which}", options=options) for which in "ab"]
     for gang in both:
         gang.go()
     since = time.monotonic()
@@ -300,12 +300,12 @@ def two_that_over_fill(ground: YarnGround, name: str) -> Times:
     return both[0].times
 
 
-def damaged(ground: YarnGround, name: str) -> Times:
+def damaged(harness: YarnHarness, name: str) -> Times:
     """An archive of which the second half is missing."""
-    archive = ground.folder / f"{name}.tar.gz"
+    archive = harness.folder / f"{name}.tar.gz"
     archive.write_bytes(b"\x1f\x8b\x08\x00" + b"no archive at all" * 4096)
     since = time.monotonic()
-    gang = ground.gang(name, options=(f"--environment={archive}",))
+    gang = harness.gang(name, options=(f"--environment={archive}",))
     code, _, err = gang.finish()
     gang.times.noticed = time.monotonic() - since
     assert code in (65, 78), err
@@ -317,14 +317,14 @@ def damaged(ground: YarnGround, name: str) -> Times:
 def with_a_wrong_clock(seconds: int) -> Play:
     """The clock of one worker is wrong: of its agent's, and of what that runs."""
 
-    def play(ground: YarnGround, name: str) -> Times:
+    def play(harness: YarnHarness, name: str) -> Times:
         compiler = shutil.which("cc")
         if compiler is None:
             pytest.skip("there is no C compiler here, by which a clock is set wrong")
-        library = ground.folder / f"{name}.so"
+        library = harness.folder / f"{name}.so"
         source = Path(__file__).with_name("wrong_clock.c")
         subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
-        gang = ground.gang(
+        gang = harness.gang(
             name,
             options=(
                 f"--env=LD_PRELOAD={library}",
@@ -347,14 +347,14 @@ def with_a_wrong_clock(seconds: int) -> Play:
 def without_its_master(number: signal.Signals) -> Play:
     """The application master, with its coordinator; YARN starts another one."""
 
-    def play(ground: YarnGround, name: str) -> Times:
-        gang = ground.gang(name)
+    def play(harness: YarnHarness, name: str) -> Times:
+        gang = harness.gang(name)
         gang.until_it_holds()
-        application, master = ground.application(), ground.master()
+        application, master = harness.application(), harness.master()
         since = time.monotonic()
         gang.freeze(master) if number == signal.SIGSTOP else kill(master)
         gang.watch(since)
-        assert application == ground.application()
+        assert application == harness.application()
         gang.well()
         (outcome, _), second = gang.attempts()
         assert ("failed", FINISHED) == (outcome, second)
@@ -363,10 +363,10 @@ def without_its_master(number: signal.Signals) -> Play:
     return play
 
 
-def disks_full(ground: YarnGround, name: str) -> Times:
+def disks_full(harness: YarnHarness, name: str) -> Times:
     """The disks of all nodes are full while the gang works, until somebody makes room."""
-    with small_disks(ground.yarn.cluster) as disks:
-        gang = ground.gang(name, options=("--max-restarts=5",))
+    with small_disks(harness.yarn.cluster) as disks:
+        gang = harness.gang(name, options=("--max-restarts=5",))
         gang.until_it_holds()
         since = time.monotonic()
         disks.fill()
@@ -379,16 +379,16 @@ def disks_full(ground: YarnGround, name: str) -> Times:
         gang.well()
         assert FINISHED == gang.attempts()[-1]
         assert "no room" in gang.attempts()[0][1]
-        ground.close()
+        harness.close()
     return gang.times
 
 
-def no_room(ground: YarnGround, name: str) -> Times:
+def no_room(harness: YarnHarness, name: str) -> Times:
     """The run folder's quota is used up while the gang works, until somebody makes room."""
-    gang = ground.gang(name, options=("--max-restarts=5",))
+    gang = harness.gang(name, options=("--max-restarts=5",))
     gang.until_it_holds()
     since = time.monotonic()
-    with ground.quota(f"{ground.where(name)}/chain", 1):
+    with harness.quota(f"{harness.where(name)}/chain", 1):
         gang.go()
         gang.until(lambda: not alive(gang.member(0)["pid"]), "it finds no room")
         gang.times.noticed = time.monotonic() - since
@@ -478,12 +478,12 @@ FAULTS = [
     Fault(
         "node-killed",
         "the worker is made good on another node, what it still does there does not count",
-        at_the_node(lambda ground, each: ground.yarn.cluster.without(each), "its node {node} was"),
+        at_the_node(lambda it, each: it.yarn.cluster.without(each), "its node {node} was"),
     ),
     Fault(
         "node-frozen",
         "as if it were dead, and when it wakes up nothing of the run is left there",
-        at_the_node(lambda ground, each: ground.yarn.cluster.frozen(each), "its node {node} was"),
+        at_the_node(lambda harness, each: harness.yarn.cluster.frozen(each), "its node {node} was"),
     ),
     Fault("client-killed", "the run goes on, the same command answers for it", without_its_client),
     Fault("client-frozen", "the run goes on, and is told when it wakes", with_a_frozen_client),
@@ -562,10 +562,10 @@ def test_it_goes_on_as_it_must(
     fault: Fault, turn: int, request: pytest.FixtureRequest, figures: Any
 ) -> None:
     """Each row, and after it nothing is left."""
-    ground = request.getfixturevalue(f"on_{fault.on}")
+    harness = request.getfixturevalue(f"on_{fault.on}")
     since = time.monotonic()
     with ExitStack() as stack:
-        stack.callback(ground.clear)
-        times = fault.play(ground, f"{fault.name}-{turn}")
-        ground.close()
+        stack.callback(harness.clear)
+        times = fault.play(harness, f"{fault.name}-{turn}")
+        harness.close()
     figures.append((fault.name, time.monotonic() - since, astuple(times)))

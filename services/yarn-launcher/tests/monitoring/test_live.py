@@ -13,6 +13,7 @@ import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.monitoring.live import HINT, live_page
 from audioloom_yarn_launcher.monitoring.run_status import RunView, WorkerView, view_run
+from launcher_processes import finish, until
 
 SIZE = os.terminal_size((80, 24))
 
@@ -23,10 +24,10 @@ def worker(rank: int, **more: Any) -> WorkerView:
 
 
 @pytest.fixture
-def view(launches: Any, helpers: Any) -> RunView:
+def view(launches: Any) -> RunView:
     """Of a run that failed once."""
     launches.go()
-    assert 0 == helpers.finish(launches.start("0.1:exit=3"))[0]
+    assert 0 == finish(launches.start("0.1:exit=3"))[0]
     found = view_run(locate(launches.the_run()))
     return replace(found, state="running")
 
@@ -69,13 +70,13 @@ def terminal() -> Iterator[tuple[int, int]]:
 
 
 def test_it_is_drawn_over_itself_and_leaves_the_run_alone(
-    launches: Any, helpers: Any, terminal: tuple[int, int]
+    launches: Any, terminal: tuple[int, int]
 ) -> None:
     """Ctrl-C takes the page away, prints the plain one, and is no failure."""
     process = launches.start(options=("--workers=2",))
     launches.note(0, 1)
     folder = launches.the_run()
-    helpers.until((folder / "attempts/1.roster.json").exists, "the roster")
+    until((folder / "attempts/1.roster.json").exists, "the roster")
     ours, theirs = terminal
     words = [sys.executable, "-m", "audioloom_yarn_launcher", "status", "--follow", str(folder)]
     watching = subprocess.Popen(
@@ -90,7 +91,7 @@ def test_it_is_drawn_over_itself_and_leaves_the_run_alone(
     while HINT.encode() not in seen or b"\x1b[K" not in seen:
         seen += os.read(ours, 65536)
     watching.send_signal(signal.SIGINT)
-    code, out, _ = helpers.finish(watching)
+    code, out, _ = finish(watching)
     assert 0 == code
     assert re.search("^state +running$", out, re.MULTILINE)
     assert process.poll() is None
@@ -100,10 +101,10 @@ def test_it_is_drawn_over_itself_and_leaves_the_run_alone(
         seen += os.read(ours, 65536)
     assert b"F\x1b[J" in seen  # taken away
     launches.go()
-    assert 0 == helpers.finish(process)[0]
+    assert 0 == finish(process)[0]
 
 
-def test_without_a_terminal_it_is_told_in_the_log(launches: Any, helpers: Any) -> None:
+def test_without_a_terminal_it_is_told_in_the_log(launches: Any) -> None:
     """And ends with the run."""
     process = launches.start(options=("--workers=1",))
     launches.note(0, 1)
@@ -112,14 +113,14 @@ def test_without_a_terminal_it_is_told_in_the_log(launches: Any, helpers: Any) -
     while '"state": "running"' not in err:
         err += watching.stderr.readline()
     launches.go()
-    assert 0 == helpers.finish(process)[0]
-    code, out, _ = helpers.finish(watching)
+    assert 0 == finish(process)[0]
+    code, out, _ = finish(watching)
     assert 0 == code
     assert "finished" in out
 
 
-def test_a_run_that_is_over_is_shown_at_once(launches: Any, helpers: Any, tmp_path: Path) -> None:
+def test_a_run_that_is_over_is_shown_at_once(launches: Any, tmp_path: Path) -> None:
     """There is nothing to wait for."""
     launches.go()
-    assert 0 == helpers.finish(launches.start())[0]
+    assert 0 == finish(launches.start())[0]
     assert 0 == launches.run("status", "--follow", str(launches.the_run()))[0]

@@ -15,6 +15,7 @@ from audioloom_yarn_launcher.coordinator.context import Interruption
 from audioloom_yarn_launcher.monitoring.application_watch import Heard
 from audioloom_yarn_launcher.system import interrupts
 from audioloom_yarn_launcher.system.interrupts import Asks, can_ask
+from launcher_processes import MEMBER, alive
 
 ASKED = "Ctrl-C once more ends it"
 CTRL_C = b"\x03"
@@ -129,10 +130,10 @@ def test_other_signals_are_not_asked_about(at_a_terminal: Start) -> None:
 
 
 def test_a_run_of_this_machine_goes_on_until_its_end_is_asked_for(
-    at_a_terminal: Start, launches: Any, helpers: Any
+    at_a_terminal: Start, launches: Any
 ) -> None:
     """It cannot be left: its workers end with it. Its processes hear nothing of Ctrl-C."""
-    member = (sys.executable, str(helpers.member), str(launches.notes))
+    member = (sys.executable, str(MEMBER), str(launches.notes))
     words = ("run", "--root", str(launches.root), "--", *member)
     terminal = at_a_terminal("-m", "audioloom_yarn_launcher", *words)
     pid = launches.note(0, 1)["pid"]
@@ -142,17 +143,17 @@ def test_a_run_of_this_machine_goes_on_until_its_end_is_asked_for(
     assert "leave" not in terminal.seen
     terminal.type(b"w\n")
     terminal.until("It goes on")
-    assert helpers.alive(pid)
+    assert alive(pid)
     terminal.type(CTRL_C)
     terminal.until("w  wait on")
     terminal.type(b"e\n")
     assert 130 == terminal.end()
-    assert not helpers.alive(pid)
+    assert not alive(pid)
 
 
-def test_a_question_ends_with_the_run(at_a_terminal: Start, launches: Any, helpers: Any) -> None:
+def test_a_question_ends_with_the_run(at_a_terminal: Start, launches: Any) -> None:
     """Nobody has to answer it."""
-    member = (sys.executable, str(helpers.member), str(launches.notes))
+    member = (sys.executable, str(MEMBER), str(launches.notes))
     words = ("run", "--root", str(launches.root), "--", *member)
     terminal = at_a_terminal("-m", "audioloom_yarn_launcher", *words)
     launches.note(0, 1)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.system.processes import MARKER
+from launcher_processes import alive, until
 
 SLEEPING = "import subprocess, time; p = subprocess.Popen(['sleep', '300'], start_new_session=True)"
 
@@ -31,18 +32,18 @@ def started(output: Any, marker: str, code: str, **more: Any) -> subprocess.Pope
     return process
 
 
-def test_what_left_its_group_is_found_by_its_marker(output: Any, helpers: Any) -> None:
+def test_what_left_its_group_is_found_by_its_marker(output: Any) -> None:
     """A child in a session of its own ends with the process."""
     marker = f"{uuid.uuid4().hex}/w/0/"
     process = started(output, marker, SLEEPING)
-    helpers.until(lambda: len(processes.marked(marker)) == 2, "both can be seen")
+    until(lambda: len(processes.marked(marker)) == 2, "both can be seen")
     family = processes.marked(marker)
     processes.end(process, marker=marker)
-    assert not [pid for pid in family if helpers.alive(pid)]
+    assert not [pid for pid in family if alive(pid)]
     assert -signal.SIGKILL == process.returncode
 
 
-def test_a_marker_finds_what_begins_so_and_nothing_else(output: Any, helpers: Any) -> None:
+def test_a_marker_finds_what_begins_so_and_nothing_else(output: Any) -> None:
     """The gang's marker sweeps all its workers, a worker's only its own."""
     launch = uuid.uuid4().hex
     process = started(output, f"{launch}/worker-1/0/", "import time")
@@ -52,9 +53,7 @@ def test_a_marker_finds_what_begins_so_and_nothing_else(output: Any, helpers: An
     assert -signal.SIGKILL == process.wait()
 
 
-def test_a_sweep_waits_for_what_ends_slowly(
-    output: Any, helpers: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sweep_waits_for_what_ends_slowly(output: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine a killed process runs on for a while, without the marker to find it by."""
     process = started(output, f"{uuid.uuid4().hex}/", "import time")
     naps = []
@@ -68,7 +67,7 @@ def test_a_sweep_waits_for_what_ends_slowly(
     monkeypatch.setattr(processes, "marked", lambda _: [])
     monkeypatch.setattr(time, "sleep", nap)
     assert [] == processes.sweep("any", [process.pid])
-    assert not helpers.alive(process.pid)
+    assert not alive(process.pid)
 
 
 def test_who_may_end_by_itself_is_asked_first(output: Any) -> None:
@@ -92,7 +91,7 @@ def test_a_program_that_cannot_be_run_ends_as_in_a_shell(
     assert command in Path(output.name).read_text()
 
 
-def test_a_process_ends_with_its_parent(output: Any, helpers: Any, tmp_path: Path) -> None:
+def test_a_process_ends_with_its_parent(output: Any, tmp_path: Path) -> None:
     """The kernel sees to it, whatever the parent dies of."""
     code = f"""
 import os, sys
@@ -107,10 +106,10 @@ sys.stdin.read()
     )
     assert parent.stdout is not None
     pid = int(parent.stdout.readline())
-    assert helpers.alive(pid)
+    assert alive(pid)
     parent.kill()
     parent.communicate()
-    helpers.until(lambda: not helpers.alive(pid), "the child has ended")
+    until(lambda: not alive(pid), "the child has ended")
 
 
 def test_signals_are_as_they_were(output: Any) -> None:

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
@@ -12,6 +11,7 @@ from audioloom_yarn_launcher.rendezvous.messages import BEAT, beat_key
 from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.worker import heartbeat
 from audioloom_yarn_launcher.worker.heartbeat import Pulse, Watched
+from launcher_processes import until
 
 
 @pytest.fixture
@@ -29,18 +29,16 @@ def parent() -> Iterator[subprocess.Popen[str]]:
     process.communicate()
 
 
-def test_a_process_stands_still_if_one_that_it_started_does(
-    parent: subprocess.Popen[str], helpers: Any
-) -> None:
+def test_a_process_stands_still_if_one_that_it_started_does(parent: subprocess.Popen[str]) -> None:
     """A shell before the program is not what computes; who runs again does not stand still."""
     assert parent.stdout is not None
     child = int(parent.stdout.readline())
     assert not processes.is_stopped(parent.pid)
     for pid in (child, parent.pid):
         os.kill(pid, signal.SIGSTOP)
-        helpers.until(lambda: processes.is_stopped(parent.pid), "it stands still")
+        until(lambda: processes.is_stopped(parent.pid), "it stands still")
         os.kill(pid, signal.SIGCONT)
-        helpers.until(lambda: not processes.is_stopped(parent.pid), "it runs")
+        until(lambda: not processes.is_stopped(parent.pid), "it runs")
 
 
 def test_a_process_that_has_ended_does_not_stand_still() -> None:

@@ -19,6 +19,7 @@ from audioloom_yarn_launcher.worker.resource_usage import (
     read_usage,
     tree,
 )
+from launcher_processes import finish, until
 
 SMI = """#!/bin/sh
 case "$1" in
@@ -54,23 +55,19 @@ def test_a_storage_that_fails_costs_nothing(tmp_path: Path, monkeypatch: Any) ->
     assert "no folder" == (tmp_path / "usage").read_text()
 
 
-def test_what_is_noted_behind_a_link_is_not_replaced(
-    tmp_path: Path, monkeypatch: Any, helpers: Any
-) -> None:
+def test_what_is_noted_behind_a_link_is_not_replaced(tmp_path: Path, monkeypatch: Any) -> None:
     """It is another run's."""
     monkeypatch.setattr(resource_usage, "FIRST_S", 0.0)
     (tmp_path / "other").mkdir()
     (tmp_path / "other/0.1.json").write_text("another's")
     (tmp_path / "usage").symlink_to(tmp_path / "other")
     watch = Watch(locate(tmp_path), 0, 1, Program(os.getpid()))
-    helpers.until(lambda: watch._samples, "a sample")
+    until(lambda: watch._samples, "a sample")
     watch.close()
     assert "another's" == (tmp_path / "other/0.1.json").read_text()
 
 
-def test_a_process_counts_with_all_it_started(
-    tmp_path: Path, monkeypatch: Any, helpers: Any
-) -> None:
+def test_a_process_counts_with_all_it_started(tmp_path: Path, monkeypatch: Any) -> None:
     """And what was the most stays on record when it has ended."""
     monkeypatch.setattr(resource_usage, "FIRST_S", 0.01)
     monkeypatch.setattr(resource_usage, "EVERY_S", 0.01)
@@ -83,12 +80,12 @@ def test_a_process_counts_with_all_it_started(
     parent.stdout.readline()
     folder = locate(tmp_path)
     watch = Watch(folder, 3, 2, Program(parent.pid, 128))
-    found = helpers.until(lambda: read_usage(folder, 3, 2), "a sample")  # none while it is replaced
+    found = until(lambda: read_usage(folder, 3, 2), "a sample")  # none while it is replaced
     assert 64 * MIB < found["memory_bytes"] < 200 * MIB
     assert 2 == found["processes"]
     parent.communicate(b"\n")
     watch.close()
-    last = helpers.until(lambda: read_usage(folder, 3, 2), "the last one")
+    last = until(lambda: read_usage(folder, 3, 2), "the last one")
     assert ("usage", 3, 2, 128 * MIB) == tuple(
         last[key] for key in ("kind", "rank", "attempt", "memory_limit_bytes")
     )
@@ -116,17 +113,17 @@ def test_the_gpus_are_those_that_the_processes_work_with(
     assert [Gpu(1, 0.93, 40960 * MIB, 81920 * MIB)] == gpus([7, 8])
 
 
-def test_a_run_notes_what_its_workers_take(launches: Any, helpers: Any) -> None:
+def test_a_run_notes_what_its_workers_take(launches: Any) -> None:
     """Beside their logs, and `status` shows it."""
     process = launches.start(options=("--workers=1",))
     launches.note(0, 1)
-    helpers.until((launches.the_run() / "usage/0.1.json").exists, "a sample")
+    until((launches.the_run() / "usage/0.1.json").exists, "a sample")
 
     def shown() -> Any:
         code, out, _ = launches.run("status", "--json", str(launches.the_run()))
         assert 0 == code
         return json.loads(out)["workers"][0]["usage"].get("most_memory_bytes")
 
-    assert helpers.until(shown, "it is shown") > MIB  # not while the sample is replaced
+    assert until(shown, "it is shown") > MIB  # not while the sample is replaced
     launches.go()
-    assert 0 == helpers.finish(process)[0]
+    assert 0 == finish(process)[0]

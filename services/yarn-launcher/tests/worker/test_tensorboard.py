@@ -8,6 +8,7 @@ import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.worker.tensorboard import Board, answers, follow
+from launcher_processes import until
 
 
 @pytest.fixture
@@ -56,18 +57,18 @@ def test_a_command_learns_what_to_read_and_where_to_listen(tmp_path: Path) -> No
     assert not far.folder.exists()
 
 
-def test_a_page_is_shown_when_it_answers(tmp_path: Path, server: Any, helpers: Any) -> None:
+def test_a_page_is_shown_when_it_answers(tmp_path: Path, server: Any) -> None:
     """Whatever it says, by the address that the others have."""
     shown: list[str] = []
     board = Board(locate(tmp_path), "127.0.0.1", server.server_port, lambda page: f"of {page}")
     board.begin(shown.append)
-    helpers.until(lambda: shown, "it is shown")
+    until(lambda: shown, "it is shown")
     assert [f"of http://127.0.0.1:{server.server_port}/"] == shown
     board.close()
 
 
 def test_a_page_that_nobody_can_show_is_told(
-    tmp_path: Path, server: Any, helpers: Any, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, server: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It answers nevertheless, and the process goes on."""
 
@@ -82,7 +83,7 @@ def test_a_page_that_nobody_can_show_is_told(
         return "".join(said)
 
     board.begin(lambda page: said.append(f"seen at {page}"))
-    helpers.until(lambda: "the page cannot be shown: gone" in told(), "it is told")
+    until(lambda: "the page cannot be shown: gone" in told(), "it is told")
     assert "seen at" not in told()
     board.close()
 

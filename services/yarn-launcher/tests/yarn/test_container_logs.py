@@ -1,10 +1,10 @@
 import io
 import urllib.request
 from pathlib import Path
-from typing import Any
 
 import pytest
 from audioloom_yarn_launcher.yarn.container_logs import last_words_of
+from launcher_processes import configure
 
 PAGE = """\
 Container: container_1_1_01_000002 on 127.0.0.11:51097
@@ -23,22 +23,22 @@ LogContents:
 
 
 def test_containers_that_nobody_can_ask_have_no_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, helpers: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a configuration, without a node, or with one that is gone."""
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
     assert {} == last_words_of([("127.0.0.1:1", "c", "worker")])
-    helpers.configure(tmp_path, monkeypatch, "127.0.0.1:1")
+    configure(tmp_path, monkeypatch, "127.0.0.1:1")
     assert {"c": ""} == last_words_of(
         [("127.0.0.1:1", "c", "worker"), ("", "d", "ps"), ("n:1", "", "ps")]
     )
 
 
 def test_a_node_is_asked_for_the_end_of_the_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, helpers: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of the service's own log, by the id of the container."""
-    helpers.configure(tmp_path, monkeypatch, "127.0.0.1:1")
+    configure(tmp_path, monkeypatch, "127.0.0.1:1")
     asked: list[str] = []
     said = ["one\ntwo\n", "one\ntwo", "", f"ut off\n{'x' * 2041}"]
     lengths = [8, 7, 0, 5000]

@@ -1,11 +1,11 @@
 import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from audioloom_yarn_launcher.runs.process_identity import is_alive, this_process
 from audioloom_yarn_launcher.yarn.resource_manager import Application, look_up
+from launcher_processes import configure
 
 
 @pytest.mark.parametrize(
@@ -30,14 +30,14 @@ def test_an_answer_is_understood(
 
 
 def test_without_a_cluster_nothing_is_known(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, helpers: Any
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No configuration, or nobody there."""
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
     assert look_up("application_1_1") is None
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
-        helpers.configure(tmp_path, monkeypatch, f"127.0.0.1:{free.getsockname()[1]}")
+        configure(tmp_path, monkeypatch, f"127.0.0.1:{free.getsockname()[1]}")
         assert look_up("application_1_1") is None
 
 

@@ -60,7 +60,7 @@ class OnCluster:
 
     def run(self, name: str, *parts: str, options: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """Start `run --on yarn` of two workers."""
-        program = Path(__file__).parent / "programs" / "on_node.py"
+        program = Path(__file__).parents[1] / "programs" / "on_node.py"
         return self.start(
             *("run", "--on=yarn", "--workers=2", "--memory=256 MiB", f"--root={self.root}"),
             *(f"--name={name}", f"--files={program}", *options),

@@ -1,6 +1,6 @@
 """The trainer, as the gangs of the fault suite run it: it notes who it is, and each step.
 
-    python -m trained NOTES WORD …
+    python -m chained_training NOTES WORD …
 
 The WORDs are those of `audioloom-trainer`, and what it does is what it does for everybody; but in
 attempt 1 all take their time between steps from `HOLD` on, until there is a file `go`: so there is
@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-import chain
+import chained_steps as chain
 
 HOLD, KEEP_EVERY = 12, 3
 SLOW_S = 1.0

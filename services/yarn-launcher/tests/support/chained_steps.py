@@ -1,6 +1,6 @@
 """What the gangs of the fault suite compute: a chain of digests that needs every worker's part.
 
-    chain.py NOTES STORE [PART …]
+    chained_steps.py NOTES STORE [PART …]
 
 Rank 0 opens its address of TF_CONFIG and makes the next link of what all ranks send, as a
 collective does; every few links it keeps a checkpoint in the run folder (STORE is the page of the
@@ -285,7 +285,9 @@ def act(what: str, address: str) -> None:
         with socket.socket() as plain, contextlib.suppress(OSError):
             plain.bind((host, int(port)))
             sys.exit("the port was not held")
-        thief = f"import chain, time; held = chain.listen({host!r}, {port}); time.sleep(300)"
+        thief = (
+            f"import chained_steps as c, time; held = c.listen({host!r}, {port}); time.sleep(300)"
+        )
         subprocess.Popen([sys.executable, "-c", thief], cwd=Path(__file__).parent)
         # With two listeners the kernel gives each connection to one of them, by chance.
         with listen(host, int(port)) as server:

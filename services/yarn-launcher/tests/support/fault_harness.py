@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import chain
-import cluster as helpers
+import chained_steps as chain
+import launcher_on_yarn as helpers
 
 WORKERS = 2
 PATIENCE_S = 240
@@ -67,7 +67,7 @@ class Gang:
     """A run of the chain.
 
     Args:
-        ground: where it runs.
+        harness: where it runs.
         name: of the run.
         options: of `run`.
         parts: what its processes are asked to do.
@@ -75,7 +75,7 @@ class Gang:
         times: of what was done to it.
     """
 
-    ground: "Ground"
+    harness: "Harness"
     name: str
     options: tuple[str, ...] = ()
     parts: tuple[str, ...] = ()
@@ -85,16 +85,16 @@ class Gang:
 
     def __post_init__(self) -> None:
         self.notes.mkdir(exist_ok=True)
-        self.process = self.ground.start(self)
+        self.process = self.harness.start(self)
 
     @property
     def notes(self) -> Path:
         """Where its processes write."""
-        return self.ground.folder / self.name
+        return self.harness.folder / self.name
 
     def again(self) -> None:
         """Start the same command once more."""
-        self.process = self.ground.start(self)
+        self.process = self.harness.start(self)
 
     def go(self) -> None:
         """Let the first attempt go on past `HOLD`."""
@@ -169,21 +169,21 @@ class Gang:
         """It ends as if nothing had been."""
         code, out, err = self.finish()
         assert 0 == code, err
-        assert [self.ground.answer(self.name)] == out.splitlines()[-1:], err
+        assert [self.harness.answer(self.name)] == out.splitlines()[-1:], err
         self.same_result()
 
     def same_result(self) -> None:
         """The result is that of the undisturbed run."""
-        assert self.ground.undisturbed() == self.ground.result(self.name)
+        assert self.harness.undisturbed() == self.harness.result(self.name)
 
     def attempts(self) -> list[tuple[str, str]]:
         """How each attempt ended, and why."""
-        found = self.ground.status(self.name).get("attempts", [])
+        found = self.harness.status(self.name).get("attempts", [])
         return [(each["outcome"], each["cause"] or "") for each in found]
 
 
 @dataclass
-class Ground:
+class Harness:
     """Where gangs run: this machine.
 
     Args:
@@ -198,7 +198,13 @@ class Ground:
 
     def start(self, gang: Gang) -> subprocess.Popen[str]:
         """Start the launcher of a gang."""
-        program = [sys.executable, str(Path(chain.__file__)), str(gang.notes), "-", *gang.parts]
+        program = [
+            sys.executable,
+            str(Path(chain.__file__)),
+            str(gang.notes),
+            "-",
+            *gang.parts,
+        ]
         return self.launcher(
             *("run", f"--workers={WORKERS}", f"--root={self.folder / 'root'}"),
             *(f"--name={gang.name}", *gang.options, "--", *program),
@@ -280,12 +286,12 @@ class Ground:
         for gang in self.gangs:
             for path in gang.notes.glob("*.jsonl"):
                 for each in gang.lines(*map(int, path.name.split(".")[:2]))[:1]:
-                    if "chain.py" in command(each["pid"]):  # and not another one by now
+                    if "chained_steps.py" in command(each["pid"]):  # and not another one by now
                         kill(each["pid"])
 
 
 @dataclass
-class YarnGround(Ground):
+class YarnHarness(Harness):
     """Where gangs run: a cluster."""
 
     yarn: helpers.OnCluster = field(kw_only=True)
@@ -293,10 +299,11 @@ class YarnGround(Ground):
     def start(self, gang: Gang) -> subprocess.Popen[str]:
         """Start the client of a gang."""
         page = self.yarn.cluster.pages["hdfs"]
+        words = (f"--root={self.yarn.root}", f"--name={gang.name}", f"--files={chain.__file__}")
+        program = ("python3", "chained_steps.py", str(gang.notes), page, *gang.parts)
         return self.launcher(
             *("run", "--on=yarn", f"--workers={WORKERS}", "--memory=256 MiB"),
-            *(f"--root={self.yarn.root}", f"--name={gang.name}", f"--files={chain.__file__}"),
-            *(*gang.options, "--", "python3", "chain.py", str(gang.notes), page, *gang.parts),
+            *(*words, *gang.options, "--", *program),
         )
 
     @property

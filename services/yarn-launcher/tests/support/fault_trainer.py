@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import chain
-import ground
-import trained
+import chained_steps as chain
+import chained_training as program
+import fault_harness
 from audioloom_storage import locate, read_bytes
 
 RECORDS = {"train": 64, "val": 24}
@@ -18,7 +18,7 @@ MOST_BYTES = 1 << 20
 
 
 @dataclass
-class TrainerGround(ground.YarnGround):
+class TrainerHarness(fault_harness.YarnHarness):
     """Where two trainers run.
 
     Args:
@@ -28,7 +28,7 @@ class TrainerGround(ground.YarnGround):
 
     python: str = field(kw_only=True)
     shard_maker: Path = field(kw_only=True)
-    resumes_after = trained.KEEP_EVERY
+    resumes_after = program.KEEP_EVERY
     _expected: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -55,15 +55,19 @@ class TrainerGround(ground.YarnGround):
         self.close()
         self.gangs.clear()
 
-    def start(self, gang: ground.Gang) -> subprocess.Popen[str]:
+    def start(self, gang: fault_harness.Gang) -> subprocess.Popen[str]:
         """Start the client of a gang."""
         return self.launcher(
-            *("run", "--on=yarn", f"--workers={ground.WORKERS}", "--memory=2 GiB"),
+            *("run", "--on=yarn", f"--workers={fault_harness.WORKERS}", "--memory=2 GiB"),
             *(f"--python={self.python}", f"--root={self.yarn.root}", f"--name={gang.name}"),
-            *(f"--files={trained.__file__}", f"--files={chain.__file__}", *gang.options),
-            *("--", "python", "-m", "trained", str(gang.notes), "run", self.shards),
+            *(
+                f"--files={program.__file__}",
+                f"--files={chain.__file__}",
+                *gang.options,
+            ),
+            *("--", "python", "-m", "chained_training", str(gang.notes), "run", self.shards),
             *(f"--epochs={EPOCHS}", f"--batch-size={BATCH}"),
-            f"--checkpoint-steps={trained.KEEP_EVERY}",
+            f"--checkpoint-steps={program.KEEP_EVERY}",
         )
 
     def answer(self, name: str) -> str:

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import cluster as helpers
-import ground
+import fault_harness
+import launcher_on_yarn as helpers
 import pytest
-import training
 from audioloom_mini_cluster.client import Running, running
+from fault_trainer import TrainerHarness
 
 COUNT, FIGURES = pytest.StashKey[int](), pytest.StashKey[list[tuple[str, float, Any]]]()
 
@@ -29,15 +29,15 @@ def hadoop() -> Iterator[Running]:
 
 
 @pytest.fixture(scope="session")
-def on_yarn(hadoop: Running, tmp_path_factory: pytest.TempPathFactory) -> ground.YarnGround:
+def on_yarn(hadoop: Running, tmp_path_factory: pytest.TempPathFactory) -> fault_harness.YarnHarness:
     folder = tmp_path_factory.mktemp("yarn")
-    return ground.YarnGround(folder, yarn=helpers.OnCluster(hadoop, folder))
+    return fault_harness.YarnHarness(folder, yarn=helpers.OnCluster(hadoop, folder))
 
 
 @pytest.fixture(scope="session")
-def on_trainer(hadoop: Running, tmp_path_factory: pytest.TempPathFactory) -> training.TrainerGround:
+def on_trainer(hadoop: Running, tmp_path_factory: pytest.TempPathFactory) -> TrainerHarness:
     folder = tmp_path_factory.mktemp("trainer")
-    found = training.TrainerGround(
+    found = TrainerHarness(
         folder,
         yarn=helpers.OnCluster(hadoop, folder),
         python=os.environ["FAULTS_TRAINER"],
@@ -48,8 +48,8 @@ def on_trainer(hadoop: Running, tmp_path_factory: pytest.TempPathFactory) -> tra
 
 
 @pytest.fixture(scope="session")
-def on_local(tmp_path_factory: pytest.TempPathFactory) -> ground.Ground:
-    return ground.Ground(tmp_path_factory.mktemp("local"))
+def on_local(tmp_path_factory: pytest.TempPathFactory) -> fault_harness.Harness:
+    return fault_harness.Harness(tmp_path_factory.mktemp("local"))
 
 
 @pytest.fixture(scope="session")
