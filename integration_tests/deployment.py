@@ -148,7 +148,7 @@ class Deployment:
         found = set()
         for run in self.children("runs"):
             for record in self.children(f"runs/{run.name}/attempts"):
-                if record.name.endswith(".roster.json"):
+                if record.name.endswith(".members.json"):
                     workers = json.loads(read_bytes(record, limit=MOST_BYTES))["workers"]
                     found |= {each["address"] for each in workers}
         return found

@@ -103,7 +103,7 @@ def where_it_answers(port: str, nodes: Sequence[str]) -> list[str]:
 
 
 def test_a_worker_listens_at_the_nodes_address_alone(trained: Trained) -> None:
-    """Real TensorFlow in a container, which would listen at every address; the roster names one."""
+    """Real TensorFlow in a container, which would listen at every address; the record names one."""
     assert [trained.killed.address] == trained.killed.reached
 
 

@@ -1,4 +1,4 @@
-"""Whoever is not the gang reaches no server of TensorFlow at another address than the roster's."""
+"""No server of TensorFlow is reached from outside the gang at another than the recorded address."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from verdict import refused
 
 PATIENCE_S = 300
 Servers = tuple[str, list[tuple[str, int]]]
-"""How the gang was started, and what its roster says."""
+"""How the gang was started, and what its record says."""
 SERVER = """
 import os, pathlib, sys, time
 import tensorflow as tf
@@ -50,8 +50,8 @@ def gang(programs: Programs, tmp_path: Path, request: pytest.FixtureRequest) -> 
             assert process.poll() is None, messages.read_text()
             assert time.monotonic() < deadline, "the servers never came up"
             time.sleep(0.1)
-        roster = json.loads((root / "runs/run/attempts/1.roster.json").read_text())
-        told = [seat["address"].rpartition(":") for seat in roster["workers"]]
+        members = json.loads((root / "runs/run/attempts/1.members.json").read_text())
+        told = [seat["address"].rpartition(":") for seat in members["workers"]]
         yield request.param, [(host, int(port)) for host, _, port in told]
     finally:
         (tmp_path / "go").touch()
@@ -78,7 +78,7 @@ def own_addresses() -> set[str]:
     return {*found, "127.0.0.1", "127.0.0.3", "::1"}
 
 
-def test_tensorflow_is_reached_at_the_rosters_address_alone(gang: Servers) -> None:
+def test_tensorflow_is_reached_at_the_recorded_address_alone(gang: Servers) -> None:
     """There it answers, so that the attack is known to have been tried; nowhere else."""
     way, servers = gang
     for host, port in servers:

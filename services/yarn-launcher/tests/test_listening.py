@@ -39,7 +39,7 @@ def run(launches: Any, *command: str, **options: str) -> tuple[Path, str, str]:
 
 
 def seat(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "attempts/1.roster.json").read_text())
+    found: dict[str, Any] = json.loads((folder / "attempts/1.members.json").read_text())
     return dict(found["workers"][0])
 
 
@@ -63,7 +63,7 @@ def test_a_program_that_goes_past_the_library_is_told_in_its_log(launches: Any) 
 
 
 def test_where_it_cannot_be_had_everybody_is_told(launches: Any) -> None:
-    """`run`, `status`, the record of the roster and the worker's log say why; the run goes on."""
+    """`run`, `status`, the record of the members and the worker's log say why; the run goes on."""
     program = (sys.executable, "-c", "import os; print(os.environ.get('LD_PRELOAD'))")
     folder, said, err = run(launches, *program, advertise="240.0.0.1")
     why = "240.0.0.1 is not an address of this machine"

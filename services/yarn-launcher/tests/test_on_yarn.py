@@ -137,8 +137,8 @@ def test_a_server_of_a_container_listens_at_its_nodes_address_alone(
         assert [note["node"], f"::ffff:{note['node']}"] == note["listens"]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HADOOP_CONF_DIR", yarn.cluster.conf)
-        roster = json.loads(read_bytes(locate(out) / "attempts/2.roster.json", limit=1 << 20))
-    assert ["", ""] == [each["exposed"] for each in roster["workers"]]
+        membership = json.loads(read_bytes(locate(out) / "attempts/2.members.json", limit=1 << 20))
+    assert ["", ""] == [each["exposed"] for each in membership["workers"]]
     assert "open at every address" not in err
 
 
@@ -225,7 +225,7 @@ def test_who_gets_no_container_is_shown_with_the_reason(yarn: Any, at_once: dict
     """What the nodes lack, by the ResourceManager; and the others' containers are given back."""
     code, out, err = yarn.finish(at_once["starved"])
     assert (75, "") == (code, out), err
-    assert "not all of 3 workers were given a place within 35 s" in err
+    assert "not all of 3 workers got a container within 35 s" in err
     status = yarn.status("starved")
     assert "failed" == status["state"]
     rows = status["arrivals"]
@@ -331,7 +331,7 @@ def test_a_node_without_an_address_in_the_network_says_so(yarn: Any) -> None:
         yarn.run("elsewhere", "*.*:stay", options=("--advertise=240.0.0.0/4", "--max-restarts=0"))
     )
     assert 75 == code, err
-    assert "failed after saying: " in err
+    assert "failed after writing: " in err
     assert "has no address in 240.0.0.0/4, only " in err
 
 
@@ -360,7 +360,7 @@ def test_a_worker_that_hangs_in_its_container_is_shown_with_its_last_words(yarn:
         )
         code, _, err = yarn.finish(yarn.run("hangs", "*.*:stay", options=options))
     assert 75 == code
-    assert "0 of 2 workers came within 20 s" in err
+    assert "0 of 2 workers registered within 20 s" in err
     rows = yarn.status("hangs")["arrivals"]
     assert ["silent"] * 2 == [each["state"] for each in rows]
     assert set(yarn.cluster.nodes) == {each["host"] for each in rows}

@@ -6,10 +6,16 @@ import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.rendezvous.roles import of_workers
 from audioloom_yarn_launcher.runs import termination
-from audioloom_yarn_launcher.runs.attempts import Attempt, Ended, begin, read_attempts, record_end
+from audioloom_yarn_launcher.runs.attempts import (
+    Attempt,
+    AttemptEnd,
+    begin,
+    read_attempts,
+    record_end,
+)
 from audioloom_yarn_launcher.runs.lease import new_launch, relaunched
 from audioloom_yarn_launcher.runs.request import Request
-from audioloom_yarn_launcher.runs.termination import Ending, was_lost
+from audioloom_yarn_launcher.runs.termination import ApplicationEnd, was_lost
 from audioloom_yarn_launcher.yarn.skein_client import Report
 
 
@@ -19,8 +25,12 @@ def no_logs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(termination, "last_words", lambda _: "")
 
 
-def ended(diagnostics: str, attempts: tuple[Attempt, ...] = (), stopped_by: int = 0) -> Ending:
-    return Ending("application_1_1", Report("FAILED", diagnostics, ""), attempts, stopped_by)
+def ended(
+    diagnostics: str, attempts: tuple[Attempt, ...] = (), stopped_by: int = 0
+) -> ApplicationEnd:
+    return ApplicationEnd(
+        "application_1_1", Report("FAILED", diagnostics, ""), attempts, stopped_by
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,7 +65,7 @@ def test_what_is_on_record_as_ended_is_not_submitted_again(tmp_path: Path) -> No
     begin(folder, started)
     assert was_lost(ended("", tuple(read_attempts(folder))))
     common = {"attempt": 1, "generation": 0, "launch": life.id, "started": started.started}
-    record_end(folder, Ended(**common, ended=started.started, outcome="failed", exit_code=3))
+    record_end(folder, AttemptEnd(**common, ended=started.started, outcome="failed", exit_code=3))
     assert not was_lost(ended("", tuple(read_attempts(folder))))
 
 

@@ -45,7 +45,7 @@ def ends(record: dict[str, Any]) -> list[tuple[str, int, str]]:
 
 
 def alongside(launches: Any) -> list[dict[str, Any]]:
-    """Those beside the gang, as `status` shows them."""
+    """The sidecars, as `status` shows them."""
     folder = str(launches.the_run())
     workers: Any = show_status(StatusSettings(run=folder)).data["workers"]
     return [each for each in workers if each["role"] in BESIDE]
@@ -121,7 +121,7 @@ def starts(folder: Path, role: str) -> int:
     return len([*folder.glob(f"{role}.*")])
 
 
-def test_one_beside_the_gang_that_may_not_fail_fails_the_run(launches: Any, tmp_path: Path) -> None:
+def test_a_sidecar_that_may_not_fail_fails_the_run(launches: Any, tmp_path: Path) -> None:
     """When it has been started anew as often as it may; the gang is not started anew for that."""
     evaluator = f"may_fail=false\nmax_restarts=1|{FAIL}"
     code, record = run(launches, job_file(tmp_path, worker=STAY, evaluator=evaluator))
@@ -133,7 +133,7 @@ def test_one_beside_the_gang_that_may_not_fail_fails_the_run(launches: Any, tmp_
 
 
 @pytest.mark.parametrize("ends_by", ["sys.exit(3)", "os.kill(os.getppid(), 9)"])
-def test_one_beside_the_gang_is_started_anew_alone(
+def test_a_sidecar_is_restarted_alone(
     launches: Any, tmp_path: Path, ends_by: str
 ) -> None:
     """Its process fails, or its worker is killed; both of its processes write one log."""
@@ -147,10 +147,10 @@ def test_one_beside_the_gang_is_started_anew_alone(
     assert ("finished", 2, "0") == tuple(evaluated[key] for key in ("state", "attempts", "exit"))
     assert ["here"] * 2 == [*show_logs(LogsSettings(run=str(launches.the_run()), rank=1)).text]
     why = "ended with exit code 3" if "exit" in ends_by else "was lost: "
-    assert f"evaluator 0, beside the gang, {why}" in explained(launches)
+    assert f"the sidecar evaluator 0 {why}" in explained(launches)
 
 
-def test_a_gang_is_started_anew_without_those_beside_it(launches: Any, tmp_path: Path) -> None:
+def test_a_gang_is_restarted_without_its_sidecars(launches: Any, tmp_path: Path) -> None:
     """The evaluator is well, and runs on; its log is with the attempt that it was started in."""
     notes = tmp_path / "notes"
     together = "while not starts('evaluator'): time.sleep(0.02)"
@@ -193,7 +193,7 @@ def test_the_page_of_tensorboard_is_shown_while_it_runs(launches: Any, tmp_path:
 
 
 def page_of(launches: Any) -> str:
-    """Where the one beside the gang is to be seen, as soon as it is."""
+    """Where the sidecar is to be seen, as soon as it is."""
     try:
         return next((each["page"] or "" for each in alongside(launches)), "")
     except NoRun:

@@ -27,7 +27,7 @@ OURS = (
     f"model/.weights-{DIGEST}.npz.0123456789abcdef.part",
     "progress/.0.jsonl.0123456789abcdef.part",
     "evaluations/.step-00000012.json.0123456789abcdef.part",
-    "attempts/.1.roster.json.0123456789abcdef.part",
+    "attempts/.1.members.json.0123456789abcdef.part",
     "usage/.0.1.json.0123456789abcdef.part",
     "logs/.0.1.3.log.0123456789abcdef.part",
     f"checkpoints/step-00000006/state-{DIGEST}.npz",

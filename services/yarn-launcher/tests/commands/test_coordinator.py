@@ -18,7 +18,7 @@ def test_what_yarn_shows_of_a_run_holds_no_secret_and_no_control() -> None:
     _end(application, "FAILED", 75, loss.cause("worker 0 was lost").text)
     ((status, text),) = told
     shown = (
-        r"worker 0 was lost: its container on n1 ended with exit code 1 after saying: error: no"
+        r"worker 0 was lost: its container on n1 ended with exit code 1 after writing: error: no"
         r" access with --token ********** \x1b[31m\x9b2J"
     )
     assert ("FAILED", (75, shown)) == (status, ours(text))

@@ -12,8 +12,8 @@ from audioloom_yarn_launcher.commands.env_gc import collect_garbage, unneeded
 from audioloom_yarn_launcher.commands.env_list import list_environments
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.runs.archive_usage import Archive, Use, find_archives, find_uses
-from audioloom_yarn_launcher.runs.attempts import Ended, Started, begin, record_end
-from audioloom_yarn_launcher.runs.localization import Provision
+from audioloom_yarn_launcher.runs.attempts import AttemptEnd, AttemptStarted, begin, record_end
+from audioloom_yarn_launcher.runs.localization import Localization
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.submissions import Submission, record_submission
 from audioloom_yarn_launcher.settings import EnvSettings
@@ -81,7 +81,7 @@ def age(path: Path, days: int = 7) -> None:
 def run_of(root: Path, name: str, digest: str, *, ended: bool) -> None:
     """A run on a cluster, of last week, and of this process."""
     folder = locate(str(root)) / f"runs/{name}"
-    started = Started(
+    started = AttemptStarted(
         attempt=1,
         generation=0,
         launch="0" * 32,
@@ -91,14 +91,14 @@ def run_of(root: Path, name: str, digest: str, *, ended: bool) -> None:
         command=("x",),
         working_folder="",
         owner=this_process(),
-        provision=Provision(launcher=f"hdfs://other-name:1/environments/{digest}.tar.gz"),
+        localization=Localization(launcher=f"hdfs://other-name:1/environments/{digest}.tar.gz"),
     )
     begin(folder, started)
     if ended:
         end = {"generation": 0, "launch": started.launch, "started": started.started}
         record_end(
             folder,
-            Ended(attempt=1, **end, ended="x", outcome="failed", exit_code=1),  # type: ignore[arg-type]
+            AttemptEnd(attempt=1, **end, ended="x", outcome="failed", exit_code=1),  # type: ignore[arg-type]
         )
     for path in Path(folder.path).rglob("*.json"):
         age(path)
@@ -141,7 +141,7 @@ def test_a_run_of_before_keeps_everything_while_it_is_at_work(root: Path) -> Non
     run_of(root, "before", DIGESTS[0], ended=False)
     path = root / "runs/before/attempts/1.started.json"
     record = json.loads(path.read_text())
-    del record["provision"]
+    del record["localization"]
     path.write_text(json.dumps(record))
     assert [] == call(root).data["environments"]
 
@@ -174,7 +174,7 @@ def test_an_application_that_has_not_begun_uses_what_it_will(root: Path) -> None
         size=1,
         command=("x",),
         by=this_process(),
-        provision=Provision(launcher="x/l.tar.gz", environment=f"x/{DIGESTS[0]}.tar.gz"),
+        localization=Localization(launcher="x/l.tar.gz", environment=f"x/{DIGESTS[0]}.tar.gz"),
     )
     record_submission(where, submission)
     (use,) = find_uses(locate(str(root)))

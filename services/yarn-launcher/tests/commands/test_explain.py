@@ -58,7 +58,7 @@ def test_a_launcher_that_died_cannot_hide_what_came_before(launches: Any) -> Non
     for rank in range(2):
         launches.note(rank, 1)
     folder = launches.the_run()
-    until((folder / "attempts/1.roster.json").exists, "the roster")
+    until((folder / "attempts/1.members.json").exists, "the members")
     process.kill()
     finish(process)
     told, data = explained(folder)

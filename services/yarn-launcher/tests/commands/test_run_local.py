@@ -47,11 +47,11 @@ def test_a_worker_that_never_comes_is_named(
     result = launch(asked, agents)
     assert 75 == result.exit_code
     before, asleep, stuck = str(result.data["cause"]).split("; ")
-    assert "1 of 3 workers came within 20 s (came: worker-0" == before
+    assert "1 of 3 workers registered within 20 s (came: worker-0" == before
     assert asleep.startswith("worker-1: ")
     assert asleep.endswith(" and has said nothing")
     assert stuck.startswith("worker-2: ")
-    assert stuck.endswith(" and last said: stuck in x)")
+    assert stuck.endswith(" and last wrote: stuck in x)")
     assert not (launches.the_run() / "logs").exists()
     record = only_record(launches)
     assert "registration" == record["cause"]["kind"]
@@ -68,7 +68,7 @@ def test_a_worker_that_cannot_start_is_replaced_and_then_given_up(launches: Any)
     broken = others({0: [sys.executable, "-c", "raise SystemExit('no module named x')"]})
     result = launch(settings(launches, workers=2, timeout_registration=600), broken)
     assert 75 == result.exit_code
-    assert "ended with exit code 1 after saying: no module named x" in str(result.data["cause"])
+    assert "ended with exit code 1 after writing: no module named x" in str(result.data["cause"])
     attempts = read_attempts(read_request(settings(launches)).folder)
     assert [True, False] == [attempt.ended.restarts for attempt in attempts if attempt.ended]
 
@@ -191,7 +191,7 @@ def test_nothing_but_the_run_folder_is_written(launches: Any, tmp_path: Path) ->
     tree = sorted(
         str(p.relative_to(launches.root)) for p in launches.root.rglob("*") if p.is_file()
     )
-    expected = ["attempts/1.json", "attempts/1.roster.json", "attempts/1.started.json"]
+    expected = ["attempts/1.json", "attempts/1.members.json", "attempts/1.started.json"]
     expected += ["logs/0.1.log", "logs/1.1.log"]
     assert [f"runs/mine/{path}" for path in expected] == tree
 

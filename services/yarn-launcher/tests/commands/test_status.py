@@ -55,7 +55,7 @@ def test_a_run_that_goes_on_and_is_then_lost(launches: Any) -> None:
     process = launches.start(options=("--workers=2",))
     launches.note(0, 1)
     folder = launches.the_run()
-    until((folder / "attempts/1.roster.json").exists, "the roster")
+    until((folder / "attempts/1.members.json").exists, "the members")
     assert "running" == view_run(locate(folder)).state
     assert [["running"]] * 2 == table(folder, "state")
     process.kill()

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.coordinator.failover import Legacy, take_over
-from audioloom_yarn_launcher.monitoring.failure_facts import case_of
+from audioloom_yarn_launcher.coordinator.failover import Recovered, take_over
+from audioloom_yarn_launcher.monitoring.failure_facts import facts_of
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import (
-    Ended,
+    AttemptEnd,
+    AttemptMembers,
     FirstCause,
-    Formed,
     begin,
     read_attempts,
     record_end,
-    record_roster,
+    record_members,
 )
 from audioloom_yarn_launcher.runs.lease import Launch
 from audioloom_yarn_launcher.runs.request import Request
@@ -34,22 +34,22 @@ def begun(launch: Launch, number: int = 1, **ended: Any) -> None:
     if ended:
         common = {"attempt": number, "generation": number - 1, "launch": launch.id}
         times = {"started": started.started, "ended": started.started}
-        record_end(launch.request.folder, Ended(**common, **times, **ended))
+        record_end(launch.request.folder, AttemptEnd(**common, **times, **ended))
 
 
 def test_the_first_coordinator_finds_nothing(launch: Launch) -> None:
     """Attempts of other launches are not its business."""
-    assert Legacy() == take_over(launch, 1)
+    assert Recovered() == take_over(launch, 1)
     other = Launch(launch.request, size=2, on="yarn", id="b" * 32)
     begun(other)
-    assert Legacy() == take_over(launch, 1)
+    assert Recovered() == take_over(launch, 1)
     assert read_attempts(launch.request.folder)[0].ended is None
 
 
 def test_what_was_left_open_is_closed_and_counts_as_a_restart(launch: Launch) -> None:
     """As long as there are any: over all coordinators, not anew for each."""
     begun(launch)
-    assert Legacy(attempts=1) == take_over(launch, 1)
+    assert Recovered(attempts=1) == take_over(launch, 1)
     (first,) = read_attempts(launch.request.folder)
     assert first.ended is not None
     assert ("launcher-lost", True) == (getattr(first.ended.cause, "kind", ""), first.ended.restarts)
@@ -71,24 +71,24 @@ def test_the_end_of_the_application_is_not_that_of_a_master_that_was_lost_before
     answers(200, {"app": {"state": "FINISHED", "diagnostics": "exit 0: the run is over"}})
     take_over(launch, 1)
     (first,) = read_attempts(launch.request.folder)
-    case = case_of(launch.request.folder, first, alive=None)
+    case = facts_of(launch.request.folder, first, alive=None)
     assert ("", "launcher-lost") == (case.outside, case.kind)
 
 
 def test_what_has_ended_is_ended_in_the_same_way(launch: Launch) -> None:
     """YARN starts another master after a failure too: it has nothing to do but to say so."""
     begun(launch, outcome="failed", exit_code=3, restarts=True)
-    assert Legacy(attempts=1) == take_over(launch, 5)
+    assert Recovered(attempts=1) == take_over(launch, 5)
     told = FirstCause(kind="exit", text="it hurts", rank=1, exit_code=65, tail="ouch")
     begun(launch, 2, outcome="failed", exit_code=65, cause=told)
     cause = Cause("exit", "it hurts", 65, 1, tail="ouch")
-    assert Legacy(attempts=2, over=True, cause=cause) == take_over(launch, 5)
+    assert Recovered(attempts=2, over=True, cause=cause) == take_over(launch, 5)
     begun(launch, 3, outcome="interrupted", exit_code=143, cause=told)
     interrupted = take_over(launch, 5).cause
     assert interrupted is not None
     assert "interrupted" == interrupted.kind
     begun(launch, 4, outcome="finished", exit_code=0)
-    assert Legacy(attempts=4, over=True) == take_over(launch, 5)
+    assert Recovered(attempts=4, over=True) == take_over(launch, 5)
 
 
 def test_the_time_that_a_lost_master_s_gang_worked_is_used_up(
@@ -96,10 +96,10 @@ def test_the_time_that_a_lost_master_s_gang_worked_is_used_up(
 ) -> None:
     """The limit counts from when its first gang was complete, not anew with each master."""
     begun(launch)
-    record_roster(launch.request.folder, Formed(attempt=1, formed="", workers=()))
-    roster = tmp_path / "attempts/1.roster.json"
-    before = roster.stat().st_mtime - 3600
-    os.utime(roster, (before, before))
+    record_members(launch.request.folder, AttemptMembers(attempt=1, formed="", workers=()))
+    membership = tmp_path / "attempts/1.members.json"
+    before = membership.stat().st_mtime - 3600
+    os.utime(membership, (before, before))
     assert 3600 <= take_over(launch, 1).executed_s < 7200
 
 
@@ -107,5 +107,5 @@ def test_what_is_committed_is_no_loss(launch: Launch, tmp_path: Path) -> None:
     """The claim that follows finds the manifest."""
     begun(launch)
     (tmp_path / "manifest.json").write_text("{}")
-    assert Legacy(attempts=1) == take_over(launch, 0)
+    assert Recovered(attempts=1) == take_over(launch, 0)
     assert read_attempts(launch.request.folder)[0].ended is None

@@ -1,14 +1,14 @@
-from audioloom_yarn_launcher.coordinator.failure_detector import Silence
+from audioloom_yarn_launcher.coordinator.failure_detector import Heartbeats
 from audioloom_yarn_launcher.coordinator.transitions import frozen
-from audioloom_yarn_launcher.rendezvous.messages import Exit, Member, Reports, Roster
+from audioloom_yarn_launcher.rendezvous.messages import Exit, Member, Membership, Reports
 from hypothesis import given
 from hypothesis import strategies as st
 
 
-def hear(*looks: tuple[float, dict[str, str]]) -> Silence:
-    silence = Silence(0.0)
+def hear(*looks: tuple[float, dict[str, str]]) -> Heartbeats:
+    silence = Heartbeats(0.0)
     for at, counts in looks:
-        silence = silence.heard(counts, at)
+        silence = silence.observe(counts, at)
     return silence
 
 
@@ -32,11 +32,11 @@ def test_who_is_gone_is_forgotten() -> None:
 @given(st.lists(st.tuples(st.floats(0, 100), st.sampled_from("ab")), max_size=20))
 def test_a_count_that_changes_ends_the_silence(looks: list[tuple[float, str]]) -> None:
     """And silence is never longer than the time that has passed."""
-    at, silence = 0.0, Silence(0.0)
+    at, silence = 0.0, Heartbeats(0.0)
     for passed, count in looks:
         at += passed
         before = silence
-        silence = silence.heard({"one": count}, at)
+        silence = silence.observe({"one": count}, at)
         assert silence.seconds["one"] <= at
         if before.counts.get("one") != count:
             assert 0.0 == silence.seconds["one"]
@@ -44,13 +44,13 @@ def test_a_count_that_changes_ends_the_silence(looks: list[tuple[float, str]]) -
 
 def test_it_is_time_to_look_once_a_second() -> None:
     """However often something else happens."""
-    assert [False, True] == [Silence(5.0).due(at) for at in (5.9, 6.0)]
+    assert [False, True] == [Heartbeats(5.0).due(at) for at in (5.9, 6.0)]
 
 
 def test_frozen_are_those_of_the_gang_that_have_work_and_say_nothing() -> None:
     """Who has said how its process ended need say no more."""
-    roster = Roster(1, 0, tuple(Member(each, f"{each}:1", each, 1) for each in "abc"))
-    silence = Silence(0.0, {}, {"a": 10.0, "b": 9.9, "c": 60.0, "d": 60.0})
+    membership = Membership(1, 0, tuple(Member(each, f"{each}:1", each, 1) for each in "abc"))
+    silence = Heartbeats(0.0, {}, {"a": 10.0, "b": 9.9, "c": 60.0, "d": 60.0})
     done = Reports(exits={2: Exit("c", code=0, stopped=False)})
-    assert {0: 10.0} == frozen(roster, done, silence, 10.0)
-    assert {} == frozen(roster, Reports(), Silence(0.0), 10.0)
+    assert {0: 10.0} == frozen(membership, done, silence.silent_for(10.0))
+    assert {} == frozen(membership, Reports(), Heartbeats(0.0).silent_for(10.0))

@@ -4,43 +4,43 @@ import queue
 import threading
 from collections.abc import Collection
 
-from audioloom_yarn_launcher.coordinator.context import Gang, Generation, Interruption
+from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult, Interruption
 from audioloom_yarn_launcher.coordinator.generation import begin_generation, run_generation
-from audioloom_yarn_launcher.coordinator.sidecars import Beside
+from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.coordinator.timeouts import Limits
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.backend import Workers
-from audioloom_yarn_launcher.rendezvous.causes import Loss
+from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.rendezvous.kv import Put
 from audioloom_yarn_launcher.rendezvous.messages import (
     ORDER,
     Exit,
     Member,
+    Membership,
     Plan,
-    Roster,
-    beat_key,
     encode,
     end_key,
     exit_key,
+    heartbeat_key,
     rank_key,
     read_orders,
     ready_key,
 )
 
 
-class Hands:
+class FakeWorkers:
     """Two workers that do as the test says; 1 is on a node that is cut off once the gang runs."""
 
     def __init__(self, store: MemoryStore, says: Exit) -> None:
         self._store, self._says = store, says
         store.subscribe(ORDER, self._hear)
         self._vanished = threading.Event()
-        self.filled: list[bool] = []
+        self.requests: list[bool] = []
 
-    def fill(self) -> None:
-        self.filled.append(end_key(0) in self._store.get_prefix(ORDER))
-        for rank in range(2 if len(self.filled) == 1 else 0):
+    def request_missing(self) -> None:
+        self.requests.append(end_key(0) in self._store.get_prefix(ORDER))
+        for rank in range(2 if len(self.requests) == 1 else 0):
             me = f"worker_{rank}"
             member = Member(me, f"node-{rank}:1", f"node-{rank}", 1)
             puts = [Put(rank_key(rank), me, me), Put(ready_key(0, rank), encode(member), me)]
@@ -48,7 +48,7 @@ class Hands:
 
     def _hear(self) -> None:
         orders = read_orders(self._store.get_prefix(ORDER))
-        if orders.roster is not None and not self._vanished.is_set():
+        if orders.membership is not None and not self._vanished.is_set():
             self._vanished.set()
             self._store.drop_owner("worker_1")
         if orders.end is not None and exit_key(0, 0) not in self._store.get_prefix(""):
@@ -56,18 +56,18 @@ class Hands:
             self._store.transaction([], [Put(exit_key(0, 1), encode(self._says))])
             self._store.transaction([], [Put(exit_key(0, 0), encode(stopped))])
 
-    def lost(self) -> dict[str, Loss]:
+    def exited(self) -> dict[str, WorkerLost]:
         return {}
 
-    def why_gone(self, worker: str) -> Loss:
-        return Loss(f"the node of {worker} was lost")
+    def exit_reason(self, worker: str) -> WorkerLost:
+        return WorkerLost(f"the node of {worker} was lost")
 
-    def unplaced(self) -> int:
+    def pending(self) -> int:
         return 0
 
-    def absent(self, present: Collection[str]) -> list[Arrival]:
+    def unregistered(self, registered: Collection[str]) -> list[Arrival]:
         every = [Arrival(f"worker_{rank}", "silent", reason="it hangs") for rank in range(2)]
-        return [each for each in every if each.worker not in present]
+        return [each for each in every if each.worker not in registered]
 
     def kill(self, worker: str) -> None:
         raise AssertionError(f"{worker} has answered")
@@ -76,18 +76,18 @@ class Hands:
         return None
 
 
-class Absentees(Hands):
+class Absentees(FakeWorkers):
     """Two workers of which none comes, and so many have no container."""
 
-    def __init__(self, store: MemoryStore, unplaced: int) -> None:
+    def __init__(self, store: MemoryStore, pending: int) -> None:
         super().__init__(store, Exit("worker_0", code=0, stopped=False))
-        self._unplaced = unplaced
+        self._pending = pending
 
-    def fill(self) -> None:
+    def request_missing(self) -> None:
         return None
 
-    def unplaced(self) -> int:
-        return self._unplaced
+    def pending(self) -> int:
+        return self._pending
 
 
 def gang_of(
@@ -97,19 +97,19 @@ def gang_of(
     wakes: queue.SimpleQueue[None],
     limits: Limits,
 ) -> Gang:
-    """A gang that nobody is beside."""
-    nobody = Beside(store, plan, limits, lambda _: workers, lambda _: None)
+    """A gang without sidecars."""
+    nobody = Sidecars(store, plan, limits, lambda _: workers, lambda _: None)
     return Gang(store, workers, plan, wakes, Interruption(wakes), limits, nobody)
 
 
-def form(unplaced: int, limits: Limits, workers: type[Absentees] = Absentees) -> Generation:
+def form(pending: int, limits: Limits, workers: type[Absentees] = Absentees) -> GenerationResult:
     store = MemoryStore()
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     plan = Plan(2, ("train",), "/run", "m")
-    gang = gang_of(store, workers(store, unplaced), plan, wakes, limits)
+    gang = gang_of(store, workers(store, pending), plan, wakes, limits)
     begin_generation(gang, 0)
     went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
-    assert went.roster is None
+    assert went.membership is None
     assert [] == list(went.exits)
     return went
 
@@ -119,12 +119,12 @@ def test_who_has_no_container_is_told_from_who_does_not_come() -> None:
     full = form(1, Limits(registration_s=0.001, allocation_s=0.01)).cause
     assert full is not None
     assert ("allocation", 75) == (full.kind, full.exit_code)
-    assert full.text.startswith("not all of 2 workers were given a place within 0.01 s")
+    assert full.text.startswith("not all of 2 workers got a container within 0.01 s")
     went = form(0, Limits(registration_s=0.01, allocation_s=0.001))
     silent = went.cause
     assert silent is not None
     assert ("registration", 75) == (silent.kind, silent.exit_code)
-    expected = "0 of 2 workers came within 0.01 s (came: none; worker_0, worker_1: it hangs)"
+    expected = "0 of 2 workers registered within 0.01 s (came: none; worker_0, worker_1: it hangs)"
     assert expected == silent.text
     assert ["silent", "silent"] == [each.state for each in went.arrivals]
 
@@ -132,7 +132,7 @@ def test_who_has_no_container_is_told_from_who_does_not_come() -> None:
 class Twins(Absentees):
     """Two workers on nodes that call themselves the same."""
 
-    def fill(self) -> None:
+    def request_missing(self) -> None:
         for rank in range(2):
             member = Member(f"worker_{rank}", "localhost:1", f"node-{rank}", 1)
             puts = [
@@ -161,9 +161,9 @@ class Frozen(Absentees):
     """A worker that came, counted, and counts no more."""
 
     def __init__(self, store: MemoryStore) -> None:
-        super().__init__(store, unplaced=0)
+        super().__init__(store, pending=0)
         self.killed: list[str] = []
-        store.transaction([], [Put(beat_key("worker_0"), "7", "worker_0")])
+        store.transaction([], [Put(heartbeat_key("worker_0"), "7", "worker_0")])
 
     def kill(self, worker: str) -> None:
         self.killed.append(worker)
@@ -179,22 +179,22 @@ def test_a_worker_that_freezes_before_the_gang_is_complete_is_lost() -> None:
     went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
     assert went.cause is not None
     assert ("lost", 75) == (went.cause.kind, went.cause.exit_code)
-    assert "worker_0 was lost before the gang was complete: its agent had" in went.cause.text
+    assert "worker_0 was lost before the gang was complete: its agent sent" in went.cause.text
     assert ["worker_0"] == workers.killed
 
 
-def run(says: Exit, *, goes_on: bool = True) -> tuple[Generation, list[bool]]:
+def run(says: Exit, *, goes_on: bool = True) -> tuple[GenerationResult, list[bool]]:
     store = MemoryStore()
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     plan = Plan(2, ("train",), "/run", "m")
-    hands = Hands(store, says)
-    gang = gang_of(store, hands, plan, wakes, Limits(60))
-    rosters: list[Roster] = []
+    workers = FakeWorkers(store, says)
+    gang = gang_of(store, workers, plan, wakes, Limits(60))
+    memberships: list[Membership] = []
     begin_generation(gang, 0)
-    went = run_generation(gang, attempt=1, generation=0, formed=rosters.append, goes_on=goes_on)
-    assert 1 == len(rosters)
+    went = run_generation(gang, attempt=1, generation=0, formed=memberships.append, goes_on=goes_on)
+    assert 1 == len(memberships)
     assert end_key(0) in store.get_prefix("")
-    return went, hands.filled
+    return went, workers.requests
 
 
 def test_who_vanished_is_lost_whatever_it_says_afterwards() -> None:
@@ -207,7 +207,7 @@ def test_who_vanished_is_lost_whatever_it_says_afterwards() -> None:
         assert went.cause is not None
         assert ("lost", 1, 75) == (went.cause.kind, went.cause.rank, went.cause.exit_code)
         assert "worker 1 was lost: the node of worker_1 was lost" == went.cause.text
-        assert {1: Loss("the node of worker_1 was lost")} == went.lost
+        assert {1: WorkerLost("the node of worker_1 was lost")} == went.lost
         assert {0} == set(went.exits)
 
 

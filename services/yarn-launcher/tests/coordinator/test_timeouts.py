@@ -9,16 +9,16 @@ SECONDS = st.floats(0, 1e6)
 
 def test_who_waits_for_a_place_is_not_late() -> None:
     """The time in which all must come begins when the last of them has got its container."""
-    waiting = Forming(asked=0).seen(50, unplaced=1)
+    waiting = Forming(requested=0).observe(50, pending=1)
     assert ("allocation", 50) == (waiting.part, waiting.left(LIMITS, 50))
-    placed = waiting.seen(60, unplaced=0)
+    placed = waiting.observe(60, pending=0)
     assert ("registration", 10) == (placed.part, placed.left(LIMITS, 60))
-    assert -1 == placed.seen(71, unplaced=0).left(LIMITS, 71)
+    assert -1 == placed.observe(71, pending=0).left(LIMITS, 71)
 
 
 def test_a_place_that_is_lost_is_waited_for_again() -> None:
     """In the time that is left of that, from when the workers were asked for."""
-    again = Forming(asked=0).seen(60, unplaced=0).seen(70, unplaced=1)
+    again = Forming(requested=0).observe(60, pending=0).observe(70, pending=1)
     assert ("allocation", 30) == (again.part, again.left(LIMITS, 70))
 
 
@@ -26,7 +26,7 @@ def test_of_two_that_wait_for_each_other_one_gives_back_first() -> None:
     """Chance says which: both have waited as long as they were told to, one of them longer."""
     hasty, patient = (Forming(0, patience=patience(lambda c=c: c)) for c in (0.0, 1.0))
     assert (0, 25) == (hasty.left(LIMITS, 100), patient.left(LIMITS, 100))
-    placed = patient.seen(60, unplaced=0)
+    placed = patient.observe(60, pending=0)
     assert 10 == placed.left(LIMITS, 60)  # who has its place is late as ever
 
 
@@ -40,7 +40,7 @@ def test_what_is_started_anew_pauses_longer_each_time(restarts: int, chance: flo
 
 def test_without_a_limit_nothing_is_left_to_wait_for() -> None:
     """A queue may be full for days."""
-    assert Forming(asked=0).left(Limits(registration_s=10), 1e9) is None
+    assert Forming(requested=0).left(Limits(registration_s=10), 1e9) is None
 
 
 @given(st.lists(SECONDS), SECONDS)

@@ -6,15 +6,15 @@ from audioloom_yarn_launcher.coordinator.transitions import (
     Wait,
     forming,
     running,
-    silent,
+    unreported,
     vanished,
 )
-from audioloom_yarn_launcher.rendezvous.messages import Exit, Member, Reports, Roster
+from audioloom_yarn_launcher.rendezvous.messages import Exit, Member, Membership, Reports
 from audioloom_yarn_launcher.rendezvous.roles import Group, policy
 
 ONE = Member("one", "a:1", "a", 1)
 TWO = Member("two", "b:1", "b", 2)
-ROSTER = Roster(1, 0, (ONE, TWO))
+MEMBERSHIP = Membership(1, 0, (ONE, TWO))
 BOTH = {0: ONE, 1: TWO}
 ALL = policy((Group("worker", 2),))
 WELL, BADLY = (Exit("x", code=code, stopped=False) for code in (0, 1))
@@ -40,11 +40,11 @@ def test_a_gang_does_not_form_with_one_address_twice() -> None:
 
 def test_a_member_that_vanished_or_came_back_as_another_is_lost() -> None:
     """Unless it has said before how its process ended."""
-    assert Failed({1: "two"}) == running(ROSTER, Reports(ready={0: ONE}), ALL)
+    assert Failed({1: "two"}) == running(MEMBERSHIP, Reports(ready={0: ONE}), ALL)
     other = Member("three", "b:2", "b", 3)
-    assert Failed({1: "two"}) == running(ROSTER, Reports(ready={0: ONE, 1: other}), ALL)
+    assert Failed({1: "two"}) == running(MEMBERSHIP, Reports(ready={0: ONE, 1: other}), ALL)
     done = {1: Exit("two", code=0, stopped=False)}
-    assert Wait() == running(ROSTER, Reports(ready={0: ONE}, exits=done), ALL)
+    assert Wait() == running(MEMBERSHIP, Reports(ready={0: ONE}, exits=done), ALL)
 
 
 def test_one_process_that_fails_ends_the_generation() -> None:
@@ -52,43 +52,43 @@ def test_one_process_that_fails_ends_the_generation() -> None:
     well = Exit("one", code=0, stopped=False)
     for code in (1, -9, 65):
         failed = {0: well, 1: Exit("two", code=code, stopped=False)}
-        assert Failed({}) == running(ROSTER, Reports(ready=BOTH, exits=failed), ALL)
-    assert Wait() == running(ROSTER, Reports(ready=BOTH, exits={0: well}), ALL)
+        assert Failed({}) == running(MEMBERSHIP, Reports(ready=BOTH, exits=failed), ALL)
+    assert Wait() == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: well}), ALL)
     both = {0: well, 1: Exit("two", code=0, stopped=False)}
-    assert Finished() == running(ROSTER, Reports(ready=BOTH, exits=both), ALL)
+    assert Finished() == running(MEMBERSHIP, Reports(ready=BOTH, exits=both), ALL)
 
 
 def test_who_may_fail_ends_nothing() -> None:
     """Neither by an exit code nor by vanishing; the others count as ever."""
     roles = policy((Group("worker", 1), Group("evaluator", 1, may_fail=True)))
-    assert Wait() == running(ROSTER, Reports(ready=BOTH, exits={1: BADLY}), roles)
-    assert Wait() == running(ROSTER, Reports(ready={0: ONE}), roles)
-    assert Finished() == running(ROSTER, Reports(ready={0: ONE}, exits={0: WELL}), roles)
-    assert Wait() == running(ROSTER, Reports(ready=BOTH, exits={0: WELL}), roles)
-    assert Failed({}) == running(ROSTER, Reports(ready=BOTH, exits={0: BADLY}), roles)
-    assert Failed({0: "one"}) == running(ROSTER, Reports(ready={1: TWO}), roles)
+    assert Wait() == running(MEMBERSHIP, Reports(ready=BOTH, exits={1: BADLY}), roles)
+    assert Wait() == running(MEMBERSHIP, Reports(ready={0: ONE}), roles)
+    assert Finished() == running(MEMBERSHIP, Reports(ready={0: ONE}, exits={0: WELL}), roles)
+    assert Wait() == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: WELL}), roles)
+    assert Failed({}) == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: BADLY}), roles)
+    assert Failed({0: "one"}) == running(MEMBERSHIP, Reports(ready={1: TWO}), roles)
 
 
 def test_who_need_not_finish_is_not_waited_for() -> None:
     """But must not fail while the others are at work."""
     roles = policy((Group("worker", 1), Group("ps", 1, must_finish=False)))
-    assert Finished() == running(ROSTER, Reports(ready=BOTH, exits={0: WELL}), roles)
-    assert Failed({}) == running(ROSTER, Reports(ready=BOTH, exits={1: BADLY}), roles)
-    assert Wait() == running(ROSTER, Reports(ready=BOTH, exits={1: WELL}), roles)
+    assert Finished() == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: WELL}), roles)
+    assert Failed({}) == running(MEMBERSHIP, Reports(ready=BOTH, exits={1: BADLY}), roles)
+    assert Wait() == running(MEMBERSHIP, Reports(ready=BOTH, exits={1: WELL}), roles)
 
 
 def test_who_ends_the_job_ends_it_for_all() -> None:
     """When it has finished well, and not before."""
     roles = policy((Group("chief", 1, ends_job=True), Group("worker", 1)))
-    assert Finished() == running(ROSTER, Reports(ready=BOTH, exits={0: WELL}), roles)
-    assert Wait() == running(ROSTER, Reports(ready=BOTH, exits={1: WELL}), roles)
-    assert Failed({}) == running(ROSTER, Reports(ready=BOTH, exits={0: BADLY}), roles)
+    assert Finished() == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: WELL}), roles)
+    assert Wait() == running(MEMBERSHIP, Reports(ready=BOTH, exits={1: WELL}), roles)
+    assert Failed({}) == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: BADLY}), roles)
 
 
 def test_silent_are_those_that_are_there_and_have_said_nothing() -> None:
     """Who vanished is not waited for."""
-    assert {0: "one", 1: "two"} == silent(ROSTER, Reports(ready=BOTH))
-    assert {0: "one"} == silent(ROSTER, Reports(ready={0: ONE}))
+    assert {0: "one", 1: "two"} == unreported(MEMBERSHIP, Reports(ready=BOTH))
+    assert {0: "one"} == unreported(MEMBERSHIP, Reports(ready={0: ONE}))
     said = {0: Exit("one", code=1, stopped=False)}
-    assert {} == silent(ROSTER, Reports(ready={0: ONE}, exits=said))
-    assert {1: "two"} == vanished(ROSTER, Reports(ready={0: ONE}, exits=said))
+    assert {} == unreported(MEMBERSHIP, Reports(ready={0: ONE}, exits=said))
+    assert {1: "two"} == vanished(MEMBERSHIP, Reports(ready={0: ONE}, exits=said))

@@ -277,7 +277,7 @@ def queue_too_small(harness: YarnHarness, name: str) -> Times:
     code, _, err = gang.finish()
     gang.times.noticed = time.monotonic() - since
     assert 75 == code, err
-    assert "not all of 2 workers were given a place within 30 s" in err
+    assert "not all of 2 workers got a container within 30 s" in err
     assert "worker_1: no container yet: 1 more of 1024 MiB, 1 vcores: queue small may have" in err
     return gang.times
 

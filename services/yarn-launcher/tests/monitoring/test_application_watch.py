@@ -9,9 +9,9 @@ from audioloom_stage import exit_code
 from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import ApplicationLost, NotStarted
 from audioloom_yarn_launcher.monitoring import application_watch
-from audioloom_yarn_launcher.monitoring.application_watch import Heard, Watch
+from audioloom_yarn_launcher.monitoring.application_watch import SignalState, Watch
 from audioloom_yarn_launcher.rendezvous.messages import Stop
-from audioloom_yarn_launcher.runs.attempts import Started, begin
+from audioloom_yarn_launcher.runs.attempts import AttemptStarted, begin
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.termination import end_application
@@ -51,7 +51,7 @@ class Begun:
 def test_an_application_that_is_not_started_in_time_is_ended(tmp_path: Path, wait: Any) -> None:
     """Whether somebody waits for its end or only for its beginning: try again, and why."""
     full: Any = Full()
-    watch = Watch(full, locate(tmp_path), "l", "application_1_1", Heard(), start_s=0.001)
+    watch = Watch(full, locate(tmp_path), "l", "application_1_1", SignalState(), start_s=0.001)
     with pytest.raises(NotStarted) as raised:
         wait(watch)
     assert ["application_1_1"] == full.killed
@@ -66,7 +66,9 @@ def test_without_a_limit_one_leaves_an_application_that_waits(
     """`--detach` has no reason to end it."""
     monkeypatch.setattr("audioloom_yarn_launcher.monitoring.application_watch.BEGIN_WITHIN_S", 0.01)
     full: Any = Full()
-    assert Watch(full, locate(tmp_path), "l", "application_1_1", Heard()).until_begun() is None
+    assert (
+        Watch(full, locate(tmp_path), "l", "application_1_1", SignalState()).until_begun() is None
+    )
     assert [] == full.killed
 
 
@@ -105,7 +107,7 @@ def test_another_master_is_not_waited_for_by_who_ends_the_run(
 def test_the_limit_of_the_start_is_not_that_of_a_second_master(tmp_path: Path) -> None:
     """The run was started in time; the second one may take its own."""
     cluster: Any = Ends(["RUNNING", "ACCEPTED", "FINISHED"])
-    watch = Watch(cluster, locate(tmp_path), "l", "application_1_1", Heard(), start_s=0.001)
+    watch = Watch(cluster, locate(tmp_path), "l", "application_1_1", SignalState(), start_s=0.001)
     assert "FINISHED" == watch.to_the_end().report.state
     assert [] == cluster.did
 
@@ -117,7 +119,7 @@ def test_what_containers_are_waited_for_is_told_once(
     monkeypatch.setattr(application_watch, "TELL_AFTER_S", 0.0)
     monkeypatch.setattr(application_watch, "FIRST_READ_S", 0.0)
     monkeypatch.setattr(application_watch, "LOOK_EVERY_S", 0.0)
-    begun = Started(
+    begun = AttemptStarted(
         attempt=1,
         generation=0,
         launch="l",
@@ -133,6 +135,6 @@ def test_what_containers_are_waited_for_is_told_once(
     monkeypatch.setattr(application_watch, "why_not_allocated", lambda *_, **__: reasons.pop(0))
     cluster: Any = Begun(reasons)
     with capture_logs() as logs:
-        Watch(cluster, locate(tmp_path), "l", "application_1_1", Heard()).to_the_end()
+        Watch(cluster, locate(tmp_path), "l", "application_1_1", SignalState()).to_the_end()
     assert ["no GPUs", "no memory"] == [each["because"] for each in logs if "because" in each]
     assert [] == reasons

@@ -76,7 +76,7 @@ def test_it_is_drawn_over_itself_and_leaves_the_run_alone(
     process = launches.start(options=("--workers=2",))
     launches.note(0, 1)
     folder = launches.the_run()
-    until((folder / "attempts/1.roster.json").exists, "the roster")
+    until((folder / "attempts/1.members.json").exists, "the members")
     ours, theirs = terminal
     words = [sys.executable, "-m", "audioloom_yarn_launcher", "status", "--follow", str(folder)]
     watching = subprocess.Popen(

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 from audioloom_yarn_launcher.monitoring.root_cause import (
-    Case,
+    AttemptFacts,
     Ranked,
-    Witness,
+    WorkerFacts,
     alike,
     first_of_all,
     rank_attempt,
@@ -19,13 +19,13 @@ MEMORY = (
 )
 
 
-def witness(rank: int, end: str, code: int | None = None, **more: Any) -> Witness:
+def witness(rank: int, end: str, code: int | None = None, **more: Any) -> WorkerFacts:
     signal = -code if code is not None and code < 0 else None
-    return Witness(rank, "x", end, None if signal else code, signal, **more)
+    return WorkerFacts(rank, "x", end, None if signal else code, signal, **more)
 
 
-def ranked(*workers: Witness, number: int = 1, **more: Any) -> Ranked:
-    found = rank_attempt(Case(number, workers=workers, **more))
+def ranked(*workers: WorkerFacts, number: int = 1, **more: Any) -> Ranked:
+    found = rank_attempt(AttemptFacts(number, workers=workers, **more))
     assert found is not None
     return found
 
@@ -70,7 +70,7 @@ def test_a_container_over_its_memory_is_told_with_its_figures() -> None:
     ],
 )
 def test_the_first_cause_is_ranked_above_its_echoes(
-    workers: list[Witness], recorded: int, rank: int, kind: str
+    workers: list[WorkerFacts], recorded: int, rank: int, kind: str
 ) -> None:
     """By what is known afterwards, then by what the coordinator saw first."""
     found = ranked(*workers, kind="exit", rank=recorded)
@@ -86,7 +86,7 @@ def test_the_first_cause_is_ranked_above_its_echoes(
         (witness(1, "lost", told="its container on x was killed: by you"), "killed"),
     ],
 )
-def test_what_there_is_to_do_follows_from_what_is_told(worker: Witness, kind: str) -> None:
+def test_what_there_is_to_do_follows_from_what_is_told(worker: WorkerFacts, kind: str) -> None:
     """The words of the record are kept."""
     found = ranked(witness(0, "failed", 75), worker, kind="lost", rank=1)
     assert (1, kind) == (found.first.rank, found.first.kind)
@@ -169,8 +169,8 @@ def test_attempts_that_ended_alike_are_told_together() -> None:
 
 def test_an_attempt_without_fault_has_no_cause() -> None:
     """Nor has one that goes on."""
-    assert rank_attempt(Case(1, workers=(witness(0, "finished", 0),))) is None
-    assert rank_attempt(Case(1)) is None
+    assert rank_attempt(AttemptFacts(1, workers=(witness(0, "finished", 0),))) is None
+    assert rank_attempt(AttemptFacts(1)) is None
 
 
 @pytest.mark.parametrize(
@@ -201,9 +201,9 @@ ends = st.builds(
     st.lists(ends, max_size=4, unique_by=lambda each: each.rank),
     st.sampled_from(["", "exit", "lost", "launcher-lost", "registration", "interrupted", "new"]),
 )
-def test_whatever_is_on_record_has_one_sentence(workers: list[Witness], kind: str) -> None:
+def test_whatever_is_on_record_has_one_sentence(workers: list[WorkerFacts], kind: str) -> None:
     """And a cause that nobody knows by name is still told."""
-    found = rank_attempt(Case(1, kind, "what is on record", None, tuple(workers)))
+    found = rank_attempt(AttemptFacts(1, kind, "what is on record", None, tuple(workers)))
     assert kind == "" or found is not None
     if found is not None:
         assert "\n" not in found.text

@@ -46,7 +46,7 @@ def main() -> None:
 def where_it_listens(config: dict) -> list[str]:
     """The address of a server as TensorFlow makes its own: at the worker's port, of both families.
 
-    And what the roster says of it.
+    And what the record says of it.
     """
     rank = config["task"]["index"]
     host, _, port = config["cluster"]["worker"][rank].rpartition(":")

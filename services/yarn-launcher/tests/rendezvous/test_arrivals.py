@@ -20,8 +20,8 @@ def test_who_came_is_first_and_every_reason_is_told_once() -> None:
 
 def test_the_last_line_of_what_a_silent_worker_said_is_told() -> None:
     """Or that it has said nothing."""
-    assert "last said: b" == silent_text("a\nb\n")
-    assert "has said nothing" == silent_text("")
+    assert "last wrote: b" == silent_text("a\nb\n")
+    assert "has written nothing" == silent_text("")
 
 
 def test_the_table_shows_how_far_each_came() -> None:

@@ -1,5 +1,10 @@
 import pytest
-from audioloom_yarn_launcher.rendezvous.causes import REPEATING, Loss, describe_end, first_cause
+from audioloom_yarn_launcher.rendezvous.causes import (
+    REPEATING,
+    WorkerLost,
+    describe_end,
+    first_cause,
+)
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Reports
 
 
@@ -29,17 +34,17 @@ def test_the_first_cause_is_told_from_its_echoes(
     codes: tuple[int | None, ...], first: int, lost: dict[int, str], rank: int
 ) -> None:
     """By what it is, then by when it was reported."""
-    losses = {rank: Loss(text) for rank, text in lost.items()}
+    losses = {rank: WorkerLost(text) for rank, text in lost.items()}
     assert rank == first_cause(reports(*codes, first=first), losses).rank
 
 
 def test_a_loss_that_will_repeat_is_no_reason_to_start_anew() -> None:
     """Its code says so, and outranks what was killed with it."""
-    damaged = Loss("a file is damaged", 65)
+    damaged = WorkerLost("a file is damaged", 65)
     cause = first_cause(reports(-9, None, first=0), {1: damaged})
     assert ("lost", 1, 65, True) == (cause.kind, cause.rank, cause.exit_code, cause.repeats)
     assert "worker 1 was lost: a file is damaged" == cause.text
-    again = first_cause(reports(0, None), {1: Loss("its node was lost")})
+    again = first_cause(reports(0, None), {1: WorkerLost("its node was lost")})
     assert (75, False) == (again.exit_code, again.repeats)
 
 

@@ -4,25 +4,25 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     End,
     Exit,
     Member,
+    Membership,
     Orders,
     Plan,
-    Roster,
+    decode_membership,
     decode_plan,
-    decode_roster,
     encode,
     end_key,
     exit_key,
     first_key,
+    membership_key,
     rank_key,
     read_orders,
     read_reports,
     ready_key,
-    roster_key,
 )
 from audioloom_yarn_launcher.rendezvous.roles import of_workers
 
 ONE = Member("one", "a:1", "a", 1)
-ROSTER = Roster(3, 1, (ONE,))
+MEMBERSHIP = Membership(3, 1, (ONE,))
 
 
 def test_messages_come_back_as_they_were() -> None:
@@ -31,19 +31,23 @@ def test_messages_come_back_as_they_were() -> None:
     assert plan == decode_plan(encode(plan))
     named = replace(plan, roles=of_workers(2, chief=True))
     assert named == decode_plan(encode(named))
-    assert ROSTER == decode_roster(encode(ROSTER))
+    assert MEMBERSHIP == decode_membership(encode(MEMBERSHIP))
 
 
 def test_orders_of_another_generation_do_not_count() -> None:
-    """A roster or an end that was meant for an earlier one is not read."""
+    """A membership or an end that was meant for an earlier one is not read."""
     keys = {
         "gang/order/generation": "1",
-        roster_key(0): encode(Roster(2, 0, (ONE,))),
+        membership_key(0): encode(Membership(2, 0, (ONE,))),
         end_key(0): encode(End(0)),
     }
     assert Orders(generation=1) == read_orders(keys)
-    keys |= {roster_key(1): encode(ROSTER), end_key(1): encode(End(5)), "gang/order/outcome": "x"}
-    assert Orders(1, ROSTER, End(5), over=True) == read_orders(keys)
+    keys |= {
+        membership_key(1): encode(MEMBERSHIP),
+        end_key(1): encode(End(5)),
+        "gang/order/outcome": "x",
+    }
+    assert Orders(1, MEMBERSHIP, End(5), over=True) == read_orders(keys)
     assert Orders() == read_orders({})
 
 

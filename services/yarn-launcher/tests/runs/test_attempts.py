@@ -7,21 +7,21 @@ from audioloom_storage import UnknownOutcome, locate
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.runs import attempts
 from audioloom_yarn_launcher.runs.attempts import (
-    Ended,
-    Formed,
-    Started,
+    AttemptEnd,
+    AttemptMembers,
+    AttemptStarted,
     begin,
     executed_s,
     read_attempts,
     record_end,
-    record_roster,
+    record_members,
 )
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
 
 
-def started(launch: str = "one", number: int = 1) -> Started:
-    return Started(
+def started(launch: str = "one", number: int = 1) -> AttemptStarted:
+    return AttemptStarted(
         attempt=number,
         generation=0,
         launch=launch,
@@ -34,8 +34,8 @@ def started(launch: str = "one", number: int = 1) -> Started:
     )
 
 
-def ended(text: str) -> Ended:
-    return Ended(
+def ended(text: str) -> AttemptEnd:
+    return AttemptEnd(
         attempt=1,
         generation=0,
         launch=text,
@@ -86,10 +86,12 @@ def test_what_was_worked_is_told_by_the_clock_of_the_storage(tmp_path: Path) -> 
     for number in (1, 2, 3):
         begin(folder, started(number=number))
     for number in (1, 3):
-        record_roster(folder, Formed(attempt=number, formed="2000-01-01T00:00:00Z", workers=()))
+        record_members(
+            folder, AttemptMembers(attempt=number, formed="2000-01-01T00:00:00Z", workers=())
+        )
     for number in (1, 2):
         record_end(folder, ended("one").model_copy(update={"attempt": number}))
-    for name, at in (("1.roster", 100), ("1", 130), ("2", 500), ("3.roster", 600)):
+    for name, at in (("1.members", 100), ("1", 130), ("2", 500), ("3.members", 600)):
         os.utime(tmp_path / f"attempts/{name}.json", (at, at))
     assert 30 == executed_s(folder, read_attempts(folder))
 

@@ -11,14 +11,14 @@ from audioloom_manifest import Attempt, FileEntry, ManifestError, Plan, commit, 
 from audioloom_stage import MASK, ExitCode, exit_code
 from audioloom_storage import locate
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
-from audioloom_yarn_launcher.runs.attempts import Ended, FirstCause, WorkerEnd
+from audioloom_yarn_launcher.runs.attempts import AttemptEnd, FirstCause, WorkerEnd
 from audioloom_yarn_launcher.runs.record import check_manifest, read_record, record_bytes
 
 
-def ended(secret: str) -> Ended:
+def ended(secret: str) -> AttemptEnd:
     """A record of how an attempt ended; every text of others in it holds the secret."""
     told = f"error: no access with --token {secret}"
-    return Ended(
+    return AttemptEnd(
         attempt=1,
         generation=0,
         launch="l",
@@ -40,7 +40,7 @@ def ended(secret: str) -> Ended:
 def test_no_record_holds_what_a_worker_said_that_is_secret(tmp_path: Path) -> None:
     """Causes, last words, and how far each worker came; the rest is read as it was written."""
     (tmp_path / "1.json").write_bytes(record_bytes(ended("hunter2")))
-    assert ended(MASK) == read_record(locate(tmp_path / "1.json"), Ended)
+    assert ended(MASK) == read_record(locate(tmp_path / "1.json"), AttemptEnd)
 
 
 def test_a_record_without_a_secret_is_what_it_says() -> None:

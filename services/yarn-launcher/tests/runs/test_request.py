@@ -7,7 +7,7 @@ from audioloom_stage import redact_words
 from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
 from audioloom_yarn_launcher.rendezvous.roles import Group
-from audioloom_yarn_launcher.runs.attempts import Attempt, Started
+from audioloom_yarn_launcher.runs.attempts import Attempt, AttemptStarted
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.request import (
@@ -25,7 +25,7 @@ def request(folder: Path, *command: str, by_hand: bool = True) -> Request:
 
 
 def attempt(folder: Path, *command: str) -> Attempt:
-    started = Started(
+    started = AttemptStarted(
         attempt=1,
         generation=0,
         launch="x",
@@ -154,7 +154,7 @@ def test_a_record_of_an_older_release_is_compared_without_its_secrets(tmp_path: 
     """It holds the whole command, or a word that told masked ones apart."""
     check_same(request(tmp_path, "x", "--token=a"), [attempt(tmp_path, "x", "--token=b")])
     record = attempt(tmp_path, "x").started.model_dump(mode="json") | {"command_check": "a" * 32}
-    assert ("x",) == Started.model_validate(json.loads(json.dumps(record))).command
+    assert ("x",) == AttemptStarted.model_validate(json.loads(json.dumps(record))).command
 
 
 def test_a_variable_without_a_value_has_the_one_here() -> None:

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 from audioloom_yarn_launcher.coordinator.context import Interruption
-from audioloom_yarn_launcher.monitoring.application_watch import Heard
+from audioloom_yarn_launcher.monitoring.application_watch import SignalState
 from audioloom_yarn_launcher.system import interrupts
-from audioloom_yarn_launcher.system.interrupts import Asks, can_ask
+from audioloom_yarn_launcher.system.interrupts import InterruptPrompt, can_ask
 from launcher_processes import MEMBER, alive
 
 ASKED = "Ctrl-C once more ends it"
@@ -22,9 +22,9 @@ CTRL_C = b"\x03"
 PATIENCE_S = 60
 PROGRAM = """
 import signal, sys, time
-from audioloom_yarn_launcher.system.interrupts import Asks
+from audioloom_yarn_launcher.system.interrupts import InterruptPrompt
 told = []
-asks = Asks(lambda number: told.append(f"took {number}"), lambda: told.append("left"))
+asks = InterruptPrompt(lambda number: told.append(f"took {number}"), lambda: told.append("left"))
 for number in (signal.SIGINT, signal.SIGTERM):
     signal.signal(number, asks)
 print("ready", flush=True)
@@ -95,7 +95,7 @@ def test_without_a_terminal_nobody_is_asked() -> None:
     """A signal is taken at once, as ever."""
     took: list[int] = []
     assert not can_ask()
-    Asks(took.append)(signal.SIGINT)
+    InterruptPrompt(took.append)(signal.SIGINT)
     assert [signal.SIGINT] == took
 
 
@@ -164,7 +164,7 @@ def test_a_question_ends_with_the_run(at_a_terminal: Start, launches: Any) -> No
     assert 0 == terminal.end()
 
 
-def comes_at(step: int, first: signal.Signals, then: signal.Signals, asks: Asks) -> bool:
+def comes_at(step: int, first: signal.Signals, then: signal.Signals, asks: InterruptPrompt) -> bool:
     """Take *first*, and *then* at this bytecode of the handler; whether it has as many."""
     steps = itertools.count()
 
@@ -185,7 +185,7 @@ def comes_at(step: int, first: signal.Signals, then: signal.Signals, asks: Asks)
     return next(steps) > step
 
 
-@pytest.mark.parametrize("take", [lambda: Interruption(queue.SimpleQueue()), Heard])
+@pytest.mark.parametrize("take", [lambda: Interruption(queue.SimpleQueue()), SignalState])
 def test_a_signal_may_come_while_another_is_taken(
     take: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -193,7 +193,7 @@ def test_a_signal_may_come_while_another_is_taken(
     monkeypatch.setattr(interrupts, "can_ask", lambda: False)
     for step in itertools.count():
         taken = take()
-        if not comes_at(step, signal.SIGINT, signal.SIGTERM, Asks(taken)):
+        if not comes_at(step, signal.SIGINT, signal.SIGTERM, InterruptPrompt(taken)):
             break
         assert 2 == taken.times
     assert step > 10

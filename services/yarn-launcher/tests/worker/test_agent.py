@@ -21,7 +21,7 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     ready_key,
 )
 from audioloom_yarn_launcher.rendezvous.roles import Group
-from audioloom_yarn_launcher.worker.agent import Place, Worker
+from audioloom_yarn_launcher.worker.agent import AgentContext, Worker
 
 PLAN_OF_TWO = Plan(2, ("true",), "file:///nowhere", "marker")
 
@@ -45,7 +45,7 @@ def in_thread(
     store: MemoryStore, name: str, prefer: int = 0, role: str | None = None
 ) -> threading.Thread:
     """A worker that prepares and leaves; it starts nothing here."""
-    worker = Worker(store, name, prefer, Place("here", "127.0.0.1", {}), role)
+    worker = Worker(store, name, prefer, AgentContext("here", "127.0.0.1", {}), role)
 
     def live() -> None:
         worker.run()
@@ -144,7 +144,7 @@ class Deaf(MemoryStore):
         threading.Event().wait()
 
 worker.END_WITHIN_S = 0
-worker.work(Deaf(), "x", 0, worker.Place("here", "127.0.0.1", {}, stop_grace_s=0))
+worker.work(Deaf(), "x", 0, worker.AgentContext("here", "127.0.0.1", {}, stop_grace_s=0))
 """
 
 

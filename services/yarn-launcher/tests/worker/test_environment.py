@@ -1,12 +1,12 @@
 import json
 from dataclasses import replace
 
-from audioloom_yarn_launcher.rendezvous.messages import Member, Plan, Roster
+from audioloom_yarn_launcher.rendezvous.messages import Member, Membership, Plan
 from audioloom_yarn_launcher.rendezvous.roles import Group, of_workers
 from audioloom_yarn_launcher.worker.environment import environment, leads, tf_config
 
 MEMBERS = tuple(Member(f"worker-{n}", f"node-{n}:{n}", f"node-{n}", n) for n in (5, 6))
-ROSTER = Roster(attempt=4, generation=2, members=MEMBERS)
+MEMBERSHIP = Membership(attempt=4, generation=2, members=MEMBERS)
 PLAN = Plan(2, ("train",), "hdfs://nn/runs/x", "abc")
 
 
@@ -15,7 +15,7 @@ def test_the_cluster_is_the_same_for_all_and_the_index_is_not() -> None:
     assert {
         "cluster": {"worker": ["node-5:5", "node-6:6"]},
         "task": {"type": "worker", "index": 1},
-    } == json.loads(tf_config(PLAN, ROSTER, 1))
+    } == json.loads(tf_config(PLAN, MEMBERSHIP, 1))
 
 
 def test_the_first_may_be_called_chief() -> None:
@@ -24,9 +24,9 @@ def test_the_first_may_be_called_chief() -> None:
     assert {
         "cluster": {"chief": ["node-5:5"], "worker": ["node-6:6"]},
         "task": {"type": "worker", "index": 0},
-    } == json.loads(tf_config(plan, ROSTER, 1))
+    } == json.loads(tf_config(plan, MEMBERSHIP, 1))
     assert [True, False] == [leads(plan, rank) for rank in range(2)]
-    others = environment({"TB_PORT": "1"}, plan, ROSTER, 1)
+    others = environment({"TB_PORT": "1"}, plan, MEMBERSHIP, 1)
     assert ("worker", "0", "false") == (
         others["JOB_NAME"],
         others["TASK_INDEX"],
@@ -35,15 +35,15 @@ def test_the_first_may_be_called_chief() -> None:
     assert "TB_PORT" not in others
 
 
-def test_an_evaluator_is_beside_the_cluster() -> None:
+def test_an_evaluator_is_not_in_the_cluster() -> None:
     """It knows of it; the others do not know of the evaluator."""
     plan = replace(PLAN, roles=(Group("chief", 1), Group("evaluator", 1)))
     cluster = {"chief": ["node-5:5"]}
     assert {"cluster": cluster, "task": {"type": "chief", "index": 0}} == json.loads(
-        tf_config(plan, ROSTER, 0)
+        tf_config(plan, MEMBERSHIP, 0)
     )
     assert {"cluster": cluster, "task": {"type": "evaluator", "index": 0}} == json.loads(
-        tf_config(plan, ROSTER, 1)
+        tf_config(plan, MEMBERSHIP, 1)
     )
 
 
@@ -59,7 +59,7 @@ def test_the_environment_is_the_workers_and_says_who_it_is() -> None:
     assert {
         "PATH": "/bin",
         "PYTHONUNBUFFERED": "",
-        "TF_CONFIG": tf_config(PLAN, ROSTER, 0),
+        "TF_CONFIG": tf_config(PLAN, MEMBERSHIP, 0),
         "TF_GRPC_REUSE_PORT": "true",
         "JOB_NAME": "worker",
         "TASK_INDEX": "0",
@@ -70,4 +70,4 @@ def test_the_environment_is_the_workers_and_says_who_it_is() -> None:
         "AUDIOLOOM_RUN_FOLDER": "hdfs://nn/runs/x",
         "AUDIOLOOM_RUN_ATTEMPT": "4",
         "AUDIOLOOM_RUN_GENERATION": "2",
-    } == environment(base, PLAN, ROSTER, 0, page_port=6006)
+    } == environment(base, PLAN, MEMBERSHIP, 0, page_port=6006)

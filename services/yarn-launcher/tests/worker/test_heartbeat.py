@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 import pytest
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
-from audioloom_yarn_launcher.rendezvous.messages import BEAT, beat_key
+from audioloom_yarn_launcher.rendezvous.messages import HEARTBEAT, heartbeat_key
 from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.worker import heartbeat
-from audioloom_yarn_launcher.worker.heartbeat import Pulse, Watched
+from audioloom_yarn_launcher.worker.heartbeat import Heartbeat, WatchedProcess
 from launcher_processes import until
 
 
@@ -54,7 +54,7 @@ def test_it_is_frozen_when_it_has_stood_still_for_too_long(
     """In one go, and told once."""
     still = iter([True, True, False, True, True, True, True])
     monkeypatch.setattr(processes, "is_stopped", lambda _: next(still))
-    watched = Watched(1, limit_s=5.0)
+    watched = WatchedProcess(1, limit_s=5.0)
     told = [watched.look(at) for at in (0.0, 4.0, 8.0, 9.0, 13.0, 14.0, 15.0)]
     assert [False] * 5 + [True, False] == told
     assert watched.frozen
@@ -62,19 +62,19 @@ def test_it_is_frozen_when_it_has_stood_still_for_too_long(
 
 def test_a_worker_counts_under_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """It vanishes with the worker, and no more is said afterwards."""
-    monkeypatch.setattr(heartbeat, "BEAT_EVERY_S", 0.01)
+    monkeypatch.setattr(heartbeat, "HEARTBEAT_EVERY_S", 0.01)
     store = MemoryStore()
     heard = threading.Semaphore(0)
-    store.subscribe(BEAT, heard.release)
-    beats = Pulse(store, "one", lambda: None)
+    store.subscribe(HEARTBEAT, heard.release)
+    beats = Heartbeat(store, "one", lambda: None)
     before = set(threading.enumerate())
     beats.start()
     (thread,) = [each for each in threading.enumerate() if each not in before]
     for _ in range(3):
         assert heard.acquire(timeout=60)
-    assert int(store.get_prefix(BEAT)[beat_key("one")]) >= 2
+    assert int(store.get_prefix(HEARTBEAT)[heartbeat_key("one")]) >= 2
     beats.stop()
     thread.join(60)
     assert not thread.is_alive()
     store.drop_owner("one")
-    assert {} == store.get_prefix(BEAT)
+    assert {} == store.get_prefix(HEARTBEAT)

@@ -89,7 +89,7 @@ def test_why_a_log_is_not_mirrored_is_told_without_secrets_and_controls(
     monkeypatch.setattr(worker_log, "create", fails)
     log = PublishedLog(locate(tmp_path) / "logs", 0, 1)
     log.close()
-    told = "the log cannot be mirrored now: no access with --token ********** \\x9b2J\n"
+    told = "log not published yet: no access with --token ********** \\x9b2J\n"
     assert told == capsys.readouterr().err
 
 

@@ -12,7 +12,7 @@ from audioloom_yarn_launcher.worker.resource_usage import (
     MIB,
     Gpu,
     Program,
-    Watch,
+    UsageRecorder,
     container_limit_mb,
     gpus,
     memory_bytes,
@@ -50,7 +50,7 @@ def test_a_storage_that_fails_costs_nothing(tmp_path: Path, monkeypatch: Any) ->
     """The run does not hear of it."""
     monkeypatch.setattr(resource_usage, "FIRST_S", 0.0)
     (tmp_path / "usage").write_text("no folder")
-    watch = Watch(locate(tmp_path), 0, 1, Program(os.getpid()))
+    watch = UsageRecorder(locate(tmp_path), 0, 1, Program(os.getpid()))
     watch.close()
     assert "no folder" == (tmp_path / "usage").read_text()
 
@@ -61,7 +61,7 @@ def test_what_is_noted_behind_a_link_is_not_replaced(tmp_path: Path, monkeypatch
     (tmp_path / "other").mkdir()
     (tmp_path / "other/0.1.json").write_text("another's")
     (tmp_path / "usage").symlink_to(tmp_path / "other")
-    watch = Watch(locate(tmp_path), 0, 1, Program(os.getpid()))
+    watch = UsageRecorder(locate(tmp_path), 0, 1, Program(os.getpid()))
     until(lambda: watch._samples, "a sample")
     watch.close()
     assert "another's" == (tmp_path / "other/0.1.json").read_text()
@@ -79,7 +79,7 @@ def test_a_process_counts_with_all_it_started(tmp_path: Path, monkeypatch: Any) 
     assert parent.stdout is not None
     parent.stdout.readline()
     folder = locate(tmp_path)
-    watch = Watch(folder, 3, 2, Program(parent.pid, 128))
+    watch = UsageRecorder(folder, 3, 2, Program(parent.pid, 128))
     found = until(lambda: read_usage(folder, 3, 2), "a sample")  # none while it is replaced
     assert 64 * MIB < found["memory_bytes"] < 200 * MIB
     assert 2 == found["processes"]

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from audioloom_yarn_launcher.system import processes
-from audioloom_yarn_launcher.worker.socket_watch import Lookout
+from audioloom_yarn_launcher.worker.socket_watch import SocketWatch
 
 CHILD = """
 import socket, subprocess, sys
@@ -35,9 +35,9 @@ def test_a_program_that_goes_past_the_library_is_told_once() -> None:
     with listening("0.0.0.0") as process:  # noqa: S104
         assert process.stdout is not None
         port = int(process.stdout.readline())
-        lookout = Lookout(process.pid, "nobody", "127.0.0.5", told.put, (0.0, 0.0, 0.0))
+        lookout = SocketWatch(process.pid, "nobody", "127.0.0.5", told.put, (0.0, 0.0, 0.0))
         text = told.get(timeout=60)
-        lookout._thread.join()
+        lookout.join()
         process.communicate()
     assert f"listens at every address, port {port}, and not at 127.0.0.5 alone" in text
     assert told.empty()
@@ -70,7 +70,7 @@ def test_a_daemon_is_told_too(tmp_path: Path) -> None:
         assert process.stdout is not None
         daemon, port = map(int, process.stdout.readline().split())
         process.wait()
-        lookout = Lookout(process.pid, marker, "127.0.0.5", told.put, (0.0,))
+        lookout = SocketWatch(process.pid, marker, "127.0.0.5", told.put, (0.0,))
         text = told.get(timeout=60)
         lookout.close()
         process.communicate()  # closes its stdin, which ends it
@@ -83,7 +83,7 @@ def test_a_program_that_obeys_is_not_told() -> None:
     with listening("127.0.0.9") as process:
         assert process.stdout is not None
         process.stdout.readline()
-        Lookout(process.pid, "nobody", "127.0.0.5", told.append, (0.0,))._thread.join()
+        SocketWatch(process.pid, "nobody", "127.0.0.5", told.append, (0.0,)).join()
         process.communicate()
     assert [] == told
 
@@ -94,7 +94,7 @@ def test_nothing_is_told_when_it_is_over() -> None:
     with listening("0.0.0.0") as process:  # noqa: S104
         assert process.stdout is not None
         process.stdout.readline()
-        lookout = Lookout(process.pid, "nobody", "127.0.0.5", told.append, (3600.0,))
+        lookout = SocketWatch(process.pid, "nobody", "127.0.0.5", told.append, (3600.0,))
         lookout.close()
         process.communicate()
     assert [] == told

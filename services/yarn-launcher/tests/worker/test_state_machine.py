@@ -1,60 +1,60 @@
 from dataclasses import replace
 
 import pytest
-from audioloom_yarn_launcher.rendezvous.messages import End, Member, Orders, Roster
-from audioloom_yarn_launcher.worker.state_machine import Standing, Step, next_step
+from audioloom_yarn_launcher.rendezvous.messages import End, Member, Membership, Orders
+from audioloom_yarn_launcher.worker.state_machine import Action, State, next_action
 from hypothesis import given
 from hypothesis import strategies as st
 
 ME = Member("me", "127.0.0.1:1", "here", 1)
 OTHER = Member("other", "127.0.0.1:2", "here", 2)
-WITH_ME = Roster(1, 0, (ME, OTHER))
-READY = Standing("me", rank=0, generation=0)
+WITH_ME = Membership(1, 0, (ME, OTHER))
+READY = State("me", rank=0, generation=0)
 
 
 @pytest.mark.parametrize(
     ("orders", "mine", "expected"),
     [
-        (Orders(over=True), READY, Step.LEAVE),
-        (Orders(), Standing("me"), Step.CLAIM),
-        (Orders(), Standing("me", rank=0), Step.WAIT),
-        (Orders(0), Standing("me", rank=0), Step.PREPARE),
-        (Orders(1), READY, Step.PREPARE),
-        (Orders(0), READY, Step.WAIT),
-        (Orders(0, WITH_ME), READY, Step.START),
-        (Orders(0, Roster(1, 0, (OTHER, ME))), READY, Step.WAIT),
-        (Orders(0, WITH_ME, End(0)), READY, Step.REPORT),
-        (Orders(0, WITH_ME), Standing("me", 0, 0, started=True, running=True), Step.WAIT),
-        (Orders(0, WITH_ME, End(0)), Standing("me", 0, 0, started=True, running=True), Step.STOP),
-        (Orders(0, WITH_ME), Standing("me", 0, 0, started=True), Step.REPORT),
-        (Orders(0, WITH_ME, End(0)), Standing("me", 0, 0, started=True), Step.REPORT),
-        (Orders(0, WITH_ME), Standing("me", 0, 0, started=True, reported=True), Step.WAIT),
-        (Orders(1), Standing("me", 0, 0, started=True, running=True), Step.PREPARE),
+        (Orders(over=True), READY, Action.LEAVE),
+        (Orders(), State("me"), Action.CLAIM),
+        (Orders(), State("me", rank=0), Action.WAIT),
+        (Orders(0), State("me", rank=0), Action.PREPARE),
+        (Orders(1), READY, Action.PREPARE),
+        (Orders(0), READY, Action.WAIT),
+        (Orders(0, WITH_ME), READY, Action.START),
+        (Orders(0, Membership(1, 0, (OTHER, ME))), READY, Action.WAIT),
+        (Orders(0, WITH_ME, End(0)), READY, Action.REPORT),
+        (Orders(0, WITH_ME), State("me", 0, 0, started=True, running=True), Action.WAIT),
+        (Orders(0, WITH_ME, End(0)), State("me", 0, 0, started=True, running=True), Action.STOP),
+        (Orders(0, WITH_ME), State("me", 0, 0, started=True), Action.REPORT),
+        (Orders(0, WITH_ME, End(0)), State("me", 0, 0, started=True), Action.REPORT),
+        (Orders(0, WITH_ME), State("me", 0, 0, started=True, reported=True), Action.WAIT),
+        (Orders(1), State("me", 0, 0, started=True, running=True), Action.PREPARE),
     ],
 )
-def test_each_standing_has_one_next_step(orders: Orders, mine: Standing, expected: Step) -> None:
+def test_each_standing_has_one_next_step(orders: Orders, mine: State, expected: Action) -> None:
     """The table of a worker's life."""
-    assert expected == next_step(orders, mine)
+    assert expected == next_action(orders, mine)
 
 
-def test_one_beside_the_gang_starts_when_it_is_told() -> None:
+def test_a_sidecar_starts_when_it_is_told() -> None:
     """Its rank is none of the gang's, who run already."""
-    mine = Standing("me", rank=2, generation=0)
-    gang = Roster(1, 0, (OTHER, OTHER))
-    assert Step.WAIT == next_step(Orders(0, gang), mine)
-    assert Step.START == next_step(Orders(0, replace(gang, beside=ME)), mine)
+    mine = State("me", rank=2, generation=0)
+    gang = Membership(1, 0, (OTHER, OTHER))
+    assert Action.WAIT == next_action(Orders(0, gang), mine)
+    assert Action.START == next_action(Orders(0, replace(gang, sidecar=ME)), mine)
 
 
 @given(
     orders=st.builds(
         Orders,
         generation=st.none() | st.integers(0, 2),
-        roster=st.sampled_from([None, WITH_ME, Roster(1, 0, (OTHER, ME))]),
+        membership=st.sampled_from([None, WITH_ME, Membership(1, 0, (OTHER, ME))]),
         end=st.sampled_from([None, End(0)]),
         over=st.booleans(),
     ),
     mine=st.builds(
-        Standing,
+        State,
         id=st.just("me"),
         rank=st.none() | st.integers(0, 1),
         generation=st.none() | st.integers(0, 2),
@@ -63,15 +63,13 @@ def test_one_beside_the_gang_starts_when_it_is_told() -> None:
         reported=st.booleans(),
     ),
 )
-def test_a_process_starts_only_for_who_is_on_the_roster_of_now(
-    orders: Orders, mine: Standing
-) -> None:
+def test_a_process_starts_only_for_who_is_in_the_current_membership(orders: Orders, mine: State) -> None:
     """Not for a generation that is over, or that this worker is not ready for, and never twice."""
-    if next_step(orders, mine) is not Step.START:
+    if next_action(orders, mine) is not Action.START:
         return
-    assert orders.roster is not None
+    assert orders.membership is not None
     assert mine.rank is not None
-    assert orders.roster.members[mine.rank].id == "me"
+    assert orders.membership.members[mine.rank].id == "me"
     assert (orders.generation, None, False) == (mine.generation, orders.end, orders.over)
     assert not mine.running
     assert not mine.started

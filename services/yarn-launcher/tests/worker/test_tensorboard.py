@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.worker.tensorboard import Board, answers, follow
+from audioloom_yarn_launcher.worker.tensorboard import TensorBoard, answers, follow
 from launcher_processes import until
 
 
@@ -46,12 +46,12 @@ def test_what_comes_to_the_events_is_added_to_the_copy(tmp_path: Path) -> None:
 
 def test_a_command_learns_what_to_read_and_where_to_listen(tmp_path: Path) -> None:
     """What lies on this machine is read where it lies, all else in a copy."""
-    here = Board(locate(tmp_path), "n1", 6006, str)
+    here = TensorBoard(locate(tmp_path), "n1", 6006, str)
     command = ("tensorboard", "--logdir={events}", "--host={host}", "--port={port}", "{else}")
     events = f"--logdir={tmp_path}/logs/tensorboard"
     expected = ("tensorboard", events, "--host=n1", "--port=6006", "{else}")
     assert expected == here.fill_in(command)
-    far = Board(locate("hdfs://nn/run"), "n1", 6006, str, below=tmp_path)
+    far = TensorBoard(locate("hdfs://nn/run"), "n1", 6006, str, below=tmp_path)
     assert tmp_path == far.folder.parent
     far.close()
     assert not far.folder.exists()
@@ -60,7 +60,9 @@ def test_a_command_learns_what_to_read_and_where_to_listen(tmp_path: Path) -> No
 def test_a_page_is_shown_when_it_answers(tmp_path: Path, server: Any) -> None:
     """Whatever it says, by the address that the others have."""
     shown: list[str] = []
-    board = Board(locate(tmp_path), "127.0.0.1", server.server_port, lambda page: f"of {page}")
+    board = TensorBoard(
+        locate(tmp_path), "127.0.0.1", server.server_port, lambda page: f"of {page}"
+    )
     board.begin(shown.append)
     until(lambda: shown, "it is shown")
     assert [f"of http://127.0.0.1:{server.server_port}/"] == shown
@@ -76,7 +78,7 @@ def test_a_page_that_nobody_can_show_is_told(
         raise StoreLost("gone")
 
     said: list[str] = []
-    board = Board(locate(tmp_path), "127.0.0.1", server.server_port, show)
+    board = TensorBoard(locate(tmp_path), "127.0.0.1", server.server_port, show)
 
     def told() -> str:
         said.append(capsys.readouterr().err)

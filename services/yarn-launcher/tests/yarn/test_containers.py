@@ -1,6 +1,6 @@
 import pytest
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
-from audioloom_yarn_launcher.rendezvous.causes import Loss
+from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.yarn.containers import ContainerSeen, arrival, failed_itself, loss_of
 
 
@@ -52,7 +52,7 @@ from audioloom_yarn_launcher.yarn.containers import ContainerSeen, arrival, fail
 )
 def test_how_a_container_ended_is_a_sentence(state: str, told: str, expected: str) -> None:
     """On one line, without a trace."""
-    assert Loss(expected) == loss_of(ContainerSeen("worker_0", state, "n1:8042", 3.0, told))
+    assert WorkerLost(expected) == loss_of(ContainerSeen("worker_0", state, "n1:8042", 3.0, told))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_how_a_container_ended_is_a_sentence(state: str, told: str, expected: st
 def test_what_a_node_cannot_get_ready_will_fail_again(told: str, code: int, expected: str) -> None:
     """Wherever it is tried: the codes are those that are not started anew."""
     loss = loss_of(ContainerSeen("worker_0", "FAILED", "n1:8042", None, told))
-    assert Loss(expected, code) == loss
+    assert WorkerLost(expected, code) == loss
     assert loss.cause("worker_0 was lost").repeats
 
 
@@ -94,7 +94,7 @@ def test_what_a_node_cannot_get_ready_will_fail_again(told: str, code: int, expe
             "RUNNING",
             Arrival(
                 *("worker_0", "silent", None, "n1", "", 3.0),
-                "its container runs on n1 since 3 s and last said: oh",
+                "its container runs on n1 since 3 s and last wrote: oh",
                 "oh",
             ),
         ),
@@ -116,9 +116,9 @@ def test_a_worker_that_could_not_come_is_told_by_its_last_words() -> None:
     """Which nobody else has seen, and of which YARN only says that they are in its logs."""
     told = "Container failed during execution, see logs for more information."
     seen = ContainerSeen("worker_0", "FAILED", "n1:8042", 3.0, told)
-    expected = "its container on n1 failed after saying: it is so"
-    assert Loss(expected) == loss_of(seen, "first\nit is so\n")
-    assert Loss(f"its container on n1 failed: {told}") == loss_of(seen)
+    expected = "its container on n1 failed after writing: it is so"
+    assert WorkerLost(expected) == loss_of(seen, "first\nit is so\n")
+    assert WorkerLost(f"its container on n1 failed: {told}") == loss_of(seen)
     assert failed_itself(seen)
     lacking = "Traceback …\nModuleNotFoundError: No module named 'x'\n"
     assert 78 == loss_of(seen, lacking).exit_code

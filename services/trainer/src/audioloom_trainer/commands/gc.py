@@ -42,8 +42,8 @@ _OURS = re.compile(
 # What stays, for it tells the run's story: section 6 of the contract. The launcher writes most.
 _KEPT = re.compile(
     r"progress/[0-9]+\.jsonl|evaluations/step-[0-9]{8,}\.json"
-    r"|attempts/[0-9]+(\.started|\.roster)?\.json|submissions/[0-9a-f]{32}\.json"
-    r"|beside/[0-9]+\.json|usage/[0-9]+\.[0-9]+\.json|logs/[0-9]+\.[0-9]+(\.[0-9]+)?\.log"
+    r"|attempts/[0-9]+(\.started|\.members)?\.json|submissions/[0-9a-f]{32}\.json"
+    r"|sidecars/[0-9]+\.json|usage/[0-9]+\.[0-9]+\.json|logs/[0-9]+\.[0-9]+(\.[0-9]+)?\.log"
 )
 _STATE = re.compile(r"checkpoints/step-[0-9]{8,}/state-[0-9a-f]{12}\.npz")
 

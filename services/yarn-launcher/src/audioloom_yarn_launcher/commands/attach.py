@@ -11,7 +11,7 @@ from audioloom_storage import Location
 from audioloom_yarn_launcher.commands.result import ended, left
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.errors import NothingToEnd
-from audioloom_yarn_launcher.monitoring.application_watch import Watch, hearing
+from audioloom_yarn_launcher.monitoring.application_watch import Watch, taking_signals
 from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import Attempt
@@ -41,7 +41,7 @@ def attach_run(settings: AttachSettings) -> Result:
     if application is None:
         return _wait_here(view)
     log.info("waiting for the application", application=application[0])
-    with connect(find_hadoop()) as cluster, hearing() as heard:
+    with connect(find_hadoop()) as cluster, taking_signals() as heard:
         ending = Watch(cluster, folder, application[1], application[0], heard).to_the_end()
     request = _request(folder)
     return left(request, application[0]) if ending is None else ended(request, ending)

@@ -1,4 +1,4 @@
-"""A worker in a container of a cluster: who it is, where it is, and what its command finds."""
+"""The agent in a container: its identity, its address, and the environment of its command."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from audioloom_stage import safe_text
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION
 from audioloom_yarn_launcher.system.addresses import NoAddress, address_in, is_network
-from audioloom_yarn_launcher.worker.agent import ALONE, Place, work
+from audioloom_yarn_launcher.worker.agent import ALONE, AgentContext, work
 from audioloom_yarn_launcher.yarn.env_encoding import unwrap
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, NODE_PYTHON
 from audioloom_yarn_launcher.yarn.skein_application import current_application
@@ -25,9 +25,9 @@ from audioloom_yarn_launcher.yarn.skein_kv import SkeinStore
 
 STOP_GRACE_S = 0.5
 THROUGH_A_PROXY = "tensorboardColab=true#scalars"
-"""TensorBoard's word for a proxy that lets nothing but GET through, as YARN's does: else its curves
-stay empty, since it asks for them by POST. In what its other page of curves, Time Series, asks for
-are braces, which YARN's proxy does not take either."""
+"""TensorBoard's option for a proxy that only passes GET, as YARN's does. Without it the curves stay
+empty, because TensorBoard reads them by POST. Its other page of curves, Time Series, sends braces,
+which YARN's proxy refuses too."""
 
 
 def work_in_container(advertise: str, role: str | None) -> int:
@@ -36,10 +36,10 @@ def work_in_container(advertise: str, role: str | None) -> int:
     me = str(skein.properties.container_id)
     try:
         application = current_application()
-        here = place(advertise, os.environ)
+        here = agent_context(advertise, os.environ)
         return work(
             *(SkeinStore(application), me, int(me.rpartition("_")[2])),
-            place=replace(here, show=lambda page: show_page(application, str(role), page)),
+            context=replace(here, show=lambda page: show_page(application, str(role), page)),
             role=role,
         )
     except NoAddress as error:
@@ -51,19 +51,19 @@ def work_in_container(advertise: str, role: str | None) -> int:
 
 
 def show_page(application: Any, route: str, page: str) -> str:
-    """Let the application's own page lead to one of a server here; where others see that.
+    """Publish a web page of this container below the application's own page; its address.
 
     Args:
         application: `skein.ApplicationClient`.
-        route: below its pages.
-        page: of the server, as the application master reaches it.
+        route: path below the application's page.
+        page: address of the page for the application master.
 
     Raises:
         StoreLost: the application master does not answer.
     """
     errors = import_skein().exceptions.SkeinError
     try:
-        with suppress(errors, ValueError):  # there is one only after a restart
+        with suppress(errors, ValueError):  # it exists only after a restart
             application.ui.remove_page(route)
         shown = application.ui.add_page(route, page)
     except (errors, ValueError) as error:
@@ -71,16 +71,16 @@ def show_page(application: Any, route: str, page: str) -> str:
     return f"{shown.address}?{THROUGH_A_PROXY}"
 
 
-def place(advertise: str, variables: Mapping[str, str]) -> Place:
-    """Where this worker is.
+def agent_context(advertise: str, variables: Mapping[str, str]) -> AgentContext:
+    """The context of an agent in this container.
 
     Args:
-        advertise: a template: `{node}`, `{hostname}` and `{fqdn}` are filled in; or a network that
-            this node has an address in.
+        advertise: a template with `{node}`, `{hostname}` or `{fqdn}`; or a network in which this
+            node has an address.
         variables: of this process.
 
     Raises:
-        NoAddress: it has none.
+        NoAddress: this node has none in that network.
     """
     host = variables.get("NM_HOST") or socket.gethostname()
     names = {"{node}": host, "{hostname}": socket.gethostname(), "{fqdn}": socket.getfqdn()}
@@ -89,7 +89,7 @@ def place(advertise: str, variables: Mapping[str, str]) -> Place:
     if is_network(advertise):
         advertise = address_in(advertise)
     folder = Path.cwd() / ENVIRONMENT
-    return Place(
+    return AgentContext(
         host,
         advertise,
         command_variables(variables, folder),
@@ -99,15 +99,17 @@ def place(advertise: str, variables: Mapping[str, str]) -> Place:
 
 
 def command_variables(variables: Mapping[str, str], environment: Path) -> dict[str, str]:
-    """The variables of the command: its own environment's programs come first.
+    """The variables of the command, with the programs of its own environment first on the PATH.
 
-    A conda environment finds what it needs by CONDA_PREFIX; its scripts of activation are not run.
+    A conda environment finds its files by CONDA_PREFIX; its activation scripts are not run.
     """
     found = unwrap(variables)
     usual = found.get("PATH", "/usr/bin:/bin")
     python = found.pop(NODE_PYTHON, None)
     if python is not None:
-        there = os.access(python, os.X_OK)  # or another one would be taken, and nobody would know
+        there = os.access(
+            python, os.X_OK
+        )  # otherwise another Python would run, and nobody would know
         folder = str(Path(python).parent)
         found["PATH"] = f"{folder}:{usual}" if there else folder
         environment = Path(python).parent.parent

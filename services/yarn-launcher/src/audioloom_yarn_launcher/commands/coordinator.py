@@ -17,7 +17,7 @@ from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_att
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, Plan, decode_stop
-from audioloom_yarn_launcher.rendezvous.roles import Group, of_the_gang
+from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups
 from audioloom_yarn_launcher.runs.lease import claim
 from audioloom_yarn_launcher.yarn.container_workers import SkeinWorkers
 from audioloom_yarn_launcher.yarn.skein_application import current_application
@@ -80,7 +80,7 @@ def _run(job: Job, application: Any) -> Cause | None:
         store,
         plan,
         job.limits.after(legacy.executed_s),
-        lambda changed: containers(of_the_gang(plan.groups), changed),
+        lambda changed: containers(gang_groups(plan.groups), changed),
         lambda group, changed: containers([group], changed),
     ) as gang:
         _heed_clients(gang)

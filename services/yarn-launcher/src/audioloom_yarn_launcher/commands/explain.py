@@ -8,10 +8,10 @@ from audioloom_manifest import MANIFEST_NAME
 from audioloom_stage import JSON, Result, result_columns, safe_text
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
-from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES, case_of
+from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES, facts_of
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
 from audioloom_yarn_launcher.monitoring.root_cause import (
-    Case,
+    AttemptFacts,
     Finding,
     Ranked,
     alike,
@@ -23,7 +23,7 @@ from audioloom_yarn_launcher.monitoring.tables import facts, table
 from audioloom_yarn_launcher.runs.attempts import Attempt
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
-from audioloom_yarn_launcher.runs.sidecar_events import Story, read_stories
+from audioloom_yarn_launcher.runs.sidecar_events import SidecarHistory, read_histories
 from audioloom_yarn_launcher.settings import ExplainSettings
 
 LAST_LINES = 8
@@ -63,7 +63,7 @@ def show_explanation(settings: ExplainSettings) -> Result:
         text += ["", "its last words", *(f"  | {safe_text(line)}" for line in last)]
     if len(view.attempts) > 1 or (view.attempts and first is None):
         text += ["", *table(_rows(view, ranked), result_columns())]
-    text += _alongside(stories := read_stories(view.folder))
+    text += _sidecars(stories := read_histories(view.folder))
     follow: tuple[str, ...] = ()
     if first is not None and first.first.rank is not None:
         words = f"--rank={first.first.rank} --attempt={first.first.attempt}"
@@ -71,17 +71,17 @@ def show_explanation(settings: ExplainSettings) -> Result:
     return Result(text, _data(view, ranked, first, stories), next=follow)
 
 
-def _known(view: RunView, attempt: Attempt) -> Case:
+def _known(view: RunView, attempt: Attempt) -> AttemptFacts:
     last = attempt is view.last
     alive = {"lost": False, "unknown": None}.get(view.state, True) if last else False
     if view.state == "committed" and last:
         alive = None  # it ended well, whatever its launcher could still say
-    return case_of(view.folder, attempt, alive=alive)
+    return facts_of(view.folder, attempt, alive=alive)
 
 
 def _facts(
     view: RunView,
-    known: Mapping[int, Case],
+    known: Mapping[int, AttemptFacts],
     bad: Sequence[Ranked],
     first: Ranked | None,
 ) -> dict[str, str]:
@@ -125,19 +125,19 @@ def _headline(view: RunView, bad: Sequence[Ranked]) -> str:
             return f"{view.state} after {attempts}, with exit code {view.last.ended.exit_code}"
 
 
-def _alongside(stories: Mapping[int, Story]) -> Iterator[str]:
-    """What went wrong beside the gang, which was not disturbed by it."""
+def _sidecars(stories: Mapping[int, SidecarHistory]) -> Iterator[str]:
+    """The failures of sidecars, which did not disturb the gang."""
     for story in stories.values():
         if story.failures:
             times = len(story.failures)
-            who = f"{story.last.role} {story.last.index}, beside the gang"
-            often = "" if times == 1 else f"{times} times; the last time it "
-            then = {"running": "it runs again", "restarting": "it is started anew"}
+            who = f"the sidecar {story.last.role} {story.last.index}"
+            often = "" if times == 1 else f"failed {times} times; the last time it "
+            then = {"running": "it runs again", "restarting": "it is restarted"}
             ending = then.get(story.state, "it was given up")
-            yield from ("", safe_text(f"{who}, {often}{story.failures[-1]}: {ending}"))
+            yield from ("", safe_text(f"{who} {often}{story.failures[-1]}: {ending}"))
 
 
-def _step(known: Case, rank: int | None) -> int | None:
+def _step(known: AttemptFacts, rank: int | None) -> int | None:
     steps = [each.step for each in known.workers if rank in (None, each.rank)]
     return max((step for step in steps if step is not None), default=None)
 
@@ -176,7 +176,7 @@ def _data(
     view: RunView,
     ranked: Mapping[int, Ranked | None],
     first: Ranked | None,
-    stories: Mapping[int, Story],
+    stories: Mapping[int, SidecarHistory],
 ) -> dict[str, JSON]:
     return {
         "run": view.folder.uri,
@@ -186,7 +186,7 @@ def _data(
             {"attempt": number, "first_cause": _found(each) if each else None}
             for number, each in ranked.items()
         ],
-        "beside": [
+        "sidecars": [
             {
                 "rank": rank,
                 "role": each.last.role,

@@ -16,8 +16,8 @@ from audioloom_yarn_launcher.errors import NothingToEnd
 from audioloom_yarn_launcher.monitoring.run_status import locate_run, view_run
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import read_attempts
-from audioloom_yarn_launcher.runs.process_identity import Owner, is_alive
-from audioloom_yarn_launcher.runs.termination import Ending, close_record, end_application
+from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity, is_alive
+from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record, end_application
 from audioloom_yarn_launcher.settings import KillSettings
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.login import Login, read_login
@@ -77,10 +77,10 @@ def _end_application(folder: Location, application: str, launch: str, login: Log
         report = end_application(cluster, application, lambda: Stop(signal=signal.SIGTERM))
     ours = [each for each in read_attempts(folder) if each.started.launch == launch]
     if ours:
-        close_record(folder, Ending(application, report, ours, stopped_by=signal.SIGTERM))
+        close_record(folder, ApplicationEnd(application, report, ours, stopped_by=signal.SIGTERM))
 
 
-def _end_process(owner: Owner) -> None:
+def _end_process(owner: ProcessIdentity) -> None:
     log.info("ending the launcher", process=owner.pid)
     with suppress(ProcessLookupError):
         os.kill(owner.pid, signal.SIGTERM)

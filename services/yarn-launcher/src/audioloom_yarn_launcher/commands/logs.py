@@ -16,7 +16,7 @@ from audioloom_yarn_launcher.monitoring.node_logs import NodeLogs
 from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
 from audioloom_yarn_launcher.rendezvous.roles import ranks_of
 from audioloom_yarn_launcher.runs.pending import tell_pending
-from audioloom_yarn_launcher.runs.sidecar_events import read_stories
+from audioloom_yarn_launcher.runs.sidecar_events import read_histories
 from audioloom_yarn_launcher.settings import LogsSettings
 
 LOOK_AGAIN_S = 0.3
@@ -96,7 +96,7 @@ def _follow_attempt(
         for log, files in groupby(_files(view, attempt, rank), lambda file: file.log):
             yield from _prefixed(streams[log].read([*files]), log[0], alone=alone)
         if over:
-            goes_on = set() if view.over else {*_beside_ranks(view)}
+            goes_on = set() if view.over else {*_sidecar_ranks(view)}
             for log in sorted(streams):
                 if log[0] not in goes_on:
                     yield from _prefixed(streams[log].rest(), log[0], alone=alone)
@@ -111,17 +111,17 @@ def _follow_attempt(
 def _files(view: RunView, attempt: int, rank: int | None) -> list[LogFile]:
     """The logs of an attempt; with the last one, of who was started beside one before, and runs."""
     files = log_files(view.folder, attempt, rank)
-    if attempt == _last_number(view) and (wanted := {*_beside_ranks(view)}):
-        for each, story in read_stories(view.folder).items():
+    if attempt == _last_number(view) and (wanted := {*_sidecar_ranks(view)}):
+        for each, story in read_histories(view.folder).items():
             earlier = story.last.attempt < attempt and each in wanted
             if earlier and rank in (None, each):
                 files += log_files(view.folder, story.last.attempt, each)
     return sorted(files)
 
 
-def _beside_ranks(view: RunView) -> list[int]:
+def _sidecar_ranks(view: RunView) -> list[int]:
     roles = view.last.started.roles if view.last else ()
-    return ranks_of(roles, lambda group: group.beside)
+    return ranks_of(roles, lambda group: group.sidecar)
 
 
 def _ranks(view: RunView, attempt: int) -> Iterable[int]:

@@ -12,7 +12,7 @@ from audioloom_yarn_launcher.monitoring.rendezvous_table import tell_rendezvous
 from audioloom_yarn_launcher.monitoring.run_status import view_run, view_workers
 from audioloom_yarn_launcher.monitoring.worker_table import worker_table
 from audioloom_yarn_launcher.runs.request import Request
-from audioloom_yarn_launcher.runs.termination import Ending, close_record
+from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record
 from audioloom_yarn_launcher.yarn.diagnostics import ours, refusal
 
 
@@ -24,7 +24,7 @@ def left(request: Request, application: str) -> Result:
     return Result(str(folder), data, next=tuple(f"{PROGRAM} {each} {folder}" for each in words))
 
 
-def ended(request: Request, ending: Ending) -> Result:
+def ended(request: Request, ending: ApplicationEnd) -> Result:
     """It has ended: the table of its workers and the first cause on stderr, and the result.
 
     Raises:

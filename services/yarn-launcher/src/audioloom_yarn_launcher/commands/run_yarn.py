@@ -17,17 +17,17 @@ from audioloom_yarn_launcher.coordinator.job_spec import Job
 from audioloom_yarn_launcher.coordinator.report import PROGRAM, result_of
 from audioloom_yarn_launcher.coordinator.timeouts import Limits, pause_s
 from audioloom_yarn_launcher.errors import Busy, NoCommand
-from audioloom_yarn_launcher.monitoring.application_watch import Heard, Watch, hearing
+from audioloom_yarn_launcher.monitoring.application_watch import SignalState, Watch, taking_signals
 from audioloom_yarn_launcher.runs.attempts import executed_s, read_attempts
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.runs.lease import Launch, new_launch, relaunched, wait_for_turn
-from audioloom_yarn_launcher.runs.localization import Provision
+from audioloom_yarn_launcher.runs.localization import Localization
 from audioloom_yarn_launcher.runs.pending import find_pending, tell_pending
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.request import read_request, read_variables
 from audioloom_yarn_launcher.runs.role_specs import team_of
 from audioloom_yarn_launcher.runs.submissions import Submission, record_submission
-from audioloom_yarn_launcher.runs.termination import Ending, close_record, was_lost
+from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record, was_lost
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.system.redaction import hidden
 from audioloom_yarn_launcher.yarn.am_heartbeat import write_heartbeat
@@ -76,8 +76,8 @@ def launch_on_yarn(settings: RunSettings) -> Result:
         cluster.check_queue(shape.queue)
         check_fits(shape, cluster.nodes(shape.node_label))
         launcher = ship_launcher(locate(settings.root))
-        life = replace(life, provision=_provision(settings, shape, launcher))
-        with hearing() as heard:
+        life = replace(life, localization=_provision(settings, shape, launcher))
+        with taking_signals() as heard:
             application, ending = _run_once(cluster, settings, life, shape, launcher, heard, number)
             for again in range(settings.max_resubmissions):
                 if ending is None or request.committed or not was_lost(ending):
@@ -99,9 +99,9 @@ def _run_once(
     life: Launch,
     shape: Shape,
     launcher: str,
-    heard: Heard,
+    heard: SignalState,
     number: int,
-) -> tuple[str, Ending | None]:
+) -> tuple[str, ApplicationEnd | None]:
     """Submit an application and wait: for its end, or with --detach for its beginning."""
     application = _submit(cluster, shape, launcher, _job(life, settings))
     log.info("submitted", application=application)
@@ -111,7 +111,7 @@ def _run_once(
     return application, watch.until_begun() if settings.detach else watch.to_the_end()
 
 
-def _tell_lost(life: Launch, ending: Ending) -> None:
+def _tell_lost(life: Launch, ending: ApplicationEnd) -> None:
     """Put on record what its coordinator could not, so that another may go on."""
     cause = close_record(life.request.folder, ending) if ending.attempts else None
     log.warning(
@@ -165,7 +165,7 @@ def _put_on_record(life: Launch, application: str, *, after: int) -> None:
         size=life.size,
         command=request.shown,
         by=this_process(),
-        provision=life.provision,
+        localization=life.localization,
     )
     try:
         record_submission(request.folder, submission)
@@ -173,8 +173,8 @@ def _put_on_record(life: Launch, application: str, *, after: int) -> None:
         log.warning("the submission cannot be put on record", found=str(error))
 
 
-def _provision(settings: RunSettings, shape: Shape, launcher: str) -> Provision:
-    return Provision(
+def _provision(settings: RunSettings, shape: Shape, launcher: str) -> Localization:
+    return Localization(
         launcher=launcher,
         environment=shape.environment,
         python=settings.python,

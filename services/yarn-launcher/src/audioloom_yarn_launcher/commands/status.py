@@ -62,7 +62,7 @@ def _head(view: RunView, workers: Sequence[WorkerView]) -> list[str]:
         facts["launcher"] = str(started.owner)
         if last.ended is not None:
             facts["ended"] = last.ended.ended or "unseen"
-        if exposed := {seat.exposed for seat in last.seats if seat.exposed}:
+        if exposed := {seat.exposed for seat in last.workers if seat.exposed}:
             facts["exposed"] = "; ".join(sorted(exposed))
     facts |= {worker.role: worker.page for worker in workers if worker.page}
     if view.pending is not None:

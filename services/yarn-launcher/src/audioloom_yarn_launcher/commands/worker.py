@@ -1,6 +1,6 @@
-"""`worker`: the command line of a worker. The launcher writes it, nobody else.
+"""`worker`: the command line of an agent, which the launcher writes.
 
-It is read without the machinery of the other commands, which would cost each worker of a gang more
+It is parsed without the machinery of the other commands: that would cost each worker of a gang more
 than all the rest of its start.
 """
 
@@ -11,11 +11,11 @@ import os
 import socket
 from collections.abc import Sequence
 
-from audioloom_yarn_launcher.worker.agent import Place, work
+from audioloom_yarn_launcher.worker.agent import AgentContext, work
 
 
 def main(words: Sequence[str]) -> int:
-    """Be the worker that the words ask for; the exit code."""
+    """Be the worker that the arguments describe; the exit code."""
     parser = argparse.ArgumentParser(
         prog="audioloom-yarn-launcher worker",
         description="Be one worker of a gang. For the launcher itself, which writes this line.",
@@ -24,7 +24,7 @@ def main(words: Sequence[str]) -> int:
         "--store",
         required=True,
         type=_store,
-        help="fd:NUMBER, a connection that is open; or skein, that of this container's application",
+        help="fd:NUMBER, an open connection; or skein, the store of this container's application",
     )
     parser.add_argument("--id", help="the id of this worker, where no container gives it one")
     parser.add_argument("--prefer", type=int, default=0, help="the rank to try first")
@@ -56,11 +56,11 @@ def _work_here(asked: argparse.Namespace) -> int:
     from audioloom_yarn_launcher.local.kv_client import StoreClient  # noqa: PLC0415 - or skein's
 
     connection = socket.socket(fileno=asked.store)
-    connection.set_inheritable(False)  # what this worker runs has no business with it
+    connection.set_inheritable(False)  # the command must not have it
     store = StoreClient(connection)
-    place = Place(socket.gethostname(), asked.advertise, os.environ)
+    context = AgentContext(socket.gethostname(), asked.advertise, os.environ)
     try:
-        return work(store, me=asked.id, prefer=asked.prefer, place=place, role=asked.role)
+        return work(store, me=asked.id, prefer=asked.prefer, context=context, role=asked.role)
     finally:
         store.close()
 

@@ -1,64 +1,53 @@
-"""What is put on record of a generation: from the gang's own words to those of the run folder."""
+"""The records of an attempt, made from the messages of its generation."""
 
 from __future__ import annotations
 
 import signal
 from collections.abc import Sequence
 
-from audioloom_yarn_launcher.coordinator.context import Generation
+from audioloom_yarn_launcher.coordinator.context import GenerationResult
 from audioloom_yarn_launcher.rendezvous.causes import Cause, describe_end
-from audioloom_yarn_launcher.rendezvous.messages import Exit, Member, Roster
+from audioloom_yarn_launcher.rendezvous.messages import Exit, Member, Membership
 from audioloom_yarn_launcher.rendezvous.roles import Group, task
 from audioloom_yarn_launcher.runs.attempts import (
-    End,
-    Ended,
+    AttemptEnd,
+    AttemptMembers,
+    AttemptStarted,
     FirstCause,
-    Formed,
     Outcome,
-    Seat,
-    Started,
     WorkerEnd,
+    WorkerOutcome,
+    WorkerRecord,
 )
 from audioloom_yarn_launcher.runs.clock import now
 
 
-def formed(roster: Roster, groups: Sequence[Group]) -> Formed:
+def members_record(membership: Membership, groups: Sequence[Group]) -> AttemptMembers:
     """The record that a gang is complete."""
-    seats = tuple(_seat(rank, member, groups) for rank, member in enumerate(roster.members))
-    return Formed(attempt=roster.attempt, formed=now(), workers=seats)
+    members = enumerate(membership.members)
+    workers = tuple(_worker(rank, member, groups) for rank, member in members)
+    return AttemptMembers(attempt=membership.attempt, formed=now(), workers=workers)
 
 
-def ended(
-    started: Started,
-    went: Generation,
+def end_record(
+    started: AttemptStarted,
+    went: GenerationResult,
     cause: Cause | None,
     groups: Sequence[Group],
     *,
     restarts: bool,
-) -> Ended:
-    """The record of an attempt that this launcher has seen the end of."""
-    told = went.cause
-    return Ended(
-        attempt=started.attempt,
-        generation=started.generation,
-        launch=started.launch,
-        started=started.started,
+) -> AttemptEnd:
+    """The record of an attempt whose end this coordinator has seen."""
+    members = went.membership.members if went.membership else ()
+    return started.end(
         ended=now(),
         outcome=_outcome(cause),
         exit_code=cause.exit_code if cause else 0,
-        cause=FirstCause(
-            kind=told.kind,
-            text=told.text,
-            rank=told.rank,
-            exit_code=told.exit_code,
-            tail=told.tail,
-        )
-        if told
-        else None,
+        cause=FirstCause.of(went.cause) if went.cause else None,
         restarts=restarts,
         workers=tuple(
-            _worker_end(_seat(rank, member, groups), went, started.attempt)
-            for rank, member in enumerate(went.roster.members if went.roster else ())
+            _worker_end(_worker(rank, member, groups), went, started.attempt)
+            for rank, member in enumerate(members)
         ),
         arrivals=went.arrivals,
     )
@@ -70,29 +59,29 @@ def _outcome(cause: Cause | None) -> Outcome:
     return "interrupted" if cause.kind == "interrupted" else "failed"
 
 
-def _worker_end(known: Seat, went: Generation, attempt: int) -> WorkerEnd:
-    rank, seat = known.rank, known.model_dump()
+def _worker_end(known: WorkerRecord, went: GenerationResult, attempt: int) -> WorkerEnd:
+    rank, worker = known.rank, known.model_dump()
     end = went.exits.get(rank)
     if end is None:
         loss = went.lost.get(rank)
         if loss is None:
-            return WorkerEnd(**seat, end="stopped", cause="did not answer")
-        return WorkerEnd(**seat, end="lost", cause=loss.text)
-    code = end.code
+            return WorkerEnd(**worker, end="stopped", cause="did not answer")
+        return WorkerEnd(**worker, end="lost", cause=loss.text, reason=loss.reason)
     return WorkerEnd(
-        **seat,
+        **worker,
         pid=end.pid,
         started=end.started,
         ended=end.ended,
         end=_how(end),
-        exit_code=code if code is not None and code >= 0 else None,
-        signal=-code if code is not None and code < 0 else None,
-        cause=_told(end),
+        exit_code=end.exit_code,
+        signal=end.signal,
+        cause=_cause(end),
+        reason=end.reason,
         log=None if end.pid is None else f"logs/{rank}.{attempt}.log",
     )
 
 
-def _how(end: Exit) -> End:
+def _how(end: Exit) -> WorkerOutcome:
     if end.code is None:
         return "not-started"
     if end.stopped:
@@ -100,9 +89,9 @@ def _how(end: Exit) -> End:
     return "finished" if end.code == 0 else "failed"
 
 
-def _seat(rank: int, member: Member, groups: Sequence[Group]) -> Seat:
+def _worker(rank: int, member: Member, groups: Sequence[Group]) -> WorkerRecord:
     called = task(groups, rank)
-    return Seat(
+    return WorkerRecord(
         rank=rank,
         role=called.role,
         index=called.index,
@@ -114,13 +103,10 @@ def _seat(rank: int, member: Member, groups: Sequence[Group]) -> Seat:
     )
 
 
-def _told(end: Exit) -> str:
+def _cause(end: Exit) -> str:
     if end.code is None:
         return "was not started: the gang ended first"
     if end.stopped:
-        return f"was ended by the launcher ({_name(end.code)})"
-    return end.why or describe_end(end.code)
-
-
-def _name(code: int) -> str:
-    return signal.Signals(-code).name if code < 0 else f"exit code {code}"
+        how = f"exit code {end.code}" if end.signal is None else signal.Signals(end.signal).name
+        return f"was ended by the launcher ({how})"
+    return end.text or describe_end(end.code)

@@ -1,7 +1,7 @@
-"""A coordinator in a later application master: what those before it, of the same launch, have left.
+"""Failover: a later application master goes on where the lost one of the same launch stopped.
 
-YARN starts another master when one is lost, and also when one has ended a run that failed. The
-store is empty then and the names of containers begin anew; what has been is known from the records.
+YARN starts another master when one is lost, and also after one that has ended a failed run. The
+store is empty then, and the names of containers begin again; the records tell what happened before.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from audioloom_yarn_launcher.runs.lease import Launch, close_lost
 
 
 @dataclass(frozen=True)
-class Legacy:
-    """What is left to do.
+class Recovered:
+    """The state of a launch, recovered from its records.
 
     Args:
-        attempts: how many this launch has made: they count as restarts of the next.
-        executed_s: for how long the gang was complete in them.
-        over: the launch has come to its end.
-        cause: why it failed then, None if it did not.
+        attempts: number of its attempts, which count as restarts.
+        executed_s: seconds in which the gang was complete in them.
+        over: the launch has ended.
+        cause: why it failed, None if it did not.
     """
 
     attempts: int = 0
@@ -30,25 +30,25 @@ class Legacy:
     cause: Cause | None = None
 
 
-def take_over(launch: Launch, max_restarts: int) -> Legacy:
-    """Look for the attempts of this launch, and close the one that a lost coordinator left open.
+def take_over(launch: Launch, max_restarts: int) -> Recovered:
+    """Read the attempts of this launch, and close the one that a lost coordinator left open.
 
     Args:
-        launch: of this coordinator, and of those before it.
-        max_restarts: how many of them all may restart the gang.
+        launch: of this coordinator and its predecessors.
+        max_restarts: restarts that all of them may make together.
     """
     folder = launch.request.folder
     mine = [each for each in read_attempts(folder) if each.started.launch == launch.id]
     if not mine or launch.request.committed:
-        return Legacy(len(mine))
+        return Recovered(len(mine))
     last = mine[-1]
     again = len(mine) <= max_restarts
     if last.ended is not None and not last.ended.restarts:
-        return Legacy(len(mine), over=True, cause=cause_of(last.ended))
+        return Recovered(len(mine), over=True, cause=cause_of(last.ended))
     lost = close_lost(folder, last, restarts=again)
     if not again:
-        return Legacy(len(mine), over=True, cause=_lost(lost))
-    return Legacy(len(mine), executed_s(folder, mine))
+        return Recovered(len(mine), over=True, cause=_lost(lost))
+    return Recovered(len(mine), executed_s(folder, mine))
 
 
 def _lost(told: FirstCause) -> Cause:

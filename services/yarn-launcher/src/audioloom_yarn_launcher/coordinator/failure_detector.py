@@ -1,28 +1,31 @@
-"""How long workers have been silent: by what they count, and the coordinator's own clock.
+"""Which workers are frozen: their heartbeats stand still by the coordinator's own clock.
 
-A worker counts, and says the count, as long as it lives. Who is stopped (SIGSTOP), or hangs with
-its machine, keeps its keys and its connection: nothing but the standing count gives it away. No
-clock of another machine has a part in it, and the coordinator itself may be stopped for a while: it
-counts only the time in which it looked.
+A worker's heartbeat is a count that rises as long as the worker lives. A worker that is stopped
+(SIGSTOP), or hangs with its machine, keeps its keys and its connection, so that only the standing
+count gives it away. The clocks of other machines play no part. The coordinator itself may be
+stopped for a while, so it counts only the time in which it looked.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
 
 LOOK_EVERY_S = 1.0
 MOST_BETWEEN_S = 2.0
 
 
 @dataclass(frozen=True)
-class Silence:
-    """What is known at one moment.
+class Heartbeats:
+    """The heartbeats of all workers at one moment.
 
     Args:
-        at: when, by the coordinator's monotonic clock.
-        counts: what each worker said last, by its id.
-        seconds: for how long it has said nothing else.
+        at: that moment, by the coordinator's monotonic clock.
+        counts: the last count of each worker, by its id.
+        seconds: how long that count has not changed.
     """
 
     at: float
@@ -33,15 +36,38 @@ class Silence:
         """Whether it is time to look again."""
         return at - self.at >= LOOK_EVERY_S
 
-    def longer(self, than_s: float) -> dict[str, float]:
-        """Who has been silent for so long, and how long."""
-        return {each: seconds for each, seconds in self.seconds.items() if seconds >= than_s}
+    def silent_for(self, limit_s: float) -> dict[str, float]:
+        """The workers whose count has not changed for so long, and for how long."""
+        return {each: seconds for each, seconds in self.seconds.items() if seconds >= limit_s}
 
-    def heard(self, counts: Mapping[str, str], at: float) -> Silence:
-        """What is known after the next look."""
+    def observe(self, counts: Mapping[str, str], at: float) -> Heartbeats:
+        """The heartbeats after the next look."""
         passed = min(at - self.at, MOST_BETWEEN_S)
         seconds = {
             worker: self.seconds[worker] + passed if self.counts.get(worker) == count else 0.0
             for worker, count in counts.items()
         }
-        return Silence(at, dict(counts), seconds)
+        return Heartbeats(at, dict(counts), seconds)
+
+
+class FailureDetector:
+    """Reads the heartbeats of a store from time to time.
+
+    Args:
+        store: the gang's store.
+        prefix: of the keys of the heartbeats.
+        limit_s: seconds without a change after which a worker is frozen.
+    """
+
+    def __init__(self, store: KeyValueStore, prefix: str, limit_s: float) -> None:
+        self._store, self._prefix, self._limit_s = store, prefix, limit_s
+        self._heartbeats = Heartbeats(time.monotonic())
+
+    def frozen(self) -> dict[str, float]:
+        """The workers that are frozen now, and for how many seconds."""
+        at = time.monotonic()
+        if self._heartbeats.due(at):
+            found = self._store.get_prefix(self._prefix).items()
+            counts = {key.removeprefix(self._prefix): count for key, count in found}
+            self._heartbeats = self._heartbeats.observe(counts, at)
+        return self._heartbeats.silent_for(self._limit_s)

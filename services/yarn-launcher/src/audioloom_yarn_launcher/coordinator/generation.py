@@ -1,7 +1,7 @@
-"""The coordinator: lets the workers meet, freezes who runs, and ends what cannot go on.
+"""One generation of a gang: it forms, runs and ends once.
 
-It runs where the store is: in the launcher for a local gang, in the application master on a
-cluster. It learns everything from the store and from the place that the workers come from.
+The coordinator runs where the store is: in the launcher for a local gang, in the application master
+on a cluster. It learns everything from the store and from the backend of the workers.
 """
 
 from __future__ import annotations
@@ -11,17 +11,9 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from audioloom_yarn_launcher.coordinator.context import (
-    Gang,
-    Generation,
-    frozen_for,
-    interrupted,
-    listen,
-    reports_of,
-    wait,
-)
-from audioloom_yarn_launcher.coordinator.failure_detector import LOOK_EVERY_S, Silence
-from audioloom_yarn_launcher.coordinator.formation import meet
+from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult, frozen_worker
+from audioloom_yarn_launcher.coordinator.failure_detector import LOOK_EVERY_S, FailureDetector
+from audioloom_yarn_launcher.coordinator.formation import form
 from audioloom_yarn_launcher.coordinator.sidecars import KNOWN_WITHIN_S
 from audioloom_yarn_launcher.coordinator.transitions import (
     Failed,
@@ -29,77 +21,64 @@ from audioloom_yarn_launcher.coordinator.transitions import (
     Wait,
     frozen,
     running,
-    silent,
+    unreported,
     vanished,
 )
-from audioloom_yarn_launcher.rendezvous.causes import (
-    TRY_AGAIN,
-    Cause,
-    Loss,
-    first_cause,
-)
-from audioloom_yarn_launcher.rendezvous.kv import Delete, Missing, Put
+from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause, WorkerLost, first_cause
+from audioloom_yarn_launcher.rendezvous.kv import Put
 from audioloom_yarn_launcher.rendezvous.messages import (
-    BESIDE,
-    GENERATION,
-    OUTCOME,
+    HEARTBEAT,
     PLAN,
+    SIDECAR,
     WORKER,
-    End,
+    Membership,
     Reports,
-    Roster,
     encode,
-    end_key,
-    exit_key,
-    first_key,
-    ready_key,
-    roster_key,
 )
 
 GRACE_S = 5.0
-"""For what still runs when the launcher is told to stop, or when the job is done without it."""
+"""For processes that still run when the launcher is told to stop, or when the job is done."""
 REPORT_WITHIN_S = 10.0
 
 
 def open_gang(gang: Gang) -> None:
-    """Say what is to be run; workers may come from now on."""
-    for reports in (WORKER, BESIDE):
+    """Publish the plan; from now on workers may claim ranks."""
+    for reports in (WORKER, SIDECAR):
         gang.store.subscribe(reports, lambda: gang.wakes.put(None))
     gang.store.transaction([], [Put(PLAN, encode(gang.plan))])
 
 
 def close_gang(gang: Gang) -> None:
-    """Tell the workers to leave, and see that they did."""
-    gang.store.transaction([], [Put(OUTCOME, "over")])
-    gang.beside.leave()
+    """Order all workers to leave, and wait until they have."""
+    gang.driver.close()
+    gang.sidecars.leave()
     gang.workers.close()
-    gang.beside.close()
+    gang.sidecars.close()
 
 
-def end_those_beside(gang: Gang) -> None:
-    """End who still runs beside the gang: the run is over."""
-    gang.beside.let_end(GRACE_S)
+def end_sidecars(gang: Gang) -> None:
+    """End the sidecars that still run when the run is over."""
+    gang.sidecars.let_end(GRACE_S)
     deadline = time.monotonic() + GRACE_S + REPORT_WITHIN_S
-    while gang.beside.running:
+    while gang.sidecars.running:
         late = time.monotonic() - deadline
         if late >= 0 or gang.interruption.times > 1:
-            gang.beside.kill()
+            gang.sidecars.kill()
         if late >= KNOWN_WITHIN_S:
-            return  # they end with their places
-        wait(gang, 0.2)
+            return  # they end with their containers
+        gang.wait(0.2)
 
 
 def begin_generation(gang: Gang, generation: int) -> None:
-    """Let the workers get ready for a generation, and ask for those that are missing.
+    """Let the workers get ready for a generation, and request those that are missing.
 
-    Nothing runs before `run_generation` is called, so there is time to put things on record.
+    No process starts before `run_generation` is called, so there is time to write records.
 
     Args:
         gang: opened.
         generation: one more than the last of this gang, from 0.
     """
-    _raise_generation(gang, generation)
-    gang.workers.fill()
+    gang.driver.begin(generation)
 
 
 def run_generation(
@@ -107,92 +86,88 @@ def run_generation(
     *,
     attempt: int,
     generation: int,
-    formed: Callable[[Roster], None],
+    formed: Callable[[Membership], None],
     goes_on: bool = True,
-) -> Generation:
-    """Let the gang meet, run and end once. Main thread only.
+) -> GenerationResult:
+    """Let the gang form, run and end once. Main thread only.
 
     Args:
         gang: opened, and the generation begun.
         attempt: the number that the processes are told, and that their logs carry.
         generation: the one that was begun.
         formed: called when the gang is complete, while its processes start.
-        goes_on: whether another generation may follow: then another worker is asked for as soon as
-            one vanishes, long before the others have ended.
+        goes_on: whether another generation may follow: then a worker that vanishes is replaced at
+            once, long before the others have ended.
     """
-    roster = meet(gang, attempt, generation)
-    if isinstance(roster, Generation):
-        return roster
+    membership = form(gang, attempt, generation)
+    if isinstance(membership, GenerationResult):
+        return membership
     since = time.monotonic()
-    formed(roster)
-    gang.beside.gang_is_complete(roster)
-    known: dict[int, Loss] = {}
-    went = _watch(gang, roster, since, known)
+    formed(membership)
+    gang.sidecars.gang_is_complete(membership)
+    known: dict[int, WorkerLost] = {}
+    went = _watch(gang, membership, since, known)
     cause = went if isinstance(went, Cause) else None
     gone = dict(went.lost) if isinstance(went, Failed) else {}
     if gone and goes_on:
-        gang.workers.fill()
+        gang.workers.request_missing()
     grace_s = 0 if isinstance(went, Failed) else GRACE_S
-    if grace_s:  # nothing follows
-        gang.beside.let_end(grace_s)
-    reports, lost = _gather(gang, roster, gone, known, grace_s=grace_s)
+    if grace_s:  # no generation follows
+        gang.sidecars.let_end(grace_s)
+    reports, lost = _gather(gang, membership, gone, known, grace_s=grace_s)
     if isinstance(went, Failed):
         cause = _first_that_counts(gang, reports, lost)
     executed_s = time.monotonic() - since
-    return Generation(roster, cause, reports.exits, lost, executed_s)
+    return GenerationResult(membership, cause, reports.exits, lost, executed_s)
 
 
-def _raise_generation(gang: Gang, generation: int) -> None:
-    old = generation - 1
-    ranks = range(gang.plan.gang_size)
-    forget = [key(old) for key in (roster_key, end_key, first_key)]
-    forget += [key(old, rank) for key in (ready_key, exit_key) for rank in ranks]
-    gang.store.transaction([], [Put(GENERATION, str(generation)), *map(Delete, forget)])
-
-
-def _first_that_counts(gang: Gang, reports: Reports, lost: Mapping[int, Loss]) -> Cause:
-    """The first cause among those that may not fail: one of them did."""
-    pardoned, beside = gang.plan.policy.may_fail, gang.beside.exits()
-    every = {**reports.exits, **beside}.items()
+def _first_that_counts(gang: Gang, reports: Reports, lost: Mapping[int, WorkerLost]) -> Cause:
+    """The first cause among the workers that may not fail: one of them did."""
+    pardoned, sidecars = gang.plan.policy.may_fail, gang.sidecars.exits()
+    every = {**reports.exits, **sidecars}.items()
     exits = {rank: end for rank, end in every if rank not in pardoned}
     gone = {rank: loss for rank, loss in lost.items() if rank not in pardoned}
     cause = first_cause(replace(reports, exits=exits), gone)
-    return replace(cause, repeats=True) if cause.rank in beside else cause  # it was tried enough
+    # A sidecar was restarted often enough.
+    return replace(cause, repeats=True) if cause.rank in sidecars else cause
 
 
 def _watch(
-    gang: Gang, roster: Roster, since: float, known: dict[int, Loss]
+    gang: Gang, membership: Membership, since: float, known: dict[int, WorkerLost]
 ) -> Cause | Failed | Finished:
-    """Wait until the generation is over: told to stop, failed, or done.
+    """Wait until the generation is over: interrupted, failed, or done.
 
     Args:
         gang: at work.
-        roster: who runs.
-        since: when it began to.
-        known: what happened to those that did not vanish by themselves is put there, by rank.
+        membership: its workers.
+        since: when they began to run.
+        known: gets the workers that were killed here, by rank.
     """
-    silence, policy = Silence(time.monotonic()), gang.plan.policy
+    detector = FailureDetector(gang.store, HEARTBEAT, gang.plan.frozen_s)
+    driver, policy = gang.driver, gang.plan.policy
     while True:
-        if cause := interrupted(gang):
+        if cause := gang.interruption.cause:
             return cause
         left = _left_to_work(gang, since)
-        reports = reports_of(gang, roster.generation)
-        for rank in vanished(roster, reports):
-            _note_first(gang, roster, rank)
-        silence = listen(gang, silence)
-        every = {**reports.exits, **gang.beside.exits()}
-        match running(roster, replace(reports, exits=every), policy):
+        reports = driver.reports(membership.generation)
+        for rank in vanished(membership, reports):
+            driver.note_first_failure(membership.generation, rank)
+        silent = detector.frozen()
+        every = {**reports.exits, **gang.sidecars.exits()}
+        match running(membership, replace(reports, exits=every), policy):
             case Wait():
                 if left <= 0:
-                    return _worked_too_long()
-                still = frozen(roster, reports, silence, gang.plan.frozen_s)
+                    # Not a failure of the command: the same command goes on with the work.
+                    text = "the gang has worked for as long as --timeout-execution allows"
+                    return Cause("execution", text, TRY_AGAIN)
+                still = frozen(membership, reports, silent)
                 found = {rank: s for rank, s in still.items() if rank not in known}
-                known |= _end_frozen(gang, roster, found)
+                known |= _kill_frozen(gang, membership, found)
                 if lost := found.keys() - policy.may_fail:
-                    return Failed({rank: roster.members[rank].id for rank in lost})
-                wait(gang, min(left, LOOK_EVERY_S))
-            case verdict:
-                return verdict
+                    return Failed({rank: membership.members[rank].id for rank in lost})
+                gang.wait(min(left, LOOK_EVERY_S))
+            case state:
+                return state
 
 
 def _left_to_work(gang: Gang, since: float) -> float:
@@ -200,60 +175,52 @@ def _left_to_work(gang: Gang, since: float) -> float:
     return math.inf if limit is None else since + limit - time.monotonic()
 
 
-def _worked_too_long() -> Cause:
-    text = "the gang had worked for as long as it may (--timeout-execution)"
-    return Cause("execution", text, TRY_AGAIN)  # the same command goes on with the work
-
-
-def _note_first(gang: Gang, roster: Roster, rank: int) -> None:
-    key = first_key(roster.generation)
-    gang.store.transaction([Missing(key)], [Put(key, str(rank))])
-
-
-def _end_frozen(gang: Gang, roster: Roster, stand_still: Mapping[int, float]) -> dict[int, Loss]:
+def _kill_frozen(
+    gang: Gang, membership: Membership, stand_still: Mapping[int, float]
+) -> dict[int, WorkerLost]:
     found = {}
     for rank, seconds in stand_still.items():
-        member = roster.members[rank]
-        _note_first(gang, roster, rank)
+        member = membership.members[rank]
+        gang.driver.note_first_failure(membership.generation, rank)
         gang.workers.kill(member.id)
-        found[rank] = frozen_for(seconds, f", process {member.pid} on {member.host},")
+        found[rank] = frozen_worker(seconds, f", process {member.pid} on {member.host},")
     return found
 
 
 def _gather(
     gang: Gang,
-    roster: Roster,
+    membership: Membership,
     gone: dict[int, str],
-    known: Mapping[int, Loss],
+    known: Mapping[int, WorkerLost],
     *,
     grace_s: float,
-) -> tuple[Reports, dict[int, Loss]]:
-    """End what still runs, and wait until everybody has said how it ended or is gone.
+) -> tuple[Reports, dict[int, WorkerLost]]:
+    """End the processes that still run, and wait until every worker has reported or is gone.
 
-    Who has vanished once is lost: on a node that was cut off it lives on, hears that it is to end,
-    and says that it has, as if it had been well until then.
+    A worker that has vanished once is lost, whatever it reports later: on a node that was cut off
+    it lives on, gets the order to end, and reports as if it had been well until then.
 
     Returns:
-        What the others said, and what happened to those that are lost.
+        The reports of the others, and the lost workers.
     """
-    generation = roster.generation
-    gang.store.transaction([], [Put(end_key(generation), encode(End(grace_s)))])
+    generation = membership.generation
+    gang.driver.end(generation, grace_s)
     deadline = time.monotonic() + grace_s + REPORT_WITHIN_S
     killed: set[int] = set()
     while True:
-        reports = reports_of(gang, generation)
-        gone |= {r: w for r, w in vanished(roster, reports).items() if r not in killed}
-        left = silent(roster, reports)
+        reports = gang.driver.reports(generation)
+        gone |= {r: w for r, w in vanished(membership, reports).items() if r not in killed}
+        left = unreported(membership, reports)
         if not left:
             break
         if time.monotonic() >= deadline or gang.interruption.times > 1:
             for rank, worker in left.items():
                 gang.workers.kill(worker)
                 killed.add(rank)
-        wait(gang, min(1.0, max(0.01, deadline - time.monotonic())))
-    told = {rank: end for rank, end in reports.exits.items() if rank not in gone}
+        gang.wait(min(1.0, max(0.01, deadline - time.monotonic())))
+    exits = {rank: end for rank, end in reports.exits.items() if rank not in gone}
     lost = {
-        rank: known.get(rank) or gang.workers.why_gone(worker)
+        rank: known.get(rank) or gang.workers.exit_reason(worker)
         for rank, worker in sorted(gone.items())
     }
-    return replace(reports, exits=told), lost
+    return replace(reports, exits=exits), lost

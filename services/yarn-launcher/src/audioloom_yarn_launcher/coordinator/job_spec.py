@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from audioloom_yarn_launcher.coordinator.timeouts import Limits
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.lease import Launch
-from audioloom_yarn_launcher.runs.localization import Provision
+from audioloom_yarn_launcher.runs.localization import Localization
 from audioloom_yarn_launcher.runs.request import Request
 
 
@@ -30,7 +30,7 @@ class Job(BaseModel):
     roles: tuple[Group, ...]
     limits: Limits
     frozen_s: float
-    provision: Provision | None
+    localization: Localization | None
     max_restarts: int
     wait: bool
     take_over: int | None
@@ -59,7 +59,7 @@ class Job(BaseModel):
             roles=request.roles,
             limits=limits,
             frozen_s=frozen_s,
-            provision=life.provision,
+            localization=life.localization,
             max_restarts=max_restarts,
             wait=wait,
             take_over=take_over,
@@ -81,7 +81,7 @@ class Job(BaseModel):
             size=self.workers,
             on="yarn",
             id=self.launch,
-            provision=self.provision,
+            localization=self.localization,
         )
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Tell a person, or a collector of logs, how a run ended: in the form of every stage's errors."""
+"""The report of a run's end, for people and for log collectors, in the form of all errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from audioloom_stage import JSON, Result, current_logs, safe_text
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.rendezvous.causes import Cause
-from audioloom_yarn_launcher.runs.attempts import Formed
+from audioloom_yarn_launcher.runs.attempts import AttemptMembers
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
 from audioloom_yarn_launcher.runs.request import Request
@@ -21,18 +21,18 @@ MOST_LINES = 20
 log = structlog.get_logger()
 
 
-def tell_exposed(record: Formed) -> None:
-    """Warn of workers that others than the gang may reach, once for each reason."""
-    because: dict[str, list[int]] = {}
-    for seat in record.workers:
-        if seat.exposed:
-            because.setdefault(seat.exposed, []).append(seat.rank)
-    for reason, ranks in because.items():
+def report_exposed(record: AttemptMembers) -> None:
+    """Warn of workers that strangers can reach, once for each reason."""
+    reasons: dict[str, list[int]] = {}
+    for worker in record.workers:
+        if worker.exposed:
+            reasons.setdefault(worker.exposed, []).append(worker.rank)
+    for reason, ranks in reasons.items():
         log.warning(warning(reason), workers=ranks)
 
 
-def tell_failure(folder: Location, cause: Cause, attempt: int) -> None:
-    """Say on stderr what the first cause was, and the last lines of its process."""
+def report_failure(folder: Location, cause: Cause, attempt: int) -> None:
+    """Write the first cause and the last lines of its process to stderr."""
     where = folder if cause.rank is None else folder / log_name(folder, cause.rank, attempt)
     look = f"{PROGRAM} status {folder}"
     lines = cause.tail.splitlines()[-MOST_LINES:]
@@ -45,10 +45,10 @@ def tell_failure(folder: Location, cause: Cause, attempt: int) -> None:
             **{"try": look},
         )
         return
-    told = [f"error: {safe_text(cause.text)}", f"  where  {safe_text(where)}"]
+    lines_out = [f"error: {safe_text(cause.text)}", f"  where  {safe_text(where)}"]
     if lines:
-        told += ["  found  its last words:", *(f"         | {safe_text(line)}" for line in lines)]
-    sys.stderr.write("\n".join([*told, f"  try    {safe_text(look)}", ""]))
+        lines_out += ["  found  last output:", *(f"         | {safe_text(line)}" for line in lines)]
+    sys.stderr.write("\n".join([*lines_out, f"  try    {safe_text(look)}", ""]))
     sys.stderr.flush()
 
 
@@ -77,5 +77,5 @@ def result_of(request: Request, cause: Cause | None, *, attempts: int, last: int
     if cause is None:
         look = (f"{PROGRAM} status {request.folder}",)
         return Result(str(request.manifest if committed else request.folder), data, next=look)
-    tell_failure(request.folder, cause, last)
+    report_failure(request.folder, cause, last)
     return Result((), data, exit_code=cause.exit_code)

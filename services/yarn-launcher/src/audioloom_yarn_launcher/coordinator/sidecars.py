@@ -1,125 +1,103 @@
-"""Those beside the gang: each starts, ends and is started anew by itself, and disturbs nobody.
+"""The sidecars of a gang: each starts, ends and is restarted by itself and never disturbs the gang.
 
-They are asked for when the gang is first complete, so that they take no room from it before. The
-coordinator looks after them whenever it looks at anything: nothing here waits.
+Sidecars are requested when the gang is first complete, so that they take no container from it
+before. The coordinator looks after them whenever it waits; nothing here blocks.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from audioloom_yarn_launcher.coordinator.failure_detector import Silence
-from audioloom_yarn_launcher.coordinator.timeouts import Forming, Limits, patience, pause_s
+from audioloom_yarn_launcher.coordinator.driver import Driver
+from audioloom_yarn_launcher.coordinator.failure_detector import FailureDetector
+from audioloom_yarn_launcher.coordinator.timeouts import FormationTimer, Limits, pause_s
 from audioloom_yarn_launcher.rendezvous.arrivals import missing_text
 from audioloom_yarn_launcher.rendezvous.backend import Workers
-from audioloom_yarn_launcher.rendezvous.causes import REPEATING, TRY_AGAIN, Loss, describe_end
-from audioloom_yarn_launcher.rendezvous.kv import Delete, Equals, KeyValueStore, Missing, Put
+from audioloom_yarn_launcher.rendezvous.causes import (
+    REPEATING,
+    TRY_AGAIN,
+    WorkerLost,
+    describe_end,
+)
+from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
 from audioloom_yarn_launcher.rendezvous.messages import (
-    BEAT_BESIDE,
-    BESIDE,
     RANKS,
-    End,
+    SIDECAR,
+    SIDECAR_HEARTBEAT,
     Exit,
     Member,
+    Membership,
     Plan,
     Reports,
-    Roster,
-    encode,
-    end_key,
-    exit_key,
-    first_key,
-    generation_key,
-    outcome_key,
-    page_key,
     rank_key,
     read_reports,
-    ready_key,
-    roster_key,
-    scope_beside,
+    sidecar_scope,
 )
-from audioloom_yarn_launcher.rendezvous.roles import Group, beside, by_rank
+from audioloom_yarn_launcher.rendezvous.roles import Group, by_rank, sidecar_groups, task
+from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.runs.sidecar_events import Event, SidecarEvent
 
 KNOWN_WITHIN_S = 10.0
 
-Happening = Literal["started", "shown", "ended"]
-Phase = Literal["idle", "asked", "runs", "gone", "pauses", "over"]
-
-
-@dataclass(frozen=True)
-class News:
-    """Something that happened to one beside the gang.
-
-    Args:
-        what: its process was started, its page answers, or its process has ended.
-        rank: whose.
-        attempt: of the gang, in which the process was started.
-        member: who runs it; None if nobody came to.
-        page: where it is seen, once it answers.
-        exit: how the process ended, if somebody could say.
-        why: the same in words, to go on with a subject; "" if it ended well.
-        again: it is to be started anew.
-    """
-
-    what: Happening
-    rank: int
-    attempt: int
-    member: Member | None = None
-    page: str = ""
-    exit: Exit | None = None
-    why: str = ""
-    again: bool = False
+Phase = Literal[
+    "idle",  # the gang was never complete
+    "requested",
+    "running",
+    "gone",  # its keys have vanished, and the cause is not known yet
+    "paused",  # before it is requested again
+    "over",  # for good
+]
 
 
 @dataclass
-class _One:
-    """How one of them is.
+class _Sidecar:
+    """One sidecar.
 
     Args:
-        rank: its.
-        group: it is one of.
-        workers: where its agent comes from.
-        phase: idle before the gang is first complete; then asked for; runs; gone, and not known
-            why; pauses before it is asked for again; over for good.
-        number: of its own generations.
-        restarts: how often it was started anew.
-        attempt: of the gang, in which its process was started last.
-        member: who runs it.
-        page: that its process shows.
-        forming: since when it is asked for.
-        until: when its phase is over, by the monotonic clock.
+        rank: its rank.
+        group: its role.
+        driver: writes its orders.
+        phase: its state.
+        generation: number of its own generation.
+        restarts: how often it was restarted.
+        attempt: the gang's attempt in which its last process was started.
+        member: the agent that runs it.
+        page: the web page of its process.
+        timer: the time it may take to register.
+        until: end of its phase, by the monotonic clock.
         exit: how it ended for good.
     """
 
     rank: int
     group: Group
-    workers: Workers
+    driver: Driver
     phase: Phase = "idle"
-    number: int = -1
+    generation: int = -1
     restarts: int = 0
     attempt: int = 0
     member: Member | None = None
     page: str = ""
-    forming: Forming = field(default_factory=lambda: Forming(0.0))
+    timer: FormationTimer | None = None
     until: float = 0.0
     exit: Exit | None = None
 
     @property
-    def scope(self) -> str:
-        return scope_beside(self.rank)
+    def workers(self) -> Workers:
+        return self.driver.workers
 
 
-class Beside:
-    """All of them.
+class Sidecars:
+    """All sidecars of a run.
 
     Args:
-        store: where they hear and say everything.
+        store: the gang's store.
         plan: of the run.
-        limits: of how long they may take to come.
+        limits: for their registration.
         workers: makes the workers of a role.
-        tell: takes what happens.
+        record: takes their events.
     """
 
     def __init__(
@@ -128,175 +106,163 @@ class Beside:
         plan: Plan,
         limits: Limits,
         workers: Callable[[Group], Workers],
-        tell: Callable[[News], None],
+        record: Callable[[SidecarEvent], None],
     ) -> None:
-        self._store, self._plan, self._limits, self._tell = store, plan, limits, tell
-        self._roster: Roster | None = None
-        self._silence = Silence(time.monotonic())
-        made = {group.role: workers(group) for group in beside(plan.groups)}
+        self._store, self._plan, self._limits, self._record = store, plan, limits, record
+        self._membership: Membership | None = None
+        self._detector = FailureDetector(store, SIDECAR_HEARTBEAT, plan.frozen_s)
+        made = {group.role: workers(group) for group in sidecar_groups(plan.groups)}
         self._workers = tuple(made.values())
         self._all = [
-            _One(rank, group, made[group.role])
+            _Sidecar(rank, group, Driver(store, made[group.role], [rank], sidecar_scope(rank)))
             for rank, group in enumerate(by_rank(plan.groups))
-            if group.beside
+            if group.sidecar
         ]
 
-    def gang_is_complete(self, roster: Roster) -> None:
-        """Start those that never were; what is started from now on is told of this gang."""
-        self._roster = roster
+    def gang_is_complete(self, membership: Membership) -> None:
+        """Start the sidecars; a process that starts from now on is told of this gang."""
+        self._membership = membership
         for one in self._all:
             if one.phase == "idle":
-                self._ask_for(one)
+                self._request(one)
 
     def tend(self) -> None:
-        """Look after each of them."""
-        if not any(one.phase in ("asked", "runs", "gone", "pauses") for one in self._all):
+        """Look after each sidecar."""
+        if all(one.phase in ("idle", "over") for one in self._all):
             return
-        keys = self._store.get_prefix(BESIDE)
-        frozen = self._frozen()
+        keys, frozen = self._store.get_prefix(SIDECAR), self._detector.frozen()
         for one in self._all:
-            reports = read_reports(keys, one.number, one.scope)
+            reports = read_reports(keys, one.generation, one.driver.scope)
             match one.phase:
-                case "asked":
-                    self._meet(one, reports)
-                case "runs":
+                case "requested":
+                    self._start(one, reports)
+                case "running":
                     self._watch(one, reports, frozen)
                 case "gone":
-                    self._find_out(one)
-                case "pauses" if time.monotonic() >= one.until:
+                    self._find_cause(one)
+                case "paused" if time.monotonic() >= one.until:
                     one.restarts += 1
-                    self._ask_for(one)
+                    self._request(one)
 
     def exits(self) -> dict[int, Exit]:
-        """How those ended that are over for good, by rank."""
+        """How the sidecars ended that are over for good, by rank."""
         return {one.rank: one.exit for one in self._all if one.exit is not None}
 
     def let_end(self, grace_s: float) -> None:
-        """Tell all to end; none is started any more."""
+        """Order all sidecars to end; none is restarted any more."""
         for one in self._all:
-            if one.phase == "runs":
-                end = Put(end_key(one.number, one.scope), encode(End(grace_s)))
-                self._store.transaction([], [end])
-            elif one.phase != "over":
+            if one.phase == "running":
+                one.driver.end(one.generation, grace_s)
+            else:
                 one.phase = "over"
-        for one in self._all:
             one.group = replace(one.group, max_restarts=0)
 
     @property
     def running(self) -> bool:
-        """Whether one of them has not yet said how its process ended."""
-        return any(one.phase in ("runs", "gone") for one in self._all)
+        """Whether one of them has not yet reported how its process ended."""
+        return any(one.phase in ("running", "gone") for one in self._all)
 
     def kill(self) -> None:
-        """End those that still run, as they do not by themselves."""
+        """Kill the sidecars that do not end by themselves."""
         for one in self._all:
-            if one.phase == "runs" and one.member is not None:
+            if one.phase == "running" and one.member is not None:
                 one.workers.kill(one.member.id)
 
     def leave(self) -> None:
-        """Tell their agents to leave."""
-        orders = [Put(outcome_key(one.scope), "over") for one in self._all]
-        if orders:
-            self._store.transaction([], orders)
+        """Order their agents to leave."""
+        for one in self._all:
+            one.driver.close()
 
     def close(self) -> None:
-        """See that they did."""
+        """Wait until their agents have left."""
         for workers in self._workers:
             workers.close()
 
-    def _ask_for(self, one: _One) -> None:
-        one.number, old = one.number + 1, one.number
-        forget = [key(old, one.scope) for key in (roster_key, end_key, first_key)]
-        forget += [key(old, one.rank, one.scope) for key in (ready_key, exit_key, page_key)]
-        number = Put(generation_key(one.scope), str(one.number))
-        self._store.transaction([], [number, *map(Delete, forget)])
-        one.phase, one.member, one.page = "asked", None, ""
-        one.forming = Forming(time.monotonic(), patience=patience())
-        one.workers.fill()
+    def _request(self, one: _Sidecar) -> None:
+        one.generation += 1
+        one.phase, one.member, one.page = "requested", None, ""
+        one.driver.begin(one.generation)
+        one.timer = FormationTimer(one.workers, self._limits)
 
-    def _meet(self, one: _One, reports: Reports) -> None:
-        """Start its process as soon as its agent is there."""
-        member, roster = reports.ready.get(one.rank), self._roster
-        assert roster is not None  # noqa: S101 - or it were idle
-        if member is not None:
-            told = replace(roster, beside=member, again=one.attempt == roster.attempt)
-            still = Equals(ready_key(one.number, one.rank, one.scope), encode(member))
-            key = roster_key(one.number, one.scope)
-            if self._store.transaction([Missing(key), still], [Put(key, encode(told))]):
-                one.phase, one.member, one.attempt = "runs", member, roster.attempt
-                self._tell(self._news(one, "started"))
-        elif (loss := self._lost_before_it_came(one)) is not None:
-            self._end(one, why=f"was lost before it came: {loss.text}", loss=loss)
-        else:
-            self._wait_for(one)
+    def _start(self, one: _Sidecar, reports: Reports) -> None:
+        """Start the process as soon as its agent has registered."""
+        member, gang = reports.ready.get(one.rank), self._membership
+        if member is not None and gang is not None:
+            told = replace(gang, sidecar=member, again=one.attempt == gang.attempt)
+            if one.driver.freeze(one.generation, {one.rank: member}, told):
+                one.phase, one.member, one.attempt = "running", member, gang.attempt
+                self._put(one, "started")
+            return
+        holders = self._holders(one)
+        lost = one.workers.exited().items()
+        loss = next((each for worker, each in lost if not holders or worker in holders), None)
+        if loss is not None:
+            self._end(one, cause=f"was lost before it registered: {loss.text}", loss=loss)
+        elif one.timer is not None and one.timer.left() <= 0:
+            rows = one.workers.unregistered(holders)
+            one.group = replace(one.group, max_restarts=0)  # to wait longer would help nobody
+            self._end(one, cause=f"did not register in time ({missing_text(rows)})")
 
-    def _lost_before_it_came(self, one: _One) -> Loss | None:
-        held = self._held(one)
-        lost = one.workers.lost().items()
-        return next((loss for worker, loss in lost if held in (None, worker)), None)
+    def _holders(self, one: _Sidecar) -> Collection[str]:
+        """The agent that holds the rank, if there is one."""
+        holder = self._store.get_prefix(RANKS).get(rank_key(one.rank))
+        return () if holder is None else (holder,)
 
-    def _held(self, one: _One) -> str | None:
-        return self._store.get_prefix(RANKS).get(rank_key(one.rank))
-
-    def _wait_for(self, one: _One) -> None:
-        """But not for ever."""
-        unplaced = 0 if one.forming.placed is not None else one.workers.unplaced()
-        one.forming = one.forming.seen(time.monotonic(), unplaced=unplaced)
-        left = one.forming.left(self._limits, time.monotonic())
-        if left is not None and left <= 0:
-            held = self._held(one)
-            rows = one.workers.absent([] if held is None else [held])
-            one.group = replace(one.group, max_restarts=0)  # waiting longer would help nobody
-            self._end(one, why=f"did not come in time ({missing_text(rows)})")
-
-    def _watch(self, one: _One, reports: Reports, frozen: Mapping[str, float]) -> None:
-        """See what becomes of its process."""
-        member, end = one.member, reports.exits.get(one.rank)
-        assert member is not None  # noqa: S101 - it runs
+    def _watch(self, one: _Sidecar, reports: Reports, frozen: Mapping[str, float]) -> None:
+        end, worker = reports.exits.get(one.rank), one.member.id if one.member else ""
         if reports.page and not one.page:
             one.page = reports.page
-            self._tell(self._news(one, "shown"))
+            self._put(one, "shown")
         if end is not None:
-            self._end(one, end, (end.why or describe_end(end.code or 0)) if end.failed else "")
-        elif reports.ready.get(one.rank) != member:
+            self._end(one, end, (end.text or describe_end(end.code or 0)) if end.failed else "")
+        elif reports.ready.get(one.rank) != one.member:
             one.phase, one.until = "gone", time.monotonic() + KNOWN_WITHIN_S
-        elif member.id in frozen:
-            one.workers.kill(member.id)
-            silent = f"its agent had said nothing for {frozen[member.id]:.0f} s"
-            self._end(one, why=f"was lost: {silent}")
+        elif worker in frozen:
+            one.workers.kill(worker)
+            self._end(one, cause=f"was lost: no heartbeat for {frozen[worker]:.0f} s")
 
-    def _find_out(self, one: _One) -> None:
-        """Why its agent is gone: the cluster knows a moment later."""
-        assert one.member is not None  # noqa: S101 - it ran
-        loss = one.workers.lost().get(one.member.id)
+    def _find_cause(self, one: _Sidecar) -> None:
+        """Ask why its agent is gone: the backend knows a moment later."""
+        loss = one.workers.exited().get(one.member.id if one.member else "")
         if loss is not None:
-            self._end(one, why=f"was lost: {loss.text}", loss=loss)
+            self._end(one, cause=f"was lost: {loss.text}", loss=loss)
         elif time.monotonic() >= one.until:
-            self._end(one, why="was lost: its keys vanished, and nothing is known of its agent")
+            self._end(one, cause="was lost: its keys vanished, and nothing is known of its agent")
 
     def _end(
-        self, one: _One, end: Exit | None = None, why: str = "", loss: Loss | None = None
+        self,
+        one: _Sidecar,
+        end: Exit | None = None,
+        cause: str = "",
+        loss: WorkerLost | None = None,
     ) -> None:
-        """Its process has ended, or nobody came to start it."""
+        """Take note that its process has ended or was never started; restart it if that helps."""
         code = end.code if end is not None else loss.exit_code if loss is not None else TRY_AGAIN
-        again = bool(why) and one.restarts < one.group.max_restarts and code not in REPEATING
-        self._tell(replace(self._news(one, "ended"), exit=end, why=why, again=again))
+        again = bool(cause) and one.restarts < one.group.max_restarts and code not in REPEATING
+        ended = {} if end is None else {"pid": end.pid, "stopped": end.stopped}
+        ended |= {} if end is None else {"exit_code": end.exit_code, "signal": end.signal}
+        self._put(one, "ended", cause=cause, again=again, **ended)
         if again:
-            one.phase, one.until = "pauses", time.monotonic() + pause_s(one.restarts)
+            one.phase, one.until = "paused", time.monotonic() + pause_s(one.restarts)
             return
         member = one.member.id if one.member is not None else ""
-        one.exit = end or Exit(member, code=code, stopped=False, why=why)
+        one.exit = end or Exit(member, code=code, stopped=False, text=cause)
         one.phase = "over"
-        self._store.transaction([], [Put(outcome_key(one.scope), "over")])  # give its place back
+        one.driver.close()  # gives its container back
 
-    def _news(self, one: _One, what: Happening) -> News:
-        return News(what, one.rank, one.attempt, one.member, one.page)
-
-    def _frozen(self) -> Mapping[str, float]:
-        """Whose agents have said nothing for too long, and how long."""
-        at = time.monotonic()
-        if self._silence.due(at):
-            beats = self._store.get_prefix(BEAT_BESIDE)
-            counts = {key.removeprefix(BEAT_BESIDE): count for key, count in beats.items()}
-            self._silence = self._silence.heard(counts, at)
-        return self._silence.longer(self._plan.frozen_s)
+    def _put(self, one: _Sidecar, what: Event, **more: Any) -> None:
+        called, member = task(self._plan.groups, one.rank), one.member
+        record = SidecarEvent(
+            what=what,
+            time=now(),
+            rank=one.rank,
+            role=called.role,
+            index=called.index,
+            attempt=one.attempt,
+            page=one.page,
+            **more,
+        )
+        if member is not None:
+            of_member = {"worker": member.id, "host": member.host, "address": member.address}
+            record = record.model_copy(update=of_member)
+        self._record(record)

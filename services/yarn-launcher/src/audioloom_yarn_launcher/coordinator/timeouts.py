@@ -1,52 +1,55 @@
-"""How long each part of a gang's life may take, and which limit is over: by the clock that counts.
+"""Time limits of a gang: each part of its life has a limit of its own.
 
-A worker is asked for, is given a place (a container; here a process), comes with an address, and
-works with the others. Who waits in a queue is another one's business than who hangs in a container,
-and neither says anything of how long the work takes: so each has a limit of its own.
+A worker is requested, gets a container (here: a process), registers with an address, and works with
+the others. A worker that waits in a queue and one that hangs in its container are different
+problems, and neither says how long the work takes.
 """
 
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from audioloom_yarn_launcher.rendezvous.backend import Workers
+
 Part = Literal["allocation", "registration"]
 Chance = Callable[[], float]
-"""A number from 0 to 1, another one each time."""
+"""A random number from 0 to 1."""
 
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 MOST_PATIENCE = 1.25
-"""Of two runs that each hold what the other waits for, one has to give it back first: none knows of
-the other, so how much longer than asked each waits for containers is left to chance."""
+"""Two runs may each hold the containers that the other waits for. One has to give them back first,
+and neither knows of the other: so each waits longer than its limit by a random factor."""
 
 
 def pause_s(restarts: int, chance: Chance = random.random) -> float:
-    """Seconds until something is started anew: twice as many each time, and not the same for all.
+    """Seconds before a restart: doubled with each restart, and different for each worker.
 
     Args:
-        restarts: how often it was before.
-        chance: who failed together does not come back together.
+        restarts: number of restarts before.
+        chance: spreads restarts that follow from one failure.
     """
     most = min(FIRST_PAUSE_S * 2.0**restarts, MOST_PAUSE_S)
     return most * (0.5 + 0.5 * chance())
 
 
 def patience(chance: Chance = random.random) -> float:
-    """How many times the limit of allocation one waits: from 1 to `MOST_PATIENCE`."""
+    """The factor by which a gang waits longer than its allocation limit, up to `MOST_PATIENCE`."""
     return 1 + (MOST_PATIENCE - 1) * chance()
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds, each counted by the coordinator's own clock.
+    """Limits in seconds, each measured by the coordinator's own clock.
 
     Args:
-        registration_s: from when all workers have a place until all have come.
-        allocation_s: from when they are asked for until all have a place; None for ever.
-        execution_s: for how long the gang may be complete and at work, over all its attempts;
-            waiting does not count. None for ever.
+        registration_s: from when all workers have a container until all have registered.
+        allocation_s: from the request until all workers have a container; None for no limit.
+        execution_s: time in which the gang is complete and works, over all attempts; None for no
+            limit.
     """
 
     registration_s: float
@@ -54,7 +57,7 @@ class Limits:
     execution_s: float | None = None
 
     def after(self, executed_s: float) -> Limits:
-        """What is left for the next attempt, when one has worked for so long."""
+        """The limits of the next attempt, after one that has worked for so long."""
         if self.execution_s is None:
             return self
         return replace(self, execution_s=max(0.0, self.execution_s - executed_s))
@@ -62,33 +65,59 @@ class Limits:
 
 @dataclass(frozen=True)
 class Forming:
-    """Since when a gang forms.
+    """A gang that is not complete yet.
 
     Args:
-        asked: when its workers were asked for.
-        placed: since when all of them have a place, None while one has not.
-        patience: how many times the limit of allocation it waits for that.
+        requested: when its workers were requested.
+        placed: when all of them had a container; None while one has none.
+        patience: factor of the allocation limit.
     """
 
-    asked: float
+    requested: float
     placed: float | None = None
     patience: float = 1.0
 
-    def seen(self, now: float, *, unplaced: int) -> Forming:
-        """What is known when so many workers are seen to have no place at this moment."""
-        if unplaced:
+    def observe(self, now: float, *, pending: int) -> Forming:
+        """The gang after a look that found so many workers without a container."""
+        if pending:
             return replace(self, placed=None)
         return self if self.placed is not None else replace(self, placed=now)
 
     @property
     def part(self) -> Part:
-        """What is waited for."""
+        """What the gang waits for."""
         return "allocation" if self.placed is None else "registration"
 
     def left(self, limits: Limits, now: float) -> float | None:
-        """Seconds until the limit of this part is over, negative if it is; None if it has none."""
+        """Seconds until the limit of this part, negative if it is over; None for no limit."""
         if self.placed is not None:
             return self.placed + limits.registration_s - now
         if limits.allocation_s is None:
             return None
-        return self.asked + self.patience * limits.allocation_s - now
+        return self.requested + self.patience * limits.allocation_s - now
+
+
+class FormationTimer:
+    """The time that is left for requested workers to get their containers and to register.
+
+    Args:
+        workers: that were requested just now.
+        limits: of the gang.
+    """
+
+    def __init__(self, workers: Workers, limits: Limits) -> None:
+        self._workers, self._limits = workers, limits
+        self._forming = Forming(time.monotonic(), patience=patience())
+
+    @property
+    def part(self) -> Part:
+        """What the gang waits for."""
+        return self._forming.part
+
+    def left(self) -> float:
+        """Seconds that are left, negative if the limit is over; infinite without a limit."""
+        pending = 0 if self._forming.placed is not None else self._workers.pending()
+        now = time.monotonic()
+        self._forming = self._forming.observe(now, pending=pending)
+        left = self._forming.left(self._limits, now)
+        return float("inf") if left is None else left

@@ -1,12 +1,11 @@
-"""What the coordinator makes of what it sees: nothing but a function of it."""
+"""The state of a generation: pure functions of the membership and the reports."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from audioloom_yarn_launcher.coordinator.failure_detector import Silence
-from audioloom_yarn_launcher.rendezvous.messages import Member, Reports, Roster
+from audioloom_yarn_launcher.rendezvous.messages import Member, Membership, Reports
 from audioloom_yarn_launcher.rendezvous.roles import Policy
 
 
@@ -17,14 +16,14 @@ class Wait:
 
 @dataclass(frozen=True)
 class Form:
-    """All are ready: let them run together."""
+    """All workers are ready to run together."""
 
     members: tuple[Member, ...]
 
 
 @dataclass(frozen=True)
 class Clash:
-    """These two ranks hold one address: each would talk to itself and take it for the other."""
+    """Two ranks have one address: each would talk to itself and take it for the other."""
 
     first: int
     second: int
@@ -32,7 +31,7 @@ class Clash:
 
 @dataclass(frozen=True)
 class Finished:
-    """Every process that has to has ended well: what the others do does not matter any more."""
+    """Every process that must finish has succeeded; the others do not matter any more."""
 
 
 @dataclass(frozen=True)
@@ -40,13 +39,10 @@ class Failed:
     """The generation is over before its work is done.
 
     Args:
-        lost: what happened to the workers that vanished, by rank; empty if a process failed.
+        lost: ids of the workers that vanished, by rank; empty if a process failed.
     """
 
     lost: Mapping[int, str]
-
-
-Verdict = Wait | Form | Clash | Finished | Failed
 
 
 def forming(size: int, reports: Reports) -> Form | Clash | Wait:
@@ -63,44 +59,45 @@ def forming(size: int, reports: Reports) -> Form | Clash | Wait:
     return Form(tuple(ready))
 
 
-def running(roster: Roster, reports: Reports, policy: Policy) -> Wait | Finished | Failed:
-    """What has become of a generation that runs."""
-    gone = vanished(roster, reports)
+def running(membership: Membership, reports: Reports, policy: Policy) -> Wait | Finished | Failed:
+    """The state of a generation that runs."""
+    gone = vanished(membership, reports)
     lost = {rank: worker for rank, worker in gone.items() if rank not in policy.may_fail}
     if lost:
         return Failed(lost)
     if any(end.failed for rank, end in reports.exits.items() if rank not in policy.may_fail):
         return Failed({})
-    well = {rank for rank, end in reports.exits.items() if not end.failed}
-    if policy.ends_job and policy.ends_job <= well:
+    succeeded = {rank for rank, end in reports.exits.items() if not end.failed}
+    if policy.ends_job and policy.ends_job <= succeeded:
         return Finished()
     return Finished() if policy.must_finish <= reports.exits.keys() | gone.keys() else Wait()
 
 
-def vanished(roster: Roster, reports: Reports) -> dict[int, str]:
-    """The members whose keys have gone, by rank, and that said nothing before."""
+def vanished(membership: Membership, reports: Reports) -> dict[int, str]:
+    """The members whose keys have vanished before they reported an exit, by rank."""
     return {
         rank: member.id
-        for rank, member in enumerate(roster.members)
+        for rank, member in enumerate(membership.members)
         if rank not in reports.exits and reports.ready.get(rank) != member
     }
 
 
-def frozen(roster: Roster, reports: Reports, silence: Silence, limit_s: float) -> dict[int, float]:
-    """The members that have work to do and have been silent for too long, and how long, by rank."""
-    still = silence.longer(limit_s)
+def frozen(
+    membership: Membership, reports: Reports, silent: Mapping[str, float]
+) -> dict[int, float]:
+    """The members without a reported exit whose heartbeats are *silent*, and how long, by rank."""
     return {
-        rank: still[member.id]
-        for rank, member in enumerate(roster.members)
-        if rank not in reports.exits and member.id in still
+        rank: silent[member.id]
+        for rank, member in enumerate(membership.members)
+        if rank not in reports.exits and member.id in silent
     }
 
 
-def silent(roster: Roster, reports: Reports) -> dict[int, str]:
-    """The members that are there and have not yet said how their process ended, by rank."""
-    gone = vanished(roster, reports)
+def unreported(membership: Membership, reports: Reports) -> dict[int, str]:
+    """The members that have neither vanished nor reported an exit, by rank."""
+    gone = vanished(membership, reports)
     return {
         rank: member.id
-        for rank, member in enumerate(roster.members)
+        for rank, member in enumerate(membership.members)
         if rank not in reports.exits and rank not in gone
     }

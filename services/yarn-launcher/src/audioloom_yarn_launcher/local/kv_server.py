@@ -29,7 +29,7 @@ from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.rendezvous.kv import Condition, Delete, Equals, Missing, Operation, Put
 
 MOST_LINE_BYTES = 8 << 20
-"""A roster of 10,000 workers is under 2 MiB."""
+"""A membership of 10,000 workers is under 2 MiB."""
 
 
 class StoreServer:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from audioloom_yarn_launcher.local.kv_server import StoreServer
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, silent_text
-from audioloom_yarn_launcher.rendezvous.causes import Loss, code_after, describe_end
+from audioloom_yarn_launcher.rendezvous.causes import WorkerLost, code_after, describe_end
 from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.system.files import tail
 
@@ -25,12 +25,12 @@ KNOWN_WITHIN_S = 5.0
 TAIL_BYTES = 2048
 
 AgentCommand = Callable[[int, str, int, str | None], list[str]]
-"""The command of a worker: from the descriptor of its connection, its id, its slot and its role."""
+"""Makes the command of a worker from its connection's descriptor, its id, its slot and its role."""
 
 
 @dataclass(frozen=True)
 class Agent:
-    """A worker's process, and the nameless file that its own messages go to."""
+    """A worker's process, and the nameless file for its own messages."""
 
     id: str
     process: subprocess.Popen[bytes]
@@ -42,13 +42,13 @@ class LocalWorkers:
     """`Workers` of this machine.
 
     Args:
-        size: how many.
-        server: the store's.
-        marker: the one of the plan, by which what a lost worker left behind is found.
+        size: number of workers.
+        server: serves the store.
+        marker: the plan's marker, by which the processes of a lost worker are found.
         command: the command of a worker.
-        variables: for a worker, beside what this process has.
+        variables: further environment variables of a worker.
         changed: called, from any thread, when a worker has ended.
-        role: of all of them, if it is one beside the gang.
+        role: their role, if they are sidecars.
     """
 
     def __init__(
@@ -67,46 +67,46 @@ class LocalWorkers:
         self._variables = variables
         self._changed = changed
         self._slots: list[Agent | None] = [None] * size
-        self._gone: dict[str, Loss] = {}
-        self._before: set[str] = set()  # gone, and no news any more
+        self._gone: dict[str, WorkerLost] = {}
+        self._before: set[str] = set()  # reported by an earlier request
         self._started = 0
 
-    def fill(self) -> None:
-        """Start a process for each slot whose worker has ended. Main thread only: see `start`."""
-        self._before |= self.lost().keys()
+    def request_missing(self) -> None:
+        """Start a process for each slot without one. Main thread only: see `processes.start`."""
+        self._before |= self.exited().keys()
         for slot, agent in enumerate(self._slots):
             if agent is None:
                 self._slots[slot] = self._start(slot)
 
-    def lost(self) -> dict[str, Loss]:
-        """The workers whose process has ended since the last `fill`, and how."""
+    def exited(self) -> dict[str, WorkerLost]:
+        """The workers whose process has ended since the last `request_missing`, and how."""
         for slot, agent in enumerate(self._slots):
             if agent is not None and agent.process.poll() is not None:
                 self._forget(slot, agent)
         return {each: loss for each, loss in self._gone.items() if each not in self._before}
 
-    def why_gone(self, worker: str) -> Loss:
-        """How the process of this worker ended; a moment may pass between its keys and itself."""
+    def exit_reason(self, worker: str) -> WorkerLost:
+        """How the process of this worker ended; it may outlive its keys by a moment."""
         for agent in self._slots:
             if agent is not None and agent.id == worker:
                 try:
                     agent.process.wait(KNOWN_WITHIN_S)
                 except subprocess.TimeoutExpired:
                     text = f"process {agent.process.pid} closed its connection and still runs"
-                    return Loss(text)
-        self.lost()
-        return self._gone.get(worker, Loss("nothing is known of its process"))
+                    return WorkerLost(text)
+        self.exited()
+        return self._gone.get(worker, WorkerLost("nothing is known of its process"))
 
-    def unplaced(self) -> int:
-        """None: a process that was started has its place."""
+    def pending(self) -> int:
+        """None: a process starts at once."""
         return 0
 
-    def absent(self, present: Collection[str]) -> list[Arrival]:
-        """What is known of the processes of the workers that are not there."""
-        lost = self.lost().items()
+    def unregistered(self, registered: Collection[str]) -> list[Arrival]:
+        """What is known of the processes of the workers that are not registered."""
+        lost = self.exited().items()
         rows = [Arrival(worker, "ended", reason=loss.text) for worker, loss in lost]
         for agent in self._slots:
-            if agent is not None and agent.id not in present:
+            if agent is not None and agent.id not in registered:
                 age = time.monotonic() - agent.since
                 said = tail(agent.messages, TAIL_BYTES)
                 runs = f"process {agent.process.pid} runs since {age:.0f} s"
@@ -118,21 +118,21 @@ class LocalWorkers:
         return rows
 
     def kill(self, worker: str) -> None:
-        """SIGKILL to the worker's process; the kernel passes it on to what it runs."""
+        """Kill the worker's process; the kernel then kills the process that it started."""
         for agent in self._slots:
             if agent is not None and agent.id == worker:
                 family = processes.marked(f"{self._marker}/{agent.id}/")
                 agent.process.kill()
                 agent.process.wait()
                 processes.sweep(f"{self._marker}/{agent.id}/", family)
-        self.lost()
+        self.exited()
 
     def close(self) -> None:
-        """Wait for the processes to end, end those that do not, and sweep up."""
+        """Wait for the processes to end, and kill the rest."""
         left = [agent for agent in self._slots if agent is not None]
         for agent in left:
             if agent.process.poll() is None:
-                agent.process.terminate()  # some may never have come to hear that the run is over
+                agent.process.terminate()  # some may never have read that the run is over
         deadline = time.monotonic() + LEAVE_WITHIN_S
         for agent in left:
             try:
@@ -140,18 +140,18 @@ class LocalWorkers:
             except subprocess.TimeoutExpired:
                 agent.process.kill()
                 agent.process.wait()
-        self.lost()
-        processes.sweep(f"{self._marker}/{self._called}-")
+        self.exited()
+        processes.sweep(f"{self._marker}/{self._name}-")
 
     @property
-    def _called(self) -> str:
+    def _name(self) -> str:
         return self._role or "worker"
 
     def _start(self, slot: int) -> Agent:
-        name = f"{self._called}-{self._started}"
+        name = f"{self._name}-{self._started}"
         self._started += 1
         messages, path = tempfile.mkstemp()
-        Path(path).unlink()  # nobody needs its name, and so nothing is left behind
+        Path(path).unlink()  # without a name nothing is left behind
         with self._server.admit(name) as connection:
             process = processes.start(
                 self._command(connection.fileno(), name, slot, self._role),
@@ -169,8 +169,8 @@ class LocalWorkers:
 
     def _forget(self, slot: int, agent: Agent) -> None:
         said = tail(agent.messages, TAIL_BYTES).rpartition("\n")[2]
-        ending = f" after saying: {said}" if said else ""
-        self._gone[agent.id] = Loss(
+        ending = f" after writing: {said}" if said else ""
+        self._gone[agent.id] = WorkerLost(
             f"its process {agent.process.pid} {describe_end(agent.process.returncode)}{ending}",
             code_after(said),
         )
@@ -180,10 +180,10 @@ class LocalWorkers:
 
 
 def worker_command(advertise: str) -> AgentCommand:
-    """The command of a worker: this program, by the interpreter that runs it now."""
+    """The command of a worker: this program, run by the same interpreter."""
 
     def command(descriptor: int, worker: str, slot: int, role: str | None) -> list[str]:
-        # Neither the working folder is on its path, nor what a PYTHONPATH for the command names.
+        # Its path holds neither the working folder nor a PYTHONPATH that is meant for the command.
         program = [sys.executable, "-E", "-P", "-m", "audioloom_yarn_launcher", "worker"]
         store = [f"--store=fd:{descriptor}", f"--id={worker}"]
         which = [f"--prefer={slot}", *([f"--role={role}"] if role else [])]

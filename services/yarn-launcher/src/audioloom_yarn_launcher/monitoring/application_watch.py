@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 import structlog
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.coordinator.report import tell_exposed
+from audioloom_yarn_launcher.coordinator.report import report_exposed
 from audioloom_yarn_launcher.errors import NotStarted, ResourceManagerDown
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
-from audioloom_yarn_launcher.runs.termination import Ending, end_application
-from audioloom_yarn_launcher.system.interrupts import Asks
+from audioloom_yarn_launcher.runs.termination import ApplicationEnd, end_application
+from audioloom_yarn_launcher.system.interrupts import InterruptPrompt
 from audioloom_yarn_launcher.yarn.diagnostics import why_it_waits
 from audioloom_yarn_launcher.yarn.resource_manager import why_not_allocated
 from audioloom_yarn_launcher.yarn.scheduling import NOT_TOLD, NOTHING_ASKED
@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 
 @dataclass
-class Heard:
+class SignalState:
     """The signals that this process got while it waits."""
 
     numbers: list[int] = field(default_factory=list)
@@ -63,10 +63,10 @@ class Heard:
 
 
 @contextmanager
-def hearing() -> Iterator[Heard]:
+def taking_signals() -> Iterator[SignalState]:
     """Take signals down instead of dying by them; a person at a terminal is asked first."""
-    heard = Heard()
-    asks = Asks(heard, heard.leave)
+    heard = SignalState()
+    asks = InterruptPrompt(heard, heard.leave)
     before = {number: signal.signal(number, asks) for number in SIGNALS}
     try:
         yield heard
@@ -93,7 +93,7 @@ class Watch:
     folder: Location
     launch: str
     application: str
-    heard: Heard
+    heard: SignalState
     start_s: float | None = None
     _told: dict[int, str] = field(default_factory=dict)
     _state: str = ""
@@ -103,7 +103,7 @@ class Watch:
     _silent: bool = False
     _running: bool = False
 
-    def to_the_end(self) -> Ending | None:
+    def to_the_end(self) -> ApplicationEnd | None:
         """Wait until nothing of the application runs any more; end it when a signal comes.
 
         Returns:
@@ -128,7 +128,7 @@ class Watch:
                 read, wait = time.monotonic() + wait, min(1.2 * wait, MOST_READ_S)
             time.sleep(LOOK_EVERY_S)
 
-    def until_begun(self) -> Ending | None:
+    def until_begun(self) -> ApplicationEnd | None:
         """Wait until the run has begun; how it ended, if it did, or None.
 
         Raises:
@@ -145,8 +145,8 @@ class Watch:
         log.warning("the application waits for its first container, and goes on waiting")
         return None
 
-    def _ending(self, report: Report) -> Ending:
-        return Ending(self.application, report, self._attempts(), self.heard.number)
+    def _ending(self, report: Report) -> ApplicationEnd:
+        return ApplicationEnd(self.application, report, self._attempts(), self.heard.number)
 
     def _report(self) -> Report | None:
         try:
@@ -200,7 +200,7 @@ class Watch:
             return
         self._told[number] = stage
         if attempt.formed and before in (None, "started"):
-            tell_exposed(attempt.formed)
+            report_exposed(attempt.formed)
         if stage == "started":
             log.info("waiting for the workers", attempt=number, workers=size)
             self._begun = time.monotonic()

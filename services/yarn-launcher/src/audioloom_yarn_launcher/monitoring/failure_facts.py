@@ -7,8 +7,8 @@ from audioloom_storage import Location
 from audioloom_yarn_launcher.monitoring.error_lines import error_line
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
 from audioloom_yarn_launcher.monitoring.progress import failure, last_step, progress_lines
-from audioloom_yarn_launcher.monitoring.root_cause import Case, Witness
-from audioloom_yarn_launcher.runs.attempts import Attempt, Seat, WorkerEnd
+from audioloom_yarn_launcher.monitoring.root_cause import AttemptFacts, WorkerFacts
+from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord
 from audioloom_yarn_launcher.yarn.diagnostics import explain, ours
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
@@ -16,7 +16,7 @@ LAST_BYTES = 1 << 16
 _SEEN = ("finished", "stopped", "not-started", "lost")
 
 
-def case_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> Case:
+def facts_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> AttemptFacts:
     """What is known of an attempt.
 
     Args:
@@ -31,25 +31,27 @@ def case_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> Case:
         kind, text = "launcher-lost", f"the launcher was lost: {attempt.started.owner} is gone"
     at_work = ended is None and kind == ""
     outside, mend = _outside(attempt) if kind == "launcher-lost" else ("", "")
-    return Case(
+    return AttemptFacts(
         attempt=attempt.started.attempt,
         kind=kind,
         text=text,
         rank=cause.rank if cause else None,
         exit_code=cause.exit_code if cause else 0,
-        workers=() if at_work else tuple(_witness(folder, attempt, each) for each in attempt.seats),
+        workers=()
+        if at_work
+        else tuple(_witness(folder, attempt, each) for each in attempt.workers),
         outside=outside,
         mend=mend,
     )
 
 
-def _witness(folder: Location, attempt: Attempt, seat: Seat) -> Witness:
+def _witness(folder: Location, attempt: Attempt, seat: WorkerRecord) -> WorkerFacts:
     number, end = attempt.started.attempt, seat if isinstance(seat, WorkerEnd) else None
     lines = progress_lines(folder, seat.rank)
     error, missed = failure(lines, number)
     if not error and (end is None or end.end not in _SEEN):
         error = error_line(last_lines(folder, number, seat.rank, LAST_BYTES))
-    return Witness(
+    return WorkerFacts(
         rank=seat.rank,
         host=seat.host,
         end=end.end if end else "",

@@ -28,7 +28,7 @@ _SPAN = 3  # as many in a row are told by the first and the last
 
 
 @dataclass(frozen=True)
-class Witness:
+class WorkerFacts:
     """What is known of one worker in one attempt.
 
     Args:
@@ -55,7 +55,7 @@ class Witness:
 
 
 @dataclass(frozen=True)
-class Case:
+class AttemptFacts:
     """What is known of one attempt.
 
     Args:
@@ -74,7 +74,7 @@ class Case:
     text: str = ""
     rank: int | None = None
     exit_code: int = 0
-    workers: tuple[Witness, ...] = ()
+    workers: tuple[WorkerFacts, ...] = ()
     outside: str = ""
     mend: str = ""
 
@@ -114,7 +114,7 @@ class Ranked:
         return "; ".join((self.first.text, *self.echoes))
 
 
-def rank_attempt(known: Case) -> Ranked | None:
+def rank_attempt(known: AttemptFacts) -> Ranked | None:
     """The first cause of an attempt and its echoes; None if nothing went wrong in it."""
     found = [*_by_workers(known), *_by_the_rest(known)]
     if not found:
@@ -166,7 +166,7 @@ def workers_text(ranks: Iterable[int]) -> str:
     return f"workers {', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _by_workers(known: Case) -> Iterable[Finding]:
+def _by_workers(known: AttemptFacts) -> Iterable[Finding]:
     for worker in known.workers:
         finding = _of_worker(worker, known.attempt)
         if finding is not None and worker.rank == known.rank and known.exit_code in REPEATING:
@@ -188,7 +188,7 @@ def _by_workers(known: Case) -> Iterable[Finding]:
             )
 
 
-def _of_worker(worker: Witness, attempt: int) -> Finding | None:
+def _of_worker(worker: WorkerFacts, attempt: int) -> Finding | None:
     finding = Finding(attempt, FAILED, "", worker.rank, "failed", worker.host)
     if worker.end == "lost":
         return _of_lost(worker, finding)
@@ -200,7 +200,7 @@ def _of_worker(worker: Witness, attempt: int) -> Finding | None:
     return None
 
 
-def _of_failed(worker: Witness, finding: Finding) -> Finding:
+def _of_failed(worker: WorkerFacts, finding: Finding) -> Finding:
     code = worker.exit_code if worker.signal is None else -worker.signal
     code = TRY_AGAIN if code is None else code
     said = f": {worker.error}" if worker.error else ""
@@ -217,12 +217,12 @@ def _of_failed(worker: Witness, finding: Finding) -> Finding:
     return replace(found, **(_AN_ECHO if _says_echo(worker) else {}))
 
 
-def _says_echo(worker: Witness) -> bool:
+def _says_echo(worker: WorkerFacts) -> bool:
     """Whether a program says that it ended because of another."""
     return bool(worker.missed) or bool(_ECHO.search(worker.error))
 
 
-def _of_lost(worker: Witness, finding: Finding) -> Finding:
+def _of_lost(worker: WorkerFacts, finding: Finding) -> Finding:
     told = worker.told
     if match := _MEMORY.search(told):
         used = re.sub(r"\.0\b", "", match[1])
@@ -234,7 +234,7 @@ def _of_lost(worker: Witness, finding: Finding) -> Finding:
     return replace(finding, weight=KILLED, kind=kind, text=text)
 
 
-def _by_the_rest(known: Case) -> Iterable[Finding]:
+def _by_the_rest(known: AttemptFacts) -> Iterable[Finding]:
     """What is on record, or known of the application, and no worker's own end."""
     if known.outside:
         yield Finding(known.attempt, UNEXPLAINED, known.outside, kind="launcher")
@@ -250,7 +250,7 @@ def _by_the_rest(known: Case) -> Iterable[Finding]:
         yield Finding(known.attempt, KILLED, known.text, known.rank, "killed")
 
 
-def _echoes(known: Case, found: Iterable[Finding], first: Finding) -> Iterable[str]:
+def _echoes(known: AttemptFacts, found: Iterable[Finding], first: Finding) -> Iterable[str]:
     """What became of the others."""
     others = [each for each in found if each is not first and each.rank != first.rank]
     own = [each for each in others if each.weight < ECHO and each.kind != "launcher"]
@@ -273,5 +273,5 @@ def _echoes(known: Case, found: Iterable[Finding], first: Finding) -> Iterable[s
             yield f"{workers_text(ranks)} ended with it, unseen"
 
 
-def _place(worker: Witness) -> str:
+def _place(worker: WorkerFacts) -> str:
     return f"worker {worker.rank}" + (f" on {worker.host}" if worker.host else "")

@@ -12,12 +12,12 @@ from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.monitoring.progress import newest, progress_lines
-from audioloom_yarn_launcher.rendezvous.roles import beside
-from audioloom_yarn_launcher.runs.attempts import Attempt, Seat, WorkerEnd, read_attempts
+from audioloom_yarn_launcher.rendezvous.roles import sidecar_groups
+from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord, read_attempts
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.pending import Pending, find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
-from audioloom_yarn_launcher.runs.sidecar_events import Happened, Story, read_stories
+from audioloom_yarn_launcher.runs.sidecar_events import SidecarEvent, SidecarHistory, read_histories
 from audioloom_yarn_launcher.worker.resource_usage import read_usage
 from audioloom_yarn_launcher.yarn.layout import NAME
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
@@ -41,12 +41,12 @@ AT_WORK = ("committed", "forming", "running", "restarting")
 
 @dataclass(frozen=True)
 class WorkerView:
-    """A worker of the last attempt, or one beside the gang.
+    """A worker of the last attempt, or a sidecar.
 
     Args:
-        role: what it is called in TF_CONFIG.
-        attempts: how many attempts a worker of this rank took part in; of one beside the gang, how
-            often its process was started.
+        role: its role in TF_CONFIG.
+        attempts: number of attempts with a worker of this rank; for a sidecar, number of starts of
+            its process.
         exit: exit code, or the name of the signal that ended its process; "" while unknown.
         progress: the newest that its program wrote of each of `PROGRESS`.
         usage: what its processes take, or took; see `usage`.
@@ -137,14 +137,14 @@ def view_run(folder: Location) -> RunView:
 
 
 def view_workers(view: RunView) -> list[WorkerView]:
-    """Look at the workers of the last attempt, by rank, and then at those beside the gang."""
+    """The workers of the last attempt by rank, and then the sidecars."""
     last = view.last
     if last is None:
         return []
-    alongside = read_stories(view.folder).values() if beside(last.started.roles) else ()
+    alongside = read_histories(view.folder).values() if sidecar_groups(last.started.roles) else ()
     return [
-        *(_view_worker(view, last, seat) for seat in last.seats),
-        *(_view_beside(view, story) for story in alongside),
+        *(_view_worker(view, last, seat) for seat in last.workers),
+        *(_view_sidecar(view, story) for story in alongside),
     ]
 
 
@@ -176,7 +176,7 @@ def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> State | None:
     return at_work if last.ended is None else "restarting"
 
 
-def _view_worker(view: RunView, attempt: Attempt, seat: Seat) -> WorkerView:
+def _view_worker(view: RunView, attempt: Attempt, seat: WorkerRecord) -> WorkerView:
     end = seat if isinstance(seat, WorkerEnd) else None
     log = view.folder / log_name(view.folder, seat.rank, attempt.started.attempt)
     return WorkerView(
@@ -197,7 +197,7 @@ def _view_worker(view: RunView, attempt: Attempt, seat: Seat) -> WorkerView:
     )
 
 
-def _view_beside(view: RunView, story: Story) -> WorkerView:
+def _view_sidecar(view: RunView, story: SidecarHistory) -> WorkerView:
     last = story.last
     state = "lost" if view.over and story.state in ("running", "restarting") else story.state
     return WorkerView(
@@ -215,7 +215,7 @@ def _view_beside(view: RunView, story: Story) -> WorkerView:
     )
 
 
-def _exit(end: WorkerEnd | Happened) -> str:
+def _exit(end: WorkerEnd | SidecarEvent) -> str:
     if end.signal is not None:
         return signal.Signals(end.signal).name
     return "" if end.exit_code is None else str(end.exit_code)

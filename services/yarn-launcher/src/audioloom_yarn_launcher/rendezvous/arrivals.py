@@ -1,4 +1,4 @@
-"""How far each worker of a gang came that was not complete in time: who came, who hangs, and where.
+"""How far each worker came when a gang was not complete in time.
 
 The same rows make the sentence of the cause, the record of the attempt and the table of `status`.
 """
@@ -12,10 +12,10 @@ from typing import Literal
 from audioloom_yarn_launcher.rendezvous.messages import Reports
 
 State = Literal[
-    "came",  # it holds an address, and waits for the others
-    "silent",  # it has a place, and has not come
+    "came",  # it registered and waits for the others
+    "silent",  # it has a container and has not registered
     "not-allocated",  # YARN has given it no container
-    "ended",  # it ended before it came
+    "ended",  # it ended before it registered
 ]
 MOST_NAMES = 3
 
@@ -26,13 +26,13 @@ class Arrival:
 
     Args:
         worker: its id.
-        state: in a word.
-        rank: that it claimed, None if none.
-        host: where it runs, "" if nowhere.
-        address: that it holds, "" if none.
-        since_s: for how long it has had its place, None if that is not known.
-        reason: why it has not come, as far as anybody knows, without a full stop.
-        tail: the last lines of what it said.
+        state: how far it came.
+        rank: the rank that it claimed, None if none.
+        host: its host, "" if it has none.
+        address: the address that it holds, "" if none.
+        since_s: age of its process or container in seconds, None if unknown.
+        reason: why it has not registered, as far as is known, without a full stop.
+        tail: the last lines of its agent's output.
     """
 
     worker: str
@@ -45,17 +45,17 @@ class Arrival:
     tail: str = ""
 
 
-def arrivals(reports: Reports, absent: Iterable[Arrival]) -> tuple[Arrival, ...]:
-    """All workers: those that are ready, by rank, and then the others."""
+def arrivals(reports: Reports, unregistered: Iterable[Arrival]) -> tuple[Arrival, ...]:
+    """All workers: the ready ones by rank, then the others."""
     came = [
         Arrival(member.id, "came", rank, member.host, member.address)
         for rank, member in sorted(reports.ready.items())
     ]
-    return (*came, *absent)
+    return (*came, *unregistered)
 
 
 def missing_text(rows: Collection[Arrival]) -> str:
-    """Who came and what is known of the others, each reason once."""
+    """The workers that came and, each reason once, what is known of the others."""
     came = [each.worker for each in rows if each.state == "came"]
     because: dict[str, list[str]] = {}
     for each in rows:
@@ -67,9 +67,9 @@ def missing_text(rows: Collection[Arrival]) -> str:
 
 
 def silent_text(said: str) -> str:
-    """What a worker does that runs and does not come, to go on with a subject."""
+    """The last output of a worker that runs and does not register, continuing a subject."""
     last = said.rstrip().rpartition("\n")[2]
-    return f"last said: {last}" if last else "has said nothing"
+    return f"last wrote: {last}" if last else "has written nothing"
 
 
 def _names(workers: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Where workers come from: what the coordinator asks of a place that can run them."""
+"""The interface by which the coordinator asks a backend for workers."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from collections.abc import Collection
 from typing import Protocol
 
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
-from audioloom_yarn_launcher.rendezvous.causes import Loss
+from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 
 
 class Workers(Protocol):
-    """Processes on this machine, or containers of a cluster. A lost worker is no failure here."""
+    """Processes on this machine, or containers of a cluster. A lost worker is no error here."""
 
-    def fill(self) -> None:
-        """Ask for as many workers as are missing. They come, or they do not, in their own time."""
+    def request_missing(self) -> None:
+        """Request as many workers as are missing. They start later, or never."""
 
-    def lost(self) -> dict[str, Loss]:
-        """The workers that have ended and were not told to, and how, since the last `fill`."""
+    def exited(self) -> dict[str, WorkerLost]:
+        """The workers that ended without an order since the last `request_missing`."""
 
-    def why_gone(self, worker: str) -> Loss:
-        """What happened to a worker whose keys have vanished; may wait a moment to find out."""
+    def exit_reason(self, worker: str) -> WorkerLost:
+        """How a worker was lost whose keys have vanished; may wait a moment to find out."""
 
-    def unplaced(self) -> int:
-        """How many workers that were asked for have no place to run in yet."""
+    def pending(self) -> int:
+        """Number of requested workers that have no process or container yet."""
 
-    def absent(self, present: Collection[str]) -> list[Arrival]:
-        """Each worker that was asked for and is not *present*: where it hangs. May take seconds."""
+    def unregistered(self, registered: Collection[str]) -> list[Arrival]:
+        """What is known of each requested worker that is not registered. May take seconds."""
 
     def kill(self, worker: str) -> None:
-        """End a worker that does not answer, and what it runs."""
+        """Kill a worker that does not answer, and its processes."""
 
     def close(self) -> None:
-        """See that all have ended, and all that they ran. They were told to leave before."""
+        """Wait until all workers and their processes have ended, after the order to leave."""

@@ -1,7 +1,7 @@
 """Why a gang ended: the first cause, told from its echoes.
 
-When one process dies, the others fail with it, often in the same tenth of a second and with louder
-messages. Which one was first is known from the store, and some ends say themselves what they are.
+When one process dies, the others fail because of it, often in the same tenth of a second and with
+louder messages. The store tells which one was first, and some exit codes tell an echo.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from audioloom_yarn_launcher.rendezvous.messages import Exit, Reports
+from audioloom_yarn_launcher.rendezvous.messages import Exit, Reason, Reports
 
 REPEATING = frozenset({2, 65, 66, 73, 77, 78, 126, 127})
-"""Exit codes that the same command will end with again: usage, bad data, missing input, a name that
-is taken, permission, configuration, a program that cannot be run."""
+"""Exit codes with which the same command fails again: usage, bad data, missing input, name taken,
+permission, configuration, a program that cannot be run."""
 
 TRY_AGAIN, CONFIGURATION = 75, 78
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
@@ -25,11 +25,11 @@ Kind = Literal[
     "exit",  # a process ended with a code of its own
     "signal",  # a process was killed
     "lost",  # a worker vanished with its process
-    "allocation",  # not all workers were given a place in time
-    "registration",  # not all workers came in time
-    "execution",  # the gang had worked for as long as it may
+    "allocation",  # not all workers got a container in time
+    "registration",  # not all workers registered in time
+    "execution",  # the time for the work was over
     "interrupted",  # the launcher was told to stop
-    "launcher-lost",  # the launcher itself was killed; found out by the next one
+    "launcher-lost",  # the launcher itself was killed; the next one found out
 ]
 
 _ECHOES = frozenset({TRY_AGAIN, -signal.SIGABRT})  # ours for a lost peer; TensorFlow's abort
@@ -38,19 +38,21 @@ _NO_IMPORT = re.compile(r"(?:ModuleNotFoundError|ImportError): |.*: No module na
 
 
 @dataclass(frozen=True)
-class Loss:
+class WorkerLost:
     """How a worker was lost.
 
     Args:
-        text: to go on with a subject.
-        exit_code: what it makes the run end with if that is not started anew.
+        text: in words that continue a subject.
+        exit_code: exit code of the run, if the gang is not restarted.
+        reason: what is known of the cause.
     """
 
     text: str
     exit_code: int = TRY_AGAIN
+    reason: Reason = ""
 
     def cause(self, subject: str, rank: int | None = None) -> Cause:
-        """The cause that it is."""
+        """The loss as the cause of a generation's end."""
         return Cause(
             kind="lost",
             text=f"{subject}: {self.text}",
@@ -67,11 +69,11 @@ class Cause:
     Args:
         kind: what happened.
         text: one sentence without a full stop.
-        exit_code: what the run ends with if it is not started anew.
-        rank: whose end it was, None if nobody's alone.
-        repeats: starting anew would end in the same way.
-        echo: it says of itself that another process was the cause.
-        tail: the last lines of the output of that process.
+        exit_code: exit code of the run, if the gang is not restarted.
+        rank: rank of the worker, None if the cause is not one worker's alone.
+        repeats: a restart would fail in the same way.
+        echo: the process ended because another one was lost.
+        tail: the last lines of the process's output.
     """
 
     kind: Kind
@@ -83,16 +85,16 @@ class Cause:
     tail: str = ""
 
 
-def first_cause(reports: Reports, lost: Mapping[int, Loss]) -> Cause:
-    """The cause that the others are echoes of.
+def first_cause(reports: Reports, lost: Mapping[int, WorkerLost]) -> Cause:
+    """The cause that the other failures are echoes of.
 
-    A code that will only repeat outranks everything: it is a verdict of the program on its input.
-    A process that was killed or vanished outranks one that gave up, which may have missed it; and
-    what says of itself that it is an echo comes last. Among equals, the first to be reported.
+    An exit code in `REPEATING` comes first: it is the program's verdict on its input. A process
+    that was killed or lost comes before one that gave up, perhaps because of that loss. An echo
+    comes last. Among equals, the first report counts.
 
     Args:
-        reports: of the generation; at least one exit failed, unless a worker is lost.
-        lost: what happened to each worker that vanished, by rank.
+        reports: of the generation; at least one process failed or one worker was lost.
+        lost: the lost workers, by rank.
     """
     causes = [_exit_cause(rank, end) for rank, end in reports.exits.items() if end.failed]
     causes += [loss.cause(f"worker {rank} was lost", rank) for rank, loss in lost.items()]
@@ -100,15 +102,15 @@ def first_cause(reports: Reports, lost: Mapping[int, Loss]) -> Cause:
 
 
 def code_after(last: str) -> int:
-    """What the loss of a worker makes the run end with, by the last line that it said itself.
+    """The exit code of the run after the loss of a worker whose agent wrote *last* at the end.
 
-    One that lacks a Python module is not started anew: another would lack it, too.
+    A worker that lacks a Python module is not restarted: the next one would lack it, too.
     """
     return CONFIGURATION if _NO_IMPORT.match(last) else TRY_AGAIN
 
 
 def describe_end(code: int) -> str:
-    """What a code as `subprocess` gives it means, to go on with a subject."""
+    """An exit code of `subprocess` in words that continue a subject."""
     if code < 0:
         try:
             return f"was killed by {signal.Signals(-code).name}"
@@ -125,7 +127,7 @@ def _exit_cause(rank: int, end: Exit) -> Cause:
     code = TRY_AGAIN if end.code is None else end.code
     return Cause(
         kind="signal" if code < 0 else "exit",
-        text=f"the process of worker {rank} {end.why or describe_end(code)}",
+        text=f"the process of worker {rank} {end.text or describe_end(code)}",
         exit_code=TRY_AGAIN if code < 0 else code,
         rank=rank,
         repeats=code in REPEATING,

@@ -1,9 +1,9 @@
-"""The key-value store that a gang meets in: what the launcher needs of one, and no more.
+"""The key-value store of a gang: the operations that the launcher needs.
 
-The shape is that of skein's store, so that the one in an application master can stand in for the
-local one: keys may have an owner and vanish with it, a transaction applies all of its operations
-or none, and a subscription only hints that something changed. Whoever is woken by a hint reads the
-keys again; no decision rests on which events came, or in which order.
+The interface is that of skein's store, so that the store of an application master can replace the
+local one. A key may have an owner and vanishes with it. A transaction applies all of its operations
+or none. A subscription only hints that something changed: whoever gets a hint reads the keys again,
+and no decision depends on which events came, or in which order.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Missing:
-    """Holds while nobody has put the key."""
+    """The condition that the key does not exist."""
 
     key: str
 
 
 @dataclass(frozen=True)
 class Equals:
-    """Holds while the key has this value."""
+    """The condition that the key has this value."""
 
     key: str
     value: str
@@ -30,7 +30,7 @@ class Equals:
 
 @dataclass(frozen=True)
 class Put:
-    """Set a key. With an owner, it vanishes as soon as that worker is gone."""
+    """Set a key. A key with an owner vanishes when that worker is gone."""
 
     key: str
     value: str
@@ -39,7 +39,7 @@ class Put:
 
 @dataclass(frozen=True)
 class Delete:
-    """Remove a key, if it is there."""
+    """Remove a key, if it exists."""
 
     key: str
 
@@ -49,16 +49,16 @@ Operation = Put | Delete
 
 
 class KeyValueStore(Protocol):
-    """The store as a worker or the coordinator sees it. Each call may raise `StoreLost`."""
+    """The store of a gang. Each call may raise `StoreLost`."""
 
     def get_prefix(self, prefix: str) -> dict[str, str]:
-        """All keys that start so, with their values, as they were at one moment."""
+        """All keys with the prefix and their values, at one moment."""
 
     def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
-        """Apply the operations if all conditions hold; whether they did."""
+        """Apply the operations if all conditions hold; answers whether they did."""
 
     def subscribe(self, prefix: str, hint: Callable[[], None]) -> None:
-        """Call *hint* after a key that starts so has changed, or when the store is lost.
+        """Call *hint* after a key with the prefix has changed, or when the store is lost.
 
         Several changes may come as one call, from any thread.
         """

@@ -1,36 +1,37 @@
-"""What the coordinator and the workers of a gang tell each other, and under which keys.
+"""The messages that the coordinator and the workers of a gang exchange, and their keys.
 
 Orders, which only the coordinator writes and every worker watches:
 
-    gang/order/plan              what to run: `Plan`
-    gang/order/generation        how many times the gang has been started anew, from 0
-    gang/order/roster/<g>        who runs in generation g, frozen: `Roster`
-    gang/order/end/<g>           generation g is over, stop: `End`
-    gang/order/outcome           the run is over, leave
+    gang/order/plan                 what to run: `Plan`
+    gang/order/generation           how many times the gang was restarted, from 0
+    gang/order/membership/<g>       who runs in generation g, final: `Membership`
+    gang/order/end/<g>              generation g is over, stop: `End`
+    gang/order/outcome              the run is over, leave
 
 Reports, which the workers write and only the coordinator watches:
 
-    gang/worker/rank/<r>         id of the worker that holds rank r; owned by it
-    gang/worker/ready/<g>/<r>    it holds a port for generation g: `Member`; owned by it
-    gang/worker/exit/<g>/<r>     how its process ended: `Exit`
-    gang/worker/first/<g>        rank of the first process that failed by itself
+    gang/worker/rank/<r>            id of the worker that holds rank r; owned by it
+    gang/worker/ready/<g>/<r>       it holds a port for generation g: `Member`; owned by it
+    gang/worker/exit/<g>/<r>        how its process ended: `Exit`
+    gang/worker/first/<g>           rank of the first process that failed by itself
 
-Beats, which are read now and then and wake nobody:
+Heartbeats, which the coordinator reads now and then; they wake nobody:
 
-    gang/beat/<id>               how often a worker has said that it lives; owned by it
+    gang/heartbeat/<id>             a count that rises while the worker lives; owned by it
 
 Requests of clients, which only the coordinator watches:
 
-    gang/client/stop             end the run: `Stop`
+    gang/client/stop                end the run: `Stop`
 
 So a worker's report wakes the coordinator alone, whatever the size of the gang.
 
-Who is beside the gang hears and says the same below `beside/<r>/`, each rank for itself, and counts
-its own generations; only ranks are all claimed in one place. It says one thing more:
+A sidecar has the same orders and reports below `sidecar/<r>/`, one scope for each rank, with
+generations of its own; only the ranks of all workers are claimed in one place. It reports one thing
+more:
 
-    beside/<r>/worker/page/<g>/<r>   where the page of its process is to be seen
+    sidecar/<r>/worker/page/<g>/<r>   where the web page of its process can be seen
 
-and its beats are below `beside-beat/`.
+and its heartbeats are below `sidecar-heartbeat/`.
 """
 
 from __future__ import annotations
@@ -39,80 +40,92 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
+from typing import Literal
 
 from audioloom_yarn_launcher.rendezvous.roles import WORKER as A_WORKER
-from audioloom_yarn_launcher.rendezvous.roles import Group, Policy, of_the_gang, policy, size_of
+from audioloom_yarn_launcher.rendezvous.roles import Group, Policy, gang_groups, policy, size_of
 
-GANG, BESIDE = "gang/", "beside/"
+GANG, SIDECAR = "gang/", "sidecar/"
 ORDER = f"{GANG}order/"
 WORKER = f"{GANG}worker/"
-BEAT, BEAT_BESIDE = f"{GANG}beat/", "beside-beat/"
+HEARTBEAT, SIDECAR_HEARTBEAT = f"{GANG}heartbeat/", "sidecar-heartbeat/"
 FROZEN_S = 10.0
 PLAN = f"{ORDER}plan"
 RANKS = f"{WORKER}rank/"
 CLIENT = f"{GANG}client/"
 STOP_KEY = f"{CLIENT}stop"
 
+Reason = Literal[
+    "",  # the exit code tells all that is known
+    "frozen",  # stopped by SIGSTOP, or without heartbeats
+    "disk-full",  # the disk of its log has no space left
+    "memory",  # its container used more memory than it may
+    "node-lost",  # YARN hears no more of its node
+    "preempted",  # YARN gave its container to another queue
+    "localization",  # a file or archive for its container cannot be had
+]
+"""Why a worker or its process ended, as records hold it."""
+
 _REMEMBERED = 1 << 15
-"""Whoever looks reads all messages again, most of them as before; of the largest gangs, too."""
+"""Decoded messages in memory: each look reads all messages again, and most have not changed."""
 
 
-def scope_beside(rank: int) -> str:
-    """Below which one beside the gang hears and says everything."""
-    return f"{BESIDE}{rank}/"
+def sidecar_scope(rank: int) -> str:
+    """The prefix of all orders and reports of a sidecar."""
+    return f"{SIDECAR}{rank}/"
 
 
 def generation_key(scope: str = GANG) -> str:
-    """Where the number of the generation stands."""
+    """The key of the generation's number."""
     return f"{scope}order/generation"
 
 
 def outcome_key(scope: str = GANG) -> str:
-    """Where it is ordered to leave."""
+    """The key of the order to leave."""
     return f"{scope}order/outcome"
 
 
 GENERATION, OUTCOME = generation_key(), outcome_key()
 
 
-def roster_key(generation: int, scope: str = GANG) -> str:
-    """Where the roster of a generation stands."""
-    return f"{scope}order/roster/{generation}"
+def membership_key(generation: int, scope: str = GANG) -> str:
+    """The key of a generation's membership."""
+    return f"{scope}order/membership/{generation}"
 
 
 def end_key(generation: int, scope: str = GANG) -> str:
-    """Where the end of a generation is ordered."""
+    """The key of the order to end a generation."""
     return f"{scope}order/end/{generation}"
 
 
 def rank_key(rank: int) -> str:
-    """Where a worker claims its rank."""
+    """The key by which a worker claims a rank."""
     return f"{RANKS}{rank}"
 
 
 def ready_key(generation: int, rank: int, scope: str = GANG) -> str:
-    """Where a worker says that it holds a port."""
+    """The key of a worker's report that it holds a port."""
     return f"{scope}worker/ready/{generation}/{rank}"
 
 
 def exit_key(generation: int, rank: int, scope: str = GANG) -> str:
-    """Where a worker says how its process ended."""
+    """The key of a worker's report how its process ended."""
     return f"{scope}worker/exit/{generation}/{rank}"
 
 
-def page_key(generation: int, rank: int, scope: str) -> str:
-    """Where a worker beside the gang says that the page of its process answers."""
+def page_key(generation: int, rank: int, scope: str = GANG) -> str:
+    """The key of a sidecar's report that the web page of its process answers."""
     return f"{scope}worker/page/{generation}/{rank}"
 
 
 def first_key(generation: int, scope: str = GANG) -> str:
-    """Where the first failure of a generation is claimed."""
+    """The key by which the first failure of a generation is claimed."""
     return f"{scope}worker/first/{generation}"
 
 
-def beat_key(worker: str, *, beside: bool = False) -> str:
-    """Where a worker says that it lives."""
-    return f"{BEAT_BESIDE if beside else BEAT}{worker}"
+def heartbeat_key(worker: str, *, sidecar: bool = False) -> str:
+    """The key of a worker's heartbeat."""
+    return f"{SIDECAR_HEARTBEAT if sidecar else HEARTBEAT}{worker}"
 
 
 @dataclass(frozen=True)
@@ -120,14 +133,14 @@ class Plan:
     """What every worker runs.
 
     Args:
-        size: how many workers there are in all; ranks go from 0 to size - 1.
-        command: the program and its arguments, of those whose role has none of its own; with
-            secrets masked, which workers have beside.
+        size: number of workers in all; ranks go from 0 to size - 1.
+        command: the program and its arguments, for roles without a command of their own. Secrets
+            are masked; a worker gets them in a variable.
         folder: URI of the run folder.
-        marker: put into the environment of all that the command starts, so that it can be found.
-        roles: who is called what, in the order of ranks; all are workers if it says nothing.
-        frozen_s: after how many seconds a worker that says nothing is taken for frozen, and, after
-            half as many, a process that is stopped.
+        marker: a variable's value by which all processes of the command can be found.
+        roles: the roles in the order of ranks; by default all are workers.
+        frozen_s: seconds without a heartbeat after which a worker counts as frozen. A process that
+            is stopped counts as frozen after half as many.
     """
 
     size: int
@@ -139,23 +152,23 @@ class Plan:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """Who is called what."""
+        """The roles, also where the plan names none."""
         return self.roles or (Group(A_WORKER, self.size),)
 
     @property
     def gang_size(self) -> int:
-        """How many meet as one; the ranks of the others come after theirs."""
-        return size_of(of_the_gang(self.groups))
+        """Number of workers without the sidecars, whose ranks come last."""
+        return size_of(gang_groups(self.groups))
 
     @property
     def policy(self) -> Policy:
-        """Who decides how a generation ends."""
+        """The ranks that decide how a generation ends."""
         return policy(self.groups)
 
 
 @dataclass(frozen=True)
 class Member:
-    """A worker that is ready: its address is bound and kept until its process has ended.
+    """A worker that is ready: it keeps its address bound until its process has ended.
 
     Args:
         exposed: why its command may listen at other addresses too; "" if it cannot.
@@ -169,26 +182,26 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Roster:
-    """Who runs in a generation, by rank.
+class Membership:
+    """The workers of a generation, by rank.
 
     Args:
-        attempt: of the gang.
-        generation: of the gang.
-        members: of the gang.
-        beside: who is told, if it is one beside the gang.
-        again: that one had a process before in this attempt.
+        attempt: number of the gang's attempt.
+        generation: number of the gang's generation.
+        members: the gang's workers.
+        sidecar: the reader of this message, if it is a sidecar.
+        again: the sidecar had a process before in this attempt.
     """
 
     attempt: int
     generation: int
     members: tuple[Member, ...]
-    beside: Member | None = None
+    sidecar: Member | None = None
     again: bool = False
 
     def of(self, rank: int) -> Member | None:
-        """Who runs as this rank."""
-        return self.members[rank] if rank < len(self.members) else self.beside
+        """The worker of this rank."""
+        return self.members[rank] if rank < len(self.members) else self.sidecar
 
 
 @dataclass(frozen=True)
@@ -205,12 +218,13 @@ class Exit:
     Args:
         id: the worker.
         code: exit code; negative for a signal, as in `subprocess`; None if it was never started.
-        stopped: the worker ended it, because it was told to.
-        pid: of the process, None if it was never started.
-        started: when, RFC 3339 by the worker's clock.
-        ended: when.
+        stopped: the worker ended it on an order.
+        pid: process number, None if it was never started.
+        started: start time, RFC 3339 by the worker's clock.
+        ended: end time.
         tail: the last lines of its output.
-        why: what the worker knows of it that the code does not say, to go on with a subject.
+        reason: a cause that the code does not tell, "" if there is none.
+        text: that cause in words that continue a subject.
     """
 
     id: str
@@ -220,12 +234,23 @@ class Exit:
     started: str | None = None
     ended: str | None = None
     tail: str = ""
-    why: str = ""
+    reason: Reason = ""
+    text: str = ""
 
     @property
     def failed(self) -> bool:
-        """Whether it ended by itself, and not well."""
+        """Whether it ended by itself with a failure."""
         return not self.stopped and self.code != 0
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code; None if a signal ended the process or it was never started."""
+        return self.code if self.code is not None and self.code >= 0 else None
+
+    @property
+    def signal(self) -> int | None:
+        """The number of the signal that ended the process."""
+        return -self.code if self.code is not None and self.code < 0 else None
 
 
 @dataclass(frozen=True)
@@ -243,17 +268,17 @@ class Stop:
 
 @dataclass(frozen=True)
 class Orders:
-    """What a worker has been told, at one moment."""
+    """The orders for a worker at one moment."""
 
     generation: int | None = None
-    roster: Roster | None = None
+    membership: Membership | None = None
     end: End | None = None
     over: bool = False
 
 
 @dataclass(frozen=True)
 class Reports:
-    """What the workers have told about one generation, at one moment."""
+    """The reports of the workers on one generation, at one moment."""
 
     ranks: Mapping[int, str] = field(default_factory=dict)
     ready: Mapping[int, Member] = field(default_factory=dict)
@@ -262,7 +287,7 @@ class Reports:
     page: str = ""
 
 
-def encode(message: Plan | Member | Roster | End | Exit | Stop) -> str:
+def encode(message: Plan | Member | Membership | End | Exit | Stop) -> str:
     """The JSON text of a message."""
     return json.dumps(asdict(message))
 
@@ -275,12 +300,12 @@ def decode_plan(text: str) -> Plan:
 
 
 @lru_cache(4)
-def decode_roster(text: str) -> Roster:
-    """The roster in a JSON text."""
+def decode_membership(text: str) -> Membership:
+    """The membership in a JSON text."""
     value = json.loads(text)
     members = tuple(Member(**member) for member in value["members"])
-    beside = value["beside"] and Member(**value["beside"])
-    return Roster(**{**value, "members": members, "beside": beside})
+    sidecar = value["sidecar"] and Member(**value["sidecar"])
+    return Membership(**{**value, "members": members, "sidecar": sidecar})
 
 
 @lru_cache(_REMEMBERED)
@@ -301,15 +326,16 @@ def decode_stop(text: str) -> Stop:
 
 
 def read_orders(keys: Mapping[str, str], scope: str = GANG) -> Orders:
-    """The orders among the keys of a scope; those of other generations do not count."""
+    """The orders of the current generation among the keys of a scope."""
     over, number = outcome_key(scope) in keys, keys.get(generation_key(scope))
     if number is None:
         return Orders(over=over)
     generation = int(number)
-    roster, end = keys.get(roster_key(generation, scope)), keys.get(end_key(generation, scope))
+    membership = keys.get(membership_key(generation, scope))
+    end = keys.get(end_key(generation, scope))
     return Orders(
         generation=generation,
-        roster=decode_roster(roster) if roster else None,
+        membership=decode_membership(membership) if membership else None,
         end=End(**json.loads(end)) if end else None,
         over=over,
     )

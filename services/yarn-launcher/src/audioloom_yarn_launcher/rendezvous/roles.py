@@ -1,8 +1,8 @@
-"""Who is called what in a gang: ranks go from 0, and each role has a stretch of them.
+"""The roles of a run: ranks go from 0, and each role has a range of them.
 
-Chief, workers and parameter servers are the cluster that TF_CONFIG names: they meet, and end, as
-one gang. An evaluator and TensorBoard are beside it, and their ranks come last: each starts when
-the gang is first complete, and is started anew by itself; the others do not know of it.
+Chief, workers and parameter servers are the cluster that TF_CONFIG names: they start and end as one
+gang. Evaluators and TensorBoard are sidecars, and their ranks come last: each starts when the gang
+is first complete and is restarted by itself. The gang does not know of its sidecars.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ CHIEF, WORKER, PS, EVALUATOR = "chief", "worker", "ps", "evaluator"
 TENSORBOARD = "tensorboard"
 ROLES = (CHIEF, WORKER, PS, EVALUATOR, TENSORBOARD)
 """In the order of their ranks."""
-BESIDE = frozenset({EVALUATOR, TENSORBOARD})
+SIDECARS = frozenset({EVALUATOR, TENSORBOARD})
 
 
 @dataclass(frozen=True)
 class Group:
-    """So many of a role, one after the other in the order of ranks.
+    """The workers of one role, with consecutive ranks.
 
     Args:
-        role: which.
-        count: how many.
-        command: what they run, if it is not what the plan says.
+        role: name of the role.
+        count: number of workers.
+        command: their command, if it differs from the plan's.
         must_finish: the job is not done before they are.
         may_fail: the job goes on when one of them fails or is lost.
-        ends_job: the job is done when all of them have finished well, whoever else is at work.
-        max_restarts: how often one of them is started anew by itself, if they are beside the gang.
+        ends_job: the job is done as soon as all of them have succeeded.
+        max_restarts: for sidecars: how often one of them is restarted.
     """
 
     role: str
@@ -40,14 +40,14 @@ class Group:
     max_restarts: int = 0
 
     @property
-    def beside(self) -> bool:
-        """Whether they are beside the gang, each for itself."""
-        return self.role in BESIDE
+    def sidecar(self) -> bool:
+        """Whether they are sidecars."""
+        return self.role in SIDECARS
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a rank is called: `TF_CONFIG` numbers each role from 0."""
+    """The task of a rank: `TF_CONFIG` numbers each role from 0."""
 
     role: str
     index: int
@@ -55,7 +55,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Policy:
-    """Which ranks decide how a generation ends."""
+    """The ranks that decide how a generation ends."""
 
     must_finish: frozenset[int]
     may_fail: frozenset[int]
@@ -63,29 +63,29 @@ class Policy:
 
 
 def of_workers(size: int, *, chief: bool) -> tuple[Group, ...]:
-    """A gang of workers, of which the first may be called the chief."""
+    """The roles of a gang without a job file; the first worker may be the chief."""
     if not chief:
         return (Group(WORKER, size),)
     return (Group(CHIEF, 1), Group(WORKER, size - 1)) if size > 1 else (Group(CHIEF, 1),)
 
 
 def size_of(groups: Sequence[Group]) -> int:
-    """How many there are in all."""
+    """Number of workers in all."""
     return sum(group.count for group in groups)
 
 
-def of_the_gang(groups: Sequence[Group]) -> tuple[Group, ...]:
-    """Those that meet and end as one."""
-    return tuple(group for group in groups if not group.beside)
+def gang_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """The roles that start and end as one gang."""
+    return tuple(group for group in groups if not group.sidecar)
 
 
-def beside(groups: Sequence[Group]) -> tuple[Group, ...]:
-    """Those that start and end each for itself."""
-    return tuple(group for group in groups if group.beside)
+def sidecar_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
+    """The roles of the sidecars."""
+    return tuple(group for group in groups if group.sidecar)
 
 
 def ranks_of(groups: Sequence[Group], wanted: Callable[[Group], bool]) -> list[int]:
-    """The ranks of the groups that are wanted, in order."""
+    """The ranks of the wanted groups, in order."""
     return [rank for rank, group in enumerate(by_rank(groups)) if wanted(group)]
 
 
@@ -95,7 +95,7 @@ def by_rank(groups: Sequence[Group]) -> list[Group]:
 
 
 def policy(groups: Sequence[Group]) -> Policy:
-    """Which ranks decide how a generation ends."""
+    """The ranks that decide how a generation ends."""
     return Policy(
         frozenset(ranks_of(groups, lambda group: group.must_finish)),
         frozenset(ranks_of(groups, lambda group: group.may_fail)),
@@ -104,28 +104,28 @@ def policy(groups: Sequence[Group]) -> Policy:
 
 
 def group_of(groups: Sequence[Group], rank: int) -> Group:
-    """The group that the one of this rank belongs to."""
+    """The group of a rank."""
     return _find(groups, rank)[0]
 
 
 def task(groups: Sequence[Group], rank: int) -> Task:
-    """What the one of this rank is called."""
+    """The task of a rank."""
     group, index = _find(groups, rank)
     return Task(group.role, index)
 
 
 def by_role(groups: Sequence[Group], addresses: Sequence[str]) -> dict[str, list[str]]:
-    """The addresses of each role in the cluster, from those of its ranks."""
+    """The addresses of each role in the cluster, from the addresses by rank."""
     found: dict[str, list[str]] = {}
     first = 0
-    for group in of_the_gang(groups):
+    for group in gang_groups(groups):
         found[group.role] = list(addresses[first : first + group.count])
         first += group.count
     return found
 
 
 def leader(groups: Sequence[Group]) -> Task:
-    """Who writes for all: the chief, or the first worker where none is called so."""
+    """The task that writes for all: the chief, else the first worker."""
     return Task(CHIEF if any(group.role == CHIEF for group in groups) else WORKER, 0)
 
 

@@ -25,7 +25,7 @@ from audioloom_storage import (
 )
 
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
-from audioloom_yarn_launcher.runs.localization import Provision
+from audioloom_yarn_launcher.runs.localization import Localization
 from audioloom_yarn_launcher.runs.pending import find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.submissions import read_submissions
@@ -109,8 +109,8 @@ def find_uses(root: Location) -> list[Use]:
 def _use(folder: Location) -> Use | None:
     attempts = read_attempts(folder)
     submissions = read_submissions(folder, ())
-    given = [each.started.provision for each in attempts if each.started.on != "local"]
-    given += [each.provision for each in submissions]
+    given = [each.started.localization for each in attempts if each.started.on != "local"]
+    given += [each.localization for each in submissions]
     if not given:
         return None
     pending = find_pending(folder, attempts)
@@ -128,7 +128,7 @@ def _at_work(attempts: list[Attempt]) -> bool:
     return is_alive(attempts[-1].started.owner) is not False
 
 
-def _names(provisions: list[Provision | None]) -> frozenset[str] | None:
+def _names(provisions: list[Localization | None]) -> frozenset[str] | None:
     names: set[str] = set()
     for each in provisions:
         if each is None:

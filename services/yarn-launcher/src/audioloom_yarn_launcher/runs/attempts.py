@@ -1,10 +1,10 @@
-"""The records of a run: what was started, who came, and how it ended.
+"""The records of a run's attempts: how each began, who ran in it, and how it ended.
 
-Each time the gang is started anew is an attempt, numbered from 1 through the life of the run
-folder. Files are never changed, so an attempt has up to three, each published once and whole:
+Each restart of the gang is an attempt, numbered from 1 through the life of the run folder. Files
+are never changed, so an attempt has up to three, each published once and whole:
 
-    attempts/<n>.started.json    published without replacing: whoever succeeds owns the attempt
-    attempts/<n>.roster.json     the gang is complete and runs
+    attempts/<n>.started.json    published without replacing: the launcher that succeeds owns it
+    attempts/<n>.members.json    the gang is complete and runs
     attempts/<n>.json            how it ended, and the first cause
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Self
 
 from audioloom_storage import (
     AlreadyExists,
@@ -29,30 +29,31 @@ from pydantic import BaseModel, ConfigDict
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import Cause, Kind
+from audioloom_yarn_launcher.rendezvous.messages import Reason
 from audioloom_yarn_launcher.rendezvous.roles import Group
-from audioloom_yarn_launcher.runs.localization import Provision
-from audioloom_yarn_launcher.runs.process_identity import Owner
+from audioloom_yarn_launcher.runs.localization import Localization
+from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
 from audioloom_yarn_launcher.runs.record import RecordBase, read_record, record_bytes
 
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
 
 Outcome = Literal["finished", "failed", "interrupted"]
-End = Literal["finished", "failed", "stopped", "lost", "not-started"]
+WorkerOutcome = Literal["finished", "failed", "stopped", "lost", "not-started"]
 
 
 class AttemptRecord(RecordBase):
-    """What every record of an attempt has."""
+    """The fields of every record of an attempt."""
 
     attempt: int
 
 
-class Started(AttemptRecord):
-    """An attempt was begun, and by whom.
+class AttemptStarted(AttemptRecord):
+    """The start of an attempt.
 
     Args:
         provision: what its workers were given; None on one machine.
         command: with secrets masked.
-        roles: who is called what; records of before roles do not say.
+        roles: the roles in the order of ranks.
     """
 
     kind: Literal["attempt-started"] = "attempt-started"
@@ -63,19 +64,23 @@ class Started(AttemptRecord):
     size: int
     command: tuple[str, ...]
     working_folder: str
-    owner: Owner
-    provision: Provision | None = None
+    owner: ProcessIdentity
+    localization: Localization | None = None
     roles: tuple[Group, ...] = ()
 
+    def end(self, **facts: Any) -> AttemptEnd:
+        """The record of its end."""
+        mine = {name: getattr(self, name) for name in ("attempt", "generation", "launch")}
+        return AttemptEnd(**mine, started=self.started, **facts)
 
-class Seat(BaseModel):
-    """A worker of the roster.
+
+class WorkerRecord(BaseModel):
+    """A worker of an attempt.
 
     Args:
-        role: what it is called in TF_CONFIG; records of before roles do not say.
-        index: its number among those of the role.
-        exposed: why its command may listen at other addresses than this one; "" if it cannot, and
-            in records of before there was anything against it.
+        role: its role in TF_CONFIG.
+        index: its number within the role.
+        exposed: why its command may listen at other addresses than this one; "" if it cannot.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -90,36 +95,39 @@ class Seat(BaseModel):
     exposed: str = ""
 
 
-class Formed(AttemptRecord):
-    """The gang is complete."""
+class AttemptMembers(AttemptRecord):
+    """The members of an attempt: its gang is complete."""
 
-    kind: Literal["attempt-roster"] = "attempt-roster"
+    kind: Literal["attempt-members"] = "attempt-members"
     formed: str
-    workers: tuple[Seat, ...]
+    workers: tuple[WorkerRecord, ...]
 
 
-class WorkerEnd(Seat):
-    """How it went with one worker.
+class WorkerEnd(WorkerRecord):
+    """How one worker ended.
 
     Args:
-        pid: of the process that it ran, on its host.
+        pid: number of its process on its host.
         end: finished, failed by itself, stopped because of another, lost with its worker, or
             not started.
-        log: the log, relative to the run folder; on storage without appending, of its pieces.
+        cause: why it ended, in words that continue a subject.
+        reason: what is known of the cause beyond the exit code.
+        log: its log, relative to the run folder; on storage without appending, of its pieces.
     """
 
     pid: int | None = None
     started: str | None = None
     ended: str | None = None
-    end: End
+    end: WorkerOutcome
     exit_code: int | None = None
     signal: int | None = None
     cause: str = ""
+    reason: Reason = ""
     log: str | None = None
 
 
 class FirstCause(BaseModel):
-    """Why the attempt ended."""
+    """Why an attempt ended."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -129,13 +137,18 @@ class FirstCause(BaseModel):
     exit_code: int
     tail: str = ""
 
+    @classmethod
+    def of(cls, cause: Cause) -> Self:
+        """The record of a cause."""
+        return cls(**{name: getattr(cause, name) for name in cls.model_fields})
 
-class Ended(AttemptRecord):
+
+class AttemptEnd(AttemptRecord):
     """How an attempt ended.
 
     Args:
-        ended: None if nobody saw the end.
-        cause: None if every process finished well.
+        ended: end time; None if nobody saw the end.
+        cause: the first cause; None if every process succeeded.
         restarts: the same launcher goes on with another attempt.
         arrivals: how far each worker came, if the gang was not complete in time.
     """
@@ -153,8 +166,8 @@ class Ended(AttemptRecord):
     arrivals: tuple[Arrival, ...] = ()
 
 
-def cause_of(ended: Ended) -> Cause | None:
-    """Why a launch ended with this attempt; None if it ended well."""
+def cause_of(ended: AttemptEnd) -> Cause | None:
+    """Why a launch ended with this attempt; None if it succeeded."""
     told = ended.cause
     if told is None or ended.exit_code == 0:
         return None
@@ -164,11 +177,11 @@ def cause_of(ended: Ended) -> Cause | None:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What is recorded of one attempt."""
+    """All records of one attempt."""
 
-    started: Started
-    formed: Formed | None
-    ended: Ended | None
+    started: AttemptStarted
+    formed: AttemptMembers | None
+    ended: AttemptEnd | None
 
     @property
     def open(self) -> bool:
@@ -176,8 +189,8 @@ class Attempt:
         return self.ended is None or self.ended.restarts
 
     @property
-    def seats(self) -> tuple[Seat, ...]:
-        """Its workers: as they ended if that is known, else as they came."""
+    def workers(self) -> tuple[WorkerRecord, ...]:
+        """Its workers: as they ended if that is known, else as they registered."""
         if self.ended is not None and self.ended.workers:
             return self.ended.workers
         return self.formed.workers if self.formed is not None else ()
@@ -193,10 +206,10 @@ def read_attempts(folder: Location) -> list[Attempt]:
 
 
 def executed_s(folder: Location, attempts: Iterable[Attempt]) -> float:
-    """For how many seconds the gang was complete in these attempts.
+    """Seconds in which the gang was complete in these attempts.
 
-    From when its roster was put on record until its end was, both by the clock of the storage:
-    coordinators on two nodes have two. One that was lost has an end when the next has closed it.
+    Both ends of each span are file times by the clock of the storage, because coordinators on two
+    nodes have two clocks. An attempt whose coordinator was lost ends when the next one closes it.
     """
     try:
         entries = list_folder(folder / "attempts")
@@ -206,14 +219,14 @@ def executed_s(folder: Location, attempts: Iterable[Attempt]) -> float:
     spans = 0
     for each in attempts:
         number = each.started.attempt
-        formed, ended = written.get(f"{number}.roster.json"), written.get(f"{number}.json")
+        formed, ended = written.get(f"{number}.members.json"), written.get(f"{number}.json")
         if formed is not None and ended is not None:
             spans += max(0, ended - formed)
     return spans / 1e9
 
 
-def begin(folder: Location, started: Started) -> bool:
-    """Begin an attempt; False if another launcher has begun the one of this number."""
+def begin(folder: Location, started: AttemptStarted) -> bool:
+    """Begin an attempt; False if another launcher has begun this number."""
     where = folder / f"attempts/{started.attempt}.started.json"
     make_folder(folder / "attempts", private=True)
     try:
@@ -221,19 +234,19 @@ def begin(folder: Location, started: Started) -> bool:
     except AlreadyExists:
         return False
     except UnknownOutcome:
-        found = read_record(where, Started)
+        found = read_record(where, AttemptStarted)
         if found is None:
             raise
         return found.launch == started.launch
     return True
 
 
-def record_roster(folder: Location, formed: Formed) -> None:
+def record_members(folder: Location, formed: AttemptMembers) -> None:
     """Record that the gang is complete."""
-    publish(folder / f"attempts/{formed.attempt}.roster.json", record_bytes(formed))
+    publish(folder / f"attempts/{formed.attempt}.members.json", record_bytes(formed))
 
 
-def record_end(folder: Location, ended: Ended) -> None:
+def record_end(folder: Location, ended: AttemptEnd) -> None:
     """Record how an attempt ended; a record that is there already stands."""
     try:
         publish(folder / f"attempts/{ended.attempt}.json", record_bytes(ended))
@@ -252,11 +265,11 @@ def _numbers(folder: Location) -> Iterator[int]:
 
 def _read_attempt(folder: Location, number: int) -> Attempt:
     attempts = folder / "attempts"
-    started = read_record(attempts / f"{number}.started.json", Started)
+    started = read_record(attempts / f"{number}.started.json", AttemptStarted)
     if started is None:
         raise BadRecord("the record was there and is gone", where=attempts)
     return Attempt(
         started=started,
-        formed=read_record(attempts / f"{number}.roster.json", Formed),
-        ended=read_record(attempts / f"{number}.json", Ended),
+        formed=read_record(attempts / f"{number}.members.json", AttemptMembers),
+        ended=read_record(attempts / f"{number}.json", AttemptEnd),
     )

@@ -29,10 +29,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from audioloom_yarn_launcher.errors import BadJob, NoJob
 from audioloom_yarn_launcher.rendezvous.roles import (
-    BESIDE,
     CHIEF,
     PS,
     ROLES,
+    SIDECARS,
     TENSORBOARD,
     WORKER,
 )
@@ -93,7 +93,7 @@ class JobFile(BaseModel):
         if TENSORBOARD in self.roles and self.roles[TENSORBOARD].instances > 1:
             raise ValueError("there is one tensorboard at most")
         for name, role in self.roles.items():
-            if role.max_restarts is not None and name not in BESIDE:
+            if role.max_restarts is not None and name not in SIDECARS:
                 raise ValueError(f"{name} is started anew with its gang: --max-restarts")
         if not any(decides(name, role) for name, role in self.roles.items()):
             raise ValueError("nobody must finish, and nobody ends the job: it would never be done")
@@ -107,12 +107,12 @@ def must_finish(name: str, role: RoleTable) -> bool:
 
 def may_fail(name: str, role: RoleTable) -> bool:
     """Whether the job goes on without this role."""
-    return name in BESIDE if role.may_fail is None else role.may_fail
+    return name in SIDECARS if role.may_fail is None else role.may_fail
 
 
 def max_restarts(name: str, role: RoleTable) -> int:
     """How often one of this role is started anew by itself."""
-    if name not in BESIDE:
+    if name not in SIDECARS:
         return 0
     return MAX_RESTARTS if role.max_restarts is None else role.max_restarts
 

@@ -14,15 +14,15 @@ from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN
 from audioloom_yarn_launcher.rendezvous.roles import size_of
 from audioloom_yarn_launcher.runs.attempts import (
     Attempt,
-    Ended,
+    AttemptEnd,
+    AttemptStarted,
     FirstCause,
-    Started,
     begin,
     read_attempts,
     record_end,
 )
 from audioloom_yarn_launcher.runs.clock import now
-from audioloom_yarn_launcher.runs.localization import Provision
+from audioloom_yarn_launcher.runs.localization import Localization
 from audioloom_yarn_launcher.runs.process_identity import is_alive, this_process
 from audioloom_yarn_launcher.runs.record import check_manifest
 from audioloom_yarn_launcher.runs.request import Request, check_same
@@ -41,11 +41,11 @@ class Launch:
     size: int
     on: str
     id: str
-    provision: Provision | None = None
+    localization: Localization | None = None
 
-    def attempt(self, number: int) -> Started:
+    def attempt(self, number: int) -> AttemptStarted:
         """The record that begins an attempt. The generation rises with it, across launchers too."""
-        return Started(
+        return AttemptStarted(
             attempt=number,
             generation=number - 1,
             launch=self.id,
@@ -55,7 +55,7 @@ class Launch:
             command=self.request.shown,
             working_folder=self.request.working_folder,
             owner=this_process(),
-            provision=self.provision,
+            localization=self.localization,
             roles=self.request.roles,
         )
 
@@ -70,7 +70,7 @@ def relaunched(launch: Launch) -> Launch:
     return replace(launch, id=uuid.uuid4().hex)
 
 
-def claim(launch: Launch, *, wait: bool, take_over: int | None) -> Started | None:
+def claim(launch: Launch, *, wait: bool, take_over: int | None) -> AttemptStarted | None:
     """Begin the next attempt of the run; None if the run is committed, now or after waiting.
 
     Args:
@@ -122,7 +122,7 @@ def wait_for_turn(launch: Launch, *, wait: bool, take_over: int | None) -> int |
         time.sleep(LOOK_AGAIN_S)
 
 
-def next_attempt(launch: Launch, before: Started) -> Started:
+def next_attempt(launch: Launch, before: AttemptStarted) -> AttemptStarted:
     """Begin the attempt after one of this launcher's own.
 
     Raises:
@@ -177,7 +177,7 @@ def close_lost(folder: Location, last: Attempt, *, restarts: bool = False) -> Fi
     processes.sweep(f"{started.launch}/")
     record_end(
         folder,
-        Ended(
+        AttemptEnd(
             attempt=started.attempt,
             generation=started.generation,
             launch=started.launch,

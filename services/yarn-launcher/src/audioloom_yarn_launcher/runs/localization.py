@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 
-class Provision(BaseModel):
+class Localization(BaseModel):
     """Where the programs came from.
 
     Args:

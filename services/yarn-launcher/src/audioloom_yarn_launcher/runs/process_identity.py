@@ -22,7 +22,7 @@ _DEAD = ("Z", "X", "x")
 _CONTAINER = re.compile(r"container_(?:e[0-9]+_)?[0-9]+_[0-9]+_([0-9]+)_[0-9]+")
 
 
-class Owner(BaseModel):
+class ProcessIdentity(BaseModel):
     """A process, so described that no other is ever taken for it.
 
     Args:
@@ -46,10 +46,10 @@ class Owner(BaseModel):
         return f"process {self.pid} on {self.host}"
 
 
-def this_process() -> Owner:
+def this_process() -> ProcessIdentity:
     """The process that asks."""
     application, attempt = _application()
-    return Owner(
+    return ProcessIdentity(
         host=os.environ.get("NM_HOST") or socket.gethostname(),
         pid=os.getpid(),
         boot=_boot(),
@@ -60,7 +60,7 @@ def this_process() -> Owner:
     )
 
 
-def is_alive(owner: Owner) -> bool | None:
+def is_alive(owner: ProcessIdentity) -> bool | None:
     """Whether the process lives; None if that cannot be told from here."""
     if owner.application is not None:
         return _is_application_alive(owner)
@@ -69,7 +69,7 @@ def is_alive(owner: Owner) -> bool | None:
     return _start_ticks(owner.pid) == owner.start_ticks
 
 
-def _is_application_alive(owner: Owner) -> bool | None:
+def _is_application_alive(owner: ProcessIdentity) -> bool | None:
     assert owner.application is not None  # noqa: S101 - who asks has looked
     application, attempt = _application()
     if application == owner.application:  # there is one application master at a time

@@ -1,15 +1,14 @@
-"""The records of those beside the gang: what happened to them, one thing after the other.
+"""The records of sidecars: one event after the other.
 
-    beside/<k>.json    k = 1, 2, … through the life of the run folder; published once and whole
+    sidecars/<k>.json    k = 1, 2, … through the life of the run folder; published once and whole
 
-The log of a process is `logs/<rank>.<attempt>.log`, by the attempt in which it was started; one
-that is started anew in the same attempt goes on with it.
+The log of a process is `logs/<rank>.<attempt>.log`, with the attempt in which it was started; a
+sidecar that is restarted in the same attempt continues that log.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,26 +16,32 @@ from audioloom_storage import Location, NotFound, list_folder, make_folder, publ
 
 from audioloom_yarn_launcher.runs.record import RecordBase, read_record, record_bytes
 
-FOLDER = "beside"
+FOLDER = "sidecars"
 _NAME = re.compile(r"([1-9][0-9]{0,8})\.json")
 
+Event = Literal[
+    "started",  # its process was started
+    "shown",  # its web page answers
+    "ended",  # its process has ended, or was never started
+]
 
-class Happened(RecordBase):
-    """Something happened to one of them.
+
+class SidecarEvent(RecordBase):
+    """One event of a sidecar.
 
     Args:
-        what: its process was started, its page answers, or its process has ended.
-        attempt: of the gang, in which the process was started; 0 if none ever was.
-        page: where its page is to be seen.
-        exit_code: of the process, if it ended by itself.
-        signal: that ended it.
-        cause: why it did not end well, to go on with a subject; "" if it did.
-        stopped: it was told to end.
-        again: it is started anew.
+        what: the kind of event.
+        attempt: the gang's attempt in which the process was started; 0 if none ever was.
+        page: address of its web page.
+        exit_code: exit code of the process.
+        signal: number of the signal that ended it.
+        cause: why it failed, in words that continue a subject; "" if it did not.
+        stopped: it was ordered to end.
+        again: it is restarted.
     """
 
-    kind: Literal["beside"] = "beside"
-    what: Literal["started", "shown", "ended"]
+    kind: Literal["sidecar-event"] = "sidecar-event"
+    what: Event
     time: str
     rank: int
     role: str
@@ -55,24 +60,24 @@ class Happened(RecordBase):
 
 
 @dataclass(frozen=True)
-class Story:
-    """All that happened to one of them.
+class SidecarHistory:
+    """The history of one sidecar.
 
     Args:
-        last: the newest record.
+        last: the newest event.
         starts: how often its process was started.
-        page: where its page is, while its process runs.
-        failures: why it ended, each time that it did not end well.
+        page: address of its web page, while its process runs.
+        failures: the cause of each failure.
     """
 
-    last: Happened
+    last: SidecarEvent
     starts: int = 0
     page: str = ""
     failures: tuple[str, ...] = ()
 
     @property
     def state(self) -> str:
-        """As the states of workers are called."""
+        """Its state, in the words of a worker's states."""
         if self.last.what != "ended":
             return "running"
         if self.last.stopped:
@@ -81,18 +86,31 @@ class Story:
             return "finished"
         return "restarting" if self.last.again else "failed"
 
+    def after(self, event: SidecarEvent) -> SidecarHistory:
+        """The history with one more event."""
+        return SidecarHistory(
+            last=event,
+            starts=self.starts + (event.what == "started"),
+            page=event.page if event.what == "shown" else "",
+            failures=(*self.failures, event.cause) if event.cause else self.failures,
+        )
 
-def read_stories(folder: Location) -> dict[int, Story]:
-    """What is on record of each, by rank.
+
+def read_histories(folder: Location) -> dict[int, SidecarHistory]:
+    """The history of each sidecar, by rank.
 
     Raises:
         BadRecord: one of the records cannot be read.
     """
-    found: dict[int, Story] = {}
+    found: dict[int, SidecarHistory] = {}
     for number in sorted(numbers(folder)):
-        record = read_record(folder / f"{FOLDER}/{number}.json", Happened)
-        if record is not None:
-            found[record.rank] = _goes_on(found, record)
+        event = read_record(folder / f"{FOLDER}/{number}.json", SidecarEvent)
+        if event is None:
+            continue
+        before = found.get(event.rank)
+        if before is None or before.last.role != event.role:
+            before = SidecarHistory(event)  # of another size of the gang, the rank was another's
+        found[event.rank] = before.after(event)
     return found
 
 
@@ -105,20 +123,7 @@ def numbers(folder: Location) -> list[int]:
     return [int(match[1]) for match in names if match is not None]
 
 
-def record_happening(folder: Location, number: int, happened: Happened) -> None:
-    """Put it on record."""
+def record_event(folder: Location, number: int, event: SidecarEvent) -> None:
+    """Record an event."""
     make_folder(folder / FOLDER, private=True)
-    publish(folder / f"{FOLDER}/{number}.json", record_bytes(happened))
-
-
-def _goes_on(found: Mapping[int, Story], record: Happened) -> Story:
-    before = found.get(record.rank)
-    if before is not None and before.last.role != record.role:
-        before = None  # another size of the gang, and so another's rank
-    failures = before.failures if before is not None else ()
-    return Story(
-        last=record,
-        starts=(before.starts if before is not None else 0) + (record.what == "started"),
-        page=record.page if record.what == "shown" else "",
-        failures=(*failures, record.cause) if record.cause else failures,
-    )
+    publish(folder / f"{FOLDER}/{number}.json", record_bytes(event))

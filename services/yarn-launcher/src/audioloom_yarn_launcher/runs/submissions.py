@@ -13,8 +13,8 @@ from typing import Literal
 
 from audioloom_storage import Location, NotFound, list_folder, make_folder, publish
 
-from audioloom_yarn_launcher.runs.localization import Provision
-from audioloom_yarn_launcher.runs.process_identity import Owner
+from audioloom_yarn_launcher.runs.localization import Localization
+from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
 from audioloom_yarn_launcher.runs.record import RecordBase, read_record, record_bytes
 
 FOLDER = "submissions"
@@ -40,8 +40,8 @@ class Submission(RecordBase):
     after_attempt: int = 0
     size: int
     command: tuple[str, ...]
-    by: Owner
-    provision: Provision | None = None
+    by: ProcessIdentity
+    localization: Localization | None = None
 
 
 def record_submission(folder: Location, submission: Submission) -> None:

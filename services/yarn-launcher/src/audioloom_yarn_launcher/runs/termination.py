@@ -15,7 +15,7 @@ from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause, Kind
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import (
     Attempt,
-    Ended,
+    AttemptEnd,
     FirstCause,
     Outcome,
     cause_of,
@@ -33,7 +33,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Ending:
+class ApplicationEnd:
     """How an application ended.
 
     Args:
@@ -92,7 +92,7 @@ def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]
         time.sleep(LOOK_EVERY_S)
 
 
-def close_record(folder: Location, ending: Ending) -> Cause | None:
+def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
     """Why the run ended as it did, None if well; what the coordinator could not record is recorded.
 
     Raises:
@@ -112,7 +112,7 @@ def close_record(folder: Location, ending: Ending) -> Cause | None:
     return cause
 
 
-def was_lost(ending: Ending) -> bool:
+def was_lost(ending: ApplicationEnd) -> bool:
     """Whether the application is gone without anybody's will, and its run not over: try another."""
     last = ending.attempts[-1] if ending.attempts else None
     closed = last is not None and not last.open
@@ -121,12 +121,12 @@ def was_lost(ending: Ending) -> bool:
     return type(_explained(ending)) is ApplicationLost  # not one that would only be ended again
 
 
-def _stopped(ending: Ending) -> Cause:
+def _stopped(ending: ApplicationEnd) -> Cause:
     text = f"{ending.application} was ended before its coordinator could end the run"
     return Cause("interrupted", text, exit_code=128 + ending.stopped_by)
 
 
-def _unexplained(ending: Ending) -> Cause:
+def _unexplained(ending: ApplicationEnd) -> Cause:
     kind: Kind = "launcher-lost"
     if ending.stopped_by:
         return _stopped(ending)
@@ -135,15 +135,15 @@ def _unexplained(ending: Ending) -> Cause:
     return Cause(kind, text, int(exit_code(error)) or TRY_AGAIN)
 
 
-def _explained(ending: Ending) -> StageError:
+def _explained(ending: ApplicationEnd) -> StageError:
     told = ending.report.diagnostics
     said = "" if is_known(told) else last_words(ending.application)
     return explain(told, application=ending.application, said=said)
 
 
-def _record(last: Attempt, cause: Cause, outcome: Outcome) -> Ended:
+def _record(last: Attempt, cause: Cause, outcome: Outcome) -> AttemptEnd:
     started = last.started
-    return Ended(
+    return AttemptEnd(
         attempt=started.attempt,
         generation=started.generation,
         launch=started.launch,

@@ -15,7 +15,7 @@ _ANSWERS = {"e": "end it", "l": "leave it going: status, logs and attach find it
 _SAID = {"e": "It is being ended.", "l": "It goes on without us.", "w": "It goes on, and we wait."}
 
 
-class Asks:
+class InterruptPrompt:
     """A handler of signals that asks before it passes a Ctrl-C on, where there is a terminal.
 
     A Ctrl-C while it asks, or after the end was asked for, is passed on, as all other signals are.

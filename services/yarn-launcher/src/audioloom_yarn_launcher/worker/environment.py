@@ -1,7 +1,7 @@
-"""The environment that tells a program who it is in its gang.
+"""The environment variables that tell a program its place in its gang.
 
-TF_CONFIG is all that TensorFlow needs. Scripts that were written for TonY also look at variables
-of its own, so these are set too: JOB_NAME, TASK_INDEX, TASK_NUM, CLUSTER_SPEC, IS_CHIEF, TB_PORT.
+TensorFlow needs only TF_CONFIG. Scripts for TonY also read JOB_NAME, TASK_INDEX, TASK_NUM,
+CLUSTER_SPEC, IS_CHIEF and TB_PORT, so these are set too.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from audioloom_yarn_launcher.rendezvous.messages import Plan, Roster
+from audioloom_yarn_launcher.rendezvous.messages import Membership, Plan
 from audioloom_yarn_launcher.rendezvous.roles import by_role, leader, task
 from audioloom_yarn_launcher.system.redaction import VARIABLE as SECRETS
 
@@ -17,63 +17,67 @@ PAGE_PORT = "TB_PORT"
 _NOT_ITS_OWN = (PAGE_PORT, SECRETS)
 
 
-def cluster(plan: Plan, roster: Roster) -> dict[str, list[str]]:
+def cluster(plan: Plan, membership: Membership) -> dict[str, list[str]]:
     """The addresses of each role."""
-    return by_role(plan.groups, [member.address for member in roster.members])
+    return by_role(plan.groups, [member.address for member in membership.members])
 
 
-def tf_config(plan: Plan, roster: Roster, rank: int) -> str:
+def tf_config(plan: Plan, membership: Membership, rank: int) -> str:
     """TF_CONFIG for the worker of this rank."""
     mine = task(plan.groups, rank)
     return json.dumps(
         {
-            "cluster": cluster(plan, roster),
+            "cluster": cluster(plan, membership),
             "task": {"type": mine.role, "index": mine.index},
         }
     )
 
 
 def leads(plan: Plan, rank: int) -> bool:
-    """Whether the worker of this rank is the one that writes for all."""
+    """Whether the worker of this rank writes for all."""
     return task(plan.groups, rank) == leader(plan.groups)
 
 
 def marker(plan: Plan, runs_in: str, generation: int) -> str:
-    """What marks all that a worker runs in a generation; begins with what marks the gang.
+    """The marker of all processes of a worker in a generation; it begins with the gang's marker.
 
     Args:
         plan: of the gang.
-        runs_in: what no other worker of the launch ever runs in.
-        generation: the one.
+        runs_in: id of a container or worker, unique in the launch.
+        generation: number of the generation.
     """
     return f"{plan.marker}/{runs_in}/{generation}/"
 
 
 def environment(
-    base: Mapping[str, str], plan: Plan, roster: Roster, rank: int, page_port: int | None = None
+    base: Mapping[str, str],
+    plan: Plan,
+    membership: Membership,
+    rank: int,
+    page_port: int | None = None,
 ) -> dict[str, str]:
-    """The environment of the command: what the worker has, and who it is.
+    """The environment of the command: the worker's own, and the command's place in its gang.
 
     Args:
-        base: what the worker has.
+        base: environment of the worker.
         plan: of the gang.
-        roster: who runs.
+        membership: the workers of the generation.
         rank: of the worker.
-        page_port: a port for a page of its own, for who leads and for TensorBoard.
+        page_port: a port for a web page, for the leader and for TensorBoard.
     """
     mine = task(plan.groups, rank)
     found = {
-        "PYTHONUNBUFFERED": "1",  # so that its log is there before it ends; may be set otherwise
+        "PYTHONUNBUFFERED": "1",  # its log is complete before it ends; the user may set another
         **{name: value for name, value in base.items() if name not in _NOT_ITS_OWN},
-        "TF_CONFIG": tf_config(plan, roster, rank),
+        "TF_CONFIG": tf_config(plan, membership, rank),
         "TF_GRPC_REUSE_PORT": "true",
         "JOB_NAME": mine.role,
         "TASK_INDEX": str(mine.index),
-        "TASK_NUM": str(len(roster.members)),
-        "CLUSTER_SPEC": json.dumps(cluster(plan, roster)),
+        "TASK_NUM": str(len(membership.members)),
+        "CLUSTER_SPEC": json.dumps(cluster(plan, membership)),
         "IS_CHIEF": str(leads(plan, rank)).lower(),
         "AUDIOLOOM_RUN_FOLDER": plan.folder,
-        "AUDIOLOOM_RUN_ATTEMPT": str(roster.attempt),
-        "AUDIOLOOM_RUN_GENERATION": str(roster.generation),
+        "AUDIOLOOM_RUN_ATTEMPT": str(membership.attempt),
+        "AUDIOLOOM_RUN_GENERATION": str(membership.generation),
     }
     return found if page_port is None else {**found, PAGE_PORT: str(page_port)}

@@ -1,7 +1,7 @@
-"""A worker's thread beside its work: it says that it lives, and sees when its process stands still.
+"""The heartbeat thread of a worker: it shows that the worker lives, and watches its process.
 
-A process that is stopped (SIGSTOP) does not end, so that waiting for its end tells nothing; what it
-is connected to may wait for it for ever. One that a debugger holds is in another state.
+A process that is stopped (SIGSTOP) does not end, so that a wait for its end tells nothing, and its
+peers may wait for it for ever. A process in a debugger is in another state.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from dataclasses import dataclass
 
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore, Put
-from audioloom_yarn_launcher.rendezvous.messages import beat_key
+from audioloom_yarn_launcher.rendezvous.messages import heartbeat_key
 from audioloom_yarn_launcher.system import processes
 
-BEAT_EVERY_S = 1.0
+HEARTBEAT_EVERY_S = 1.0
 
 
 @dataclass
-class Watched:
-    """A process that is looked at.
+class WatchedProcess:
+    """A process that is watched.
 
     Args:
         pid: its number.
-        limit_s: for how long it may stand still.
-        since: since when it does, by this machine's monotonic clock; None if it does not.
-        frozen: it has for longer than that.
+        limit_s: seconds for which it may be stopped.
+        since: when it was stopped, by this machine's monotonic clock; None if it runs.
+        frozen: it was stopped for longer than the limit.
     """
 
     pid: int
@@ -36,7 +36,7 @@ class Watched:
     frozen: bool = False
 
     def look(self, now: float) -> bool:
-        """Look at it; whether it has just been found frozen."""
+        """Look at it; answers whether it was found frozen just now."""
         if not processes.is_stopped(self.pid):
             self.since = None
         elif self.since is None:
@@ -47,41 +47,41 @@ class Watched:
         return False
 
 
-class Pulse:
-    """What the thread and the worker share.
+class Heartbeat:
+    """The heartbeats of a worker, sent by a thread that also watches its process.
 
     Args:
-        store: where the gang meets.
+        store: the gang's store.
         me: id of the worker.
         changed: called, from the thread, when the process is found frozen.
-        beside: it is not one of the gang.
+        sidecar: the worker is a sidecar.
     """
 
     def __init__(
-        self, store: KeyValueStore, me: str, changed: Callable[[], None], *, beside: bool = False
+        self, store: KeyValueStore, me: str, changed: Callable[[], None], *, sidecar: bool = False
     ) -> None:
         self._store, self._me, self._changed = store, me, changed
-        self._key = beat_key(me, beside=beside)
+        self._key = heartbeat_key(me, sidecar=sidecar)
         self._over = threading.Event()
-        self.watched: Watched | None = None
+        self.watched: WatchedProcess | None = None
 
     def start(self) -> None:
-        """Begin."""
-        threading.Thread(target=self._beat, name="pulse", daemon=True).start()
+        """Start the thread."""
+        threading.Thread(target=self._run, name="heartbeat", daemon=True).start()
 
     def stop(self) -> None:
-        """Say no more."""
+        """Send no more heartbeats."""
         self._over.set()
 
-    def _beat(self) -> None:
+    def _run(self) -> None:
         count = 0
         while not self._over.is_set():
             try:
                 self._store.transaction([], [Put(self._key, str(count), self._me)])
             except StoreLost:
-                return  # the worker finds out by itself
+                return  # the worker notices by itself
             count += 1
-            self._over.wait(BEAT_EVERY_S)
+            self._over.wait(HEARTBEAT_EVERY_S)
             watched = self.watched
             if watched is not None and watched.look(time.monotonic()):
                 self._changed()

@@ -1,11 +1,11 @@
-"""Where the output of a worker's process goes: into the run folder, whatever storage that is on.
+"""The log of a worker's process, in the run folder on any storage.
 
-On a file system the process writes `logs/<rank>.<attempt>.log` itself: nothing is in between that
-could fail, fill up or fall behind. Elsewhere files can only be published whole, so it writes to a
-local file, and a thread publishes what has been added as `logs/<rank>.<attempt>.<k>.log`, k = 0, 1,
-…: after ten seconds, then more and more seldom, and whenever much has come. In a container that
-file lies where its node shows it, to who cannot wait (`node_logs`), and is taken away in the end. A
-process that said nothing has a log too, an empty one: else nobody could tell it from a lost one.
+On a file system the process writes `logs/<rank>.<attempt>.log` itself, and nothing in between can
+fail, fill up or lag. Other storage can only publish whole files. There the process writes to a
+local file, and a thread publishes the new part as `logs/<rank>.<attempt>.<k>.log`, k = 0, 1, …:
+after ten seconds, then less and less often, and whenever the new part is large. In a container the
+local file lies where YARN's node shows it (`node_logs`), and is removed at the end. A process
+without output has an empty log, which tells it from a process that was lost.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ class WorkerLog(Protocol):
 
     @property
     def output(self) -> int:
-        """The descriptor that the process writes to."""
+        """The file descriptor to which the process writes."""
 
     @property
     def page(self) -> str:
-        """Where a node of YARN shows what is written, at once; "" where it stands in the folder."""
+        """Web page of the log at its YARN node; "" for a log in the run folder."""
 
     def close(self) -> None:
-        """Make everything written so far stand in the run folder."""
+        """Write everything to the run folder."""
 
 
 def open_log(folder: Location, rank: int, attempt: int, *, again: bool = False) -> WorkerLog:
@@ -53,25 +53,25 @@ def open_log(folder: Location, rank: int, attempt: int, *, again: bool = False) 
     Args:
         folder: of the run.
         rank: of the worker.
-        attempt: in which its process is started.
-        again: not for the first time; what it writes follows.
+        attempt: number of the attempt.
+        again: continue the log of an earlier process of this attempt.
 
     Raises:
-        FileExistsError: there is one already, so this rank and attempt ran before.
+        FileExistsError: this rank has a log of this attempt already.
     """
     logs = folder / "logs"
     make_folder(logs)
     return (DirectLog if appends(logs) else PublishedLog)(logs, rank, attempt, again=again)
 
 
-def say(descriptor: int, text: str) -> None:
-    """Add a line of the launcher's own to what the command says. A disk that is full costs it."""
+def warn(descriptor: int, text: str) -> None:
+    """Add a line of the launcher to the command's output; it is lost if the disk is full."""
     with suppress(OSError):
         os.write(descriptor, f"audioloom-yarn-launcher: warning: {text}\n".encode())
 
 
 def _open_shown(name: str) -> tuple[int, Path | None]:
-    """A new file to write to: where YARN shows it while it is written, else one without a name."""
+    """A new file: in YARN's log folder, where its node shows it, else one without a name."""
     folder = os.environ.get(LOG_DIRS, "").partition(",")[0]
     if folder and all(os.environ.get(each) for each in _NODE):
         path = Path(folder, name)
@@ -79,7 +79,7 @@ def _open_shown(name: str) -> tuple[int, Path | None]:
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND
             return os.open(path, flags, 0o640), path
     descriptor, temporary = tempfile.mkstemp()
-    Path(temporary).unlink()  # nobody needs its name, and so nothing is left behind
+    Path(temporary).unlink()  # without a name nothing is left behind
     fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)
     return descriptor, None
 
@@ -100,7 +100,7 @@ class DirectLog:
         self.output = os.open(path, os.O_RDWR | os.O_CREAT | new | os.O_APPEND, 0o600)
 
     def close(self) -> None:
-        """Nothing is left to do but to close it."""
+        """Close the file; the process wrote to the run folder itself."""
         os.close(self.output)
 
 
@@ -110,7 +110,7 @@ class PublishedLog:
     def __init__(self, logs: Location, rank: int, attempt: int, *, again: bool = False) -> None:
         self._logs, self._stem = logs, f"{rank}.{attempt}"
         self.output, self._shown = _open_shown(f"{self._stem}.log")
-        # What a node shows begins anew, and would be taken for what stands in pieces already.
+        # The node's file starts empty, while earlier pieces are in the run folder already.
         self.page = "" if self._shown is None or again else _page(self._shown.name)
         self._published = 0
         self._pieces = self._pieces_of_before() if again else 0
@@ -119,14 +119,14 @@ class PublishedLog:
         self._thread.start()
 
     def close(self) -> None:
-        """Publish the rest. A storage that fails costs the rest of the log, not the run."""
+        """Publish the rest. If the storage fails, the rest of the log is lost, not the run."""
         self._over.set()
         self._thread.join()
         if self._waiting() or not self._pieces:
             self._publish()
         os.close(self.output)
         if self._shown is not None:
-            self._shown.unlink(missing_ok=True)  # it all stands in the run folder
+            self._shown.unlink(missing_ok=True)  # all of it is in the run folder
 
     def _mirror(self) -> None:
         wait, waited = FIRST_WAIT_S, 0.0
@@ -155,7 +155,7 @@ class PublishedLog:
                     data = os.pread(self.output, min(CHUNK_BYTES, end - position), position)
                     piece.write(data)
                     position += len(data)
-        except StorageError as error:  # it may be there or not: the next piece begins here again
-            sys.stderr.write(f"the log cannot be mirrored now: {safe_text(error)}\n")
+        except StorageError as error:  # outcome unknown: the next piece starts here again
+            sys.stderr.write(f"log not published yet: {safe_text(error)}\n")
             return
         self._published = end

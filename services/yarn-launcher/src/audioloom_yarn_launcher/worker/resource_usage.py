@@ -1,9 +1,9 @@
-"""What a worker's program takes while it runs: memory and GPUs, noted beside its log.
+"""The resource usage of a worker's program while it runs: memory and GPUs.
 
-    usage/<rank>.<attempt>.json    the newest sample, and the most memory there was
+    usage/<rank>.<attempt>.json    the newest sample, and the highest memory so far
 
-Memory is that of the program and all it started, what they share counted once (PSS); it is looked
-at every few seconds, so a short peak is missed. What fails here is missing on a page, no more.
+Memory counts the program and its children, with shared pages counted once (PSS). It is sampled
+every few seconds, so a short peak is missed. A failure here costs a number on a page, nothing more.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _SMI = "nvidia-smi"
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU that a program works with.
+    """A GPU that a program uses.
 
     Args:
-        index: of the machine.
+        index: its number on the machine.
         busy: share of the time in which it worked, 0 to 1.
-        memory_bytes: in use, by whomever.
-        memory_total_bytes: that it has.
+        memory_bytes: memory in use, by any program.
+        memory_total_bytes: its whole memory.
     """
 
     index: int
@@ -51,12 +51,12 @@ class Gpu:
 
 @dataclass(frozen=True)
 class Program:
-    """What is watched.
+    """A program whose usage is recorded.
 
     Args:
         pid: of its process.
-        limit_mb: MiB that the container gets, None where there is no such limit.
-        log_page: where its log is to be seen while it is written, "" if nowhere but in its file.
+        limit_mb: memory of its container in MiB, None without a container.
+        log_page: web page of its log while it is written, "" if there is none.
     """
 
     pid: int
@@ -64,14 +64,14 @@ class Program:
     log_page: str = ""
 
 
-class Watch:
-    """Notes what a program and all it starts take, in a thread, until it is closed.
+class UsageRecorder:
+    """Records the usage of a program and its children, in a thread, until it is closed.
 
     Args:
         folder: of the run.
         rank: of the worker.
-        attempt: the number.
-        program: that it runs.
+        attempt: number of the attempt.
+        program: the program.
     """
 
     def __init__(self, folder: Location, rank: int, attempt: int, program: Program) -> None:
@@ -91,7 +91,7 @@ class Watch:
         threading.Thread(target=self._work, name="usage").start()
 
     def close(self) -> None:
-        """Look no more. Nobody waits for what is being written."""
+        """Stop the thread. A record that is being written is not waited for."""
         self._over.set()
 
     def _work(self) -> None:
@@ -126,7 +126,7 @@ class Watch:
 
 
 def read_usage(folder: Location, rank: int, attempt: int) -> dict[str, Any]:
-    """The newest that is noted; empty if there is nothing, or it is being replaced."""
+    """The newest record; empty if there is none, or while it is replaced."""
     with suppress(StorageError, ValueError):
         found = json.loads(read_bytes(_location(folder, rank, attempt), limit=MOST_BYTES))
         if isinstance(found, dict):
@@ -135,7 +135,7 @@ def read_usage(folder: Location, rank: int, attempt: int) -> dict[str, Any]:
 
 
 def container_limit_mb() -> int | None:
-    """MiB of the container of this process, as skein tells it."""
+    """Memory of this process's container in MiB, from skein's variable."""
     told = os.environ.get("SKEIN_RESOURCE_MEMORY", "")
     return int(told) if told.isdecimal() else None
 
@@ -149,7 +149,7 @@ def tree(root: int) -> list[int]:
 
 
 def memory_bytes(pid: int) -> int:
-    """What a process holds, its share of what it shares with others; 0 if it is gone."""
+    """Memory of a process (PSS), with its share of shared pages; 0 if it is gone."""
     try:
         lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
     except OSError:
@@ -158,7 +158,7 @@ def memory_bytes(pid: int) -> int:
 
 
 def gpus(pids: list[int]) -> list[Gpu]:
-    """The GPUs that these processes work with; none where no `nvidia-smi` tells."""
+    """The GPUs that these processes use; none without `nvidia-smi`."""
     if shutil.which(_SMI) is None:
         return []
     used = {uuid for pid, uuid in _asked("compute-apps=pid,gpu_uuid") if int(pid) in pids}

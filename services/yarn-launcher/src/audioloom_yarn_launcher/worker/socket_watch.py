@@ -1,7 +1,7 @@
-"""Looks whether a worker's command listens where nobody was told, and says so in its log.
+"""The watch for sockets at which a worker's command listens to strangers; it warns in the log.
 
-The library of `bind_address` is glibc's guest: a program that is linked statically, that asks the
-kernel itself or drops its variables goes past it. This is a warning and no wall.
+The library of `bind_address` works through glibc: a program that is linked statically, calls the
+kernel itself or drops its variables bypasses it. This watch only warns.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from audioloom_yarn_launcher.system.processes import marked
 from audioloom_yarn_launcher.worker.resource_usage import tree
 
 LOOK_AFTER_S = (2.0, 3.0, 5.0, 20.0, 30.0, 240.0)
-"""From one look to the next: servers are opened early, and looking for ever would cost."""
+"""Pauses between the looks: servers are opened early, and to look for ever would be expensive."""
 
 
-class Lookout:
-    """Looks a few times, in a thread, until it is closed.
+class SocketWatch:
+    """Looks at the listening sockets a few times, in a thread, until it is closed.
 
     Args:
         pid: of the command's process.
-        marker: of all that it starts, in `processes.MARKER`; a daemon is no child any more.
-        address: that it is to listen at.
-        tell: gets a line for each listener that others can reach.
-        waits: seconds from one look to the next.
+        marker: value of `processes.MARKER` in all its processes; a daemon is no child any more.
+        address: the address at which it should listen.
+        report: gets a line for each socket that strangers can reach.
+        waits: pauses between the looks in seconds.
     """
 
     def __init__(
@@ -34,20 +34,24 @@ class Lookout:
         pid: int,
         marker: str,
         address: str,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
         waits: tuple[float, ...] = LOOK_AFTER_S,
     ) -> None:
         self._pid, self._marker, self._address = pid, marker, address
-        self._tell, self._waits = tell, waits
-        self._told: set[Listener] = set()
+        self._report, self._waits = report, waits
+        self._reported: set[Listener] = set()
         self._over = threading.Event()
         # No daemon: a process that ends while such a thread is in native code may abort.
-        self._thread = threading.Thread(target=self._work, name="lookout")
+        self._thread = threading.Thread(target=self._work, name="sockets")
         self._thread.start()
 
     def close(self) -> None:
-        """Look no more, and tell nothing after this."""
+        """Stop the thread; nothing is reported after this."""
         self._over.set()
+        self.join()
+
+    def join(self) -> None:
+        """Wait until the thread has ended."""
         self._thread.join()
 
     def _work(self) -> None:
@@ -56,14 +60,14 @@ class Lookout:
                 return
             started = {*tree(self._pid), *marked(self._marker)}
             for each in open_to_others(started, [self._address]):
-                if each not in self._told:
-                    self._told.add(each)
-                    self._tell(warning(each, self._address))
+                if each not in self._reported:
+                    self._reported.add(each)
+                    self._report(warning(each, self._address))
 
 
 def warning(listener: Listener, address: str) -> str:
-    """What is said of a program that others can reach."""
+    """The warning about a socket that strangers can reach."""
     return (
-        f"process {listener.pid} listens at {listener}, and not at {address} alone: it goes past"
-        " the library that sees to that; whoever reaches the port may use it"
+        f"process {listener.pid} listens at {listener}, and not at {address} alone: it bypasses"
+        " the library that binds the address; whoever reaches the port may use it"
     )

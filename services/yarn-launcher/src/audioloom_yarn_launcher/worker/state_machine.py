@@ -1,7 +1,7 @@
-"""What a worker does next, decided from what it is told and what it has done: nothing else.
+"""The state machine of a worker: its next action, a pure function of its orders and its state.
 
-The worker asks again after every change, so that a hint that came twice, late or not at all
-changes nothing: the same orders and the same standing always give the same step.
+The worker asks again after every change. So a hint that comes twice, late or not at all makes no
+difference: the same orders and the same state always give the same action.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ from enum import Enum
 from audioloom_yarn_launcher.rendezvous.messages import Orders
 
 
-class Step(Enum):
-    """One thing to do."""
+class Action(Enum):
+    """One action of a worker."""
 
     CLAIM = "claim a rank"
-    PREPARE = "end what runs, hold a fresh port and say that this worker is ready"
+    PREPARE = "end the old process, hold a new port and report that this worker is ready"
     START = "start the process"
     STOP = "end the process, because the generation is over"
-    REPORT = "say how the process ended"
-    LEAVE = "end what runs and leave: the run is over"
+    REPORT = "report how the process ended"
+    LEAVE = "end the process and leave, because the run is over"
     WAIT = "wait until something changes"
 
 
 @dataclass(frozen=True)
-class Standing:
-    """How far a worker has come.
+class State:
+    """The state of a worker.
 
     Args:
-        id: who it is.
+        id: its id.
         rank: the rank that it holds.
-        generation: the one that it is ready for.
+        generation: the generation that it is ready for.
         started: it has started its process in this generation.
         running: the process has not ended.
-        reported: it has said how the process ended, or that there was none.
+        reported: it has reported how the process ended, or that there was none.
     """
 
     id: str
@@ -45,27 +45,27 @@ class Standing:
     reported: bool = False
 
 
-def next_step(orders: Orders, mine: Standing) -> Step:
-    """The next step of a worker."""
+def next_action(orders: Orders, mine: State) -> Action:
+    """The next action of a worker."""
     if orders.over:
-        return Step.LEAVE
+        return Action.LEAVE
     if mine.rank is None:
-        return Step.CLAIM
+        return Action.CLAIM
     if orders.generation is None:
-        return Step.WAIT
+        return Action.WAIT
     if orders.generation != mine.generation:
-        return Step.PREPARE
+        return Action.PREPARE
     return _within_generation(orders, mine, mine.rank)
 
 
-def _within_generation(orders: Orders, mine: Standing, rank: int) -> Step:
+def _within_generation(orders: Orders, mine: State, rank: int) -> Action:
     if mine.reported:
-        return Step.WAIT
+        return Action.WAIT
     if mine.started and not mine.running:
-        return Step.REPORT
-    holder = orders.roster.of(rank) if orders.roster is not None else None
+        return Action.REPORT
+    holder = orders.membership.of(rank) if orders.membership is not None else None
     if holder is None or holder.id != mine.id:
-        return Step.WAIT  # a worker that took over this rank too late runs in the next generation
+        return Action.WAIT  # a worker that took over this rank too late runs in the next generation
     if orders.end is not None:
-        return Step.STOP if mine.running else Step.REPORT
-    return Step.WAIT if mine.running else Step.START
+        return Action.STOP if mine.running else Action.REPORT
+    return Action.WAIT if mine.running else Action.START

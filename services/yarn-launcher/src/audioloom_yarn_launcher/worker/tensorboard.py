@@ -1,8 +1,7 @@
-"""The page of TensorBoard: what it reads, where it answers, and where others see it.
+"""The web page of TensorBoard: the events that it reads, and the address that others see.
 
-TensorBoard reads folders of this machine. A run folder that lies elsewhere is followed: what comes
-to the trainer's events is added to a copy of them, every few seconds. Storage that does not answer
-costs a look, no more.
+TensorBoard reads folders of this machine. For a run folder on other storage, a thread copies new
+events every few seconds. Storage that does not answer only delays the copy.
 """
 
 from __future__ import annotations
@@ -23,21 +22,21 @@ from audioloom_storage import Entry, Location, NotFound, StorageError, open_read
 from audioloom_yarn_launcher.errors import StoreLost
 
 EVENTS = "logs/tensorboard"
-"""Where the trainer writes them, in the run folder."""
+"""The trainer's event files, in the run folder."""
 FOLLOW_EVERY_S, ASK_EVERY_S, ASK_WITHIN_S = 5.0, 0.5, 5.0
 CHUNK_BYTES = 1 << 20
-_A_SIGN = "tfevents"  # in the name of what TensorBoard reads
+_IN_NAME = "tfevents"  # of the files that TensorBoard reads
 
 
-class Board:
-    """The page of one process.
+class TensorBoard:
+    """The web page of one TensorBoard process.
 
     Args:
         run: the run folder.
-        host: the name or address that others reach this machine by.
-        port: that its server is to listen at.
-        show: makes a page here seen by others; where they see it.
-        below: the folder that a copy of the events is made in; by default where others like it are.
+        host: name or address of this machine for others.
+        port: port of its server.
+        show: publishes a page of this machine; answers the published address.
+        below: folder for the copy of the events; by default the folder for temporary files.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class Board:
 
     @property
     def folder(self) -> Path:
-        """What TensorBoard reads."""
+        """The folder that TensorBoard reads."""
         return Path(self._events.path if self._copy is None else self._copy.name)
 
     def fill_in(self, command: Sequence[str]) -> tuple[str, ...]:
@@ -72,17 +71,17 @@ class Board:
         return tuple(found)
 
     def begin(self, shown: Callable[[str], None]) -> None:
-        """Follow the events, and show the page as soon as it answers.
+        """Follow the events, and publish the page as soon as it answers.
 
         Args:
-            shown: called, from a thread, with where the page is to be seen.
+            shown: called, from a thread, with the published address.
         """
         if self._copy is not None:
             threading.Thread(target=self._follow, name="events", daemon=True).start()
         threading.Thread(target=self._introduce, args=(shown,), name="page", daemon=True).start()
 
     def close(self) -> None:
-        """Follow no more."""
+        """Stop following."""
         self._over.set()
         if self._copy is not None:
             self._copy.cleanup()
@@ -109,19 +108,19 @@ class Board:
 
 
 def follow(events: Location, copy: Path) -> None:
-    """Add to the copy what has come to the events since.
+    """Add to the copy what was added to the events.
 
     Raises:
-        StorageError, OSError: what could not be read or written comes the next time.
+        StorageError, OSError: the rest is added the next time.
     """
     with suppress(NotFound):  # nothing has been written yet
         for entry in walk(events):
-            if _A_SIGN in entry.location.name and not entry.is_folder:
+            if _IN_NAME in entry.location.name and not entry.is_folder:
                 _add(entry, copy / entry.location.relative_to(events))
 
 
 def _add(entry: Entry, copy: Path) -> None:
-    """Files of events only grow."""
+    # Files of events only grow.
     copy.parent.mkdir(parents=True, exist_ok=True)
     with copy.open("ab") as to:
         position = to.tell()
@@ -134,7 +133,7 @@ def _add(entry: Entry, copy: Path) -> None:
 
 
 def answers(page: str) -> bool:
-    """Whether a server answers there, whatever it says."""
+    """Whether a server answers at an address, with any status."""
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with direct.open(page, timeout=ASK_WITHIN_S):

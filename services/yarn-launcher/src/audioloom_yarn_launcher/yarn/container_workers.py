@@ -1,4 +1,4 @@
-"""Workers as containers of a skein application, which has one service for them."""
+"""Workers as containers of a skein application, which has one service for each role."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
-from audioloom_yarn_launcher.rendezvous.causes import Loss
+from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.yarn.container_logs import last_words_of
 from audioloom_yarn_launcher.yarn.containers import (
     ASKED,
@@ -32,11 +32,11 @@ ENDED = ("SUCCEEDED", "FAILED", "KILLED")
 
 
 class SkeinWorkers:
-    """`Workers` of a YARN cluster. The application master restarts none of them by itself.
+    """`Workers` of a YARN cluster. The application master itself restarts none of them.
 
     Args:
         application: `skein.ApplicationClient`, from within the application.
-        counts: how many of each service.
+        counts: number of containers of each service.
         changed: called, from any thread, when a container has ended.
     """
 
@@ -45,13 +45,13 @@ class SkeinWorkers:
     ) -> None:
         self._application, self._counts, self._changed = application, counts, changed
         self._errors = import_skein().exceptions.SkeinError
-        self._before: set[str] = set()  # ended, and no news any more
+        self._before: set[str] = set()  # reported by an earlier request
         self._killed: set[str] = set()
         self._closed = threading.Event()
         threading.Thread(target=self._look_out, name="containers", daemon=True).start()
 
-    def fill(self) -> None:
-        """Ask for a container in the place of each that has ended."""
+    def request_missing(self) -> None:
+        """Request a container for each that has ended."""
         self._before |= {each.id for each in self._containers(ENDED)} | self._killed
         living = [each for each in self._containers(ALIVE) if each.id not in self._killed]
         there = Counter(_service(each) for each in living)
@@ -60,34 +60,34 @@ class SkeinWorkers:
                 with self._asking():
                     self._application.add_container(service)
 
-    def lost(self) -> dict[str, Loss]:
-        """The containers that have ended since the last `fill`, and how."""
+    def exited(self) -> dict[str, WorkerLost]:
+        """The containers that have ended since the last `request_missing`, and how."""
         known = self._before | self._killed
         news = [each for each in self._containers(ENDED) if each.id not in known]
         talked = [each for each in news if failed_itself(each)]
         said = last_words_of([_log_of(each) for each in talked])
         return {each.id: loss_of(each, said.get(each.container, "")) for each in news}
 
-    def why_gone(self, worker: str) -> Loss:
-        """How the container ended; the node tells the application master a moment later."""
+    def exit_reason(self, worker: str) -> WorkerLost:
+        """How the container ended; its node reports that a moment later."""
         deadline = time.monotonic() + KNOWN_WITHIN_S
         while True:
             for each in self._containers(ENDED):
                 if each.id == worker:
                     return loss_of(each)
             if time.monotonic() > deadline:
-                return Loss("its keys vanished, and nothing is known of its container")
+                return WorkerLost("its keys vanished, and nothing is known of its container")
             time.sleep(0.2)
 
-    def unplaced(self) -> int:
-        """How many containers YARN has not given yet."""
+    def pending(self) -> int:
+        """Number of containers that YARN has not allocated yet."""
         asked = self._containers(ASKED)
         return sum(each.id not in self._killed for each in asked)
 
-    def absent(self, present: Collection[str]) -> list[Arrival]:
-        """Where the containers that did not come hang, as YARN and their own words tell."""
+    def unregistered(self, registered: Collection[str]) -> list[Arrival]:
+        """What YARN and the logs tell of the containers that are not registered."""
         here = self._containers((*ALIVE, *ENDED))
-        rows = [each for each in here if each.id not in self._before and each.id not in present]
+        rows = [each for each in here if each.id not in self._before and each.id not in registered]
         wait = any(each.state in ASKED for each in rows)
         shortage = why_not_allocated(self._application.id) if wait else ""
         silent = [each for each in rows if each.state == "RUNNING"]
@@ -97,7 +97,7 @@ class SkeinWorkers:
         ]
 
     def kill(self, worker: str) -> None:
-        """End the container, by its node."""
+        """Kill the container."""
         if worker in self._killed:
             return
         self._killed.add(worker)
@@ -105,7 +105,7 @@ class SkeinWorkers:
             self._application.kill_container(worker)
 
     def close(self) -> None:
-        """Wait for the containers to end. The application master ends the rest when it ends."""
+        """Wait for the containers to end. The application master ends the rest with itself."""
         deadline = time.monotonic() + LEAVE_WITHIN_S
         with suppress(StoreLost):
             while self._containers(("RUNNING",)) and time.monotonic() < deadline:

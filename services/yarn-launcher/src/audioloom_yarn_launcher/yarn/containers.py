@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, silent_text
-from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Loss, code_after
+from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, WorkerLost, code_after
 
 ASKED = ("WAITING", "REQUESTED")
 """States of a container that YARN has not given."""
@@ -80,7 +80,7 @@ class ContainerSeen:
         return self.node.rpartition(":")[0]
 
 
-def loss_of(seen: ContainerSeen, said: str = "") -> Loss:
+def loss_of(seen: ContainerSeen, said: str = "") -> WorkerLost:
     """How a container ended, and whether another would end in the same way.
 
     Args:
@@ -90,9 +90,9 @@ def loss_of(seen: ContainerSeen, said: str = "") -> Loss:
     place = f" on {seen.where}" if seen.where else ""
     for pattern, code, text in _KNOWN:
         if match := re.search(pattern, seen.told):
-            return Loss(text.format(*match.groups(), place=place, host=seen.where), code)
+            return WorkerLost(text.format(*match.groups(), place=place, host=seen.where), code)
     last = said.rstrip().rpartition("\n")[2]
-    return Loss(_gone_text(seen, place, last), code_after(last))
+    return WorkerLost(_gone_text(seen, place, last), code_after(last))
 
 
 def failed_itself(seen: ContainerSeen) -> bool:
@@ -109,7 +109,7 @@ def _gone_text(seen: ContainerSeen, place: str, last: str) -> str:
     code = next((each for each in match.groups() if each), "") if match else ""
     ended = f"ended with exit code {code}" if code else "failed"
     if last:
-        return f"its container{place} {ended} after saying: {last}"
+        return f"its container{place} {ended} after writing: {last}"
     return f"its container{place} {ended}: {_short(seen.told) or 'no reason is known'}"
 
 

@@ -49,7 +49,7 @@ def _meet(program: Path) -> tuple[float, float]:
         options = [f"--timeout-registration={WITHIN_S:g}", "--", *command]
         begin = time.time()
         with subprocess.Popen([*words, *options], stdout=subprocess.DEVNULL) as launcher:
-            record = run / "attempts/1.roster.json"
+            record = run / "attempts/1.members.json"
             while not record.exists():
                 if launcher.poll() is not None or time.time() > begin + WITHIN_S:
                     raise RuntimeError(f"the gang did not meet, exit code {launcher.poll()}")

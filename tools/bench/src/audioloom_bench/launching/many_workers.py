@@ -25,7 +25,10 @@ from audioloom_yarn_launcher.coordinator.supervisor import (  # type: ignore[imp
 from audioloom_yarn_launcher.coordinator.timeouts import Limits  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.local.kv_store import MemoryStore  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Plan  # type: ignore[import-not-found]
-from audioloom_yarn_launcher.worker.agent import Place, Worker  # type: ignore[import-not-found]
+from audioloom_yarn_launcher.worker.agent import (  # type: ignore[import-not-found]
+    AgentContext,
+    Worker,
+)
 
 LIMITS = Limits(registration_s=600.0)
 STACK_BYTES = 256 << 10
@@ -39,11 +42,10 @@ class Idle(Worker):  # type: ignore[misc]
     def stay(self) -> None:
         """Be a worker until the run is over, and leave nothing in this process."""
         self.run()
-        self._pulse.stop()
         self.end()
 
-    def _start(self, orders: object) -> None:
-        del orders
+    def _start(self, plan: object, membership: object) -> None:
+        del plan, membership
         self._exit = Exit(id=self._mine.id, code=0, stopped=False)
         self._mine = dataclasses.replace(self._mine, started=True)
 
@@ -56,9 +58,9 @@ class Threads:
         self._threads: list[threading.Thread] = []
         self.started = 0.0
 
-    def fill(self) -> None:
+    def request_missing(self) -> None:
         """Start them all."""
-        place = Place("here", "127.0.0.1", {})
+        place = AgentContext("here", "127.0.0.1", {})
         for rank in range(self._size):
             worker = Idle(self._store, f"worker-{rank}", rank, place)
             thread = threading.Thread(target=worker.stay, daemon=True)
@@ -66,11 +68,11 @@ class Threads:
             self._threads.append(thread)
         self.started = time.perf_counter()
 
-    def lost(self) -> dict[str, str]:
+    def exited(self) -> dict[str, str]:
         """None is ever lost."""
         return {}
 
-    def unplaced(self) -> int:
+    def pending(self) -> int:
         """None waits for a place."""
         return 0
 

@@ -1,0 +1,80 @@
+"""The driver of one gang or one sidecar: it writes the orders of a scope and reads the reports."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from audioloom_yarn_launcher.rendezvous.backend import Workers
+from audioloom_yarn_launcher.rendezvous.kv import Delete, Equals, KeyValueStore, Missing, Put
+from audioloom_yarn_launcher.rendezvous.messages import (
+    GANG,
+    End,
+    Member,
+    Membership,
+    Reports,
+    encode,
+    end_key,
+    exit_key,
+    first_key,
+    generation_key,
+    membership_key,
+    outcome_key,
+    page_key,
+    read_reports,
+    ready_key,
+)
+
+
+@dataclass(frozen=True)
+class Driver:
+    """The orders and reports of one scope of the store.
+
+    Args:
+        store: the gang's store.
+        workers: of the scope.
+        ranks: of the workers.
+        scope: `GANG`, or the scope of a sidecar.
+    """
+
+    store: KeyValueStore
+    workers: Workers
+    ranks: Sequence[int]
+    scope: str = GANG
+
+    def begin(self, generation: int) -> None:
+        """Let the workers get ready for a generation, and request those that are missing."""
+        old, of_ranks = generation - 1, [ready_key, exit_key]
+        if self.scope != GANG:
+            of_ranks.append(page_key)
+        forget = [key(old, self.scope) for key in (membership_key, end_key, first_key)]
+        forget += [key(old, rank, self.scope) for key in of_ranks for rank in self.ranks]
+        number = Put(generation_key(self.scope), str(generation))
+        self.store.transaction([], [number, *map(Delete, forget)])
+        self.workers.request_missing()
+
+    def freeze(self, generation: int, ready: Mapping[int, Member], membership: Membership) -> bool:
+        """Order the *ready* workers to start; False if one of them has vanished or changed."""
+        key = membership_key(generation, self.scope)
+        still = [
+            Equals(ready_key(generation, rank, self.scope), encode(member))
+            for rank, member in ready.items()
+        ]
+        return self.store.transaction([Missing(key), *still], [Put(key, encode(membership))])
+
+    def end(self, generation: int, grace_s: float) -> None:
+        """Order the processes of a generation to end."""
+        self.store.transaction([], [Put(end_key(generation, self.scope), encode(End(grace_s)))])
+
+    def close(self) -> None:
+        """Order the workers to leave."""
+        self.store.transaction([], [Put(outcome_key(self.scope), "over")])
+
+    def note_first_failure(self, generation: int, rank: int) -> None:
+        """Report a failure for a worker that could not; the first report counts."""
+        key = first_key(generation, self.scope)
+        self.store.transaction([Missing(key)], [Put(key, str(rank))])
+
+    def reports(self, generation: int) -> Reports:
+        """The reports of the workers on a generation until now."""
+        return read_reports(self.store.get_prefix(f"{self.scope}worker/"), generation, self.scope)
