@@ -133,9 +133,7 @@ def test_a_sidecar_that_may_not_fail_fails_the_run(launches: Any, tmp_path: Path
 
 
 @pytest.mark.parametrize("ends_by", ["sys.exit(3)", "os.kill(os.getppid(), 9)"])
-def test_a_sidecar_is_restarted_alone(
-    launches: Any, tmp_path: Path, ends_by: str
-) -> None:
+def test_a_sidecar_is_restarted_alone(launches: Any, tmp_path: Path, ends_by: str) -> None:
     """Its process fails, or its worker is killed; both of its processes write one log."""
     notes = tmp_path / "notes"
     worker = program(notes, "while starts('evaluator') < 2: time.sleep(0.02)")

@@ -49,7 +49,7 @@ def test_a_worker_that_never_comes_is_named(
     before, asleep, stuck = str(result.data["cause"]).split("; ")
     assert "1 of 3 workers registered within 20 s (came: worker-0" == before
     assert asleep.startswith("worker-1: ")
-    assert asleep.endswith(" and has said nothing")
+    assert asleep.endswith(" and has written nothing")
     assert stuck.startswith("worker-2: ")
     assert stuck.endswith(" and last wrote: stuck in x)")
     assert not (launches.the_run() / "logs").exists()

@@ -63,7 +63,9 @@ def test_a_sidecar_starts_when_it_is_told() -> None:
         reported=st.booleans(),
     ),
 )
-def test_a_process_starts_only_for_who_is_in_the_current_membership(orders: Orders, mine: State) -> None:
+def test_a_process_starts_only_for_who_is_in_the_current_membership(
+    orders: Orders, mine: State
+) -> None:
     """Not for a generation that is over, or that this worker is not ready for, and never twice."""
     if next_action(orders, mine) is not Action.START:
         return

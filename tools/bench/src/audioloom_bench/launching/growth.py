@@ -1,6 +1,6 @@
 """How long it takes until so many workers have met, and until all have ended, in one process.
 
-It grows somewhat faster than the gang: each worker reads the whole membership, which TF_CONFIG needs.
+It grows somewhat faster than the gang: each worker reads all members, which TF_CONFIG needs.
 """
 
 from __future__ import annotations
