@@ -495,7 +495,7 @@ def mini_cluster(session: nox.Session) -> None:
 
 @nox.session(default=False)
 def bench(session: nox.Session) -> None:
-    """Measure: `-- featurize|job|launch|scan|shard|storage|train [--json FILE] [--png FILE]`."""
+    """Measure: `-- featurize|job|launch|scan|shard|storage|train [--against CHECKOUT]`."""
     python = sync(session, "bench")
     session.run(
         *(python / "python", "-m", "audioloom_bench", *session.posargs),

@@ -103,6 +103,7 @@ def test_a_lane_that_ends_is_an_error() -> None:
         lane.go()
 
 
+@pytest.mark.slow  # four processes import TensorFlow
 def test_every_feeding_lane_takes_every_record(manifest: str) -> None:
     """Each lane checks the number of its batches."""
     found = feeding.lanes(manifest, STEPS, 1)

@@ -1,4 +1,4 @@
-"""`python -m audioloom_bench NAME [--rounds N] [--json FILE] [--png FILE]`.
+"""`python -m audioloom_bench NAME [--rounds N] [--json FILE] [--png FILE] [--against CHECKOUT]`.
 
 A benchmark may have options of its own: `NAME --help`.
 """
@@ -11,11 +11,13 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+from audioloom_bench.against import comparison, measured_by
 from audioloom_bench.report import as_table, write_json, write_png
 
 BENCHMARKS = ("featurize", "job", "launch", "scan", "shard", "storage", "train")
 
 _HELP = ("-h", "--help")
+_PROGRAMS = "AUDIOLOOM_PROGRAMS"
 
 # One core for every lane, and large blocks kept by malloc: without it the naive lane moves by
 # up to 40 % with the state of the heap, and the ratios would flatter us.
@@ -35,14 +37,20 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15, help="measured rounds (default 15)")
     parser.add_argument("--json", type=Path, help="write the figures as one JSON object")
     parser.add_argument("--png", type=Path, help="draw them")
-    common, _ = parser.parse_known_args([each for each in sys.argv[1:] if each not in _HELP])
+    parser.add_argument("--against", type=Path, help="measure this checkout too, and compare")
+    words = [each for each in sys.argv[1:] if each not in _HELP]
+    common, own_words = parser.parse_known_args(words)
     benchmark = import_module(f"audioloom_bench.{common.benchmark}")
     if hasattr(benchmark, "declare"):
         benchmark.declare(parser)
     asked = parser.parse_args()
     own = vars(asked).keys() - vars(common).keys()
+    before = []
+    if asked.against:
+        words = [asked.benchmark, f"--rounds={asked.rounds}", *own_words]
+        before = measured_by(asked.against, words, without=(*QUIET, "VIRTUAL_ENV", _PROGRAMS))
     lanes = benchmark.bench(asked.rounds, **{name: getattr(asked, name) for name in own})
-    print(as_table(lanes))
+    print(as_table([*lanes, *comparison(before, lanes)]))
     if asked.json:
         write_json(asked.benchmark, lanes, asked.json)
     if asked.png:

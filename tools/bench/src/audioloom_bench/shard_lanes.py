@@ -214,6 +214,7 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
 
     import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
+    from audioloom_manifest import ShardFeature  # noqa: PLC0415
     from audioloom_sharder.formats.example import Record, around  # noqa: PLC0415
     from audioloom_sharder.formats.index import dump  # noqa: PLC0415
     from audioloom_sharder.formats.tfrecord import (  # noqa: PLC0415
@@ -226,6 +227,8 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
     from pyspark import TaskContext  # noqa: PLC0415
 
     from audioloom_bench.made_features import FEATURE  # noqa: PLC0415
+
+    feature = ShardFeature(name=FEATURE.name, dtype=FEATURE.dtype, shape=FEATURE.shape)
 
     context = TaskContext.get()
     assert context is not None  # noqa: S101 - this is a task
@@ -254,7 +257,7 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
                 sha256.update(room.data)
                 index.append((offset, length, offset + HEADER_BYTES + len(before), 0))
                 offset += length
-            moments_of(columns["mfcc"], FEATURE, where=name)
+            moments_of(columns["mfcc"], feature, where=name)
     publish(locate(f"{name}.idx.npy"), dump(np.array(index, np.int64)))
     yield pa.RecordBatch.from_pydict({"records": [len(index)]})
 
