@@ -128,9 +128,11 @@ def types(session: nox.Session, project: str) -> None:
 
 @nox.session
 def contract(session: nox.Session) -> None:
-    """Compare models, schemas, fixtures and frozen digests of `shared/contracts`."""
+    """Compare models, schemas, cases and frozen digests of `shared/contracts`."""
     python = sync(session, "manifest")
-    session.run(python / "pytest", "packages/manifest/tests/test_contract.py", external=True)
+    tests = ROOT / PROJECTS["manifest"] / "tests"
+    files = [str(tests / f"test_{name}.py") for name in ("contract", "conformance")]
+    session.run(python / "pytest", "--quiet", *files, external=True)
 
 
 def shares_the_cluster(project: str) -> bool:

@@ -18,17 +18,13 @@ from verdict import refused
 CONFIGURATION = 78
 PLANTED = "import pathlib, os\npathlib.Path(os.environ['TRACE']).touch()\ndef build(**_): ...\n"
 IDENTIFY = """
-import json, sys
-from audioloom_manifest import parse_manifest, run_identity
-from audioloom_manifest.file_list import read_files
-from audioloom_storage import locate
-where = locate(sys.argv[1])
-value = json.loads(open(where.path).read())
-manifest = parse_manifest(json.dumps(value).encode(), where=where)
-inputs = [each.identity for each in manifest.inputs]
-files = read_files(where.parent, manifest.files)
-value["identity"] = run_identity(manifest.kind, manifest.recipe, inputs, files)
-open(where.path, "w").write(json.dumps(value))
+import json, pathlib, sys
+from audioloom_manifest import run_identity
+where = pathlib.Path(sys.argv[1])
+value = json.loads(where.read_text())
+listed = where.with_name(value["files"]["name"]).read_bytes()
+value["identity"] = run_identity(value, listed)
+where.write_text(json.dumps(value))
 """
 
 

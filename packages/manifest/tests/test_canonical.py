@@ -2,12 +2,12 @@ import json
 
 import pytest
 from audioloom_manifest import canonical_bytes, digest
-from audioloom_manifest.canonical import parse_json
+from audioloom_manifest.canonical import canonical_number, parse_json
 from hypothesis import given
 from hypothesis import strategies as st
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(-1e15, 1e15)
     | st.text(st.characters(codec="utf-8")),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(st.characters(codec="utf-8")), inner),
 )  # fmt: skip
@@ -31,3 +31,11 @@ def test_reads_back_as_itself(value: object) -> None:
 def test_key_order_does_not_matter(value: dict[str, int]) -> None:
     """Equal objects have equal digests."""
     assert digest(value) == digest(dict(reversed(value.items())))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_float_reads_back_as_itself(value: float) -> None:
+    """With the fewest digits that do."""
+    text = canonical_number(value)
+    assert value == float(text)
+    assert len(text.partition("e")[0]) <= 25

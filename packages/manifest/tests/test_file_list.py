@@ -1,3 +1,4 @@
+import hashlib
 import json
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from audioloom_manifest import (
     check_files,
     read_manifest,
 )
-from audioloom_manifest.file_list import files_list, read_files
-from audioloom_storage import Location, create, locate
+from audioloom_manifest.envelope import files_name
+from audioloom_manifest.file_list import files_list, parse_list, read_list
+from audioloom_storage import Location, create
 from manifest_runs import commit_one, write
 
 
@@ -53,16 +55,12 @@ def test_missing_list_is_refused(root: Location) -> None:
 @pytest.mark.parametrize(
     "path", ["../x", "/x", "a//b", "a/./b", "a\\b", "file:///x", "a\nb", "", "C:x", "a/..", "a\x7f"]
 )
-def test_entry_that_leaves_the_folder_is_refused_with_its_line(tmp_path: Path, path: str) -> None:
+def test_entry_that_leaves_the_folder_is_refused_with_its_line(path: str) -> None:
     """A data file's path stays inside its folder, whatever it is spelled like."""
-    good = FileEntry(path="good", bytes=0, sha256="0" * 64, role="x")
-    data, ref = files_list([good])
+    data, ref = files_list([FileEntry(path="good", bytes=0, sha256="0" * 64, role="x")])
     data = data.replace(b'"good"', json.dumps(path).encode())
-    ref = ref.model_copy(update={"bytes": len(data), "sha256": _sha256(data)})
-    with create(locate(tmp_path) / ref.name) as sink:
-        sink.write(data)
     with pytest.raises(MalformedManifest, match="line 1"):
-        read_files(locate(tmp_path), ref)
+        list(parse_list(data, ref, where="list"))
 
 
 def test_same_path_twice_is_refused() -> None:
@@ -72,18 +70,24 @@ def test_same_path_twice_is_refused() -> None:
         files_list([entry, entry])
 
 
-@pytest.mark.parametrize(("lines", "count"), [("aab", 3), ("aab", 2), ("ab", 3), ("ab", 1)])
+@pytest.mark.parametrize(
+    ("lines", "count", "what"),
+    [
+        ("aab", 3, "line 2: expected a path after 'a', found 'a'"),
+        ("ba", 2, "line 2: expected a path after 'b', found 'a'"),
+        ("ab", 3, "expected 3 lines"),
+        ("ab", 1, "expected 1 lines"),
+    ],
+)
 def test_list_of_other_files_than_its_manifest_counts_is_refused(
-    tmp_path: Path, lines: str, count: int
+    lines: str, count: int, what: str
 ) -> None:
-    """Each path once, and as many as the manifest says, though the checksum is that of the list."""
+    """Each path once, in order, and as many as the manifest says."""
     one = FileEntry(path="?", bytes=0, sha256="0" * 64, role="x")
     data, ref = files_list([one])
     data = b"".join(data.replace(b"?", path.encode()) for path in lines)
-    ref = ref.model_copy(update={"bytes": len(data), "sha256": _sha256(data), "count": count})
-    Path(tmp_path, ref.name).write_bytes(data)
-    with pytest.raises(MalformedManifest, match=f"{count} different files"):
-        read_files(locate(tmp_path), ref)
+    with pytest.raises(MalformedManifest, match=what):
+        list(parse_list(data, ref.model_copy(update={"count": count}), where="list"))
 
 
 def test_list_reads_back_sorted(root: Location) -> None:
@@ -92,10 +96,23 @@ def test_list_reads_back_sorted(root: Location) -> None:
     data, ref = files_list(entries)
     with create(root / ref.name) as sink:
         sink.write(data)
-    assert sorted(entries, key=lambda entry: entry.path) == read_files(root, ref)
+    assert data == read_list(root, ref)
+    expected = sorted(entries, key=lambda entry: entry.path)
+    assert expected == list(parse_list(data, ref, where="list"))
 
 
-def _sha256(data: bytes) -> str:
-    import hashlib
+def test_list_of_another_size_is_refused(root: Location) -> None:
+    """No more is read than the manifest says."""
+    data, ref = files_list([write(root, "a", b"a")])
+    with create(root / ref.name) as sink:
+        sink.write(data + b"\n")
+    with pytest.raises(WrongChecksum, match=f"expected {len(data)} bytes with SHA-256"):
+        read_list(root, ref)
 
-    return hashlib.sha256(data).hexdigest()
+
+def test_list_has_the_name_of_its_digest() -> None:
+    """So that a try which died cannot collide with a later one."""
+    data, ref = files_list([])
+    assert files_name(hashlib.sha256(data).hexdigest()) == ref.name
+    with pytest.raises(ValueError, match=f"is called {ref.name}"):
+        type(ref).model_validate({**ref.model_dump(), "name": files_name("0" * 64)})

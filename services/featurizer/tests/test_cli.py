@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from featurizer_work import PATTERN, header_only, write_wav
 
-CONTRACTS = Path(__file__).parents[3] / "shared" / "contracts"
+CASES = Path(__file__).parents[3] / "shared/contracts/conformance/cases"
 
 
 def test_a_folder_to_features_and_back(program: Any, source: Path, root: Path) -> None:
@@ -84,18 +84,18 @@ def test_bad_input(
 
 
 @pytest.mark.parametrize(
-    ("fixture", "text"),
+    ("case", "text"),
     [
-        ("1-recordings/invalid/unsupported-major.json", "version 1.x"),
-        ("1-recordings/invalid/truncated.json", "JSON"),
-        ("1-recordings/invalid/files-list-leaves-folder.json", "files.name"),
-        ("1-recordings/invalid/unknown-kind.json", "one of recordings"),
-        ("3-shards/v1.0/minimal.json", "a shards manifest"),
+        ("recordings-major-2", "version 1.x"),
+        ("json-truncated", "JSON"),
+        ("list-name-leaves-folder", "files.name"),
+        ("kind-upper-case", "one of recordings"),
+        ("shards-minimal", "a shards manifest"),
     ],
 )
-def test_a_bad_manifest(program: Any, tmp_path: Path, fixture: str, text: str) -> None:
+def test_a_bad_manifest(program: Any, tmp_path: Path, case: str, text: str) -> None:
     """65, with the file, what was expected and what was found."""
-    shutil.copy(CONTRACTS / fixture, tmp_path / "manifest.json")
+    shutil.copy(CASES / case / "input/manifest.json", tmp_path)
     ended = program("run", tmp_path)
     assert (65, "") == (ended.returncode, ended.stdout), ended.stderr
     assert text in ended.stderr

@@ -3,8 +3,6 @@
 from audioloom_manifest.canonical import canonical_bytes, digest
 from audioloom_manifest.envelope import (
     DERIVED,
-    FOLDERS,
-    MANIFEST_NAME,
     Envelope,
     Execution,
     FileEntry,
@@ -13,7 +11,7 @@ from audioloom_manifest.envelope import (
     Kind,
     Producer,
     Recipe,
-    Unpacked,
+    Uncompressed,
 )
 from audioloom_manifest.errors import (
     MalformedManifest,
@@ -29,13 +27,7 @@ from audioloom_manifest.errors import (
 )
 from audioloom_manifest.file_list import Problem, check_file, check_files, file_sha256
 from audioloom_manifest.garbage import garbage, remove_garbage
-from audioloom_manifest.identity import (
-    manifest_location,
-    root_of,
-    run_folder,
-    run_identity,
-    run_name,
-)
+from audioloom_manifest.identity import run_identity, run_name
 from audioloom_manifest.kinds import (
     SHARD_COMPRESSIONS,
     CoefficientStats,
@@ -60,6 +52,13 @@ from audioloom_manifest.kinds import (
     TrainingRunStats,
 )
 from audioloom_manifest.late_files import Patience
+from audioloom_manifest.layout import (
+    FOLDERS,
+    MANIFEST_NAME,
+    manifest_location,
+    root_of,
+    run_folder,
+)
 from audioloom_manifest.publication import (
     Attempt,
     Committed,
@@ -121,8 +120,8 @@ __all__ = [
     "TrainingRunManifest",
     "TrainingRunRecipe",
     "TrainingRunStats",
+    "Uncompressed",
     "UnknownKind",
-    "Unpacked",
     "UnsupportedVersion",
     "WrongChecksum",
     "WrongIdentity",

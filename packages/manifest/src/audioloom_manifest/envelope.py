@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field, model_validator
 
 from audioloom_manifest.fields import (
     Count,
@@ -20,17 +20,10 @@ from audioloom_manifest.fields import (
     Sha256,
     Text,
     Word,
+    to_json,
 )
 
 Kind = Literal["recordings", "features", "shards", "training-run"]
-
-FOLDERS: dict[Kind, str] = {
-    "recordings": "recordings",
-    "features": "features",
-    "shards": "shards",
-    "training-run": "runs",
-}
-"""The folder of each kind below a root, in pipeline order."""
 
 DERIVED: dict[Kind, frozenset[str]] = {
     "training-run": frozenset({"events", "keras", "report", "saved-model"}),
@@ -38,16 +31,24 @@ DERIVED: dict[Kind, frozenset[str]] = {
 """Roles of files that show the result again for people or other programs: not in the identity."""
 
 MAJOR = 1
-MINORS: dict[Kind, int] = {"recordings": 0, "features": 0, "shards": 1, "training-run": 0}
+VERSION = r"^(0|[1-9][0-9]{0,3})\.(0|[1-9][0-9]{0,3})$"
+MINORS: dict[Kind, int] = {"recordings": 0, "features": 0, "shards": 0, "training-run": 0}
 """The newest minor version of each kind: the one that is written."""
 FILES_VERSION = "1.0"
 """Of the lines of a files list, whichever kind it belongs to."""
-MANIFEST_NAME = "manifest.json"
+
+
+FILES_NAME = r"^files-[0-9a-f]{12}\.jsonl$"
 
 
 def version_of(kind: Kind) -> str:
     """The version in which manifests of a kind are written."""
     return f"{MAJOR}.{MINORS[kind]}"
+
+
+def files_name(sha256: str) -> str:
+    """The name of the list of files with this digest."""
+    return f"files-{sha256[:12]}.jsonl"
 
 
 class Producer(Part):
@@ -72,21 +73,29 @@ class InputRef(Part):
 class FilesRef(Part):
     """The list of data files beside the manifest."""
 
-    name: RelativePath
+    name: Annotated[str, Field(pattern=FILES_NAME)]
     sha256: Sha256
     count: Count
     bytes: Count = Field(description="size of the list itself")
 
+    @model_validator(mode="after")
+    def _named_by_digest(self) -> FilesRef:
+        if self.name != (name := files_name(self.sha256)):
+            raise ValueError(f"the list of files with this SHA-256 is called {name}")
+        return self
 
-class Unpacked(Part):
-    """What a compressed file is when it is unpacked: a reader unpacks no more than this."""
+
+class Uncompressed(Part):
+    """The content of a compressed file: a reader decompresses no more than this."""
 
     bytes: Count
     sha256: Sha256
 
 
 class FileEntry(Part):
-    """One data file: one line of the files list."""
+    """One data file: one line of the files list. Fields that do not apply are left out."""
+
+    model_config = ConfigDict(json_schema_serialization_defaults_required=False)
 
     path: RelativePath
     bytes: Count
@@ -96,7 +105,7 @@ class FileEntry(Part):
     split: Name | None = None
     shard: Count | None = None
     labels: LabelCounts | None = Field(default=None, description="records of each label")
-    unpacked: Unpacked | None = Field(
+    uncompressed: Uncompressed | None = Field(
         default=None,
         description="of a file that is compressed as a whole; bytes and sha256 are as it lies",
     )
@@ -118,11 +127,7 @@ class Execution(Part):
 
 
 class Recipe(Part):
-    """The settings that change the result, plus the stage's algorithm revision.
-
-    Fields of version 1.0 have no default. A field that a later minor version adds has the default
-    that means "as before": it stays out of the digest, so old runs keep their names.
-    """
+    """The settings that change the result, plus the stage's algorithm revision."""
 
     algorithm: Positive
 
@@ -131,7 +136,7 @@ class Envelope(Part):
     """The fields that all kinds share; each kind adds its recipe and stats."""
 
     kind: Kind
-    version: Annotated[str, Field(pattern=r"^[0-9]{1,4}\.[0-9]{1,4}$")]
+    version: Annotated[str, Field(pattern=VERSION)]
     name: Name
     identity: Identity
     created: Moment
@@ -144,4 +149,4 @@ class Envelope(Part):
 
     def to_json(self) -> dict[str, Any]:
         """The manifest as a JSON object."""
-        return self.model_dump(mode="json")
+        return to_json(self)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
-from audioloom_storage import Location, open_read, read_bytes
+from audioloom_storage import Location, TooLarge, open_read, read_bytes
 from pydantic import ValidationError
 
 from audioloom_manifest.canonical import canonical_bytes, parse_json
-from audioloom_manifest.envelope import FileEntry, FilesRef
+from audioloom_manifest.envelope import FILES_NAME, FileEntry, FilesRef, files_name
 from audioloom_manifest.errors import (
     MalformedManifest,
     ManifestError,
@@ -32,30 +32,28 @@ def files_list(entries: Iterable[FileEntry]) -> tuple[bytes, FilesRef]:
     no later try can collide with.
     """
     ordered = sorted(entries, key=lambda entry: entry.path)
-    paths = [entry.path for entry in ordered]
-    if len(set(paths)) != len(paths):
-        twice = next(path for path in paths if paths.count(path) > 1)
-        raise ValueError(f"the file {twice!r} is listed twice")
-    out = io.BytesIO()
-    for entry in ordered:
-        out.write(canonical_bytes(entry.model_dump(mode="json", exclude_none=True)))
-        out.write(b"\n")
-    data = out.getvalue()
+    for one, other in pairwise(ordered):
+        if one.path == other.path:
+            raise ValueError(f"the file {one.path!r} is listed twice")
+    data = b"".join(
+        canonical_bytes(entry.model_dump(mode="json", exclude_none=True)) + b"\n"
+        for entry in ordered
+    )
     sha256 = hashlib.sha256(data).hexdigest()
-    name = f"files-{sha256[:12]}.jsonl"  # as `is_files_list` knows it
-    return data, FilesRef(name=name, sha256=sha256, count=len(ordered), bytes=len(data))
+    count = len(ordered)
+    return data, FilesRef(name=files_name(sha256), sha256=sha256, count=count, bytes=len(data))
 
 
 def is_files_list(path: str) -> bool:
     """Whether a path in a run folder has the name of a list of files."""
-    return re.fullmatch(r"files-[0-9a-f]{12}\.jsonl", path) is not None
+    return re.match(FILES_NAME, path) is not None
 
 
-def read_files(folder: Location, ref: FilesRef, *, newer_minor: bool = False) -> list[FileEntry]:
-    """Read and check the list that *ref* names in *folder*.
+def read_list(folder: Location, ref: FilesRef) -> bytes:
+    """Read the list that *ref* names in *folder*.
 
     Raises:
-        MissingFile, WrongChecksum, MalformedManifest: with the line.
+        MissingFile, WrongChecksum, MalformedManifest: naming the list.
     """
     where = folder / ref.name
     if ref.bytes > MOST_LIST_BYTES:
@@ -63,30 +61,54 @@ def read_files(folder: Location, ref: FilesRef, *, newer_minor: bool = False) ->
             where=where, expected=f"at most {MOST_LIST_BYTES} bytes", found=f"{ref.bytes}"
         )
     Patience().stat(where)
-    data = read_bytes(where, limit=ref.bytes + 1)
-    found = hashlib.sha256(data).hexdigest()
-    if found != ref.sha256 or len(data) != ref.bytes:
-        raise WrongChecksum(
+    try:
+        data = read_bytes(where, limit=ref.bytes)
+    except TooLarge as error:
+        found = str(error)
+    else:
+        sha256 = hashlib.sha256(data).hexdigest()
+        if sha256 == ref.sha256 and len(data) == ref.bytes:
+            return data
+        found = f"{len(data)} bytes with {sha256}"
+    raise WrongChecksum(
+        where=where,
+        expected=f"{ref.bytes} bytes with SHA-256 {ref.sha256}",
+        found=found,
+        hint="The list was changed after the commit: restore it or rerun the stage.",
+    )
+
+
+def parse_list(
+    data: bytes, ref: FilesRef, *, where: object, newer_minor: bool = False
+) -> Iterator[FileEntry]:
+    """The entries of a list of files, checked.
+
+    Raises:
+        MalformedManifest: with the line.
+    """
+    *lines, rest = data.split(b"\n")
+    if rest or len(lines) != ref.count:
+        raise MalformedManifest(
             where=where,
-            expected=f"{ref.bytes} bytes with SHA-256 {ref.sha256}",
-            found=f"{len(data)} bytes with {found}",
-            hint="The list was changed after the commit: restore it or rerun the stage.",
+            expected=f"{ref.count} lines that end with a newline",
+            found=f"{len(lines)} lines" + (" and a piece of one" if rest else ""),
         )
-    entries = []
-    for number, line in enumerate(data.splitlines(), start=1):
+    before = ""
+    for number, line in enumerate(lines, start=1):
         place = f"{where} line {number}"
         value = parse_json(line, where=place)
         try:
-            entries.append(FileEntry.model_validate(value, extra=unknown_fields(newer_minor)))
+            entry = FileEntry.model_validate(value, extra=unknown_fields(newer_minor))
         except ValidationError as error:
             raise MalformedManifest(
                 where=place, expected="a file entry", found=describe(error)
             ) from None
-    if len(entries) != ref.count or len({entry.path for entry in entries}) != ref.count:
-        raise MalformedManifest(
-            where=where, expected=f"{ref.count} different files", found=f"{len(entries)} lines"
-        )
-    return entries
+        if entry.path <= before:
+            raise MalformedManifest(
+                where=place, expected=f"a path after {before!r}", found=repr(entry.path)
+            )
+        before = entry.path
+        yield entry
 
 
 @dataclass(frozen=True)

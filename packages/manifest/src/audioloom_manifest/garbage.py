@@ -18,9 +18,10 @@ from audioloom_storage import (
     walk,
 )
 
-from audioloom_manifest.envelope import MANIFEST_NAME, Kind
+from audioloom_manifest.envelope import Kind
 from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.file_list import is_files_list
+from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_manifest.reader import Opened, list_manifests
 from audioloom_manifest.receipts import RECEIPTS
 

@@ -37,8 +37,8 @@ class RecordingsRecipe(Recipe):
     source: Uri = Field(description="URI of the folder that paths are relative to")
     suffixes: tuple[Word, ...] = Field(description="file name endings taken; empty takes all")
     pattern: Text | None = Field(description="regular expression with groups label, group, target")
-    listing: Sha256 = Field(description="digest of the listing itself")
-    labels: Sha256 | None = Field(
+    listing_sha256: Sha256 = Field(description="digest of the listing itself")
+    labels_sha256: Sha256 | None = Field(
         None,
         description="digest of what tables say of the recordings; without it only the paths do",
     )
@@ -167,7 +167,7 @@ class ShardsRecipe(Recipe):
     split_pattern: Text | None = Field(
         None, description="regular expression with the group split, for the path of a recording"
     )
-    split_table: Sha256 | None = Field(None, description="of the table that says the splits")
+    split_table_sha256: Sha256 | None = Field(None, description="of the table that says the splits")
     unassigned: Literal["refuse", "drop"] = Field(
         "refuse", description="what became of windows that pattern or table say no split of"
     )
@@ -176,9 +176,9 @@ class ShardsRecipe(Recipe):
     def _one_size(self) -> ShardsRecipe:
         if (self.shards is None) == (self.shard_bytes is None):
             raise ValueError("exactly one of shards and shard_bytes is set")
-        ways = [self.splits, self.split_pattern, self.split_table]
+        ways = [self.splits, self.split_pattern, self.split_table_sha256]
         if sum(bool(way) for way in ways) != 1:
-            raise ValueError("exactly one of splits, split_pattern and split_table says the splits")
+            raise ValueError("exactly one of splits, split_pattern and split_table_sha256 is set")
         if not self.splits:
             if self.stratify:
                 raise ValueError("stratify needs the splits that were wished for")
@@ -239,7 +239,7 @@ class SplitStats(Part):
         None, description="for normalisation; those of the split that is trained on"
     )
     targets: TargetStats | None = Field(
-        None, description="since 1.1; where numbers are learned, of those in the records"
+        None, description="where numbers are learned, of those in the records"
     )
 
     @model_validator(mode="after")
@@ -265,7 +265,7 @@ class ShardsStats(Part):
     feature: ShardFeature
     labels: tuple[Text, ...] = Field(max_length=100_000, description="label_id is the index here")
     splits: dict[Name, SplitStats] = Field(min_length=1)
-    left_out: dict[Text, Count] = Field(
+    excluded: dict[Text, Count] = Field(
         default_factory=dict,
         max_length=1000,
         description="windows that the recipe's filters left out",
@@ -293,11 +293,21 @@ class ShardsManifest(Envelope):
 
 
 class ModelRef(Part):
-    """A function that builds something, and the digest of the file that holds it."""
+    """A function that builds something, and what it is: the digest of its file, or a revision."""
 
-    function: Text = Field(description="package.module:function or file.py:function")
-    sha256: Sha256
+    function: Text = Field(description="package.module:function, file.py:function, or builtin:NAME")
+    sha256: Sha256 | None = Field(description="of the file that holds it; null of a built-in one")
+    revision: Positive | None = Field(
+        default=None, description="of a built-in one: raised when its results change"
+    )
     arguments: Parameters
+
+    @model_validator(mode="after")
+    def _identified(self) -> ModelRef:
+        builtin = self.function.startswith("builtin:")
+        if builtin != (self.sha256 is None) or builtin != (self.revision is not None):
+            raise ValueError("a built-in function has a revision, any other the sha256 of its file")
+        return self
 
 
 class TrainingRunRecipe(Recipe):

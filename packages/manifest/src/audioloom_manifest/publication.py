@@ -32,8 +32,9 @@ from audioloom_manifest.envelope import (
 from audioloom_manifest.errors import MissingManifest, NameTaken
 from audioloom_manifest.fields import Part
 from audioloom_manifest.file_list import files_list
-from audioloom_manifest.identity import manifest_location, run_identity
+from audioloom_manifest.identity import run_identity
 from audioloom_manifest.kinds import MODELS
+from audioloom_manifest.layout import manifest_location
 from audioloom_manifest.reader import Opened, read_manifest
 
 
@@ -108,8 +109,8 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
         NameTaken: another recipe was committed under this name meanwhile.
         UnknownOutcome: storage could not say; look before acting (the attempt id tells).
     """
-    model = build(plan, attempt, files, stats)
-    data, ref = files_list(files)
+    model, data = build(plan, attempt, files, stats)
+    ref = model.files
     make_folder(plan.folder)
     with suppress(AlreadyExists):  # its name is its digest: the same list, from an earlier try
         publish(plan.folder / ref.name, data)
@@ -130,16 +131,17 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
     return Committed(read_manifest(where), ours=True)
 
 
-def build(plan: Plan, attempt: Attempt, files: Iterable[FileEntry], stats: Part) -> Envelope:
-    """The manifest of a finished run, without writing it."""
-    entries = list(files)
-    _, ref = files_list(entries)
-    return MODELS[plan.kind].model_validate(
+def build(
+    plan: Plan, attempt: Attempt, files: Iterable[FileEntry], stats: Part
+) -> tuple[Envelope, bytes]:
+    """The manifest of a finished run and the list of its files, without writing them."""
+    data, ref = files_list(files)
+    model = MODELS[plan.kind].model_validate(
         {
             "kind": plan.kind,
             "version": version_of(plan.kind),
             "name": plan.name,
-            "identity": run_identity(plan.kind, plan.recipe, plan.input_identities, entries),
+            "identity": f"sha256:{'0' * 64}",
             "created": datetime.now(UTC).replace(microsecond=0),
             "producer": attempt.producer,
             "inputs": plan.inputs,
@@ -149,6 +151,7 @@ def build(plan: Plan, attempt: Attempt, files: Iterable[FileEntry], stats: Part)
             "stats": stats,
         }
     )
+    return model.model_copy(update={"identity": run_identity(model.to_json(), data)}), data
 
 
 def _check_same(plan: Plan, opened: Opened[Any]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar, overload
 from typing import Literal as L  # noqa: N817
@@ -22,10 +22,9 @@ from pydantic import ValidationError
 
 from audioloom_manifest.canonical import parse_json
 from audioloom_manifest.envelope import (
-    FOLDERS,
     MAJOR,
-    MANIFEST_NAME,
     MINORS,
+    VERSION,
     Envelope,
     FileEntry,
     InputRef,
@@ -39,8 +38,8 @@ from audioloom_manifest.errors import (
     UnsupportedVersion,
     WrongKind,
 )
-from audioloom_manifest.file_list import describe, read_files, unknown_fields
-from audioloom_manifest.identity import check_identity, root_of
+from audioloom_manifest.file_list import describe, parse_list, read_list, unknown_fields
+from audioloom_manifest.identity import check_identity
 from audioloom_manifest.kinds import (
     MODELS,
     FeaturesManifest,
@@ -49,9 +48,9 @@ from audioloom_manifest.kinds import (
     ShardsManifest,
     TrainingRunManifest,
 )
+from audioloom_manifest.layout import FOLDERS, MANIFEST_NAME, root_of
 
 MOST_MANIFEST_BYTES = 16 << 20
-_VERSION = r"([0-9]{1,4})\.([0-9]{1,4})"
 
 M_co = TypeVar("M_co", bound=Envelope, covariant=True)
 
@@ -144,9 +143,12 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
             where=where, expected=f"at most {MOST_MANIFEST_BYTES} bytes", found=str(error)
         ) from error
     value, manifest = _parse(data, where, expect)
-    entries = read_files(where.parent, manifest.files, newer_minor=_is_newer(manifest))
-    check_identity(manifest, value["recipe"], entries, where=where)
-    return Opened(manifest, where.parent, hashlib.sha256(data).hexdigest(), tuple(entries))
+    folder, listed = where.parent, read_list(where.parent, manifest.files)
+    place = folder / manifest.files.name
+    found = parse_list(listed, manifest.files, where=place, newer_minor=_is_newer(manifest))
+    entries = tuple(found)
+    check_identity(value, listed, where=where)
+    return Opened(manifest, folder, hashlib.sha256(data).hexdigest(), entries)
 
 
 def parse_manifest(data: bytes, *, where: object, expect: Kind | None = None) -> Envelope:
@@ -170,13 +172,26 @@ def _parse(data: bytes, where: object, expect: Kind | None) -> tuple[dict[str, A
         )
     extra = unknown_fields(minor > MINORS[kind])
     try:
-        return value, MODELS[kind].model_validate_json(data, extra=extra)
+        manifest = MODELS[kind].model_validate_json(data, extra=extra)
     except ValidationError as error:
-        raise MalformedManifest(
-            where=where,
-            expected=f"a {kind} manifest of version {value['version']}",
-            found=describe(error),
-        ) from None
+        found = describe(error)
+    else:
+        found = ", ".join(_absent(manifest.to_json(), value))
+        if not found:
+            return value, manifest
+        found = f"no {found}"
+    raise MalformedManifest(
+        where=where, expected=f"a {kind} manifest of version {value['version']}", found=found
+    )
+
+
+def _absent(whole: Mapping[str, Any], found: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """The fields that a manifest has to have: those with a default in the models too."""
+    for key, value in whole.items():
+        if key not in found:
+            yield above + key
+        elif isinstance(value, dict):
+            yield from _absent(value, found[key], f"{above}{key}.")
 
 
 def _is_newer(manifest: Envelope) -> bool:
@@ -194,7 +209,7 @@ def _head(value: Any, where: object) -> tuple[Kind, int]:
     kind, version = value["kind"], value["version"]
     if not isinstance(kind, str) or kind not in MODELS:
         raise UnknownKind(where=where, expected=f"one of {', '.join(MODELS)}", found=repr(kind))
-    if not isinstance(version, str) or (parts := re.fullmatch(_VERSION, version)) is None:
+    if not isinstance(version, str) or (parts := re.fullmatch(VERSION, version)) is None:
         raise MalformedManifest(
             where=where, expected="a version like 1.0", found=f"version {version!r}"
         )

@@ -1,4 +1,4 @@
-"""The JSON Schemas of the contract, generated from the models and compared with the frozen files.
+"""The JSON Schemas of the contract (draft 2020-12), generated from the models.
 
 `python -m audioloom_manifest.schemas FOLDER` writes them, but never anew what is frozen.
 """
@@ -11,48 +11,36 @@ from pathlib import Path
 from typing import Any
 
 from audioloom_manifest.canonical import canonical_bytes
-from audioloom_manifest.envelope import FILES_VERSION, FileEntry, Kind, version_of
+from audioloom_manifest.envelope import FILES_VERSION, FileEntry, version_of
+from audioloom_manifest.fields import Part
 from audioloom_manifest.kinds import MODELS
 
-CONTRACT_FOLDERS: dict[Kind, str] = {
-    "recordings": "1-recordings",
-    "features": "2-features",
-    "shards": "3-shards",
-    "training-run": "4-training-run",
-}
 FROZEN = "FROZEN.sha256"
 """The file beside the schemas that lists what was released, with its digest."""
 
 
-def json_schema(kind: Kind) -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of a manifest kind, as it is written."""
-    schema = MODELS[kind].model_json_schema(mode="serialization")
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"audioloom:{kind}:{version_of(kind)}",
-        **schema,
-    }
-
-
-def files_schema() -> dict[str, Any]:
-    """The JSON Schema of one line of a files list."""
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"audioloom:file-entry:{FILES_VERSION}",
-        **FileEntry.model_json_schema(mode="serialization"),
-    }
-
-
 def schema_files() -> dict[str, bytes]:
-    """Path below `shared/contracts` and bytes of the schema files of the newest versions."""
-    files = {
-        f"{folder}/v{version_of(kind)}.schema.json": canonical_bytes(json_schema(kind), indent=2)
-        for kind, folder in CONTRACT_FOLDERS.items()
-    }
+    """Path below `shared/contracts` and bytes of the schemas of the newest versions."""
+    models: list[tuple[str, str, type[Part]]] = [
+        ("file-entry", FILES_VERSION, FileEntry),
+        *((kind, version_of(kind), model) for kind, model in MODELS.items()),
+    ]
     return {
-        **files,
-        f"files-list.v{FILES_VERSION}.schema.json": canonical_bytes(files_schema(), indent=2),
+        f"schemas/{name}-{version}.schema.json": _schema(f"{name}:{version}", model)
+        for name, version, model in models
     }
+
+
+def _schema(name: str, model: type[Part]) -> bytes:
+    schema: dict[str, Any] = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"audioloom:{name}",
+        **model.model_json_schema(mode="serialization"),
+    }
+    for each in (schema, *schema.get("$defs", {}).values()):
+        later = [name for name, field in each["properties"].items() if "since" in field]
+        each["required"] = [name for name in each["required"] if name not in later]
+    return canonical_bytes(schema, indent=2)
 
 
 def main(arguments: list[str]) -> None:

@@ -10,14 +10,15 @@ from audioloom_featurizer.errors import BadPattern, BadWish
 from audioloom_featurizer.settings import TraceSettings
 from audioloom_manifest import Opened
 from audioloom_storage import NotFound
-from featurizer_work import features_of, header_only, scan, write_manifest, write_wav
+from featurizer_work import features_of, header_only, scan, write_wav
+from manifest_editing import write_manifest
 
-CONTRACTS = Path(__file__).parents[4] / "shared" / "contracts"
+CASES = Path(__file__).parents[4] / "shared/contracts/conformance/cases"
 
 
 def descend(kind: str, folder: Path, identity: str) -> str:
     """A manifest of a later stage below *folder*, made from one input: its identity."""
-    manifest = json.loads((CONTRACTS / kind / "v1.0/minimal.json").read_text())
+    manifest = json.loads((CASES / f"{kind}-minimal" / "input/manifest.json").read_text())
     manifest["inputs"][0]["identity"] = identity
     manifest["name"] = folder.name
     return write_manifest(folder, manifest)
@@ -25,8 +26,8 @@ def descend(kind: str, folder: Path, identity: str) -> str:
 
 def chain(features: Opened, root: Path, name: str) -> None:
     """Shards of these features, and a training run of the shards."""
-    shards = descend("3-shards", root / "shards" / f"{name}-shards", features.manifest.identity)
-    descend("4-training-run", root / "runs" / f"{name}-run", shards)
+    shards = descend("shards", root / "shards" / f"{name}-shards", features.manifest.identity)
+    descend("training-run", root / "runs" / f"{name}-run", shards)
 
 
 def trace(*roots: Path, **wanted: object) -> dict[str, list]:

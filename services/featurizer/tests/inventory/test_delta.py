@@ -13,7 +13,8 @@ from audioloom_featurizer.errors import BadInventory, BadWish, NothingNew
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_manifest import MissingManifest, read_manifest
 from audioloom_stage import Result
-from featurizer_work import run, scan, write_manifest, write_wav
+from featurizer_work import run, scan, write_wav
+from manifest_editing import write_manifest
 
 
 def paths(result: Result) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import pickle
 import struct
 from collections.abc import Callable, Iterator, Sequence
@@ -17,8 +16,7 @@ from audioloom_featurizer.commands.scan import scan as scan_command
 from audioloom_featurizer.extraction.partition import Unit
 from audioloom_featurizer.sandbox.supervisor import Limits, do_supervised
 from audioloom_featurizer.settings import RunSettings, ScanSettings
-from audioloom_manifest import Opened, Receipt, parse_manifest, read_manifest, run_identity
-from audioloom_manifest.file_list import files_list
+from audioloom_manifest import Opened, Receipt, read_manifest
 from audioloom_stage import Result
 
 PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
@@ -84,19 +82,6 @@ def two_units(folder: Path) -> Path:
 def in_two_units(source: Path, root: Path) -> Opened:
     """Features of `two_units`, committed."""
     return features_of(source, root, unit_recordings=2, error_budget="1")
-
-
-def write_manifest(folder: Path, value: dict[str, Any]) -> str:
-    """A manifest of no files, such as a stage would have written it: its identity, which is so."""
-    data, ref = files_list([])
-    value = value | {"files": ref.model_dump(mode="json")}
-    manifest = parse_manifest(json.dumps(value).encode(), where=folder)
-    inputs = [each.identity for each in manifest.inputs]
-    identity = run_identity(manifest.kind, manifest.recipe, inputs, [])
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / ref.name).write_bytes(data)
-    (folder / "manifest.json").write_text(json.dumps(value | {"identity": identity}))
-    return identity
 
 
 def checksums(opened: Opened) -> dict[str, str]:

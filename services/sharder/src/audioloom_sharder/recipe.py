@@ -84,7 +84,7 @@ def recipe_of(settings: Assignment, given: Given = NOTHING) -> ShardsRecipe:
         resample=settings.resample,
         stratify=settings.stratify,
         split_pattern=settings.split_pattern,
-        split_table=None if given.table is None else given.table.sha256,
+        split_table_sha256=None if given.table is None else given.table.sha256,
         unassigned=settings.unassigned,
     )
 
@@ -111,7 +111,7 @@ def policy_of(recipe: ShardsRecipe, given: Given = NOTHING) -> SplitPolicy:
         ungrouped=recipe.ungrouped,
         stratify=recipe.stratify,
         split_pattern=recipe.split_pattern,
-        split_table=recipe.split_table,
+        split_table=recipe.split_table_sha256,
         split_key="recording" if by_recording else "group",
         unassigned=recipe.unassigned,
         kept_seed=None if given.kept is None else given.kept.seed,

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audioloom_manifest import ShardsManifest, canonical_bytes, read_manifest
+from audioloom_manifest import read_manifest
 from audioloom_sharder.balance.class_weights import parse_weights, weights_of, weights_text
 from hypothesis import given
 from hypothesis import strategies as st
+from manifest_editing import write_manifest
 from sharder_features import Window, make_features, windows
 
 # 90 of a, 45 of b, 15 of c, each of a speaker of its own.
@@ -118,7 +119,7 @@ def test_a_weight_that_does_not_follow_is_found(sharder: Callable, tmp_path: Pat
     for change in ({"a": 9.0, "b": 1.0, "c": 1.0}, {"a": 1.0}, None):
         value = json.loads(path.read_text())
         value["stats"]["class_weights"] = change
-        path.write_text(json.dumps(value))
+        write_manifest(path.parent, value, opened.files())
         ran = sharder("verify", opened.folder, "--no-inputs")
         assert (65, True) == (ran.code, "class weights: expected" in ran.out)
 
@@ -152,8 +153,6 @@ def test_very_many_labels_are_not_counted_shard_by_shard(
 
 def test_wrong_counts_of_a_shard_are_found(sharder: Callable, tmp_path: Path) -> None:
     """Two shards whose counts are exchanged: the sum is right, each is not."""
-    from audioloom_manifest.file_list import files_list
-
     features = make_features(tmp_path, [windows(200, groups=100)])
     words = ("--lanes", "4", "--split", "train=1")
     opened = read_manifest(sharder("run", features.folder, *words).out.strip(), "shards")
@@ -168,10 +167,7 @@ def test_wrong_counts_of_a_shard_are_found(sharder: Callable, tmp_path: Path) ->
             else entry
             for entry in entries.values()
         ]
-        data, ref = files_list(new)
-        Path(opened.folder.path, ref.name).write_bytes(data)
-        manifest: ShardsManifest = opened.manifest.model_copy(update={"files": ref})
-        Path(opened.location.path).write_bytes(canonical_bytes(manifest.to_json(), indent=2))
+        write_manifest(Path(opened.folder.path), opened.manifest.to_json(), new)
 
     relist((one.path, other.labels), (other.path, one.labels))
     text = sharder("verify", opened.folder, "--no-inputs").out

@@ -22,6 +22,7 @@ from audioloom_sharder.formats.example import decode
 from audioloom_sharder.formats.tfrecord import read
 from hypothesis import given
 from hypothesis import strategies as st
+from manifest_editing import write_manifest
 from sharder_features import Window, make_features
 
 labels_of_windows = st.lists(st.sampled_from(["a", "b", "c", "dé"]), min_size=1, max_size=120)
@@ -128,7 +129,7 @@ def test_train_has_every_label_equally_often(sharder: Callable, tmp_path: Path, 
     assert f"train resampled {way}" in sharder("inspect", opened.folder).out
     often = _paths(opened)
     assert len(often) == after["train"].recordings == after["train"].groups
-    left = opened.manifest.stats.left_out
+    left = opened.manifest.stats.excluded
     if way == "under":
         assert {"resampled": before["train"].records - 3 * aim} == left
         assert {1} == set(often.values())
@@ -217,12 +218,12 @@ def test_a_rule_that_was_changed_is_found(sharder: Callable, tmp_path: Path, way
     ):
         value = json.loads(sound)
         change(value["stats"])
-        path.write_text(json.dumps(value))
+        write_manifest(path.parent, value, opened.files())
         ran = sharder("verify", opened.folder)
         assert (65, True) == (ran.code, "inputs:" in ran.out), ran.out
     value = json.loads(sound)
     value["stats"]["resampling"]["b"] = {"copies": 0, "one_more_below": "0" * 32}
-    path.write_text(json.dumps(value))
+    write_manifest(path.parent, value, opened.files())
     text = sharder("verify", opened.folder, "--no-inputs").out
     assert "should have been left out by the resampling" in text
 
@@ -236,7 +237,7 @@ def test_labels_of_other_counts_are_found(sharder: Callable, tmp_path: Path) -> 
     path = Path(opened.location.path)
     value = json.loads(path.read_text())
     value["stats"]["splits"]["train"]["labels"] = {"a": 46, "b": 44}
-    path.write_text(json.dumps(value))
+    write_manifest(path.parent, value, opened.files())
     text = sharder("verify", opened.folder).out
     assert "resampling: expected 45 records of each label" in text
     assert "resampling: expected as many records of each label" in text

@@ -646,7 +646,7 @@ def test_windows_are_left_out_as_asked_for(sharder: Callable, tmp_path: Path) ->
         "flag silent": len(odd) - others - len(calm),
         "too short": 0,
     }
-    assert left == opened.manifest.stats.left_out
+    assert left == opened.manifest.stats.excluded
     assert f"{others} windows are left out (another label)" in ran.err
     assert 0 == sharder("verify", opened.folder).code
     other = sharder("run", some.folder, *words[:2])

@@ -14,6 +14,7 @@ import pytest
 from audioloom_manifest import Opened, read_manifest
 from audioloom_sharder.formats.index import dump
 from audioloom_sharder.formats.tfrecord import HEADER_BYTES, frame, masked_crc, read
+from manifest_editing import write_manifest
 from sharder_features import make_features, windows
 from sharder_forging import records_of, relist, rewrite, shards_of
 
@@ -190,7 +191,7 @@ def test_other_stats_of_the_targets_are_named(sharder: Callable, tmp_path: Path,
     assert 0 == sharder("verify", run.folder).code
     value = run.manifest.to_json()
     value["stats"]["splits"]["val"]["targets"][what] *= 1 + 1e-9
-    Path(run.location.path).write_text(json.dumps(value))
+    write_manifest(Path(run.folder.path), value, run.files())
     assert "split val: expected targets of" in sharder("verify", run.folder, "--no-inputs").out
 
 

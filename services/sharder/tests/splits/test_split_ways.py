@@ -333,7 +333,7 @@ def test_what_nothing_is_said_of_can_be_left_out(sharder: Callable, tmp_path: Pa
     words = (features.folder, "--split-pattern", PATTERN, "--unassigned", "drop")
     ran = sharder("run", *words)
     opened = committed(ran.out)
-    assert {"no split": 2} == opened.manifest.stats.left_out
+    assert {"no split": 2} == opened.manifest.stats.excluded
     assert "2 windows are left out (no split)" in ran.err
     assert 300 == sum(one.records for one in opened.manifest.stats.splits.values())
     assert 0 == sharder("verify", opened.folder).code

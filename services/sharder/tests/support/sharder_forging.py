@@ -6,11 +6,11 @@ import hashlib
 from pathlib import Path
 
 import numpy as np
-from audioloom_manifest import FileEntry, Opened, canonical_bytes, run_identity
-from audioloom_manifest.file_list import files_list
+from audioloom_manifest import FileEntry, Opened
 from audioloom_sharder.formats.example import Record, decode, encode
 from audioloom_sharder.formats.index import dump
 from audioloom_sharder.formats.tfrecord import frame, read
+from manifest_editing import write_manifest
 
 
 def shards_of(run: Opened, split: str = "train") -> list[Path]:
@@ -63,16 +63,9 @@ def unlist(run: Opened, role: str) -> None:
 
 
 def _list(run: Opened, entries: list[FileEntry], recipe: dict[str, object]) -> None:
-    folder = Path(run.folder.path)
-    data, ref = files_list(entries)
-    (folder / ref.name).write_bytes(data)
     manifest = run.manifest
     manifest = manifest.model_copy(update={"recipe": manifest.recipe.model_copy(update=recipe)})
-    identity = run_identity(
-        manifest.kind, manifest.recipe, [one.identity for one in manifest.inputs], entries
-    )
-    changed = manifest.model_copy(update={"files": ref, "identity": identity})
-    (folder / "manifest.json").write_bytes(canonical_bytes(changed.to_json(), indent=2))
+    write_manifest(Path(run.folder.path), manifest.to_json(), entries)
 
 
 def regroup(run: Opened, change: str) -> Path:

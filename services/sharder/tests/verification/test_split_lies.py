@@ -54,7 +54,7 @@ def _problems(sharder: Callable, run: Opened, *words: object) -> str:
     return str(ran.out)
 
 
-NOT_OF_DATA = {"split_table": None, "ungrouped": "refuse"}
+NOT_OF_DATA = {"split_table_sha256": None, "ungrouped": "refuse"}
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ NOT_OF_DATA = {"split_table": None, "ungrouped": "refuse"}
     [
         {"stratify": True, "splits": {"train": 0.5, "val": 0.5}, **NOT_OF_DATA},
         {"splits": {"train": 0.5, "val": 0.5}, **NOT_OF_DATA},
-        {"split_pattern": "(?P<split>[^/]+)/.*", "split_table": None},
+        {"split_pattern": "(?P<split>[^/]+)/.*", "split_table_sha256": None},
     ],
     ids=["stratify", "hash", "pattern"],
 )
@@ -83,7 +83,7 @@ def test_another_table_than_the_recipe_says_is_found(
 ) -> None:
     """Two groups lie elsewhere, each told of with its records."""
     table = _table(tmp_path / "other.csv")
-    relist(run, split_table=hashlib.sha256(table.read_bytes()).hexdigest())
+    relist(run, split_table_sha256=hashlib.sha256(table.read_bytes()).hexdigest())
     text = _problems(sharder, run, "--split-table", table)
     assert "splits file: 2 groups lie in another split than was decided" in text
     assert "the group 'speaker 1' belongs to split train" in text

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from audioloom_manifest import Opened, read_manifest
+from manifest_editing import edit_manifest
 from shard_maker import make_shards
-from trainer_edits import edit_file, edit_manifest
+from trainer_edits import edit_file
 from trainer_program import Trained, Trainer
 
 OWN = """

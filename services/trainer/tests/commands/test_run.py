@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from audioloom_manifest import DERIVED, FileEntry, Opened, read_manifest
 from audioloom_trainer.runs.artifacts import ROLES
+from manifest_editing import edit_list, edit_manifest
 from shard_maker import make_shards
-from trainer_edits import edit_file, edit_list, edit_manifest
+from trainer_edits import edit_file
 from trainer_program import SMALL, ZOO, Trained, Trainer
 
 QUICK = ("--epochs", "1", "--batch-size", "16", "--model", f"{ZOO}:small")

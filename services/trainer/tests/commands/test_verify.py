@@ -14,8 +14,9 @@ import pytest
 from audioloom_manifest import read_manifest
 from audioloom_trainer.evaluation.scores import class_table
 from audioloom_trainer.runs.npz import dump_arrays, load_arrays
+from manifest_editing import edit_list, edit_manifest
 from shard_maker import make_shards
-from trainer_edits import edit_file, edit_list, edit_manifest
+from trainer_edits import edit_file
 from trainer_program import SMALL, ZOO, Ran, Trained, Trainer
 
 Damage = Callable[[Trained], None]

@@ -146,7 +146,7 @@ def test_a_shard_unpacks_to_what_the_list_says(
     shard = shard_set.split("train").shards[0]
     said = shard.data.content
     wrong = said.model_copy(update={"bytes": said.bytes + claim})
-    lie = replace(shard, data=replace(shard.data, unpacked=wrong))
+    lie = replace(shard, data=replace(shard.data, uncompressed=wrong))
     with (
         staged(shard_set, [lie], cache_of(1 << 20)) as staging,
         pytest.raises(ShardMismatch, match=f"{wrong.bytes} bytes"),

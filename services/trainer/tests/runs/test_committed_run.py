@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from audioloom_manifest import MissingFile, Opened, late_files
 from audioloom_trainer.runs.committed_run import open_run, read_role
-from trainer_edits import edit_manifest
+from manifest_editing import edit_manifest
 from trainer_program import Trained, Trainer
 
 pytestmark = pytest.mark.usefixtures("tensorflow")

@@ -8,7 +8,7 @@ import pytest
 from audioloom_manifest import Opened, read_manifest
 from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat
 from audioloom_trainer.shards.shard_set import open_shards
-from trainer_edits import edit_list, edit_manifest
+from manifest_editing import edit_list, edit_manifest
 from trainer_program import Trained
 
 

@@ -33,7 +33,7 @@ def manifest(tmp_path_factory: pytest.TempPathFactory) -> ShardsManifest:
         ({"ungrouped": "by-recording"}, 3, "group, and by recording where there was none"),
         ({"splits": {"train": 1.0}}, 4, "nothing, there is one split"),
         ({"splits": {}, "split_pattern": "(?P<split>.)"}, 4, "a pattern of the path, (?P<split>.)"),
-        ({"splits": {}, "split_table": "ab" * 32}, 4, "a table, SHA-256 abababababab…"),
+        ({"splits": {}, "split_table_sha256": "ab" * 32}, 4, "a table, SHA-256 abababababab…"),
     ],
 )
 def test_what_decided_is_said(

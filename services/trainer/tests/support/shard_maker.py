@@ -24,7 +24,7 @@ from audioloom_manifest import (
     ShardsStats,
     SplitStats,
     TargetStats,
-    Unpacked,
+    Uncompressed,
     commit,
     run_folder,
 )
@@ -181,8 +181,8 @@ def _write_shard(
     index = stream.getvalue()
     (folder / path).with_suffix(".idx.npy").write_bytes(index)
     known = {"records": len(rows), "split": split, "shard": shard}
-    unpacked = Unpacked(bytes=len(plain), sha256=hashlib.sha256(plain).hexdigest())
-    packed = {} if compression == "none" else {"unpacked": unpacked}
+    unpacked = Uncompressed(bytes=len(plain), sha256=hashlib.sha256(plain).hexdigest())
+    packed = {} if compression == "none" else {"uncompressed": unpacked}
     return [
         FileEntry(path=path, bytes=len(data), sha256=digest, role="shard", **known, **packed),
         FileEntry(

@@ -51,7 +51,8 @@ def test_a_record_without_a_secret_is_what_it_says() -> None:
     assert "version" == next(iter(json.loads(record_bytes(record))))
 
 
-FIXTURE = Path(__file__).parents[4] / "shared/contracts/4-training-run/v1.0/minimal.json"
+CASES = Path(__file__).parents[4] / "shared/contracts/conformance/cases"
+FIXTURE = CASES / "training-run-minimal/input/manifest.json"
 
 
 @pytest.mark.parametrize(

@@ -118,8 +118,8 @@ def _plan(
     root: Location,
 ) -> Plan:
     before = recordings.manifest.recipe
-    labels = None if before.labels is None else written.labels
-    recipe = before.model_copy(update={"listing": written.listing, "labels": labels})
+    labels = None if before.labels_sha256 is None else written.labels
+    recipe = before.model_copy(update={"listing_sha256": written.listing, "labels_sha256": labels})
     inputs = (recordings.reference(root), features.reference(root))
     name = run_name("recordings", recipe, [each.identity for each in inputs])
     return Plan("recordings", name, run_folder(root, "recordings", name), recipe, inputs)

@@ -87,8 +87,8 @@ def plan_scan(
         source=source.uri,
         suffixes=clean_suffixes(settings.suffix),
         pattern=settings.pattern,
-        listing=written.listing,
-        labels=written.labels if from_tables else None,
+        listing_sha256=written.listing,
+        labels_sha256=written.labels if from_tables else None,
         unlabelled="drop" if settings.unlabelled == "drop" else "keep",
     )
     inputs = tuple(opened.reference(root) for opened in chain[:1])

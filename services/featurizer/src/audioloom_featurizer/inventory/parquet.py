@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from json.encoder import encode_basestring
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from audioloom_manifest import Opened, RecordingsManifest, RecordingsStats
+from audioloom_manifest.canonical import canonical_number
 from audioloom_manifest.file_list import check_file
 from audioloom_manifest.parquet import INVENTORY, table_writer
 from audioloom_stage import BadData
@@ -107,7 +108,11 @@ class RowDigest:
 
 
 def _as_json(column: pa.Array) -> list[str]:
-    write = encode_basestring if pa.types.is_string(column.type) else repr
+    write: Callable[[Any], str] = repr
+    if pa.types.is_string(column.type):
+        write = encode_basestring
+    elif pa.types.is_floating(column.type):
+        write = canonical_number
     return ["null" if value is None else write(value) for value in column.to_pylist()]
 
 

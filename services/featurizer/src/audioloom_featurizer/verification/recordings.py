@@ -40,10 +40,10 @@ def check_inventory(opened: Opened[RecordingsManifest]) -> list[str]:
             wrong = paths.filter(which).to_pylist()
             problems.extend(f"{where}: {path[:200]!r} {trouble}" for path in wrong)
         last = paths[len(paths) - 1].as_py()
-    expected, found_listing = opened.manifest.recipe.listing, listing.hexdigest()
+    expected, found_listing = opened.manifest.recipe.listing_sha256, listing.hexdigest()
     if found_listing != expected:
         problems.append(f"{where}: expected the listing {expected}, found {found_listing}")
-    said = opened.manifest.recipe.labels
+    said = opened.manifest.recipe.labels_sha256
     if said is not None and said != labels.hexdigest():
         problems.append(f"{where}: expected the labels {said}, found {labels.hexdigest()}")
     found, claimed = counts.stats(), opened.manifest.stats

@@ -130,7 +130,7 @@ def test_labels_may_stand_in_it(source: Path, root: Path, tmp_path: Path) -> Non
     ] == rows
     where.write_text("path,label,target,group\nno/s1-take.wav,b,,g\nno/s3-take.wav,,1.5,\n")
     second = opened(source, root, inventory=str(where), pattern=None)
-    assert first.manifest.recipe.listing == second.manifest.recipe.listing
+    assert first.manifest.recipe.listing_sha256 == second.manifest.recipe.listing_sha256
     assert first.manifest.name != second.manifest.name
     with pytest.raises(BadWish, match=r"two tell the label.*--pattern and --inventory"):
         scan(source, root, inventory=str(where))

@@ -69,8 +69,8 @@ def _head(opened: Opened[ShardsManifest]) -> str:
     labels = manifest.stats.labels
     shown = ", ".join(labels[:12]) + (f" … ({len(labels)})" if len(labels) > 12 else "")  # noqa: PLR2004
     wish = ", ".join(f"{name} {part:g}" for name, part in recipe.splits.items())
-    if recipe.split_pattern or recipe.split_table:
-        wish = recipe.split_pattern or f"of a table ({str(recipe.split_table)[:12]}…)"
+    if recipe.split_pattern or recipe.split_table_sha256:
+        wish = recipe.split_pattern or f"of a table ({str(recipe.split_table_sha256)[:12]}…)"
     if recipe.stratify:
         wish += " of each label"
     producer, host = manifest.producer, manifest.execution.host or "an unnamed host"

@@ -33,7 +33,7 @@ def stats_of(
     return ShardsStats(
         feature=ShardFeature(name=feature.name, dtype=feature.dtype, shape=feature.shape),
         labels=layout.labels,
-        left_out=dict(sorted(left_out.items())),
+        excluded=dict(sorted(left_out.items())),
         class_weights=layout.class_weights,
         resampling=None if rules.resampling is None else _copies(rules.resampling),
         splits={

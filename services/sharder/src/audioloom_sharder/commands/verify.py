@@ -194,7 +194,7 @@ def _against_inputs(
     whole = together(parts)
     problems = [problem for part in parts for problem in part.problems]
     problems += resampling_claims(opened, whole.offered)
-    claimed = opened.manifest.stats.left_out
+    claimed = opened.manifest.stats.excluded
     if whole.left_out != claimed:
         problems.append(f"inputs: expected {claimed} left out, found {dict(whole.left_out)}")
     if whole.records != seen.records:

@@ -111,7 +111,7 @@ def unpack(
     """
     if packing.format == TFRECORD:
         if packing.is_stream:
-            most = entry.unpacked.bytes if entry.unpacked else entry.bytes
+            most = entry.uncompressed.bytes if entry.uncompressed else entry.bytes
             stream = decompressed(stream, packing.compression, most)
         for one in tfrecord.read(stream):
             yield Packed(decode(one.payload), one.payload, one.offset, one.length)

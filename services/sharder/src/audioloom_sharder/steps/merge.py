@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
-from audioloom_manifest import FileEntry, Receipt, Unpacked, publish_receipt
+from audioloom_manifest import FileEntry, Receipt, Uncompressed, publish_receipt
 from audioloom_storage import AlreadyExists, Location, create, publish, stat
 from numpy.typing import NDArray
 
@@ -158,7 +158,9 @@ def _write(
         records=len(rows.length),
         split=split.name,
         shard=shard,
-        unpacked=Unpacked(bytes=length, sha256=plain.hexdigest()) if packing.is_stream else None,
+        uncompressed=Uncompressed(bytes=length, sha256=plain.hexdigest())
+        if packing.is_stream
+        else None,
     )
     return (entry, _write_index(job, entry, rows)) if packing.indexed else (entry,)
 
@@ -176,7 +178,7 @@ def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
         "bytes": len(data),
         "sha256": hashlib.sha256(data).hexdigest(),
         "role": INDEX_ROLE,
-        "unpacked": None,
+        "uncompressed": None,
     }
     return shard.model_copy(update=changed)
 

@@ -87,7 +87,7 @@ def _kept(opened: Opened[ShardsManifest]) -> Kept | None:
 
 
 def _table(opened: Opened[ShardsManifest], place: str | None) -> SplitTable | None:
-    expected = opened.manifest.recipe.split_table
+    expected = opened.manifest.recipe.split_table_sha256
     if expected is None:
         return None
     where = place or opened.manifest.execution.settings.get("split_table")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 
 import numpy as np
-from audioloom_manifest import FileEntry, ManifestError, Unpacked, check_file
+from audioloom_manifest import FileEntry, ManifestError, Uncompressed, check_file
 from audioloom_stage import BadData
 from audioloom_storage import Location, StorageError, open_read, read_bytes, stat
 from numpy.typing import NDArray
@@ -202,7 +202,7 @@ def _read_shard(
         seen.moments.append(moments_of(values_seen, rules.schema.feature, where=where))
     seen.targets = targets_of(one.target for one in records if is_target(one.target))
     seen.moments[:] = [summed(seen.moments, rules.schema.feature.shape[0])]
-    unpacked = Unpacked(bytes=sum(row[1] for row in rows), sha256=plain.hexdigest())
+    unpacked = Uncompressed(bytes=sum(row[1] for row in rows), sha256=plain.hexdigest())
     _check_claims(where, pair.shard, unpacked if packing.is_stream else None, seen)
     ids = {label: number for number, label in enumerate(labels)}
     for at, record in enumerate(records):
@@ -214,7 +214,7 @@ def _read_shard(
 
 
 def _check_claims(
-    where: Location, claimed: FileEntry, unpacked: Unpacked | None, seen: Seen
+    where: Location, claimed: FileEntry, unpacked: Uncompressed | None, seen: Seen
 ) -> None:
     """What the list of files says of a shard beyond its bytes."""
     if seen.records != claimed.records:
@@ -222,8 +222,8 @@ def _check_claims(
     if claimed.labels is not None and seen.labels != claimed.labels:
         expected = claimed.labels
         seen.complain(f"{where}: expected {expected} of each label, found {dict(seen.labels)}")
-    if unpacked != claimed.unpacked:
-        seen.complain(f"{where}: expected {claimed.unpacked} when unpacked, found {unpacked}")
+    if unpacked != claimed.uncompressed:
+        seen.complain(f"{where}: expected {claimed.uncompressed} when unpacked, found {unpacked}")
 
 
 def _check_targets(

@@ -73,7 +73,7 @@ def _range(index: Index, row: int) -> Range:
 
 def _read(shard: Shard, ranges: list[Range]) -> list[bytes]:
     """Some pieces of a shard, unpacked; ascending, and none runs into another."""
-    if shard.data.unpacked is not None:
+    if shard.data.uncompressed is not None:
         return _unpack(shard, ranges)
     pieces = []
     with open_read(shard.data.location) as source:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-from audioloom_manifest import Unpacked
+from audioloom_manifest import Uncompressed
 from audioloom_storage import open_read
 
 from audioloom_trainer.errors import ShardMismatch
@@ -156,13 +156,13 @@ def _copy(file: Stored, part: Path) -> None:
     part.unlink(missing_ok=True)  # never written into: it may be a link
     with open_read(file.location) as source, os.fdopen(os.open(part, _NEW, 0o600), "wb") as sink:
         _check_size(file, source)
-        if file.unpacked is None:
+        if file.uncompressed is None:
             _check(file, *_sha256(source, sink.write))
         else:
-            _unpack(file, file.unpacked, source, sink)
+            _unpack(file, file.uncompressed, source, sink)
 
 
-def _unpack(file: Stored, wanted: Unpacked, source: BinaryIO, sink: BinaryIO) -> None:
+def _unpack(file: Stored, wanted: Uncompressed, source: BinaryIO, sink: BinaryIO) -> None:
     plain = hashlib.sha256()
 
     def keep(piece: bytes) -> None:
@@ -220,7 +220,7 @@ def _mismatch(file: Stored, expected: str, found: str) -> ShardMismatch:
 
 def readable_in_place(file: Stored) -> bool:
     """Whether a file lies on a mounted file system, and as it is read."""
-    return file.location.scheme == "file" and file.unpacked is None
+    return file.location.scheme == "file" and file.uncompressed is None
 
 
 def local_path(file: Stored) -> Path:

@@ -12,7 +12,7 @@ from audioloom_manifest import (
     Opened,
     ShardsManifest,
     TargetStats,
-    Unpacked,
+    Uncompressed,
 )
 from audioloom_storage import Location
 
@@ -34,13 +34,13 @@ class Stored:
     sha256: str
     compression: str = "none"
     """"gzip" or "zlib" when the file as a whole is such a stream."""
-    unpacked: Unpacked | None = None
+    uncompressed: Uncompressed | None = None
     """What it is when it is unpacked; None where nothing is to be unpacked."""
 
     @property
-    def content(self) -> Unpacked:
+    def content(self) -> Uncompressed:
         """Size and checksum of what is read from it, unpacked."""
-        return self.unpacked or Unpacked(bytes=self.bytes, sha256=self.sha256)
+        return self.uncompressed or Uncompressed(bytes=self.bytes, sha256=self.sha256)
 
 
 @dataclass(frozen=True)
@@ -221,10 +221,10 @@ def _stored(opened: Opened[ShardsManifest], entry: FileEntry) -> Stored:
     where, compression = opened.folder / entry.path, opened.manifest.recipe.compression
     if compression == "none" or entry.role != "shard":
         return Stored(where, entry.bytes, entry.sha256)
-    if entry.unpacked is None:
+    if entry.uncompressed is None:
         raise ShardMismatch(
             where=opened.location,
             expected=f"what {entry.path} unpacks to, in its list of files",
             found="nothing",
         )
-    return Stored(where, entry.bytes, entry.sha256, compression, entry.unpacked)
+    return Stored(where, entry.bytes, entry.sha256, compression, entry.uncompressed)

@@ -15,8 +15,8 @@ def splits_by(manifest: ShardsManifest) -> str:
     recipe = manifest.recipe
     if recipe.split_pattern is not None:
         found = f"a pattern of the path, {recipe.split_pattern}"
-    elif recipe.split_table is not None:
-        found = f"a table, SHA-256 {recipe.split_table[:12]}…"
+    elif recipe.split_table_sha256 is not None:
+        found = f"a table, SHA-256 {recipe.split_table_sha256[:12]}…"
     elif len(recipe.splits) == 1:
         return "nothing, there is one split"
     else:

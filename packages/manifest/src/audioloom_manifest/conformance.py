@@ -1,0 +1,43 @@
+"""Answer the cases of `shared/contracts/conformance` with this reader.
+
+`python -m audioloom_manifest.conformance` reads requests from stdin, a JSON object a line, and
+writes an answer to stdout for each: the protocol of `shared/contracts/conformance/README.md`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from audioloom_manifest.canonical import digest, parse_json
+from audioloom_manifest.errors import ManifestError
+from audioloom_manifest.file_list import check_files
+from audioloom_manifest.reader import read_manifest
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """What the reader makes of a request."""
+    path = Path(request["path"])
+    try:
+        if request["do"] == "digest":
+            return {"sha256": digest(parse_json(path.read_bytes(), where=path))}
+        opened = read_manifest(str(path), request.get("expect"))
+        for problem in check_files(opened.folder, opened.files()):
+            raise problem.error
+    except ManifestError as error:
+        return {"error": type(error).__name__}
+    files = [entry.model_dump(mode="json", exclude_none=True) for entry in opened.files()]
+    return {"manifest": opened.manifest.to_json(), "files": files}
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    for line in sys.stdin:
+        sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()
