@@ -113,13 +113,17 @@ class Running:
     def _offer(self, offers: Mapping[str, Mapping[str, int]]) -> None:
         # The page takes such a change too, but sets every resource to 0 that is neither memory
         # nor cores.
+        commands = []
         for node, offer in offers.items():
             resources = ",".join(
                 f"{name}={amount}{'Mi' if name == 'memory-mb' else ''}"
                 for name, amount in offer.items()
             )
-            command = ["yarn", "rmadmin", "-updateNodeResource", node, resources]
-            subprocess.run(command, env=self.variables, check=True, capture_output=True)
+            words = ["yarn", "rmadmin", "-updateNodeResource", node, resources]
+            commands.append(subprocess.Popen(words, env=self.variables))
+        for command in commands:  # each is a JVM that starts: all at once
+            if code := command.wait():
+                raise MiniClusterError(f"yarn rmadmin ended with exit code {code}; why is above")
         while self._offers() != offers:  # the scheduler learns of the change a moment later
             time.sleep(0.1)
 
