@@ -100,10 +100,11 @@ name = "No service imports another"
 type = "independence"
 modules = {json.dumps(services)}
 [[tool.importlinter.contracts]]
-name = "Dependencies point one way: services, spark, environment, runs, stage, manifest, storage"
+name = "Dependencies point one way: services, spark, environment, runs, stage, ..., hadoop"
 type = "layers"
 layers = [{json.dumps(" | ".join(services))}, "audioloom_spark", "audioloom_environment",
-          "audioloom_runs", "audioloom_stage", "audioloom_manifest", "audioloom_storage"]
+          "audioloom_runs", "audioloom_stage", "audioloom_manifest", "audioloom_storage",
+          "audioloom_hadoop"]
 [[tool.importlinter.contracts]]
 name = "audio knows nothing of the pipeline"
 type = "forbidden"

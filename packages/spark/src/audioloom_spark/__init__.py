@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from audioloom_spark.java import find_java
-    from audioloom_spark.placing import Locality, block_hosts
+    from audioloom_spark.locality import Locality, block_hosts
     from audioloom_spark.session import spark_session
     from audioloom_spark.settings import SparkSettings
     from audioloom_spark.units import run_units
@@ -30,7 +30,7 @@ __all__ = [
 
 _LATE = {
     "java": ("find_java",),
-    "placing": ("Locality", "block_hosts"),
+    "locality": ("Locality", "block_hosts"),
     "session": ("spark_session",),
     "settings": ("SparkSettings",),
     "units": ("run_units",),

@@ -14,8 +14,6 @@ from typing import Any
 
 import structlog
 
-__all__ = ["Application", "diagnostics", "end", "waiting"]
-
 log = structlog.get_logger()
 
 _SECONDS = 60.0  # a busy machine takes its time, and the JVM ends when this is over

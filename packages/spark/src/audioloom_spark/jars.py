@@ -16,8 +16,6 @@ from audioloom_storage import Location
 
 from audioloom_spark.errors import NoCluster
 
-__all__ = ["ship_jars"]
-
 log = structlog.get_logger()
 
 _DIGITS = 16

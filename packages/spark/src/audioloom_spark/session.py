@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import structlog
 
 from audioloom_spark.applications import diagnostics, end
+from audioloom_spark.diagnostics import reason
 from audioloom_spark.java import find_java
-from audioloom_spark.quiet import without_start_lines
-from audioloom_spark.reasons import reason
-from audioloom_spark.waiting import telling_what_is_waited_for
+from audioloom_spark.jvm_stderr import without_start_lines
+from audioloom_spark.queue_watch import telling_what_is_waited_for
 from audioloom_spark.yarn import ENVIRONMENT_PYTHON, Yarn, prepare
 
 if TYPE_CHECKING:

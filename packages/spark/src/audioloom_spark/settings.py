@@ -8,8 +8,6 @@ from audioloom_stage.settings import Settings
 from audioloom_stage.units import Size
 from pydantic import Field
 
-__all__ = ["SparkSettings"]
-
 _ON_YARN = " Only with --master yarn."
 
 
@@ -53,7 +51,7 @@ class SparkSettings(Settings):
             NoCluster: HADOOP_CONF_DIR leads to none.
         """
         if self.master == "yarn":
-            from audioloom_spark.hadoop import read_conf  # noqa: PLC0415 - these are declarations
+            from audioloom_spark.cluster import read_conf  # noqa: PLC0415 - these are declarations
 
             read_conf()
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from audioloom_stage import StageError
 
 from audioloom_spark.applications import diagnostics
-from audioloom_spark.collecting import set_modules_aside
+from audioloom_spark.diagnostics import missing_module, reason
 from audioloom_spark.errors import SparkGaveUp
-from audioloom_spark.placing import Locality, placed
-from audioloom_spark.reasons import missing_module, reason
+from audioloom_spark.locality import Locality, placed
+from audioloom_spark.worker_gc import set_modules_aside
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

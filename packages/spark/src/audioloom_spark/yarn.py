@@ -14,16 +14,9 @@ from pathlib import Path
 import structlog
 from audioloom_storage import Location, locate
 
-from audioloom_spark.asking import check_queue, check_size
-from audioloom_spark.hadoop import (
-    check_answers,
-    local_address,
-    read_conf,
-)
+from audioloom_spark.cluster import check_answers, check_queue, check_size, local_address, read_conf
 from audioloom_spark.jars import ship_jars
 from audioloom_spark.settings import SparkSettings
-
-__all__ = ["ENVIRONMENT_PYTHON", "YARN", "Yarn", "prepare", "yarn_of"]
 
 log = structlog.get_logger()
 

@@ -22,8 +22,6 @@ try again), or nobody can tell (`UnknownOutcome`: look before acting).
 
 from __future__ import annotations
 
-from typing import Any
-
 
 class StorageError(Exception):
     """Storage did not do what was asked.
@@ -49,16 +47,6 @@ class StorageError(Exception):
         if self.expected:
             text += f" (expected {self.expected})"
         return f"{text}. {self.hint}" if self.hint else text
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # Keyword arguments do not survive the default pickling, and errors cross processes.
-        return _rebuild, (type(self), self.found, self.where, self.expected, self.hint)
-
-
-def _rebuild(
-    kind: type[StorageError], found: str, where: str, expected: str, hint: str
-) -> StorageError:
-    return kind(found, where=where, expected=expected, hint=hint)
 
 
 class NotFound(StorageError, FileNotFoundError):

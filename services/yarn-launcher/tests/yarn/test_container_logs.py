@@ -1,8 +1,7 @@
-import io
-import urllib.request
 from pathlib import Path
 
 import pytest
+from audioloom_yarn_launcher.yarn import log_page
 from audioloom_yarn_launcher.yarn.container_logs import last_words_of
 from launcher_processes import configure
 
@@ -43,12 +42,12 @@ def test_a_node_is_asked_for_the_end_of_the_log(
     said = ["one\ntwo\n", "one\ntwo", "", f"ut off\n{'x' * 2041}"]
     lengths = [8, 7, 0, 5000]
 
-    def answer(page: str, timeout: float) -> io.BytesIO:
+    def answer(page: str, most_bytes: int) -> bytes:
         asked.append(page)
         turn = len(asked) - 1
-        return io.BytesIO(PAGE.format(lengths[turn], said[turn]).encode())
+        return PAGE.format(lengths[turn], said[turn]).encode()[:most_bytes]
 
-    monkeypatch.setattr(urllib.request, "urlopen", answer)
+    monkeypatch.setattr(log_page, "fetch", answer)
     found = [last_words_of([("node:1", "c", "worker")])["c"] for _ in said]
     assert ["one\ntwo", "one\ntwo", "", "x" * 2041] == found
     assert {"http://node:1/ws/v1/node/containers/c/logs/worker.log?size=-2048"} == set(asked)

@@ -118,7 +118,7 @@ def test_a_worker_that_could_not_come_is_told_by_its_last_words() -> None:
     seen = ContainerSeen("worker_0", "FAILED", "n1:8042", 3.0, told)
     expected = "its container on n1 failed after writing: it is so"
     assert WorkerLost(expected) == loss_of(seen, "first\nit is so\n")
-    assert WorkerLost(f"its container on n1 failed: {told}") == loss_of(seen)
+    assert WorkerLost(f"its container on n1 failed: {told[:-1]}") == loss_of(seen)
     assert failed_itself(seen)
     lacking = "Traceback …\nModuleNotFoundError: No module named 'x'\n"
     assert 78 == loss_of(seen, lacking).exit_code

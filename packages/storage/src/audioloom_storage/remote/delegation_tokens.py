@@ -15,8 +15,10 @@ import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from audioloom_hadoop.configuration import NotConfigured as BadConfiguration
+from audioloom_hadoop.configuration import of_clients
+
 from audioloom_storage.errors import NotConfigured, PermissionDenied
-from audioloom_storage.hadoop_configuration import read_properties
 from audioloom_storage.location import Location
 from audioloom_storage.remote.token_file import Token, parse_tokens
 
@@ -135,6 +137,10 @@ def _expired(token: Token, ended: float, where: object) -> PermissionDenied:
 
 
 def _default() -> str:
-    folder = os.environ.get("HADOOP_CONF_DIR", "/nonexistent")
-    named = dict(read_properties(Path(folder, "core-site.xml"))).get("fs.defaultFS", "")
+    try:
+        named = of_clients().value("fs.defaultFS")
+    except BadConfiguration as error:
+        raise NotConfigured(
+            error.found, where=error.where, expected=error.expected, hint=error.hint
+        ) from error
     return named.removeprefix("hdfs://").rstrip("/")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote
 
+from audioloom_hadoop import rest
 from audioloom_storage import Location, exists
 
 from audioloom_yarn_launcher.preflight import cluster_checks, security_checks
@@ -14,7 +15,7 @@ from audioloom_yarn_launcher.preflight.local import has_kerberos
 from audioloom_yarn_launcher.yarn.application_spec import Resources, Shape
 from audioloom_yarn_launcher.yarn.configuration import Hadoop, check_reachable
 from audioloom_yarn_launcher.yarn.default_file_system import check_default_system
-from audioloom_yarn_launcher.yarn.resource_manager import ask, ask_pages
+from audioloom_yarn_launcher.yarn.resource_manager import ask
 
 AGGREGATION = "yarn.log-aggregation-enable"
 _HTTP_ADDRESS = "dfs.namenode.http-address"
@@ -85,7 +86,7 @@ def encryption(hadoop: Hadoop, root: Location) -> Finding:
     status, path = None, root.path
     pages = name_node_pages(hadoop, root.authority) if root.scheme == "hdfs" else ()
     while pages and not status:
-        status = ask_pages(pages, f"/webhdfs/v1{quote(path)}?op=GETFILESTATUS")
+        status = rest.ask(pages, f"/webhdfs/v1{quote(path)}?op=GETFILESTATUS")
         if path == "/":
             break
         path = path.rpartition("/")[0] or "/"
@@ -104,5 +105,5 @@ def name_node_pages(hadoop: Hadoop, authority: str) -> tuple[str, ...]:
 
 
 def _property(pages: tuple[str, ...], name: str) -> str:
-    found = (ask_pages(pages, f"/conf?name={quote(name)}") or {}).get("property")
+    found = (rest.ask(pages, f"/conf?name={quote(name)}") or {}).get("property")
     return str(found.get("value") or "") if isinstance(found, dict) else ""

@@ -10,15 +10,15 @@ import os
 import shutil
 from pathlib import Path
 
-from audioloom_storage import NotConfigured, hadoop_configuration
-from audioloom_storage.hadoop_configuration import Hadoop, unreachable
+from audioloom_hadoop import configuration
+from audioloom_hadoop.configuration import Hadoop, NotConfigured, unreachable
+from audioloom_hadoop.rest import ANSWER_WITHIN_S
 
 from audioloom_yarn_launcher.errors import NoCluster, ResourceManagerDown
 
-__all__ = ["ANSWER_WITHIN_S", "CONF", "Hadoop", "check_programs", "check_reachable", "find_hadoop"]
+__all__ = ["CONF", "Hadoop", "check_programs", "check_reachable", "find_hadoop"]
 
 CONF = "HADOOP_CONF_DIR"
-ANSWER_WITHIN_S = 3.0
 
 
 def find_hadoop() -> Hadoop:
@@ -28,7 +28,7 @@ def find_hadoop() -> Hadoop:
         NoCluster: it names none.
     """
     try:
-        return hadoop_configuration.find_hadoop()
+        return configuration.find_hadoop()
     except NotConfigured as error:
         raise NoCluster(
             "this machine knows of no cluster",

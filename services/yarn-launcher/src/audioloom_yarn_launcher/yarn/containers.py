@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from audioloom_hadoop.diagnostics import Cause, brief, diagnose
+
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, silent_text
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, WorkerLost, code_after
 
@@ -13,45 +15,38 @@ ASKED = ("WAITING", "REQUESTED")
 MOST_TOLD = 400
 _EXIT = re.compile(r"exitCode: (-?[0-9]+)|Exit code: (-?[0-9]+)|Exit code is (-?[0-9]+)")
 _BAD_DATA, _MISSING = 65, 66
-_KNOWN = (
-    (
-        r"([0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B (?:physical|virtual) memory used)",
+_KNOWN = {
+    Cause.OUT_OF_MEMORY: (
         TRY_AGAIN,
-        "its container{place} was killed for memory ({0}): ask for more with --memory",
+        "its container{place} was killed for memory ({words}): ask for more with --memory",
     ),
-    (
-        r"released on a \*?lost\*? node",
+    Cause.LOST_NODE: (
         TRY_AGAIN,
         "its node {host} was lost: YARN hears no more of it, or took it out of service",
     ),
-    (
-        r"[Pp]reempted by scheduler",
+    Cause.PREEMPTED: (
         TRY_AGAIN,
         "its container{place} was preempted: YARN gave what it had to another queue",
     ),
-    (
-        r"(Most of the disks failed[^\n]*)",
+    Cause.DISKS_FAILED: (
         TRY_AGAIN,
-        "its container{place} was ended because disks of its node failed ({0})",
+        "its container{place} was ended because disks of its node failed ({words})",
     ),
-    (
-        r"Download and unpack failed",
+    Cause.BAD_ARCHIVE: (
         _BAD_DATA,
         "an archive that its container needs cannot be unpacked{place}: it is damaged, or there is"
         " no room for it. Look at --environment",
     ),
-    (
-        r"Resource (\S+) changed on src filesystem",
+    Cause.CHANGED_FILE: (
         _BAD_DATA,
-        "a file that its container needs is not the one that was submitted any more: {0}",
+        "a file that its container needs is not the one that was submitted any more: {words}",
     ),
-    (
-        r"File does not exist: (\S+)",
+    Cause.MISSING_FILE: (
         _MISSING,
-        "a file that its container needs is not there any more: {0}",
+        "a file that its container needs is not there any more: {words}",
     ),
-)
-"""What YARN says, what makes a run of it end so (whether it would repeat), and what we say."""
+}
+"""What makes a run end so (whether it would repeat), and what is said of it."""
 
 
 @dataclass(frozen=True)
@@ -88,21 +83,22 @@ def loss_of(seen: ContainerSeen, said: str = "") -> WorkerLost:
         said: the end of what it said, if anybody knows.
     """
     place = f" on {seen.where}" if seen.where else ""
-    for pattern, code, text in _KNOWN:
-        if match := re.search(pattern, seen.told):
-            return WorkerLost(text.format(*match.groups(), place=place, host=seen.where), code)
+    if known := diagnose(seen.told, among=_KNOWN):
+        code, text = _KNOWN[known.cause]
+        return WorkerLost(text.format(words=known.words, place=place, host=seen.where), code)
     last = said.rstrip().rpartition("\n")[2]
     return WorkerLost(_gone_text(seen, place, last), code_after(last))
 
 
 def failed_itself(seen: ContainerSeen) -> bool:
     """Whether YARN says that a container failed, and does not say why: it may have said so."""
-    return seen.state == "FAILED" and not any(re.search(each[0], seen.told) for each in _KNOWN)
+    return seen.state == "FAILED" and diagnose(seen.told, among=_KNOWN) is None
 
 
 def _gone_text(seen: ContainerSeen, place: str, last: str) -> str:
+    told = brief(seen.told, MOST_TOLD) or "no reason is known"
     if seen.state == "KILLED":
-        return f"its container{place} was killed: {_short(seen.told) or 'no reason is known'}"
+        return f"its container{place} was killed: {told}"
     if seen.state == "SUCCEEDED":
         return f"its container{place} ended of itself"
     match = _EXIT.search(seen.told)
@@ -110,7 +106,7 @@ def _gone_text(seen: ContainerSeen, place: str, last: str) -> str:
     ended = f"ended with exit code {code}" if code else "failed"
     if last:
         return f"its container{place} {ended} after writing: {last}"
-    return f"its container{place} {ended}: {_short(seen.told) or 'no reason is known'}"
+    return f"its container{place} {ended}: {told}"
 
 
 def arrival(seen: ContainerSeen, *, shortage: str, said: str) -> Arrival:
@@ -132,11 +128,3 @@ def arrival(seen: ContainerSeen, *, shortage: str, said: str) -> Arrival:
     return Arrival(
         seen.id, "ended", host=seen.where, since_s=seen.since_s, reason=loss_of(seen).text
     )
-
-
-def _short(told: str) -> str:
-    """The part of YARN's words that says something, on one line."""
-    lines = [line.strip() for line in told.splitlines()]
-    kept = [line for line in lines if line and not line.startswith(("at ", "Last 4096"))]
-    text = " ".join(kept)
-    return text if len(text) <= MOST_TOLD else f"{text[: MOST_TOLD - 1]}…"

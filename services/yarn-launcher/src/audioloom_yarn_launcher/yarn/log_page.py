@@ -7,11 +7,13 @@ known.
 from __future__ import annotations
 
 import re
-import urllib.request
+
+from audioloom_hadoop.rest import fetch
 
 from audioloom_yarn_launcher.errors import NoCluster
-from audioloom_yarn_launcher.yarn.configuration import ANSWER_WITHIN_S, find_hadoop
+from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 
+_MOST_AROUND = 1 << 16  # what a node says before and after the bytes of a log
 _HEAD = re.compile(rb"LogLength: *([0-9]+)\r?\nLogContents:\r?\n")
 
 
@@ -23,8 +25,7 @@ def last_bytes(page: str, size: int) -> tuple[int, bytes] | None:
         size: how many bytes are wanted.
     """
     try:
-        with urllib.request.urlopen(f"{page}?size=-{size}", timeout=ANSWER_WITHIN_S) as reply:  # noqa: S310 - a node of the cluster's
-            body = reply.read()
+        body = fetch(f"{page}?size=-{size}", most_bytes=size + _MOST_AROUND)
     except (OSError, ValueError):
         return None
     head = _HEAD.search(body)

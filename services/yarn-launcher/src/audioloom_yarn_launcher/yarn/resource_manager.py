@@ -6,17 +6,14 @@ answer is that nothing is known.
 
 from __future__ import annotations
 
-import json
 import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from typing import Any
 
+from audioloom_hadoop import rest
+
 from audioloom_yarn_launcher.errors import NoCluster
-from audioloom_yarn_launcher.yarn.configuration import ANSWER_WITHIN_S, Hadoop, find_hadoop
+from audioloom_yarn_launcher.yarn.configuration import Hadoop, find_hadoop
 from audioloom_yarn_launcher.yarn.scheduling import (
     NOT_TOLD,
     Answers,
@@ -97,30 +94,4 @@ def why_not_allocated(application: str, patience_s: float = SAID_WITHIN_S) -> st
 
 def ask(hadoop: Hadoop, what: str) -> dict[str, Any] | None:
     """What the first ResourceManager that answers says of `/ws/v1/<what>`; {} if there is none."""
-    return ask_pages(hadoop.pages, f"/ws/v1/{what}")
-
-
-def ask_pages(pages: Iterable[str], what: str) -> dict[str, Any] | None:
-    """What the first page that answers says; {} if it knows of no such thing, None if none does.
-
-    Args:
-        pages: of daemons that stand in for each other, `http://host:port`.
-        what: the path and the query.
-    """
-    for page in pages:
-        request = urllib.request.Request(  # noqa: S310 - http or https, by the configuration
-            page + what, headers={"Accept": "application/json"}
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=ANSWER_WITHIN_S) as reply:  # noqa: S310
-                answer = json.load(reply)
-        except urllib.error.HTTPError as error:
-            with error:
-                if error.code == HTTPStatus.NOT_FOUND:
-                    return {}
-            continue
-        except (OSError, ValueError):
-            continue
-        if isinstance(answer, dict):
-            return answer
-    return None
+    return rest.ask(hadoop.pages, f"/ws/v1/{what}")

@@ -7,9 +7,11 @@ scheduler's. Known are the Capacity Scheduler's queues; of any other only the no
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from audioloom_hadoop.answers import rows
 
 NOT_TOLD = "the ResourceManager does not tell why"
 NO_REASON = "the ResourceManager gives no reason"
@@ -84,7 +86,7 @@ def _request(application: Json) -> Request | None:
             int(each.get("numContainers", 0)),
             str(each.get("nodeLabelExpression") or ""),
         )
-        for each in _rows(application.get("resourceRequests"))
+        for each in rows(application.get("resourceRequests"))
         if each.get("resourceName") == "*" and int(each.get("numContainers", 0)) > 0
     ]
     if not requests:
@@ -112,7 +114,7 @@ def _user_limit(path: list[Json], request: Request, user: str) -> Iterator[str]:
     """YARN lets a user go over the limit by a container, and then gives no more."""
     if not path or request.label:
         return  # of a label's nodes, YARN does not show the limit
-    for each in _rows((path[-1].get("users") or {}).get("user")):
+    for each in rows((path[-1].get("users") or {}).get("user")):
         limit, used = _amounts(each.get("userResourceLimit")), _used(each, request.label)
         over = {name: 1 for name, most in limit.items() if used.get(name, 0) > most}
         if each.get("username") == user and (short := _short(over, limit, used)):
@@ -122,7 +124,7 @@ def _user_limit(path: list[Json], request: Request, user: str) -> Iterator[str]:
 def _full_nodes(nodes: Json | None, request: Request) -> Iterator[str]:
     if nodes is None:
         return
-    every = _rows((nodes.get("nodes") or {}).get("node"))
+    every = rows((nodes.get("nodes") or {}).get("node"))
     at_work = [each for each in every if each.get("state") == "RUNNING"]
     fitting = [each for each in at_work if _labels(each) == request.label]
     which = f" with label {request.label}" if request.label else ""
@@ -165,7 +167,7 @@ def _path(scheduler: Json | None, name: str) -> list[Json]:
 
 
 def _descend(queue: Json, leaf: str) -> list[Json]:
-    below = _rows((queue.get("queues") or {}).get("queue"))
+    below = rows((queue.get("queues") or {}).get("queue"))
     if not below:
         return [queue] if queue.get("queueName") == leaf else []
     for each in below:
@@ -175,18 +177,18 @@ def _descend(queue: Json, leaf: str) -> list[Json]:
 
 
 def _most(queue: Json, label: str) -> Amounts:
-    rows = _rows((queue.get("capacities") or {}).get("queueCapacitiesByPartition"))
-    return _of_label(rows, label, "effectiveMaxResource")
+    capacities = rows((queue.get("capacities") or {}).get("queueCapacitiesByPartition"))
+    return _of_label(capacities, label, "effectiveMaxResource")
 
 
 def _used(owner: Json, label: str) -> Amounts:
-    rows = _rows((owner.get("resources") or {}).get("resourceUsagesByPartition"))
-    return _of_label(rows, label, "used") or _amounts(owner.get("resourcesUsed"))
+    usages = rows((owner.get("resources") or {}).get("resourceUsagesByPartition"))
+    return _of_label(usages, label, "used") or _amounts(owner.get("resourcesUsed"))
 
 
-def _of_label(rows: list[Json], label: str, what: str) -> Amounts:
-    found = [each for each in rows if (each.get("partitionName") or "") == label]
-    return _amounts(found[0].get(what)) if found else {}
+def _of_label(found: Sequence[Json], label: str, what: str) -> Amounts:
+    labelled = [each for each in found if (each.get("partitionName") or "") == label]
+    return _amounts(labelled[0].get(what)) if labelled else {}
 
 
 def _short(asked: Amounts, most: Amounts, used: Amounts) -> str:
@@ -215,9 +217,9 @@ def _labels(node: Json) -> str:
 def _amounts(resource: Any) -> Amounts:
     if not isinstance(resource, Mapping):
         return {}
-    rows = _rows((resource.get("resourceInformations") or {}).get("resourceInformation"))
-    if rows:
-        return {str(each.get("name")): int(each.get("value", 0)) for each in rows}
+    named_rows = rows((resource.get("resourceInformations") or {}).get("resourceInformation"))
+    if named_rows:
+        return {str(each.get("name")): int(each.get("value", 0)) for each in named_rows}
     named = {"memory-mb": resource.get("memory"), "vcores": resource.get("vCores")}
     return {name: int(value) for name, value in named.items() if value is not None}
 
@@ -228,9 +230,3 @@ def _shown(amounts: Amounts) -> str:
 
 def _amount(name: str, amount: int) -> str:
     return f"{amount} {_UNITS.get(name, name)}"
-
-
-def _rows(value: Any) -> list[Json]:
-    """A list in JSON; of one element, older ResourceManagers write the element."""
-    every = value if isinstance(value, list) else [value]
-    return [each for each in every if isinstance(each, Mapping)]

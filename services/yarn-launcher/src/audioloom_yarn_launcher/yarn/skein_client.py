@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
+from audioloom_hadoop.diagnostics import Cause, diagnose
 
 from audioloom_yarn_launcher.errors import (
     ApplicationLost,
@@ -28,7 +29,7 @@ from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.yarn.application_spec import Resources
 from audioloom_yarn_launcher.yarn.certificate import own_key
 from audioloom_yarn_launcher.yarn.configuration import Hadoop, check_programs, check_reachable
-from audioloom_yarn_launcher.yarn.diagnostics import NEW_JAVA, OLD_JAVA, refused
+from audioloom_yarn_launcher.yarn.diagnostics import refused
 from audioloom_yarn_launcher.yarn.login import Login
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
 
@@ -264,13 +265,17 @@ def _driver(skein: Any) -> Any:
     return Driver
 
 
+_JAVA_AGES = {Cause.OLD_JAVA: "old", Cause.NEW_JAVA: "new"}
+
+
 def _no_driver(hadoop: Hadoop, found: str) -> NoCluster:
     summary = "skein's driver, a Java program, does not start"
     hint = "Look whether `yarn classpath --glob` works."
-    for sign, age in ((OLD_JAVA, "old"), (NEW_JAVA, "new")):
-        if re.search(sign, found):
-            summary = f"the Java of this machine is too {age} for the cluster's programs"
-            hint = "Set JAVA_HOME to a Java 8, 11 or 17, as the cluster has it."
+    known = diagnose(found, among=_JAVA_AGES)
+    if known is not None:
+        age = _JAVA_AGES[known.cause]
+        summary = f"the Java of this machine is too {age} for the cluster's programs"
+        hint = "Set JAVA_HOME to a Java 8, 11 or 17, as the cluster has it."
     return NoCluster(summary, where=hadoop.conf, found=found, hint=hint)
 
 

@@ -6,8 +6,8 @@ import socket
 from pathlib import Path
 
 import pytest
+from audioloom_spark.cluster import check_answers, local_address, read_conf
 from audioloom_spark.errors import ClusterDown, NoCluster
-from audioloom_spark.hadoop import check_answers, local_address, read_conf
 
 
 def conf(folder: Path, name: str = "yarn-site.xml", **properties: str) -> dict[str, str]:

@@ -3,7 +3,7 @@ import subprocess
 import sys
 
 import pytest
-from audioloom_spark.quiet import without_start_lines
+from audioloom_spark.jvm_stderr import without_start_lines
 
 NOISE = "WARNING: Using incubator modules: jdk.incubator.vector"
 

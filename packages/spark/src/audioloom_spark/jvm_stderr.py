@@ -11,8 +11,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["without_start_lines"]
-
 _START_LINES = (b"WARNING: Using incubator modules: jdk.incubator.vector",)
 
 

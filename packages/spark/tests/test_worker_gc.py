@@ -3,7 +3,7 @@ import sys
 from types import ModuleType
 
 import pytest
-from audioloom_spark.collecting import set_modules_aside
+from audioloom_spark.worker_gc import set_modules_aside
 
 
 @pytest.fixture(autouse=True)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import pickle
 import socket
 from pathlib import Path
 
 import pytest
-from audioloom_storage import NotConfigured
-from audioloom_storage.hadoop_configuration import Hadoop, find_hadoop, read_properties, unreachable
+from audioloom_hadoop.configuration import (
+    Hadoop,
+    NotConfigured,
+    find_hadoop,
+    of_clients,
+    read_properties,
+    unreachable,
+)
 
 RM = "yarn.resourcemanager."
 
@@ -172,3 +179,28 @@ def test_nobody_listens_is_told() -> None:
         assert "" == unreachable([("127.0.0.1", port), up.getsockname()], 3)
     assert "127.0.0.1:65536 (" in unreachable([("127.0.0.1", 65536)], 3)
     assert "" == unreachable([], 3)
+
+
+def test_clients_read_two_files_as_they_are_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The later one counts, references are filled in, and what changes is read again."""
+    monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
+    assert "" == of_clients().value("fs.defaultFS")
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    assert "" == of_clients().value("fs.defaultFS")
+    write(tmp_path, "core-site.xml", fs_defaultFS="hdfs://${host}:8020", host="one")
+    assert "hdfs://one:8020" == of_clients().value("fs.defaultFS")
+    write(tmp_path, "hdfs-site.xml", host="another")
+    write(tmp_path, "yarn-site.xml", host="third")
+    assert "hdfs://another:8020" == of_clients().value("fs.defaultFS")
+    (tmp_path / "hdfs-site.xml").write_text("<configuration>")
+    with pytest.raises(NotConfigured, match="cannot be read"):
+        of_clients()
+
+
+def test_an_error_survives_pickling() -> None:
+    """Errors cross processes."""
+    error = NotConfigured("no", where="/a", expected="a file", hint="Make one.")
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own
+    assert "/a: no (expected a file). Make one" == str(error) == str(again)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from audioloom_spark.diagnostics import reason
 from audioloom_spark.errors import BadRequest, NodesUnfit, NotAllowed, SparkGaveUp
-from audioloom_spark.reasons import reason
 
 SAID = {
     "Failed to submit application_1 to YARN : Application application_1 submitted by user anna to"

@@ -13,8 +13,6 @@ import structlog
 
 from audioloom_spark import applications
 
-__all__ = ["telling_what_is_waited_for"]
-
 log = structlog.get_logger()
 
 _POLL_SECONDS = 2.0

@@ -1,7 +1,7 @@
-"""What this machine knows of its Hadoop cluster: the files that HADOOP_CONF_DIR names.
+"""The configuration of the Hadoop cluster that HADOOP_CONF_DIR names, read as Hadoop reads it.
 
-For whoever starts something on a cluster, and wants to say in seconds what its programs find out
-after minutes. hdfs:// itself has its own way to read these files.
+For clients of HDFS, and for whoever starts something on YARN and wants to say in seconds what its
+programs find out after minutes.
 """
 
 from __future__ import annotations
@@ -10,13 +10,11 @@ import os
 import re
 import socket
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from xml.etree import ElementTree as ET
-
-from audioloom_storage.errors import NotConfigured
-
-__all__ = ["Address", "Hadoop", "find_hadoop", "read_properties", "unreachable"]
 
 FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml")
 _REFERENCE = re.compile(r"\$\{([^{}$\s]+)\}")
@@ -35,6 +33,27 @@ _DEFAULTS = {
 
 Address = tuple[str, int]
 """Host and port."""
+
+
+class NotConfigured(Exception):
+    """This machine does not know the cluster, or its files cannot be read.
+
+    Args:
+        found: what was found, a clause without a full stop.
+        where: the file or the variable.
+        expected: what was needed.
+        hint: what to do next, whole sentences.
+    """
+
+    def __init__(
+        self, found: str, *, where: object = "", expected: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(found)
+        self.found, self.where, self.expected, self.hint = found, str(where), expected, hint
+
+    def __str__(self) -> str:
+        where = f"{self.where}: " if self.where else ""
+        return f"{where}{self.found} (expected {self.expected}). {self.hint}".rstrip(" .")
 
 
 @dataclass(frozen=True)
@@ -154,6 +173,29 @@ def find_hadoop(
         expected="a folder with yarn-site.xml",
         hint=f"Let {variable} name the folder that the clients of your cluster have.",
     )
+
+
+def of_clients() -> Hadoop:
+    """What core-site.xml and hdfs-site.xml of HADOOP_CONF_DIR say now; nothing where they lack.
+
+    Raises:
+        NotConfigured: a file cannot be read.
+    """
+    folder = Path(os.environ.get("HADOOP_CONF_DIR") or "/nonexistent")
+    properties: dict[str, str] = {}
+    for name in FILES[:2]:  # the later one counts, as in Hadoop
+        path = folder / name
+        with suppress(OSError):
+            is_now = path.stat()
+            properties.update(_read_again(path, is_now.st_mtime_ns, is_now.st_size))
+    return Hadoop(folder, properties)
+
+
+@lru_cache(maxsize=8)
+def _read_again(path: Path, modified_ns: int, size: int) -> dict[str, str]:
+    # HDFS asks for each file that it writes, so a file is parsed when it has changed.
+    del modified_ns, size
+    return dict(read_properties(path))
 
 
 def read_properties(path: Path) -> Iterator[tuple[str, str]]:

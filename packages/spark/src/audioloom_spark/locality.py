@@ -12,8 +12,6 @@ from audioloom_storage import Location
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["Locality", "block_hosts", "placed"]
-
 _WITH_BLOCKS = ("hdfs", "webhdfs")
 _MOST_HOSTS = 3
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import gc
 import sys
 
-__all__ = ["set_modules_aside"]
-
 _known = 0
 
 

@@ -1,0 +1,11 @@
+"""What daemons of a cluster answer, in the forms that their releases give it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def rows(value: Any) -> list[dict[str, Any]]:
+    """A list of objects; of one element, older ResourceManagers write the element."""
+    every = value if isinstance(value, list) else [value]
+    return [each for each in every if isinstance(each, dict)]

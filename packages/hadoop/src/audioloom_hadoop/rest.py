@@ -1,0 +1,64 @@
+"""Ask the daemons of a cluster over HTTP: no JVM is started for a question.
+
+A cluster with Kerberos answers only those who can prove themselves, which this module cannot: then
+the answer is that nothing is known.
+"""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import Any
+
+ANSWER_WITHIN_S = 3.0
+_MOST_BYTES = 64 << 20
+
+
+def ask(pages: Iterable[str], what: str, *, within_s: float = ANSWER_WITHIN_S) -> Any | None:
+    """The JSON object that the first page which answers gives; None if no page answers.
+
+    Args:
+        pages: of daemons that stand in for each other, `http://host:port`.
+        what: the path and the query, such as `/ws/v1/cluster/nodes`.
+        within_s: seconds for each answer.
+
+    Returns:
+        The object; {} where there is no such thing.
+    """
+    for page in pages:
+        try:
+            answer = json.loads(fetch(page + what, accept="application/json", within_s=within_s))
+        except urllib.error.HTTPError as error:
+            with error:
+                if error.code == HTTPStatus.NOT_FOUND:
+                    return {}
+        except (OSError, ValueError):
+            continue
+        else:
+            if isinstance(answer, dict):
+                return answer
+    return None
+
+
+def fetch(
+    url: str,
+    *,
+    accept: str = "*/*",
+    within_s: float = ANSWER_WITHIN_S,
+    most_bytes: int = _MOST_BYTES,
+) -> bytes:
+    """The body of a page, no more than so many bytes of it.
+
+    Raises:
+        OSError: the page does not answer within so many seconds, or refuses.
+        ValueError: this is no URL.
+    """
+    # Never through a proxy: the cluster is not on its other side.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    request = urllib.request.Request(url, headers={"Accept": accept})  # noqa: S310 - http or https, by the configuration
+    with opener.open(request, timeout=within_s) as reply:
+        body: bytes = reply.read(most_bytes)
+    return body

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from audioloom_hadoop.answers import rows
+from audioloom_hadoop.rest import ask, fetch
+
+
+@dataclass
+class Daemon:
+    """Answers every request in one way, and keeps what it was asked."""
+
+    page: str
+    code: int = 200
+    body: bytes = b"{}"
+    asked: list[tuple[str, str | None]] = field(default_factory=list)
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            found.asked.append((self.path, self.headers["Accept"]))
+            self.send_response(found.code)
+            self.end_headers()
+            self.wfile.write(found.body)
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        found = Daemon(f"http://127.0.0.1:{server.server_port}")
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield found
+        server.shutdown()
+
+
+@pytest.fixture
+def nobody() -> Iterator[str]:
+    """A page that nobody answers at."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{free.getsockname()[1]}"
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "expected"),
+    [
+        (200, b'{"app": 1}', {"app": 1}),
+        (404, b"no such thing", {}),
+        (401, b"{}", None),
+        (500, b"{}", None),
+        (200, b'["a list"]', None),
+        (200, b"<html>", None),
+        (200, b"\xff", None),
+    ],
+)
+def test_an_answer_is_an_object_or_that_there_is_none(
+    daemon: Daemon, code: int, body: bytes, expected: object
+) -> None:
+    """What is refused or not understood is not known."""
+    daemon.code, daemon.body = code, body
+    assert expected == ask([daemon.page], "/ws/v1/cluster/info")
+    assert [("/ws/v1/cluster/info", "application/json")] == daemon.asked
+
+
+def test_the_first_that_answers_is_asked(daemon: Daemon, nobody: str) -> None:
+    """Of two ResourceManagers one is down, or has no configuration that leads anywhere."""
+    assert {} == ask([nobody, "no page", daemon.page, nobody], "/x", within_s=5)
+    assert ask([nobody], "/x") is None
+    assert ask([], "/x") is None
+
+
+def test_no_proxy_stands_between(
+    daemon: Daemon, nobody: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the machine has one for the world outside, the cluster is not there."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, nobody)
+    monkeypatch.delenv("no_proxy", raising=False)
+    daemon.body = b'{"app": 1}'
+    assert {"app": 1} == ask([daemon.page], "/x")
+    assert b'{"app": 1}' == fetch(f"{daemon.page}/x")
+
+
+def test_an_answer_without_end_is_cut_off(daemon: Daemon) -> None:
+    """A daemon fills no memory of ours."""
+    daemon.body = b"x" * 1_000_000
+    assert b"xxx" == fetch(f"{daemon.page}/x", most_bytes=3)
+
+
+def test_who_says_nothing_is_not_waited_for() -> None:
+    """A daemon that hangs takes connections all the same."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        page = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        assert ask([page], "/x", within_s=0.2) is None
+
+
+def test_one_element_may_stand_for_a_list() -> None:
+    """As older ResourceManagers write it."""
+    one, two = {"a": 1}, {"b": 2}
+    assert [one, two] == rows([one, "what", two])
+    assert [one] == rows(one)
+    assert [] == rows(None) == rows(json.loads("[]"))

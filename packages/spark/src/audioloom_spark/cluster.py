@@ -1,0 +1,143 @@
+"""The cluster that HADOOP_CONF_DIR describes: whether it answers, and can give what is asked for.
+
+Checked before anything is shipped or started: Spark's client tries for minutes what fails here in
+seconds, and says it at length. Where the ResourceManager's pages do not answer us (a cluster with
+Kerberos wants more than a plain request), YARN itself has the last word.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from audioloom_hadoop.answers import rows
+from audioloom_hadoop.configuration import (
+    Address,
+    Hadoop,
+    NotConfigured,
+    find_hadoop,
+    unreachable,
+)
+from audioloom_hadoop.rest import ask
+
+from audioloom_spark.errors import BadRequest, ClusterDown, NoCluster
+
+_VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")  # as Spark
+_SECONDS = 5.0
+
+
+def read_conf(environment: Mapping[str, str] = os.environ) -> Hadoop:
+    """The configuration of the cluster.
+
+    Raises:
+        NoCluster: neither HADOOP_CONF_DIR nor YARN_CONF_DIR leads to one.
+    """
+    try:
+        return find_hadoop(environment, variables=_VARIABLES)
+    except NotConfigured as error:
+        raise NoCluster(
+            "Spark does not know the cluster.",
+            where=error.where,
+            expected=error.expected,
+            found=error.found,
+            hint=error.hint,
+        ) from error
+
+
+def check_answers(what: str, addresses: Sequence[Address], setting: str) -> None:
+    """See that one of these addresses, if there are any, accepts a connection.
+
+    Raises:
+        ClusterDown: none does, within seconds.
+    """
+    refusals = unreachable(addresses, _SECONDS)
+    if refusals:
+        raise ClusterDown(
+            f"No {what} answers.",
+            found=refusals,
+            hint=f"See that it runs, and that {setting} in HADOOP_CONF_DIR is right.",
+        )
+
+
+def local_address(addresses: Sequence[Address]) -> str:
+    """The address of this machine from which the first reachable of these is reached."""
+    for host, port in addresses:
+        with (
+            suppress(OSError),
+            # Nothing is sent: connecting a datagram socket only asks for the route.
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe,
+        ):
+            probe.connect((host, port))
+            return str(probe.getsockname()[0])
+    return socket.gethostbyname(socket.gethostname())
+
+
+def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:
+    """See that some node is large enough for an executor.
+
+    Args:
+        pages: of the ResourceManagers.
+        memory: bytes of an executor's container.
+        cores: of an executor.
+
+    Raises:
+        BadRequest: none is; the largest are named.
+    """
+    answer = _ask(pages, "nodes").get("nodes") or {}
+    nodes = [node for node in rows(answer.get("node")) if node.get("state") == "RUNNING"]
+    if not nodes:
+        return
+    largest = max(_total(node, "usedMemoryMB", "availMemoryMB") for node in nodes)
+    most = max(_total(node, "usedVirtualCores", "availableVirtualCores") for node in nodes)
+    if memory >> 20 > largest:
+        raise BadRequest(
+            "No node has the memory for an executor.",
+            expected=f"--executor-memory of at most {largest} MiB",
+            found=f"{memory >> 20} MiB",
+            where=pages[0],
+        )
+    if cores > most:
+        raise BadRequest(
+            "No node has the cores for an executor.",
+            expected=f"--executor-cores of at most {most}",
+            found=cores,
+            where=pages[0],
+        )
+
+
+def check_queue(pages: Sequence[str], queue: str) -> None:
+    """See that a queue of that name takes applications.
+
+    Raises:
+        BadRequest: none does; those that do are named.
+    """
+    scheduler = _ask(pages, "scheduler").get("scheduler") or {}
+    leaves = list(_leaves(scheduler.get("schedulerInfo") or {}))
+    known = {name for leaf in leaves for name in leaf}
+    if known and queue not in known and "root." + queue not in known:
+        raise BadRequest(
+            "No queue of that name takes applications.",
+            expected=f"--queue with one of {', '.join(sorted(leaf[0] for leaf in leaves))}",
+            found=queue,
+            where=pages[0],
+        )
+
+
+def _leaves(info: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
+    """The names and paths of the queues that have none below; a scheduler may tell of none."""
+    for queue in rows((info.get("queues") or {}).get("queue")):
+        if (queue.get("queues") or {}).get("queue"):
+            yield from _leaves(queue)
+        else:
+            yield tuple(queue[key] for key in ("queueName", "queuePath") if queue.get(key))
+
+
+def _total(node: Mapping[str, Any], used: str, free: str) -> int:
+    return int(node.get(used, 0)) + int(node.get(free, 0))
+
+
+def _ask(pages: Sequence[str], what: str) -> dict[str, Any]:
+    return ask(pages, f"/ws/v1/cluster/{what}", within_s=_SECONDS) or {}

@@ -1,0 +1,70 @@
+"""Why Spark does not start on YARN, or stopped there, in a sentence."""
+
+from __future__ import annotations
+
+import re
+
+from audioloom_hadoop.diagnostics import Cause, diagnose
+from audioloom_stage import StageError, TryAgain
+
+from audioloom_spark.errors import BadRequest, ModuleMissing, NodesUnfit, NotAllowed, SparkGaveUp
+
+_MOST = 300
+
+_JAVA = (NodesUnfit, "Name the JAVA_HOME of a Java 17 on the nodes by --node-java.")
+_ERRORS: dict[Cause, tuple[type[StageError], str]] = {
+    Cause.NO_QUEUE: (BadRequest, "Name a queue of this cluster by --queue."),
+    Cause.QUEUE_DENIED: (NotAllowed, "Name a queue that you may use by --queue."),
+    Cause.FILE_DENIED: (
+        NotAllowed,
+        "Spark keeps what belongs to an application below the user's home on HDFS: have"
+        " /user/NAME made for you.",
+    ),
+    Cause.TOO_MUCH_MEMORY: (BadRequest, "Ask for less by --executor-memory."),
+    Cause.TOO_LARGE: (BadRequest, "Ask for less by --executor-cores or --executor-memory."),
+    Cause.NO_JAVA: _JAVA,
+    Cause.OLD_JAVA: _JAVA,
+    Cause.BAD_JAVA: _JAVA,
+    Cause.OUT_OF_MEMORY: (
+        SparkGaveUp,
+        "YARN killed a container for memory: ask for more by --executor-memory, or for fewer"
+        " --executor-cores.",
+    ),
+    Cause.EXECUTORS_FAILED: (
+        SparkGaveUp,
+        "`yarn logs -applicationId` shows what the containers said.",
+    ),
+    Cause.KILLED: (SparkGaveUp, ""),
+    Cause.FAILED: (
+        SparkGaveUp,
+        "`yarn logs -applicationId` with this name shows what its containers said.",
+    ),
+}
+
+# Of a worker that does not start, of one that cannot unpack its task.
+_NO_MODULE = re.compile(
+    r"((?:ModuleNotFoundError|ImportError): [^\n]+|No module named [^\n]+)",
+)
+
+
+def missing_module(text: str) -> ModuleMissing | None:
+    """What Spark's Python workers could not import, if it is that which Spark tells."""
+    match = _NO_MODULE.search(text)
+    if match is None:
+        return None
+    return ModuleMissing(
+        "Spark's Python workers lack a module",
+        expected="the modules of this installation",
+        found=match[1][:_MOST],
+        hint="Install the program anew; where PYSPARK_PYTHON is set, unset it.",
+    )
+
+
+def reason(text: str) -> StageError | None:
+    """The reason that Spark's and YARN's words hold, if it is one of the known."""
+    found = diagnose(text, among=_ERRORS)
+    if found is None:
+        return None
+    kind, hint = _ERRORS[found.cause]
+    what = "Spark gave up" if issubclass(kind, TryAgain) else "YARN does not run Spark"
+    return kind(what, found=found.words[:_MOST], hint=hint)
