@@ -15,7 +15,7 @@ from audioloom_mini_cluster.faults import listening, processes_of, until
 from audioloom_quickstart.programs import StepFailedError, programs_from_environment
 from audioloom_quickstart.realdata import REFUSED, SkippedError, fetch
 from deployment import SPLIT, Deployment
-from made import Made, killed_then_twice
+from made import Made, killed_then_twice, undisturbed
 
 LANGUAGES = ("en", "fr", "ru")
 PROMPTS = 40
@@ -107,6 +107,13 @@ def featurizing(deployment: Deployment, recordings: str) -> Made:
 def sharding(deployment: Deployment, featurizing: Made) -> Made:
     """Shards."""
     command = ("sharder", "run", featurizing.manifest, "--split", SPLIT, "--master", "yarn")
+    return undisturbed(deployment, *command)
+
+
+@pytest.fixture(scope="session")
+def disturbed_sharding(deployment: Deployment, featurizing: Made) -> Made:
+    """Other shards."""
+    command = ("sharder", "run", featurizing.manifest, "--split", "train=1", "--master", "yarn")
     return killed_then_twice(deployment, "shards", *command)
 
 

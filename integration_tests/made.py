@@ -1,4 +1,4 @@
-"""A stage that was killed on the way, and then started twice at once."""
+"""What a stage made on the cluster: undisturbed, or killed on the way and then started twice."""
 
 from __future__ import annotations
 
@@ -14,20 +14,26 @@ class Made:
     """How it went.
 
     Args:
-        left_by_killed: how many more manifests were there after the kill.
-        answers: of the two that were started together.
+        answers: of the command, or of the two that were started together.
         said: what these told beside.
+        left_by_killed: how many more manifests were there after the kill; None without one.
     """
 
-    left_by_killed: int
     answers: list[str]
     said: list[str]
+    left_by_killed: int | None = None
 
     @property
     def manifest(self) -> str:
         """The one there is."""
         (manifest,) = set(self.answers)
         return manifest
+
+
+def undisturbed(deployment: Deployment, *command: str) -> Made:
+    """Run a stage once."""
+    only = deployment.start(*command)
+    return Made([only.answer()], [only.said])
 
 
 def killed_then_twice(deployment: Deployment, folder: str, *command: str) -> Made:
@@ -45,4 +51,4 @@ def killed_then_twice(deployment: Deployment, folder: str, *command: str) -> Mad
     until(lambda: not deployment.cluster.applications(), "the application notices")
     left = len(set(deployment.manifests(folder)) - before)
     both = [deployment.start(*command) for _ in range(2)]
-    return Made(left, [each.answer() for each in both], [each.said for each in both])
+    return Made([each.answer() for each in both], [each.said for each in both], left)

@@ -11,23 +11,32 @@ from audioloom_quickstart.realdata import REFUSED
 from deployment import SPLIT, Deployment
 from made import WORKING, Made
 
+DISTURBED = pytest.mark.parametrize(
+    ("stage", "program"),
+    [
+        ("featurizing", "featurizer"),
+        pytest.param("disturbed_sharding", "sharder", marks=pytest.mark.slow),
+    ],
+)
 
-@pytest.mark.parametrize("stage", ["featurizing", "sharding"])
-def test_a_killed_driver_commits_nothing(stage: str, request: pytest.FixtureRequest) -> None:
+
+@DISTURBED
+def test_a_killed_driver_commits_nothing(
+    stage: str, program: str, request: pytest.FixtureRequest
+) -> None:
     """SIGKILL while its executors work: the application ends, and there is no manifest."""
     made: Made = request.getfixturevalue(stage)
     assert 0 == made.left_by_killed
 
 
-@pytest.mark.parametrize("stage", ["featurizing", "sharding"])
+@DISTURBED
 def test_two_identical_commands_at_once_make_one_thing(
-    deployment: Deployment, stage: str, request: pytest.FixtureRequest
+    deployment: Deployment, stage: str, program: str, request: pytest.FixtureRequest
 ) -> None:
     """Both succeed with the same answer; one says that it was not the first. And it verifies."""
     made: Made = request.getfixturevalue(stage)
     assert 1 == len(set(made.answers))
     assert [False, True] == sorted("already committed" in each for each in made.said)
-    program = {"featurizing": "featurizer", "sharding": "sharder"}[stage]
     deployment.answer(program, "verify", made.manifest)
 
 

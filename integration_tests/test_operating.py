@@ -70,7 +70,7 @@ def quota(deployment: Deployment, folder: str, size: str) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("master", "size"),
     [
-        pytest.param("inline", "1m", id="at-once"),
+        pytest.param("inline", "1m", id="at-once", marks=pytest.mark.slow),
         pytest.param("inline", "36m", id="in-the-middle"),
         pytest.param("yarn", "36m", id="in-executors", marks=pytest.mark.slow),
     ],
