@@ -13,8 +13,7 @@ from audioloom_yarn_launcher.runs.attempts import (
     read_attempts,
     record_end,
 )
-from audioloom_yarn_launcher.runs.lease import new_launch, relaunched
-from audioloom_yarn_launcher.runs.request import Request
+from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, was_lost
 from audioloom_yarn_launcher.yarn.skein_client import Report
 
@@ -60,11 +59,11 @@ def test_only_what_nobody_wanted_and_would_not_repeat_is_submitted_again(
 def test_what_is_on_record_as_ended_is_not_submitted_again(tmp_path: Path) -> None:
     """Unless it was to be started anew, or nothing is said of its end."""
     folder = locate(tmp_path)
-    life = new_launch(Request("r", False, folder, ("train",), "/"), on="yarn")
+    life = RunSpec(name="r", folder=folder.uri, command=("train",), on="yarn")
     started = life.attempt(1)
     begin(folder, started)
     assert was_lost(ended("", tuple(read_attempts(folder))))
-    common = {"attempt": 1, "generation": 0, "launch": life.id, "started": started.started}
+    common = {"attempt": 1, "generation": 0, "launch": life.launch, "started": started.started}
     record_end(folder, AttemptEnd(**common, ended=started.started, outcome="failed", exit_code=3))
     assert not was_lost(ended("", tuple(read_attempts(folder))))
 
@@ -72,8 +71,9 @@ def test_what_is_on_record_as_ended_is_not_submitted_again(tmp_path: Path) -> No
 def test_another_application_is_another_launch_of_the_same_run(tmp_path: Path) -> None:
     """Its restarts count anew, and its processes carry another mark."""
     roles = of_workers(2, chief=True)
-    request = Request("r", False, locate(tmp_path), ("train",), "/", roles)
-    life = new_launch(request, on="yarn")
-    again = relaunched(life)
-    assert life.id != again.id
-    assert (life.request, life.size) == (again.request, again.size)
+    life = RunSpec(
+        name="r", folder=locate(tmp_path).uri, command=("train",), roles=roles, on="yarn"
+    )
+    again = life.relaunched(0.0)
+    assert life.launch != again.launch
+    assert (life.name, life.roles) == (again.name, again.roles)

@@ -15,7 +15,7 @@ from audioloom_yarn_launcher.coordinator.timeouts import Limits
 from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.local.workers import AgentCommand, worker_command
 from audioloom_yarn_launcher.runs.attempts import read_attempts
-from audioloom_yarn_launcher.runs.request import read_request
+from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.settings import RunSettings, StatusSettings
 from launcher_processes import MEMBER, alive
 
@@ -69,7 +69,7 @@ def test_a_worker_that_cannot_start_is_replaced_and_then_given_up(launches: Any)
     result = launch(settings(launches, workers=2, timeout_registration=600), broken)
     assert 75 == result.exit_code
     assert "ended with exit code 1 after writing: no module named x" in str(result.data["cause"])
-    attempts = read_attempts(read_request(settings(launches)).folder)
+    attempts = read_attempts(read_run_spec(settings(launches)).location)
     assert [True, False] == [attempt.ended.restarts for attempt in attempts if attempt.ended]
 
 
@@ -82,7 +82,7 @@ def test_a_worker_that_lacks_a_module_is_not_started_anew(launches: Any, last: s
     result = launch(settings(launches, workers=2, timeout_registration=600), broken)
     assert 78 == result.exit_code
     assert last in str(result.data["cause"])
-    attempts = read_attempts(read_request(settings(launches)).folder)
+    attempts = read_attempts(read_run_spec(settings(launches)).location)
     assert [False] == [attempt.ended.restarts for attempt in attempts if attempt.ended]
 
 
@@ -162,7 +162,7 @@ def test_a_run_that_was_taken_over_ends(launches: Any) -> None:
     asked = settings(launches, workers=1)
 
     def take_over() -> None:
-        attempts = launches.root / "runs" / read_request(asked).name / "attempts"
+        attempts = launches.root / "runs" / read_run_spec(asked).name / "attempts"
         pid = launches.note(0, 1)["pid"]
         stolen = json.loads((attempts / "1.started.json").read_text()) | {"attempt": 2}
         (attempts / "2.started.json").write_text(json.dumps(stolen))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.coordinator.failover import Recovered, take_over
+from audioloom_yarn_launcher.coordinator.failover import Recovered, recover
 from audioloom_yarn_launcher.monitoring.failure_facts import facts_of
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import (
@@ -17,95 +17,99 @@ from audioloom_yarn_launcher.runs.attempts import (
     record_end,
     record_members,
 )
-from audioloom_yarn_launcher.runs.lease import Launch
-from audioloom_yarn_launcher.runs.request import Request
+from audioloom_yarn_launcher.runs.run_spec import RunSpec
 
 
 @pytest.fixture
-def launch(tmp_path: Path) -> Launch:
-    request = Request("r", False, locate(tmp_path), ("train",), "/")
-    return Launch(request, size=2, on="yarn", id="a" * 32)
+def launch(tmp_path: Path) -> RunSpec:
+    return RunSpec(
+        name="r", folder=locate(tmp_path).uri, command=("train",), on="yarn", launch="a" * 32
+    )
 
 
-def begun(launch: Launch, number: int = 1, **ended: Any) -> None:
+def allowing(launch: RunSpec, restarts: int) -> RunSpec:
+    return launch.model_copy(update={"max_restarts": restarts})
+
+
+def begun(launch: RunSpec, number: int = 1, **ended: Any) -> None:
     """An attempt, with an end if one is given."""
     started = launch.attempt(number)
-    assert begin(launch.request.folder, started)
+    assert begin(launch.location, started)
     if ended:
-        common = {"attempt": number, "generation": number - 1, "launch": launch.id}
+        common = {"attempt": number, "generation": number - 1, "launch": launch.launch}
         times = {"started": started.started, "ended": started.started}
-        record_end(launch.request.folder, AttemptEnd(**common, **times, **ended))
+        record_end(launch.location, AttemptEnd(**common, **times, **ended))
 
 
-def test_the_first_coordinator_finds_nothing(launch: Launch) -> None:
+def test_the_first_coordinator_finds_nothing(launch: RunSpec) -> None:
     """Attempts of other launches are not its business."""
-    assert Recovered() == take_over(launch, 1)
-    other = Launch(launch.request, size=2, on="yarn", id="b" * 32)
+    assert Recovered() == recover(launch)
+    other = launch.relaunched(0.0)
     begun(other)
-    assert Recovered() == take_over(launch, 1)
-    assert read_attempts(launch.request.folder)[0].ended is None
+    assert Recovered() == recover(launch)
+    assert read_attempts(launch.location)[0].ended is None
 
 
-def test_what_was_left_open_is_closed_and_counts_as_a_restart(launch: Launch) -> None:
+def test_what_was_left_open_is_closed_and_counts_as_a_restart(launch: RunSpec) -> None:
     """As long as there are any: over all coordinators, not anew for each."""
     begun(launch)
-    assert Recovered(attempts=1) == take_over(launch, 1)
-    (first,) = read_attempts(launch.request.folder)
+    assert Recovered(attempts=1) == recover(launch)
+    (first,) = read_attempts(launch.location)
     assert first.ended is not None
     assert ("launcher-lost", True) == (getattr(first.ended.cause, "kind", ""), first.ended.restarts)
     begun(launch, 2)
-    legacy = take_over(launch, 1)
+    legacy = recover(launch)
     assert (2, True) == (legacy.attempts, legacy.over)
     assert legacy.cause is not None
     assert ("launcher-lost", 75) == (legacy.cause.kind, legacy.cause.exit_code)
-    last = read_attempts(launch.request.folder)[-1]
+    last = read_attempts(launch.location)[-1]
     assert not last.open
 
 
 def test_the_end_of_the_application_is_not_that_of_a_master_that_was_lost_before(
-    launch: Launch, answers: Callable[[int, object], None]
+    launch: RunSpec, answers: Callable[[int, object], None]
 ) -> None:
     """The run went on, and ended well: that is no cause of anything."""
     owner = launch.attempt(1).owner.model_copy(update={"application": "application_1_1"})
-    begin(launch.request.folder, launch.attempt(1).model_copy(update={"owner": owner}))
+    begin(launch.location, launch.attempt(1).model_copy(update={"owner": owner}))
     answers(200, {"app": {"state": "FINISHED", "diagnostics": "exit 0: the run is over"}})
-    take_over(launch, 1)
-    (first,) = read_attempts(launch.request.folder)
-    case = facts_of(launch.request.folder, first, alive=None)
+    recover(launch)
+    (first,) = read_attempts(launch.location)
+    case = facts_of(launch.location, first, alive=None)
     assert ("", "launcher-lost") == (case.outside, case.kind)
 
 
-def test_what_has_ended_is_ended_in_the_same_way(launch: Launch) -> None:
+def test_what_has_ended_is_ended_in_the_same_way(launch: RunSpec) -> None:
     """YARN starts another master after a failure too: it has nothing to do but to say so."""
     begun(launch, outcome="failed", exit_code=3, restarts=True)
-    assert Recovered(attempts=1) == take_over(launch, 5)
+    assert Recovered(attempts=1) == recover(allowing(launch, 5))
     told = FirstCause(kind="exit", text="it hurts", rank=1, exit_code=65, tail="ouch")
     begun(launch, 2, outcome="failed", exit_code=65, cause=told)
     cause = Cause("exit", "it hurts", 65, 1, tail="ouch")
-    assert Recovered(attempts=2, over=True, cause=cause) == take_over(launch, 5)
+    assert Recovered(attempts=2, over=True, cause=cause) == recover(allowing(launch, 5))
     begun(launch, 3, outcome="interrupted", exit_code=143, cause=told)
-    interrupted = take_over(launch, 5).cause
+    interrupted = recover(allowing(launch, 5)).cause
     assert interrupted is not None
     assert "interrupted" == interrupted.kind
     begun(launch, 4, outcome="finished", exit_code=0)
-    assert Recovered(attempts=4, over=True) == take_over(launch, 5)
+    assert Recovered(attempts=4, over=True) == recover(allowing(launch, 5))
 
 
 def test_the_time_that_a_lost_master_s_gang_worked_is_used_up(
-    launch: Launch, tmp_path: Path
+    launch: RunSpec, tmp_path: Path
 ) -> None:
     """The limit counts from when its first gang was complete, not anew with each master."""
     begun(launch)
-    record_members(launch.request.folder, AttemptMembers(attempt=1, formed="", workers=()))
+    record_members(launch.location, AttemptMembers(attempt=1, formed="", workers=()))
     membership = tmp_path / "attempts/1.members.json"
     before = membership.stat().st_mtime - 3600
     os.utime(membership, (before, before))
-    assert 3600 <= take_over(launch, 1).executed_s < 7200
+    assert 3600 <= recover(launch).executed_s < 7200
 
 
-def test_what_is_committed_is_no_loss(launch: Launch, tmp_path: Path) -> None:
+def test_what_is_committed_is_no_loss(launch: RunSpec, tmp_path: Path) -> None:
     """The claim that follows finds the manifest."""
     begun(launch)
     (tmp_path / "manifest.json").write_text("{}")
-    assert Recovered(attempts=1) == take_over(launch, 0)
-    assert read_attempts(launch.request.folder)[0].ended is None
+    assert Recovered(attempts=1) == recover(allowing(launch, 0))
+    assert read_attempts(launch.location)[0].ended is None

@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from audioloom_yarn_launcher.preflight import cluster_checks
-from audioloom_yarn_launcher.yarn.application_spec import Resources
+from audioloom_yarn_launcher.rendezvous.resources import Resources
 
 
 def resources(memory: int, vcores: int, gpus: int) -> dict[str, Any]:

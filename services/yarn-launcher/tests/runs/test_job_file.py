@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 from audioloom_yarn_launcher.errors import BadJob, NoCommand, NoJob
 from audioloom_yarn_launcher.rendezvous.roles import Group
-from audioloom_yarn_launcher.runs.job_file import read_job_file
-from audioloom_yarn_launcher.runs.request import digest_name, read_request
-from audioloom_yarn_launcher.runs.role_specs import Team, team_of
+from audioloom_yarn_launcher.runs.command_identity import digest_name
+from audioloom_yarn_launcher.runs.job_file import RoleSpecs, read_job_file, read_roles
+from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.settings import RunSettings
 from pydantic import ValidationError
 
@@ -35,9 +35,9 @@ def job(tmp_path: Path) -> Path:
     return tmp_path / "job.toml"
 
 
-def team(job: Path, text: str, **given: object) -> Team:
+def roles(job: Path, text: str, **given: object) -> RoleSpecs:
     job.write_text(text)
-    return team_of(RunSettings.model_validate({"root": "/r", "job": str(job), **given}))
+    return read_roles(RunSettings.model_validate({"root": "/r", "job": str(job), **given}))
 
 
 @pytest.mark.parametrize(
@@ -49,10 +49,10 @@ def team(job: Path, text: str, **given: object) -> Team:
         ("[roles.worker]\ninstances = 0", "roles.worker.instances"),
         ("[roles.worker]\nmemory = 'much'", "roles.worker.memory"),
         ("[roles.workr]", "there is no role workr: did you mean worker"),
-        ("[roles.ps]", "nobody is there to do the work"),
+        ("[roles.ps]", "no role does the work"),
         ("[roles.chief]\ninstances = 2", "one chief at most"),
         ("[roles.worker]\n[roles.tensorboard]\ninstances = 2", "one tensorboard at most"),
-        ("[roles.worker]\nmax_restarts = 2", "worker is started anew with its gang"),
+        ("[roles.worker]\nmax_restarts = 2", "worker is restarted with its gang"),
         ("[roles.worker]\nmust_finish = false", "it would never be done"),
         ("command = []\n[roles.worker]", "command"),
         ("command = ['x']", "roles"),
@@ -74,8 +74,8 @@ def test_a_file_that_is_not_there_is_no_job(job: Path) -> None:
 def test_a_role_without_a_command_is_refused(job: Path) -> None:
     """Others have one, but not for it."""
     text = "[roles.ps]\ncommand = ['x']\n[roles.worker]"
-    with pytest.raises(NoCommand, match="role worker has nothing to run"):
-        team(job, text)
+    with pytest.raises(NoCommand, match="role worker has no command"):
+        roles(job, text)
 
 
 def test_a_secret_in_a_role_s_own_command_is_refused(job: Path) -> None:
@@ -83,14 +83,14 @@ def test_a_secret_in_a_role_s_own_command_is_refused(job: Path) -> None:
     job.write_text("[roles.chief]\n[roles.worker]\ncommand = ['true', '--password=hush']")
     asked = {"root": "/r", "job": str(job), "command": ("true",)}
     with pytest.raises(NoCommand, match="the role worker holds a secret") as refused:
-        read_request(RunSettings.model_validate(asked))
+        read_run_spec(RunSettings.model_validate(asked))
     assert "hush" not in str(refused.value)
 
 
 def test_a_number_of_nobody_is_refused(job: Path) -> None:
     """It would be passed over."""
     with pytest.raises(NoCommand, match=r"found \[roles.chief\], \[roles.ps\]"):
-        team(job, "command = ['x']\n[roles.ps]\n[roles.chief]", workers=3)
+        roles(job, "command = ['x']\n[roles.ps]\n[roles.chief]", workers=3)
 
 
 @pytest.mark.parametrize("given", [{}, {"job": "x", "chief": True, "command": ["y"]}])
@@ -102,7 +102,7 @@ def test_flags_that_do_not_go_together_are_refused(given: dict[str, object]) -> 
 
 def test_roles_stand_in_the_order_of_their_ranks(job: Path) -> None:
     """Whatever that of the file; parameter servers are not waited for, evaluators may fail."""
-    found = team(job, WHOLE)
+    found = roles(job, WHOLE)
     assert ("python", "train.py") == found.command
     assert (
         Group("chief", 1, ends_job=True),
@@ -120,7 +120,7 @@ def test_roles_stand_in_the_order_of_their_ranks(job: Path) -> None:
 
 def test_tensorboard_needs_no_command(job: Path) -> None:
     """It only looks on: nobody waits for it, and it has no part in the name of the run."""
-    found = team(job, "command = ['x']\n[roles.tensorboard]\n[roles.worker]")
+    found = roles(job, "command = ['x']\n[roles.tensorboard]\n[roles.worker]")
     assert Group("worker", 1) == found.groups[0]
     (board,) = found.groups[1:]
     assert ("tensorboard", False, True, 3) == (
@@ -132,8 +132,8 @@ def test_tensorboard_needs_no_command(job: Path) -> None:
 
 def test_the_command_line_is_stronger(job: Path) -> None:
     """The command than that of all, and the number of workers; roles keep what is their own."""
-    found = team(job, WHOLE, command=("other",), workers=5)
+    found = roles(job, WHOLE, command=("other",), workers=5)
     assert ("other",) == found.command
     assert [1, 5, 2, 1] == [group.count for group in found.groups]
     assert ("python", "score.py") == found.groups[-1].command
-    assert 3 == team(job, WHOLE).groups[1].count
+    assert 3 == roles(job, WHOLE).groups[1].count

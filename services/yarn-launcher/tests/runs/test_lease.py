@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 from audioloom_storage import publish
 from audioloom_yarn_launcher.runs.attempts import begin
-from audioloom_yarn_launcher.runs.lease import claim, new_launch
-from audioloom_yarn_launcher.runs.request import read_request
+from audioloom_yarn_launcher.runs.lease import acquire
+from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.settings import RunSettings
 from structlog.testing import capture_logs
 
@@ -12,11 +12,11 @@ from structlog.testing import capture_logs
 def answered(root: Path, command: tuple[str, ...], **more: str) -> list[str]:
     """What is said when a command is given whose run is committed."""
     asked = RunSettings.model_validate({"root": str(root), "command": ("true", *command), **more})
-    launch = new_launch(read_request(asked), on="local")
-    begin(launch.request.folder, launch.attempt(1))
-    publish(launch.request.manifest, b"{}")
+    spec = read_run_spec(asked).model_copy(update={"wait": False})
+    begin(spec.location, spec.attempt(1))
+    publish(spec.manifest, b"{}")
     with capture_logs() as logs:
-        assert None is claim(launch, wait=False, take_over=None)
+        assert None is acquire(spec)
     return [str(line["event"]) for line in logs]
 
 

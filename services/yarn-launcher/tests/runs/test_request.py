@@ -1,6 +1,6 @@
 import json
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from audioloom_stage import redact_words
@@ -9,19 +9,22 @@ from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.attempts import Attempt, AttemptStarted
 from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.runs.command_identity import check_same, digest_name
 from audioloom_yarn_launcher.runs.process_identity import this_process
-from audioloom_yarn_launcher.runs.request import (
-    Request,
-    check_same,
-    digest_name,
-    read_request,
-    read_variables,
-)
+from audioloom_yarn_launcher.runs.request import read_run_spec, read_variables
+from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.settings import RunSettings
 
 
-def request(folder: Path, *command: str, by_hand: bool = True) -> Request:
-    return Request("mine", by_hand, locate(folder) / "runs/mine", command, str(folder))
+def request(folder: Path, *command: str, by_hand: bool = True, **more: Any) -> RunSpec:
+    return RunSpec(
+        name="mine",
+        named_by_hand=by_hand,
+        folder=(locate(folder) / "runs/mine").uri,
+        command=command,
+        working_folder=str(folder),
+        **more,
+    )
 
 
 def attempt(folder: Path, *command: str) -> Attempt:
@@ -43,7 +46,7 @@ def test_the_name_follows_from_the_command_alone(tmp_path: Path) -> None:
     """Not from the number of workers, nor from where the program is installed."""
     one = RunSettings(root=str(tmp_path), workers=1, command=("python3", "train.py", "--epochs=2"))
     three = one.model_copy(update={"workers": 3, "max_restarts": 7})
-    assert read_request(one).name == read_request(three).name
+    assert read_run_spec(one).name == read_run_spec(three).name
     assert digest_name(("/a/bin/python3", "x")) == digest_name(("/b/python3", "x"))
     assert digest_name(("python3", "x")) != digest_name(("python3", "y"))
     assert digest_name(("python3", "x", "y")) != digest_name(("python3", "x y"))
@@ -70,10 +73,10 @@ def test_the_commands_of_roles_are_part_of_the_name() -> None:
 
 def test_other_commands_of_roles_are_refused(tmp_path: Path) -> None:
     """As another command is; another number of them is not."""
-    asked = request(tmp_path, "train")
     before = attempt(tmp_path, "train")
-    check_same(replace(asked, roles=(Group("worker", 3),)), [before])
-    scored = replace(asked, roles=(Group("worker", 1), Group("evaluator", 1, ("score",))))
+    check_same(request(tmp_path, "train", roles=(Group("worker", 3),)), [before])
+    roles = (Group("worker", 1), Group("evaluator", 1, ("score",)))
+    scored = request(tmp_path, "train", roles=roles)
     with pytest.raises(OtherCommand, match="other commands for its roles"):
         check_same(scored, [before])
 
@@ -82,7 +85,7 @@ def test_a_word_that_is_no_text_is_refused(tmp_path: Path) -> None:
     """It could not be put on record, and another command might be taken for it."""
     asked = RunSettings.model_construct(root=str(tmp_path), name=None, command=("true", "\udcff"))
     with pytest.raises(NoCommand, match="UTF-8"):
-        read_request(asked)
+        read_run_spec(asked)
 
 
 def test_a_secret_makes_no_other_name() -> None:

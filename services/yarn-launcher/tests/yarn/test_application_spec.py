@@ -2,13 +2,12 @@ from dataclasses import replace
 
 import pytest
 from audioloom_yarn_launcher.errors import NotOffered
+from audioloom_yarn_launcher.rendezvous.resources import Resources, parse_memory
 from audioloom_yarn_launcher.yarn.application_spec import (
-    Resources,
     Shape,
     archive_suffix,
     check_fits,
     describe,
-    parse_memory,
 )
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
 

@@ -6,7 +6,6 @@ import time
 
 import structlog
 from audioloom_stage import Result, bind
-from audioloom_storage import Location
 
 from audioloom_yarn_launcher.commands.result import ended, left
 from audioloom_yarn_launcher.coordinator.report import result_of
@@ -14,8 +13,7 @@ from audioloom_yarn_launcher.errors import NothingToEnd
 from audioloom_yarn_launcher.monitoring.application_watch import Watch, taking_signals
 from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
 from audioloom_yarn_launcher.rendezvous.causes import Cause
-from audioloom_yarn_launcher.runs.attempts import Attempt
-from audioloom_yarn_launcher.runs.request import Request
+from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of
 from audioloom_yarn_launcher.settings import AttachSettings
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.skein_client import connect
@@ -43,8 +41,7 @@ def attach_run(settings: AttachSettings) -> Result:
     log.info("waiting for the application", application=application[0])
     with connect(find_hadoop()) as cluster, taking_signals() as heard:
         ending = Watch(cluster, folder, application[1], application[0], heard).to_the_end()
-    request = _request(folder)
-    return left(request, application[0]) if ending is None else ended(request, ending)
+    return left(folder, application[0]) if ending is None else ended(folder, ending)
 
 
 def _application(view: RunView) -> tuple[str, str] | None:
@@ -73,25 +70,16 @@ def _wait_here(view: RunView) -> Result:
         time.sleep(LOOK_EVERY_S)
         view = view_run(view.folder)
     last = view.last
-    request = _request(view.folder)
     if last is None:
-        return result_of(request, None, attempts=0, last=0)
+        return result_of(view.folder, None, attempts=0, last=0)
     launch = last.started.launch
     attempts = sum(each.started.launch == launch for each in view.attempts)
-    cause = None if request.committed else _cause(last)
-    return result_of(request, cause, attempts=attempts, last=last.started.attempt)
+    cause = None if view.state == "committed" else _cause(last)
+    return result_of(view.folder, cause, attempts=attempts, last=last.started.attempt)
 
 
 def _cause(last: Attempt) -> Cause | None:
     if last.ended is None or last.ended.restarts:
         text = f"the launcher was lost: {last.started.owner} is gone"
         return Cause("launcher-lost", text, exit_code=75)
-    told = last.ended.cause
-    if told is None or last.ended.exit_code == 0:
-        return None
-    return Cause("exit", told.text, last.ended.exit_code, told.rank, tail=told.tail)
-
-
-def _request(folder: Location) -> Request:
-    """Enough of the request to tell how it ended."""
-    return Request(folder.name, named_by_hand=True, folder=folder, command=(), working_folder="")
+    return cause_of(last.ended)

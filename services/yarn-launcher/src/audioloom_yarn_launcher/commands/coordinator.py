@@ -1,4 +1,4 @@
-"""The coordinator of a gang on a cluster: in the application master's container, next to it."""
+"""The coordinator of a gang on a cluster, in the container of the application master."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import structlog
 from audioloom_stage import StageError, bind, exit_code, safe_text
 
 from audioloom_yarn_launcher.coordinator.context import Gang
-from audioloom_yarn_launcher.coordinator.failover import take_over
-from audioloom_yarn_launcher.coordinator.job_spec import Job
+from audioloom_yarn_launcher.coordinator.failover import recover
 from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_attempts
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import Cause
-from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, Plan, decode_stop
+from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, decode_stop
 from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups
-from audioloom_yarn_launcher.runs.lease import claim
+from audioloom_yarn_launcher.runs.lease import acquire
+from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.yarn.container_workers import SkeinWorkers
 from audioloom_yarn_launcher.yarn.skein_application import current_application
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
@@ -29,12 +29,12 @@ OVER = "exit {code}: {text}"  # what `diagnosis.ours` reads
 log = structlog.get_logger()
 
 
-def coordinate(job: Job) -> int:
+def coordinate(spec: RunSpec) -> int:
     """Coordinate a run to its end, and end the application with it; the exit code."""
     application = current_application()
-    bind(run=job.name)
+    bind(run=spec.name)
     try:
-        cause = _run(job, application)
+        cause = _run(spec, application)
     except StoreLost as error:  # the application master is ending, and all with it
         log.warning("the application master is gone", found=str(error))
         return 75
@@ -53,24 +53,15 @@ def coordinate(job: Job) -> int:
     return cause.exit_code
 
 
-def _run(job: Job, application: Any) -> Cause | None:
-    life = job.life
-    legacy = take_over(life, job.max_restarts)
-    if legacy.over:
-        return legacy.cause
-    started = claim(life, wait=job.wait, take_over=job.take_over)
+def _run(spec: RunSpec, application: Any) -> Cause | None:
+    recovered = recover(spec)
+    if recovered.over:
+        return recovered.cause
+    started = acquire(spec)
     if started is None:
-        log.info("already committed", manifest=str(life.request.manifest))
+        log.info("already committed", manifest=str(spec.manifest))
         return None
-    store = SkeinStore(application)
-    plan = Plan(
-        job.workers,
-        life.request.shown,
-        job.folder,
-        marker=job.launch,
-        roles=job.roles,
-        frozen_s=job.frozen_s,
-    )
+    store, plan = SkeinStore(application), spec.plan
 
     def containers(groups: Sequence[Group], changed: Callable[[], None]) -> SkeinWorkers:
         counts = {group.role: group.count for group in groups}
@@ -79,16 +70,16 @@ def _run(job: Job, application: Any) -> Cause | None:
     with gang_at_work(
         store,
         plan,
-        job.limits.after(legacy.executed_s),
+        spec.limits.after(recovered.executed_s),
         lambda changed: containers(gang_groups(plan.groups), changed),
         lambda group, changed: containers([group], changed),
     ) as gang:
-        _heed_clients(gang)
-        return run_attempts(gang, life, started, job.max_restarts, before=legacy.attempts)[0]
+        _obey_clients(gang)
+        return run_attempts(gang, spec, started, before=recovered.attempts)[0]
 
 
-def _heed_clients(gang: Gang) -> None:
-    """Take a word under `STOP_KEY` for a signal."""
+def _obey_clients(gang: Gang) -> None:
+    """Take a message under `STOP_KEY` for a signal."""
 
     def look() -> None:
         with suppress(StoreLost):

@@ -9,7 +9,7 @@ from pathlib import Path
 from audioloom_stage import LogSettings, configure_logs
 
 from audioloom_yarn_launcher.commands.coordinator import coordinate
-from audioloom_yarn_launcher.coordinator.job_spec import Job
+from audioloom_yarn_launcher.runs.run_spec import RunSpec
 
 
 def main(words: Sequence[str]) -> int:
@@ -22,4 +22,4 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("--job", required=True, type=Path, help="a file")
     asked = parser.parse_args(words)
     configure_logs(LogSettings(format="json", bound={"stage": "yarn-launcher"}))
-    return coordinate(Job.read(asked.job))
+    return coordinate(RunSpec.model_validate_json(asked.job.read_bytes()))

@@ -31,10 +31,11 @@ from audioloom_yarn_launcher.preflight.findings import (
 )
 from audioloom_yarn_launcher.preflight.node import describe_probe, send_probe
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION
+from audioloom_yarn_launcher.rendezvous.resources import Resources, parse_memory
 from audioloom_yarn_launcher.runs.request import read_variables
 from audioloom_yarn_launcher.settings import DoctorSettings
 from audioloom_yarn_launcher.system.deadline import within
-from audioloom_yarn_launcher.yarn.application_spec import Resources, Shape, check_fits, parse_memory
+from audioloom_yarn_launcher.yarn.application_spec import Shape, check_fits
 from audioloom_yarn_launcher.yarn.configuration import Hadoop, find_hadoop
 from audioloom_yarn_launcher.yarn.environments import check_archive, ship_launcher
 from audioloom_yarn_launcher.yarn.login import Login, read_login

@@ -15,7 +15,7 @@ from audioloom_yarn_launcher.monitoring.log_reader import LogFile, Stream, log_f
 from audioloom_yarn_launcher.monitoring.node_logs import NodeLogs
 from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
 from audioloom_yarn_launcher.rendezvous.roles import ranks_of
-from audioloom_yarn_launcher.runs.pending import tell_pending
+from audioloom_yarn_launcher.runs.pending import report_pending
 from audioloom_yarn_launcher.runs.sidecar_events import read_histories
 from audioloom_yarn_launcher.settings import LogsSettings
 
@@ -36,7 +36,7 @@ def show_logs(settings: LogsSettings) -> Result:
     attempt = settings.attempt or _last_number(view) or 0
     files = _files(view, attempt, settings.rank)
     if not files and not settings.attempt and view.pending is not None and not view.over:
-        tell_pending(view.pending)
+        report_pending(view.pending)
     elif not files and view.over:
         raise _no_log(view, attempt, settings.rank)
     data: dict[str, JSON] = {

@@ -5,26 +5,26 @@ from __future__ import annotations
 import shutil
 import sys
 
+from audioloom_manifest import MANIFEST_NAME
 from audioloom_stage import JSON, Result
+from audioloom_storage import Location, exists
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM, result_of
 from audioloom_yarn_launcher.monitoring.rendezvous_table import tell_rendezvous
 from audioloom_yarn_launcher.monitoring.run_status import view_run, view_workers
 from audioloom_yarn_launcher.monitoring.worker_table import worker_table
-from audioloom_yarn_launcher.runs.request import Request
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record
 from audioloom_yarn_launcher.yarn.diagnostics import ours, refusal
 
 
-def left(request: Request, application: str) -> Result:
+def left(folder: Location, application: str) -> Result:
     """It goes on, and nobody here waits for it."""
-    folder = request.folder
     data: dict[str, JSON] = {"run": folder.uri, "application": application, "detached": True}
     words = ("status", "logs --follow", "attach", "kill")
     return Result(str(folder), data, next=tuple(f"{PROGRAM} {each} {folder}" for each in words))
 
 
-def ended(request: Request, ending: ApplicationEnd) -> Result:
+def ended(folder: Location, ending: ApplicationEnd) -> Result:
     """It has ended: the table of its workers and the first cause on stderr, and the result.
 
     Raises:
@@ -34,17 +34,17 @@ def ended(request: Request, ending: ApplicationEnd) -> Result:
     if not ending.attempts and told is not None:
         if told[0]:
             raise refusal(*told, application=ending.application)
-        return result_of(request, None, attempts=0, last=0)
-    cause = close_record(request.folder, ending)
+        return result_of(folder, None, attempts=0, last=0)
+    cause = close_record(folder, ending)
     if ending.attempts:
         columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-        for line in worker_table(view_workers(view_run(request.folder)), columns, over=True):
+        for line in worker_table(view_workers(view_run(folder)), columns, over=True):
             sys.stderr.write(f"{line}\n")
         if cause is not None:
-            tell_rendezvous(request.folder, ending.attempts[-1].started.attempt)
+            tell_rendezvous(folder, ending.attempts[-1].started.attempt)
     return result_of(
-        request,
-        None if request.committed else cause,
+        folder,
+        None if exists(folder / MANIFEST_NAME) else cause,
         attempts=len(ending.attempts),
         last=ending.attempts[-1].started.attempt if ending.attempts else 0,
     )

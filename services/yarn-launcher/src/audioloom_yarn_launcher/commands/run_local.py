@@ -1,4 +1,4 @@
-"""`run`: claim the run, let the gang work, start it anew while that helps, say how it ended."""
+"""`run --on local`: acquire the run, run its gang on this machine, and report the result."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from audioloom_stage import Result, bind
 from audioloom_yarn_launcher.coordinator.context import Gang
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_attempts
-from audioloom_yarn_launcher.coordinator.timeouts import Limits
 from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.local.kv_server import StoreServer
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.local.workers import AgentCommand, LocalWorkers, worker_command
 from audioloom_yarn_launcher.monitoring.rendezvous_table import tell_rendezvous
+from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import Plan
-from audioloom_yarn_launcher.runs.lease import claim, new_launch
-from audioloom_yarn_launcher.runs.request import read_request
+from audioloom_yarn_launcher.runs.lease import acquire
+from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.system.addresses import (
     NoAddress,
@@ -31,7 +31,6 @@ from audioloom_yarn_launcher.system.addresses import (
 from audioloom_yarn_launcher.system.redaction import hidden
 
 ADDRESS = "127.0.0.1"
-REGISTRATION_S = 60.0
 
 log = structlog.get_logger()
 
@@ -50,31 +49,18 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
             found="--on local",
         )
     agents = agents or worker_command(_address(settings.advertise or ADDRESS))
-    request = read_request(settings)
-    bind(run=request.name)
-    life = new_launch(request, on=settings.on)
-    started = claim(life, wait=settings.wait, take_over=settings.take_over)
+    spec = read_run_spec(settings)
+    bind(run=spec.name)
+    started = acquire(spec)
     if started is None:
-        log.info("already committed", manifest=str(request.manifest))
-        return result_of(request, None, attempts=0, last=0)
-    plan = Plan(
-        life.size,
-        request.shown,
-        request.folder.uri,
-        marker=life.id,
-        roles=request.roles,
-        frozen_s=settings.timeout_frozen,
-    )
-    limits = Limits(
-        registration_s=settings.timeout_registration or REGISTRATION_S,
-        execution_s=settings.timeout_execution,
-    )
-    with local_gang(plan, limits, agents, hidden(request.command)) as gang:
-        cause, last = run_attempts(gang, life, started, settings.max_restarts)
+        log.info("already committed", manifest=str(spec.manifest))
+        return result_of(spec.location, None, attempts=0, last=0)
+    with local_gang(spec.plan, spec.limits, agents, hidden(spec.command)) as gang:
+        cause, last = run_attempts(gang, spec, started)
     if cause is not None:
-        tell_rendezvous(request.folder, last.attempt)
+        tell_rendezvous(spec.location, last.attempt)
     attempts = last.attempt - started.attempt + 1
-    return result_of(request, cause, attempts=attempts, last=last.attempt)
+    return result_of(spec.location, cause, attempts=attempts, last=last.attempt)
 
 
 def _address(advertise: str) -> str:

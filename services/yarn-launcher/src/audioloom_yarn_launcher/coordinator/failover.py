@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from audioloom_yarn_launcher.rendezvous.causes import Cause
-from audioloom_yarn_launcher.runs.attempts import FirstCause, cause_of, executed_s, read_attempts
-from audioloom_yarn_launcher.runs.lease import Launch, close_lost
+from audioloom_yarn_launcher.runs.attempts import cause_of, executed_s, read_attempts
+from audioloom_yarn_launcher.runs.lease import close_lost
+from audioloom_yarn_launcher.runs.run_spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -30,26 +31,20 @@ class Recovered:
     cause: Cause | None = None
 
 
-def take_over(launch: Launch, max_restarts: int) -> Recovered:
+def recover(spec: RunSpec) -> Recovered:
     """Read the attempts of this launch, and close the one that a lost coordinator left open.
 
-    Args:
-        launch: of this coordinator and its predecessors.
-        max_restarts: restarts that all of them may make together.
+    All coordinators of a launch together may restart the gang `max_restarts` times.
     """
-    folder = launch.request.folder
-    mine = [each for each in read_attempts(folder) if each.started.launch == launch.id]
-    if not mine or launch.request.committed:
+    folder = spec.location
+    mine = [each for each in read_attempts(folder) if each.started.launch == spec.launch]
+    if not mine or spec.committed:
         return Recovered(len(mine))
     last = mine[-1]
-    again = len(mine) <= max_restarts
+    again = len(mine) <= spec.max_restarts
     if last.ended is not None and not last.ended.restarts:
         return Recovered(len(mine), over=True, cause=cause_of(last.ended))
     lost = close_lost(folder, last, restarts=again)
     if not again:
-        return Recovered(len(mine), over=True, cause=_lost(lost))
+        return Recovered(len(mine), over=True, cause=lost)
     return Recovered(len(mine), executed_s(folder, mine))
-
-
-def _lost(told: FirstCause) -> Cause:
-    return Cause("launcher-lost", told.text, told.exit_code, told.rank, tail=told.tail)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 
 import structlog
+from audioloom_manifest import MANIFEST_NAME
 from audioloom_stage import JSON, Result, current_logs, safe_text
-from audioloom_storage import Location
+from audioloom_storage import Location, exists
 
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import AttemptMembers
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
-from audioloom_yarn_launcher.runs.request import Request
 from audioloom_yarn_launcher.system.bind_address import warning
 
 PROGRAM = "audioloom-yarn-launcher"
@@ -52,30 +52,31 @@ def report_failure(folder: Location, cause: Cause, attempt: int) -> None:
     sys.stderr.flush()
 
 
-def result_of(request: Request, cause: Cause | None, *, attempts: int, last: int) -> Result:
-    """What `run` answers, after saying on stderr why it failed if it did.
+def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int) -> Result:
+    """The result of `run`; a failure is also reported on stderr.
 
     Args:
-        request: what was asked for.
+        folder: of the run.
         cause: why it failed.
-        attempts: how many this launcher made.
-        last: number of the last.
+        attempts: number of attempts of this launch.
+        last: number of the last attempt.
 
     Raises:
         ManifestError: what was committed is damaged or made up.
     """
-    committed = request.committed
+    manifest = folder / MANIFEST_NAME
+    committed = exists(manifest)
     if committed:
-        check_manifest(request.manifest)
+        check_manifest(manifest)
     data: dict[str, JSON] = {
-        "run": request.folder.uri,
-        "manifest": request.manifest.uri if committed else None,
+        "run": folder.uri,
+        "manifest": manifest.uri if committed else None,
         "attempts": attempts,
         "exit_code": cause.exit_code if cause else 0,
         "cause": cause.text if cause else None,
     }
     if cause is None:
-        look = (f"{PROGRAM} status {request.folder}",)
-        return Result(str(request.manifest if committed else request.folder), data, next=look)
-    report_failure(request.folder, cause, last)
+        look = (f"{PROGRAM} status {folder}",)
+        return Result(str(manifest if committed else folder), data, next=look)
+    report_failure(folder, cause, last)
     return Result((), data, exit_code=cause.exit_code)

@@ -25,10 +25,11 @@ from audioloom_yarn_launcher.coordinator.generation import (
 from audioloom_yarn_launcher.coordinator.report import report_exposed
 from audioloom_yarn_launcher.coordinator.sidecar_recorder import SidecarRecorder
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
-from audioloom_yarn_launcher.coordinator.timeouts import Limits, pause_s
+from audioloom_yarn_launcher.coordinator.timeouts import pause_s
 from audioloom_yarn_launcher.rendezvous.backend import Workers
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
+from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import Plan
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.attempts import (
@@ -37,7 +38,8 @@ from audioloom_yarn_launcher.runs.attempts import (
     record_end,
     record_members,
 )
-from audioloom_yarn_launcher.runs.lease import Launch, next_attempt
+from audioloom_yarn_launcher.runs.lease import next_attempt
+from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.system.interrupts import InterruptPrompt
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -49,7 +51,7 @@ log = structlog.get_logger()
 
 
 def run_attempts(
-    gang: Gang, life: Launch, started: AttemptStarted, max_restarts: int, *, before: int = 0
+    gang: Gang, spec: RunSpec, started: AttemptStarted, *, before: int = 0
 ) -> tuple[Cause | None, AttemptStarted]:
     """Run generation after generation until one succeeds or a restart would not help.
 
@@ -58,16 +60,14 @@ def run_attempts(
 
     Args:
         gang: opened.
-        life: the launch that it belongs to.
+        spec: of the run.
         started: its next attempt, begun.
-        max_restarts: how often the launch may restart the gang.
         before: number of attempts by coordinators of this launch that were lost.
 
     Returns:
         Why the last attempt failed, None if the work is done; and which one that was.
     """
-    folder = life.request.folder
-    groups = gang.plan.groups
+    folder, groups, max_restarts = spec.location, gang.plan.groups, spec.max_restarts
     written: list[Future[None]] = []
     begin_generation(gang, started.generation)
     with ThreadPoolExecutor(1, "records") as meanwhile:
@@ -81,7 +81,7 @@ def run_attempts(
                 ),
                 goes_on=restarts < max_restarts,
             )
-            cause = None if life.request.committed else went.cause
+            cause = None if spec.committed else went.cause
             gang = replace(gang, limits=gang.limits.after(went.executed_s))
             again = restarts < max_restarts and _may_help(cause, gang.limits)
             record = end_record(started, went, cause, groups, restarts=again)
@@ -91,7 +91,7 @@ def run_attempts(
             seconds = pause_s(restarts)
             log.warning(cause.text, attempt=started.attempt, restarting_in_s=round(seconds, 1))
             written.append(meanwhile.submit(_put_on_record, record_end, folder, record))
-            started = next_attempt(life, started)
+            started = next_attempt(spec, started)
             gang.pause(seconds)  # an interruption is seen, and recorded, by the next attempt
         end_sidecars(gang)
     for each in written:

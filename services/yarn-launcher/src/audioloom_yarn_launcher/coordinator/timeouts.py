@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from audioloom_yarn_launcher.rendezvous.backend import Workers
+from audioloom_yarn_launcher.rendezvous.limits import Limits
 
 Part = Literal["allocation", "registration"]
 Chance = Callable[[], float]
@@ -39,28 +40,6 @@ def pause_s(restarts: int, chance: Chance = random.random) -> float:
 def patience(chance: Chance = random.random) -> float:
     """The factor by which a gang waits longer than its allocation limit, up to `MOST_PATIENCE`."""
     return 1 + (MOST_PATIENCE - 1) * chance()
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits in seconds, each measured by the coordinator's own clock.
-
-    Args:
-        registration_s: from when all workers have a container until all have registered.
-        allocation_s: from the request until all workers have a container; None for no limit.
-        execution_s: time in which the gang is complete and works, over all attempts; None for no
-            limit.
-    """
-
-    registration_s: float
-    allocation_s: float | None = None
-    execution_s: float | None = None
-
-    def after(self, executed_s: float) -> Limits:
-        """The limits of the next attempt, after one that has worked for so long."""
-        if self.execution_s is None:
-            return self
-        return replace(self, execution_s=max(0.0, self.execution_s - executed_s))
 
 
 @dataclass(frozen=True)

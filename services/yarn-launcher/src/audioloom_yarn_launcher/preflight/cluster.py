@@ -12,7 +12,8 @@ from audioloom_storage import Location, exists
 from audioloom_yarn_launcher.preflight import cluster_checks, security_checks
 from audioloom_yarn_launcher.preflight.findings import Finding, ok
 from audioloom_yarn_launcher.preflight.local import has_kerberos
-from audioloom_yarn_launcher.yarn.application_spec import Resources, Shape
+from audioloom_yarn_launcher.rendezvous.resources import Resources
+from audioloom_yarn_launcher.yarn.application_spec import Shape
 from audioloom_yarn_launcher.yarn.configuration import Hadoop, check_reachable
 from audioloom_yarn_launcher.yarn.default_file_system import check_default_system
 from audioloom_yarn_launcher.yarn.resource_manager import ask

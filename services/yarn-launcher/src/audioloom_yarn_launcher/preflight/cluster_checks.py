@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from audioloom_yarn_launcher.preflight.findings import Finding, cannot_tell, failure, ok, warning
-from audioloom_yarn_launcher.yarn.application_spec import Resources
+from audioloom_yarn_launcher.rendezvous.resources import Resources
 
 GPU = "yarn.io/gpu"
 NO_PAGE = "no page of the ResourceManager answers (with Kerberos they need a ticket)"

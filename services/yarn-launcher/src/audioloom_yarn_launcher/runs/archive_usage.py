@@ -25,10 +25,9 @@ from audioloom_storage import (
 )
 
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
-from audioloom_yarn_launcher.runs.localization import Localization
 from audioloom_yarn_launcher.runs.pending import find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
-from audioloom_yarn_launcher.runs.submissions import read_submissions
+from audioloom_yarn_launcher.runs.submissions import Localization, read_submissions
 from audioloom_yarn_launcher.yarn.archive_check import PACKED_BY_US
 from audioloom_yarn_launcher.yarn.environments import FOLDER
 

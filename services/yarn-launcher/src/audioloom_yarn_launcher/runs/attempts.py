@@ -31,9 +31,9 @@ from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import Cause, Kind
 from audioloom_yarn_launcher.rendezvous.messages import Reason
 from audioloom_yarn_launcher.rendezvous.roles import Group
-from audioloom_yarn_launcher.runs.localization import Localization
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
 from audioloom_yarn_launcher.runs.record import RecordBase, read_record, record_bytes
+from audioloom_yarn_launcher.runs.submissions import Localization
 
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
 

@@ -1,6 +1,6 @@
-"""The job file: the roles of a run, in TOML, for what flags cannot say.
+"""The job file: the roles of a run, in TOML, beyond what flags can express.
 
-    command = ["python", "train.py"]     # of every role that names none
+    command = ["python", "train.py"]     # of every role without a command of its own
 
     [roles.chief]
     memory = "8 GiB"
@@ -13,21 +13,22 @@
 
     [roles.tensorboard]
 
-What a role does not say of its containers, it has from the flags (`--memory`, `--vcores`,
-`--gpus`); what the command line says is stronger than the file: COMMAND than the command of all,
-`--workers` than the instances of `worker`.
+The flags `--memory`, `--vcores` and `--gpus` are the defaults of every role. The command line
+overrides the file: COMMAND the common command, `--workers` the instances of `worker`.
 """
 
 from __future__ import annotations
 
 import difflib
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from audioloom_yarn_launcher.errors import BadJob, NoJob
+from audioloom_yarn_launcher.errors import BadJob, NoCommand, NoJob
+from audioloom_yarn_launcher.rendezvous.resources import Resources, parse_memory
 from audioloom_yarn_launcher.rendezvous.roles import (
     CHIEF,
     PS,
@@ -35,12 +36,14 @@ from audioloom_yarn_launcher.rendezvous.roles import (
     SIDECARS,
     TENSORBOARD,
     WORKER,
+    Group,
+    of_workers,
 )
-from audioloom_yarn_launcher.settings import Memory
+from audioloom_yarn_launcher.settings import Memory, RunSettings
 
 MAX_RESTARTS = 3
 TENSORBOARD_COMMAND = ("tensorboard", "--logdir={events}", "--host={host}", "--port={port}")
-"""What is in braces is filled in where it runs; in any other command of that role, too."""
+"""Words in braces are filled in by the agent, also in any other command of that role."""
 
 Command = Annotated[tuple[str, ...], Field(min_length=1)]
 
@@ -49,15 +52,15 @@ class RoleTable(BaseModel):
     """One role.
 
     Args:
-        instances: how many; there is one chief at most, and one TensorBoard.
-        command: what they run.
-        memory: of each one's container.
-        vcores: of the same.
-        gpus: of the same.
-        must_finish: the job is not done before they are. Not so for ps and tensorboard.
-        may_fail: the job goes on without them. So for evaluator and tensorboard.
-        ends_job: when they have finished well, the job is done, whoever else is at work.
-        max_restarts: how often one of them is started anew by itself; only for those two.
+        instances: number of workers; at most one chief and one TensorBoard.
+        command: their command.
+        memory: memory of each container.
+        vcores: virtual cores of each container.
+        gpus: GPUs of each container.
+        must_finish: the job waits for them. Default: all but ps and tensorboard.
+        may_fail: the job goes on without them. Default: evaluator and tensorboard.
+        ends_job: the job is done as soon as they have succeeded.
+        max_restarts: how often a sidecar is restarted by itself.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -72,9 +75,32 @@ class RoleTable(BaseModel):
     ends_job: bool = False
     max_restarts: int | None = Field(None, ge=0)
 
+    def group(self, role: str, common: tuple[str, ...] = ()) -> Group:
+        """The workers of this role, of which those without a command run the *common* one."""
+        command = self.command or (TENSORBOARD_COMMAND if role == TENSORBOARD else ())
+        sidecar = role in SIDECARS
+        restarts = MAX_RESTARTS if self.max_restarts is None else self.max_restarts
+        return Group(
+            role,
+            self.instances,
+            command if command != common else (),
+            must_finish=_or(self.must_finish, role not in (PS, TENSORBOARD)),
+            may_fail=_or(self.may_fail, sidecar),
+            ends_job=self.ends_job,
+            max_restarts=restarts if sidecar else 0,
+        )
+
+    def resources(self, default: Resources) -> Resources:
+        """The resources of each container."""
+        return Resources(
+            default.memory_mb if self.memory is None else parse_memory(self.memory),
+            default.vcores if self.vcores is None else self.vcores,
+            default.gpus if self.gpus is None else self.gpus,
+        )
+
 
 class JobFile(BaseModel):
-    """What a job file says."""
+    """The content of a job file."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -87,39 +113,65 @@ class JobFile(BaseModel):
             if name not in ROLES:
                 raise ValueError(f"there is no role {name}{_nearest(name, ROLES)}")
         if not {CHIEF, WORKER} & self.roles.keys():
-            raise ValueError("nobody is there to do the work: add a chief or a worker")
+            raise ValueError("no role does the work: add a chief or a worker")
         if CHIEF in self.roles and self.roles[CHIEF].instances > 1:
             raise ValueError("there is one chief at most")
         if TENSORBOARD in self.roles and self.roles[TENSORBOARD].instances > 1:
             raise ValueError("there is one tensorboard at most")
         for name, role in self.roles.items():
             if role.max_restarts is not None and name not in SIDECARS:
-                raise ValueError(f"{name} is started anew with its gang: --max-restarts")
-        if not any(decides(name, role) for name, role in self.roles.items()):
-            raise ValueError("nobody must finish, and nobody ends the job: it would never be done")
+                raise ValueError(f"{name} is restarted with its gang: --max-restarts")
+        groups = [role.group(name) for name, role in self.roles.items()]
+        if not any(group.must_finish or group.ends_job for group in groups):
+            raise ValueError("no role must finish and no role ends the job: it would never be done")
         return self
 
 
-def must_finish(name: str, role: RoleTable) -> bool:
-    """Whether the job waits for this role."""
-    return name not in (PS, TENSORBOARD) if role.must_finish is None else role.must_finish
+def _or(value: bool | None, default: bool) -> bool:  # noqa: FBT001
+    return default if value is None else value
 
 
-def may_fail(name: str, role: RoleTable) -> bool:
-    """Whether the job goes on without this role."""
-    return name in SIDECARS if role.may_fail is None else role.may_fail
+class RoleSpecs(NamedTuple):
+    """The common command of a run, its roles in the order of ranks, and their tables."""
+
+    command: tuple[str, ...]
+    groups: tuple[Group, ...]
+    tables: Mapping[str, RoleTable]
 
 
-def max_restarts(name: str, role: RoleTable) -> int:
-    """How often one of this role is started anew by itself."""
-    if name not in SIDECARS:
-        return 0
-    return MAX_RESTARTS if role.max_restarts is None else role.max_restarts
+def read_roles(settings: RunSettings) -> RoleSpecs:
+    """The roles that the settings of `run` describe.
 
-
-def decides(name: str, role: RoleTable) -> bool:
-    """Whether the job is ever done by what this role does."""
-    return must_finish(name, role) or role.ends_job
+    Raises:
+        NoJob, BadJob: as `read_job_file` says.
+        NoCommand: a role has no command, or --workers is given for a job without workers.
+    """
+    if settings.job is None:
+        groups = of_workers(settings.workers, chief=settings.chief)
+        return RoleSpecs(settings.command, groups, {})
+    file = read_job_file(Path(settings.job))
+    tables = {name: file.roles[name] for name in ROLES if name in file.roles}
+    of_training = (tables[name].command for name in (CHIEF, WORKER) if name in tables)
+    command = settings.command or file.command or next(filter(None, of_training), ())
+    for name, role in tables.items():
+        if not (role.command or command or name == TENSORBOARD):
+            raise NoCommand(
+                f"the role {name} has no command",
+                where=settings.job,
+                expected="a command in the file, for all or for the role, or one after --",
+                found="none",
+            )
+    if "workers" in settings.model_fields_set:
+        if WORKER not in tables:
+            raise NoCommand(
+                "--workers is given for a job without workers",
+                where=settings.job,
+                expected="a table [roles.worker], or no --workers",
+                found=f"[roles.{'], [roles.'.join(tables)}]",
+            )
+        tables[WORKER] = tables[WORKER].model_copy(update={"instances": settings.workers})
+    groups = tuple(table.group(name, command) for name, table in tables.items())
+    return RoleSpecs(command, groups, tables)
 
 
 def read_job_file(path: Path) -> JobFile:
@@ -127,7 +179,7 @@ def read_job_file(path: Path) -> JobFile:
 
     Raises:
         NoJob: there is no such file.
-        BadJob: it is not TOML, has a key that nobody knows, or asks for what makes no sense.
+        BadJob: it is not TOML, or has an unknown key or impossible values.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -1,28 +1,34 @@
-"""The application of a run that has not begun: whether it waits, and for what."""
+"""A pending application: it was submitted, and no attempt of its run has begun."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.runs.attempts import Attempt
+from audioloom_yarn_launcher.errors import Busy
+from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
+from audioloom_yarn_launcher.runs.lease import wait_for_turn
+from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.submissions import Submission, read_submissions
 from audioloom_yarn_launcher.yarn.diagnostics import explain, ours, why_it_waits
 from audioloom_yarn_launcher.yarn.resource_manager import Application, look_up
+
+LOOK_AGAIN_S = 1.0
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class Pending:
-    """An application of which no attempt has begun.
+    """A submitted application without an attempt.
 
     Args:
-        submission: what is on record of it.
-        application: what the ResourceManager says, None if nobody tells.
+        submission: its record.
+        application: the ResourceManager's answer, None if there is none.
     """
 
     submission: Submission
@@ -30,7 +36,7 @@ class Pending:
 
     @property
     def waits(self) -> bool | None:
-        """Whether it may begin yet; None if that cannot be told."""
+        """Whether it may still begin; None if that is unknown."""
         return None if self.application is None else not self.application.ended
 
     @property
@@ -51,11 +57,11 @@ class Pending:
 
 
 def find_pending(folder: Location, attempts: Sequence[Attempt]) -> Pending | None:
-    """The newest application that waits, else the newest of which that cannot be told, else of all.
+    """The newest application that waits, else the newest of unknown state, else the newest.
 
     Args:
         folder: of the run.
-        attempts: at it; what was submitted before the last one began is history.
+        attempts: of the run; submissions before the last of them are history.
     """
     last = attempts[-1].started.attempt if attempts else 0
     submitted = read_submissions(folder, {each.started.launch for each in attempts})
@@ -69,8 +75,8 @@ def find_pending(folder: Location, attempts: Sequence[Attempt]) -> Pending | Non
     return next((each for each in found if each.waits is None), found[0] if found else None)
 
 
-def tell_pending(pending: Pending) -> None:
-    """Say on stderr that a run has not begun, and why."""
+def report_pending(pending: Pending) -> None:
+    """Log that a run has not begun, and why."""
     found = pending.application
     log.info(
         "the run has not begun: its application waits",
@@ -78,3 +84,30 @@ def tell_pending(pending: Pending) -> None:
         state=found.state if found else "unknown",
         because=pending.because,
     )
+
+
+def wait_to_submit(spec: RunSpec) -> int | None:
+    """As `wait_for_turn`, and behind another launcher's application that has not begun.
+
+    Raises:
+        Busy: there is one, and this launcher is not to wait.
+    """
+    folder, reported = spec.location, False
+    while True:
+        number = wait_for_turn(spec)
+        if number is None:
+            return None
+        pending = find_pending(folder, read_attempts(folder))
+        if pending is None or not pending.waits:
+            return number
+        if not spec.wait:
+            raise Busy(
+                "another launcher's application for this run waits to begin",
+                where=folder,
+                found=f"{pending.submission.application}: {pending.because}",
+                hint=f"audioloom-yarn-launcher status {folder}",
+            )
+        if not reported:
+            report_pending(pending)
+            reported = True
+        time.sleep(LOOK_AGAIN_S)

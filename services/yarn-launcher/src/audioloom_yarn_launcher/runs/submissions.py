@@ -1,4 +1,4 @@
-"""What was handed to a cluster, so that it is known while no attempt has begun.
+"""The records of submitted applications, which tell of a run before its first attempt begins.
 
     submissions/<launch>.json    published by the launcher when YARN has taken the application
 
@@ -12,8 +12,8 @@ from collections.abc import Collection
 from typing import Literal
 
 from audioloom_storage import Location, NotFound, list_folder, make_folder, publish
+from pydantic import BaseModel, ConfigDict
 
-from audioloom_yarn_launcher.runs.localization import Localization
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
 from audioloom_yarn_launcher.runs.record import RecordBase, read_record, record_bytes
 
@@ -21,16 +21,39 @@ FOLDER = "submissions"
 _NAME = re.compile(r"([0-9a-f]{32})\.json")
 
 
-class Submission(RecordBase):
-    """An application was handed to YARN.
+class Localization(BaseModel):
+    """The programs of a run's containers.
 
     Args:
-        launch: id of the launch, as its attempts carry it.
+        launcher: URI of the archive of the launcher's own environment.
+        environment: URI of the archive of the command's environment, if one was shipped.
+        python: path of the Python on the nodes, if one was named.
+        image: Docker image of the workers, if one was named.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    launcher: str
+    environment: str | None = None
+    python: str | None = None
+    image: str | None = None
+
+    @property
+    def archives(self) -> tuple[str, ...]:
+        """The URIs of its archives."""
+        return tuple(filter(None, (self.launcher, self.environment)))
+
+
+class Submission(RecordBase):
+    """An application that was submitted to YARN.
+
+    Args:
+        launch: id of the launch, as in its attempts.
         application: id of the application.
-        after_attempt: number of the run's last attempt when it was submitted, 0 if there was none:
-            clocks of machines differ, so this says what came before what.
-        by: the process that did.
-        provision: what its workers are given.
+        after_attempt: number of the run's last attempt before it, 0 if there was none. It gives
+            the order, since clocks of machines differ.
+        by: the process that submitted it.
+        localization: the programs of its containers.
     """
 
     kind: Literal["submission"] = "submission"
@@ -45,15 +68,15 @@ class Submission(RecordBase):
 
 
 def record_submission(folder: Location, submission: Submission) -> None:
-    """Record it in the folder of the run."""
+    """Record a submission in the run folder."""
     make_folder(folder / FOLDER, private=True)
     publish(folder / f"{FOLDER}/{submission.launch}.json", record_bytes(submission))
 
 
 def read_submissions(folder: Location, begun: Collection[str]) -> list[Submission]:
-    """What was submitted, the newest first, but for the launches that have begun.
+    """The submissions, the newest first, without the launches that have *begun*.
 
-    Of those that were submitted after the same attempt only clocks tell which is newer.
+    Of submissions after the same attempt only clocks tell which is newer.
 
     Raises:
         BadRecord: one of the records cannot be read.

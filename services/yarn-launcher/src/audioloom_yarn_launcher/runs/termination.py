@@ -15,9 +15,7 @@ from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause, Kind
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import (
     Attempt,
-    AttemptEnd,
     FirstCause,
-    Outcome,
     cause_of,
     record_end,
 )
@@ -107,7 +105,13 @@ def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
         return cause_of(last.ended)
     cause = _unexplained(ending)
     started = last.started
-    record_end(folder, _record(last, cause, "interrupted" if ending.stopped_by else "failed"))
+    end = started.end(
+        ended=now(),
+        outcome="interrupted" if ending.stopped_by else "failed",
+        exit_code=cause.exit_code,
+        cause=FirstCause.of(cause),
+    )
+    record_end(folder, end)
     log.info("put on record for the coordinator", attempt=started.attempt)
     return cause
 
@@ -139,17 +143,3 @@ def _explained(ending: ApplicationEnd) -> StageError:
     told = ending.report.diagnostics
     said = "" if is_known(told) else last_words(ending.application)
     return explain(told, application=ending.application, said=said)
-
-
-def _record(last: Attempt, cause: Cause, outcome: Outcome) -> AttemptEnd:
-    started = last.started
-    return AttemptEnd(
-        attempt=started.attempt,
-        generation=started.generation,
-        launch=started.launch,
-        started=started.started,
-        ended=now(),
-        outcome=outcome,
-        exit_code=cause.exit_code,
-        cause=FirstCause(kind=cause.kind, text=cause.text, exit_code=cause.exit_code),
-    )

@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from audioloom_yarn_launcher.errors import NotOffered
+from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.yarn.env_encoding import carry
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, HEARTBEAT, JOB, LAUNCHER, NAME
@@ -22,35 +23,7 @@ from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, HEARTBEAT, JOB, LAU
 MASTERS = 2
 """When one is lost with its coordinator, YARN starts another, which goes on with the run. skein has
 YARN do that after a run that failed, too: the second one finds so, and ends in the same way."""
-_UNITS = {"MiB": 1, "GiB": 1024}
 _TYPES = (".tar.gz", ".tgz", ".zip")
-
-
-@dataclass(frozen=True)
-class Resources:
-    """What a container gets.
-
-    Args:
-        memory_mb: MiB.
-        vcores: virtual cores.
-        gpus: `yarn.io/gpu`.
-    """
-
-    memory_mb: int
-    vcores: int
-    gpus: int = 0
-
-    def __str__(self) -> str:
-        gpus = f", {self.gpus} GPUs" if self.gpus else ""
-        return f"{self.memory_mb} MiB, {self.vcores} vcores{gpus}"
-
-    def fits(self, node: Resources) -> bool:
-        """Whether a node has that much, when it is empty."""
-        return (
-            self.memory_mb <= node.memory_mb
-            and self.vcores <= node.vcores
-            and self.gpus <= node.gpus
-        )
 
 
 @dataclass(frozen=True)
@@ -100,11 +73,6 @@ class Shape:
     folders: Mapping[str, str] = field(default_factory=dict)
     view_users: tuple[str, ...] = ()
     ui_users: tuple[str, ...] = ()
-
-
-def parse_memory(text: str) -> int:
-    """MiB in `2 GiB` or `512 MiB`."""
-    return int(text[:-3]) * _UNITS[text[-3:]]
 
 
 def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:

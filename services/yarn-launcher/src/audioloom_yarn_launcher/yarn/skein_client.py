@@ -25,8 +25,8 @@ from audioloom_yarn_launcher.errors import (
     ResourceManagerDown,
 )
 from audioloom_yarn_launcher.rendezvous.messages import STOP_KEY, Stop, encode
+from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.system import processes
-from audioloom_yarn_launcher.yarn.application_spec import Resources
 from audioloom_yarn_launcher.yarn.certificate import own_key
 from audioloom_yarn_launcher.yarn.configuration import Hadoop, check_programs, check_reachable
 from audioloom_yarn_launcher.yarn.diagnostics import refused

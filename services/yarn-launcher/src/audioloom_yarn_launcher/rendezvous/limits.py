@@ -1,0 +1,27 @@
+"""The time limits of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits in seconds, each measured by the coordinator's own clock.
+
+    Args:
+        registration_s: from when all workers have a container until all have registered.
+        allocation_s: from the request until all workers have a container; None for no limit.
+        execution_s: time in which the gang is complete and works, over all attempts; None for no
+            limit.
+    """
+
+    registration_s: float
+    allocation_s: float | None = None
+    execution_s: float | None = None
+
+    def after(self, executed_s: float) -> Limits:
+        """The limits of the next attempt, after one that has worked for so long."""
+        if self.execution_s is None:
+            return self
+        return replace(self, execution_s=max(0.0, self.execution_s - executed_s))

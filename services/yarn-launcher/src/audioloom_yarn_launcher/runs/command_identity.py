@@ -1,0 +1,128 @@
+"""The identity of a run's command: the name of a run, and whether a folder belongs to the command.
+
+Secrets do not count, because they change. Words that are masked and may be settings count for the
+name, as a digest from which they cannot be guessed, because everybody sees names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from audioloom_stage import MASK, redact_words
+
+from audioloom_yarn_launcher.errors import OtherCommand
+from audioloom_yarn_launcher.rendezvous.roles import TENSORBOARD, Group
+from audioloom_yarn_launcher.runs.attempts import Attempt
+from audioloom_yarn_launcher.runs.run_spec import RunSpec
+
+NAME_DIGITS = 16
+_ANOTHER_NAME = "Give another --name, or none."
+
+
+def digest_name(command: tuple[str, ...], roles: tuple[Group, ...] = ()) -> str:
+    """The name of a run without --name: the same for any number of workers, on any backend.
+
+    The folder of the program does not count, only its name. Roles count by commands of their own.
+    """
+    comparable = _comparable(command)
+    words = ["audioloom-yarn-launcher run", *comparable]
+    perhaps_settings = redact_words(command, passwords_only=True)[1:]
+    if [*perhaps_settings] != comparable[1:]:
+        data = json.dumps(perhaps_settings).encode()
+        digest = hashlib.scrypt(data, salt=b"audioloom run", n=1 << 14, r=8, p=1, dklen=16)
+        words.append(digest.hex())
+    if others := _commands_of(roles):
+        words.append(json.dumps(others, sort_keys=True))
+    return hashlib.sha256(json.dumps(words).encode()).hexdigest()[:NAME_DIGITS]
+
+
+def check_same(spec: RunSpec, attempts: Sequence[Attempt]) -> None:
+    """Refuse a run folder that belongs to another command.
+
+    Raises:
+        OtherCommand: it does, or it was committed by something that left no record.
+    """
+    if not attempts:
+        if spec.named_by_hand and spec.committed:
+            raise OtherCommand(
+                "the run of that name was committed without the launcher",
+                where=spec.location,
+                expected="a run that this command was started in before",
+                found="a manifest and no record of a command",
+                hint=_ANOTHER_NAME,
+            )
+        return
+    before = attempts[0].started
+    if _commands_of(before.roles) != _commands_of(spec.roles):
+        raise OtherCommand(
+            "the run of that name has other commands for its roles",
+            where=spec.location,
+            expected=_commands_of(spec.roles) or "one command for all",
+            found=_commands_of(before.roles) or "one command for all",
+            hint=_ANOTHER_NAME,
+        )
+    if not _alike(_comparable(before.command), _comparable(spec.command)):
+        raise OtherCommand(
+            "the run of that name belongs to another command",
+            where=spec.location,
+            expected=shown(spec.shown),
+            found=shown(before.command),
+            hint=_ANOTHER_NAME,
+        )
+    moved = before.working_folder != spec.working_folder
+    folders = (spec.working_folder, before.working_folder)
+    if moved and (argument := _relative_path(spec.command[1:], folders)):
+        raise OtherCommand(
+            f"{argument} is another file than when this run was begun",
+            where=spec.location,
+            expected=f"the working folder {before.working_folder}",
+            found=f"the working folder {spec.working_folder}",
+            hint="Give whole paths in the command, or another --name.",
+        )
+
+
+def shown(command: tuple[str, ...], limit: int = 300) -> str:
+    """A command on one line of limited length."""
+    text = " ".join(command)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def _comparable(command: tuple[str, ...]) -> list[str]:
+    program, *words = redact_words(command)
+    return [Path(program).name, *words]
+
+
+def _alike(before: list[str], now: list[str]) -> bool:
+    """Whether two commands differ only in words that are masked in one of them."""
+    return len(before) == len(now) and all(map(_fits, before, now))
+
+
+def _fits(before: str, now: str) -> bool:
+    for one, other in ((before, now), (now, before)):
+        start, mask, _ = one.partition(MASK)
+        if mask and other.startswith(start):
+            return True
+    return before == now
+
+
+def _commands_of(roles: tuple[Group, ...]) -> dict[str, list[str]]:
+    """The roles' own commands; TensorBoard's is of no account, since it only looks on."""
+    return {
+        group.role: _comparable(group.command)
+        for group in roles
+        if group.command and group.role != TENSORBOARD
+    }
+
+
+def _relative_path(arguments: Sequence[str], folders: Sequence[str]) -> str | None:
+    """The first argument that names something relative to one of the folders."""
+    for argument in arguments:
+        path = argument.rpartition("=")[2] if argument.startswith("-") else argument
+        if not path or Path(path).is_absolute():
+            continue
+        if any((Path(folder) / path).exists() for folder in folders):
+            return path
+    return None

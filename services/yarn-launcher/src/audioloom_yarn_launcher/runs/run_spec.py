@@ -1,0 +1,135 @@
+"""The specification of a run, which the launcher, the coordinator and the records share."""
+
+from __future__ import annotations
+
+import uuid
+
+from audioloom_manifest import MANIFEST_NAME
+from audioloom_stage import redact_words
+from audioloom_storage import Location, exists, locate
+from pydantic import BaseModel, ConfigDict, Field
+
+from audioloom_yarn_launcher.rendezvous.limits import Limits
+from audioloom_yarn_launcher.rendezvous.messages import FROZEN_S, Plan
+from audioloom_yarn_launcher.rendezvous.resources import Resources
+from audioloom_yarn_launcher.rendezvous.roles import Group, size_of
+from audioloom_yarn_launcher.runs.attempts import AttemptStarted
+from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.runs.process_identity import this_process
+from audioloom_yarn_launcher.runs.submissions import Localization, Submission
+
+IN_CONTAINER = "the container's own"
+"""The working folder of a command on a cluster: empty, but for the environment and --files."""
+
+
+class RunSpec(BaseModel):
+    """A run, as one launch makes it. On YARN the coordinator gets it as a small JSON file.
+
+    Args:
+        name: name of the run.
+        named_by_hand: the name is not a digest of the command.
+        folder: URI of the run folder.
+        command: program and arguments with their secrets, never shown; see `shown`.
+        working_folder: where relative paths of the command begin, or `IN_CONTAINER`.
+        roles: the roles in the order of ranks.
+        resources: the resources of each role's containers.
+        on: the backend.
+        launch: id of this launch.
+        localization: the programs of the containers; None on one machine.
+        wait: wait for another launcher that is at work on the run.
+        take_over: the attempt whose launcher is gone, by the user's word.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    named_by_hand: bool = True
+    folder: str
+    command: tuple[str, ...]
+    working_folder: str = ""
+    roles: tuple[Group, ...] = ()
+    resources: dict[str, Resources] = Field(default_factory=dict)
+    on: str = "local"
+    launch: str = Field(default_factory=lambda: uuid.uuid4().hex)
+    localization: Localization | None = None
+    limits: Limits = Limits(registration_s=60.0)
+    frozen_s: float = FROZEN_S
+    max_restarts: int = 1
+    wait: bool = True
+    take_over: int | None = None
+
+    @property
+    def size(self) -> int:
+        """Number of workers, sidecars among them."""
+        return size_of(self.roles)
+
+    @property
+    def location(self) -> Location:
+        """The run folder."""
+        return locate(self.folder)
+
+    @property
+    def manifest(self) -> Location:
+        """The manifest that the command commits, if it does."""
+        return self.location / MANIFEST_NAME
+
+    @property
+    def committed(self) -> bool:
+        """Whether the run is committed: the presence of the manifest is success."""
+        return exists(self.manifest)
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The command as it is recorded and shown: secrets are masked."""
+        return redact_words(self.command)
+
+    @property
+    def hides_settings(self) -> bool:
+        """Whether a masked word may be a setting and no secret, as in `-p 0.5`."""
+        return redact_words(self.command, passwords_only=True) != self.shown
+
+    @property
+    def plan(self) -> Plan:
+        """What the workers run."""
+        return Plan(
+            self.size,
+            self.shown,
+            self.folder,
+            marker=self.launch,
+            roles=self.roles,
+            frozen_s=self.frozen_s,
+        )
+
+    def relaunched(self, executed_s: float) -> RunSpec:
+        """The next launch of the run, after one that was lost when it had worked for so long."""
+        changed = {"launch": uuid.uuid4().hex, "limits": self.limits.after(executed_s)}
+        return self.model_copy(update=changed)
+
+    def attempt(self, number: int) -> AttemptStarted:
+        """The record that begins an attempt. The generation rises with it, also across launches."""
+        return AttemptStarted(
+            attempt=number,
+            generation=number - 1,
+            launch=self.launch,
+            started=now(),
+            on=self.on,
+            size=self.size,
+            command=self.shown,
+            working_folder=self.working_folder,
+            owner=this_process(),
+            localization=self.localization,
+            roles=self.roles,
+        )
+
+    def submission(self, application: str, *, after: int) -> Submission:
+        """The record that an application was submitted, after so many attempts."""
+        return Submission(
+            launch=self.launch,
+            application=application,
+            submitted=now(),
+            after_attempt=after,
+            size=self.size,
+            command=self.shown,
+            by=this_process(),
+            localization=self.localization,
+        )
