@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from audioloom_manifest import Kind, ManifestError, Opened, list_manifests
 from audioloom_stage import JSON, Result, result_columns
-from audioloom_storage import Location, NotFound, walk
+from audioloom_storage import Location, NotFound, StorageError, walk
 
 from audioloom_runs.roots import open_root
 from audioloom_runs.settings import ListSettings
@@ -88,7 +88,8 @@ def _row(
     row: Row = {"kind": kind, "name": folder.name, "location": str(folder)}
     if isinstance(found, Opened) and found.manifest.kind == kind:
         created = found.manifest.created.replace(microsecond=0).isoformat()
-        return {**row, "state": "committed", "changed": created, **committed(found)}
+        row |= {"state": "committed", "changed": created, "bytes": _bytes(found)}
+        return {**row, **committed(found)}
     row |= last_change(root, folder)
     if found is None:
         return {**row, "state": "unfinished", **uncommitted(folder)}
@@ -97,6 +98,14 @@ def _row(
     else:
         wrong = f"expected a {kind} manifest, found a {found.manifest.kind} manifest"
     return {**row, "state": "unreadable", "detail": wrong}
+
+
+def _bytes(opened: Opened[Any]) -> int | None:
+    """Answer the size of the data files; None if the list of them cannot be read."""
+    try:
+        return sum(entry.bytes for entry in opened.files())
+    except (ManifestError, StorageError):
+        return None
 
 
 def _cell(column: str, value: JSON) -> str:

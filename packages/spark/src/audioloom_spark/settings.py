@@ -2,44 +2,40 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from audioloom_stage.settings import Settings
 from audioloom_stage.units import Size
 from pydantic import Field
 
-_ON_YARN = " Only with --master yarn."
-
 
 class SparkSettings(Settings):
     """Where tasks run. On any master but `yarn` all but `master` are passed over."""
 
-    master: str = Field("local[*]", description="The Spark master: local[N], local[*], yarn.")
-    executors: int = Field(2, ge=1, le=100_000, description="How many executors." + _ON_YARN)
+    groups: ClassVar = {
+        "Spark": "master",
+        "Cluster (--master yarn)": (
+            "executors executor_cores executor_memory queue driver_address node_java environments"
+        ),
+    }
+
+    master: str = Field("local[*]", description="Spark master: local[N], local[*] or yarn.")
+    executors: int = Field(2, ge=1, le=100_000, description="Number of executors.")
     executor_cores: int = Field(
-        2, ge=1, le=1024, description="Cores of an executor: so many tasks at once." + _ON_YARN
+        2, ge=1, le=1024, description="Cores of an executor, and its tasks at once."
     )
     executor_memory: Size = Field(
-        Size(3 << 30),
-        ge=1 << 30,
-        description="Memory of an executor's container, Java and all Python workers together."
-        + _ON_YARN,
+        Size(3 << 30), ge=1 << 30, description="Memory of an executor's container, Python included."
     )
-    queue: str | None = Field(None, description="The queue. Default: Spark's." + _ON_YARN)
+    queue: str | None = Field(None, description="YARN queue. Default: that of Spark.")
     driver_address: str | None = Field(
-        None,
-        description="Address of this machine for the nodes. Default: the one that the"
-        " ResourceManager is reached from." + _ON_YARN,
+        None, description="Address of this machine for the nodes. Default: found by itself."
     )
     node_java: str | None = Field(
-        None,
-        pattern="^/",
-        description="JAVA_HOME on the nodes. Default: the one that YARN runs on." + _ON_YARN,
+        None, pattern="^/", description="JAVA_HOME on the nodes. Default: that of YARN."
     )
     environments: str | None = Field(
-        None,
-        description="Folder for what is shipped to the nodes. Default: environments/ below the"
-        " root." + _ON_YARN,
+        None, description="Folder for what the nodes fetch. Default: environments/ in the root."
     )
 
     def check_configured(self) -> None:

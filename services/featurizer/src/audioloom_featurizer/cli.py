@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = stage_app(
     "featurizer",
-    help="Recordings to windows of MFCC features, as Parquet.",
+    help="Extract MFCC features of recordings, as Parquet files.",
     stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
     settings="audioloom_featurizer.settings",
 )
@@ -31,7 +31,7 @@ app = stage_app(
 
 @command(app)
 def scan(settings: ScanSettings) -> Result:
-    """List the recordings below SOURCE into a recordings manifest; print where it lies."""
+    """List the recordings below SOURCE in a recordings manifest; print its location."""
     from audioloom_featurizer.commands.scan import scan as perform
 
     return perform(settings)
@@ -39,7 +39,7 @@ def scan(settings: ScanSettings) -> Result:
 
 @command(app)
 def plan(settings: PlanSettings) -> Result:
-    """Say what `run` would do with RECORDINGS; write nothing."""
+    """Show what `run` would do with RECORDINGS; write nothing."""
     from audioloom_featurizer.commands.plan import plan as perform
 
     return perform(settings)
@@ -47,10 +47,10 @@ def plan(settings: PlanSettings) -> Result:
 
 @command(app)
 def run(settings: RunSettings) -> Result:
-    """Extract the features of RECORDINGS; print where the features manifest lies.
+    """Extract the features of RECORDINGS; print the location of the features manifest.
 
-    Every recording ends in the features or, with the reason, in the ledger. A run that was
-    stopped goes on where it stopped; one that is committed answers at once.
+    Every recording ends in the features or, with the reason, in the ledger. A run that was stopped
+    continues where it stopped. A committed run returns at once.
     """
     from audioloom_featurizer.commands.run import run as perform
 
@@ -59,9 +59,10 @@ def run(settings: RunSettings) -> Result:
 
 @command(app)
 def retry(settings: RetrySettings) -> Result:
-    """Try again what FEATURES refused for want of a service; print where the new features lie.
+    """Retry recordings that FEATURES refused because storage was unavailable.
 
-    They are a run of their own, made by the same recipe: give both to the sharder.
+    Prints the location of the new features manifest. The new features are a run of their own with
+    the same recipe: give both runs to the sharder.
     """
     from audioloom_featurizer.commands.retry import retry as perform
 
@@ -70,7 +71,7 @@ def retry(settings: RetrySettings) -> Result:
 
 @command(app)
 def verify(settings: VerifySettings) -> Result:
-    """Read again all that MANIFEST claims: checksums, counts, columns, values."""
+    """Check everything that MANIFEST claims: checksums, counts, columns, values."""
     from audioloom_featurizer.commands.verify import verify as perform
 
     return perform(settings)
@@ -78,7 +79,7 @@ def verify(settings: VerifySettings) -> Result:
 
 @command(app)
 def inspect(settings: InspectSettings) -> Result:
-    """Show what MANIFEST says, and with --ledger why recordings were refused."""
+    """Show what MANIFEST says; with --ledger, why recordings were refused."""
     from audioloom_featurizer.commands.inspect import inspect as perform
 
     return perform(settings)
@@ -94,10 +95,10 @@ def list_(settings: ListSettings) -> Result:
 
 @command(app)
 def trace(settings: TraceSettings) -> Result:
-    """Find every run that holds these recordings, or was made from them by any stage.
+    """Find every run that holds certain recordings, or was made from them by any stage.
 
-    First the runs: features, shards and training runs, and recordings manifests; then the
-    recordings themselves. Of a run that is not committed nobody can tell.
+    The runs come first: recordings manifests, features, shards and training runs. The recordings
+    follow. A run that is not committed is not searched.
     """
     from audioloom_featurizer.commands.trace import trace as perform
 
@@ -106,10 +107,10 @@ def trace(settings: TraceSettings) -> Result:
 
 @command(app)
 def gc(settings: GcSettings) -> Result:
-    """Find what tries that died left behind, and delete it with --delete."""
-    from audioloom_featurizer.commands.gc import collect
+    """Find leftovers of failed attempts; delete them with --delete."""
+    from audioloom_featurizer.commands.gc import gc as perform
 
-    return collect(settings)
+    return perform(settings)
 
 
 main = run_app(app)

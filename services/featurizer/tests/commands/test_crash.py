@@ -6,10 +6,11 @@ import shutil
 from pathlib import Path
 
 import pytest
-from audioloom_featurizer.commands.gc import collect
+from audioloom_featurizer.commands.gc import gc
 from audioloom_featurizer.commands.verify import verify
 from audioloom_featurizer.settings import GcSettings, VerifySettings
 from audioloom_manifest import read_manifest
+from audioloom_stage import Duration
 from audioloom_storage import is_temporary
 from audioloom_storage.testing import Crashed, CrashPlan, steps
 from featurizer_work import in_two_units, run, scan, two_units, write_wav
@@ -36,7 +37,7 @@ def check_every(step_between: int, small: Path, tmp_path: Path) -> None:
         again = in_two_units(small, root)
         assert whole.manifest.identity == again.manifest.identity, at
         verify(VerifySettings(manifest=str(again.location)))
-        collect(GcSettings(root=str(root), delete=True, older_than="0s"))
+        gc(GcSettings(root=str(root), delete=True, older_than=Duration(0)))
         assert not [path for path in root.rglob("*") if is_temporary(path.name)], at
         assert _data(tmp_path / "root") == _data(root), at
         shutil.rmtree(root)

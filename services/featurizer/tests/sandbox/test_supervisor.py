@@ -261,12 +261,12 @@ def test_through_spark(source: Path, root: Path, monkeypatch: pytest.MonkeyPatch
     recordings = str(scan(source, root).text)
     settings = RunSettings(
         recordings=recordings, master="local[2]", unit_recordings=5, window_seconds=1.0,
-        error_budget="4", decoder_seconds=10,
+        error_budget="4", decoder_timeout=10,
     )  # fmt: skip
     opened = read_manifest(str(run_command(settings).text), "features")
     assert {
         "no/s3-loop.wav": "decoder_stalled", "yes/s4-exit.wav": "decoder_died",
     } == {path: row["class"] for path, row in ledger_of(opened).items()}  # fmt: skip
     assert 7 == opened.manifest.stats.extracted
-    assert 10 == opened.manifest.execution.settings["decoder_seconds"]
+    assert 10 == opened.manifest.execution.settings["decoder_timeout"]
     verify(VerifySettings(manifest=str(opened.location)))

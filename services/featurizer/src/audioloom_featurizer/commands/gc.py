@@ -7,13 +7,13 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 
-from audioloom_manifest import Kind, garbage, remove_garbage
-from audioloom_stage import JSON, Result
-from audioloom_storage import Entry, Location, NotFound, finished_path, locate, walk
+from audioloom_manifest import Kind, garbage
+from audioloom_runs.garbage import collect_garbage
+from audioloom_runs.settings import GcSettings
+from audioloom_stage import Result
+from audioloom_storage import Entry, Location, NotFound, finished_path, walk
 
-from audioloom_featurizer.errors import BadWish
 from audioloom_featurizer.io.scratch import FOLDER as SCRATCH
-from audioloom_featurizer.settings import GcSettings
 
 KINDS: tuple[Kind, ...] = ("recordings", "features")
 
@@ -30,46 +30,10 @@ _SCRATCH = re.compile(
     r"([0-9a-f]{32}\.parquet|labels/(_SUCCESS|(_temporary/.+/)?part-[0-9]{5}-[0-9a-zA-Z.-]+))"
 )
 
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
-
-def parse_age(text: str) -> float:
-    """Seconds of an age such as 30m, 24h, 7d or 0s.
-
-    Raises:
-        BadWish: it is none.
-    """
-    match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)([smhd])", text.strip())
-    if match is None:
-        raise BadWish(
-            "this is no age",
-            where="--older-than",
-            expected="a number and s, m, h or d, such as 24h",
-            found=repr(text),
-        )
-    return float(match[1]) * _SECONDS[match[2]]
-
-
-def collect(settings: GcSettings) -> Result:
+def gc(settings: GcSettings) -> Result:
     """Find garbage, and delete it when told to."""
-    if settings.dry_run == settings.delete:
-        raise BadWish(
-            "say whether to delete",
-            expected="one of --dry-run and --delete",
-            found="both" if settings.delete else "neither",
-            hint="--dry-run says what --delete would delete.",
-        )
-    age = parse_age(settings.older_than)
-    root = locate(settings.root)
-    found = list(_find(root, age))
-    deleted = len(list(remove_garbage(root, found))) if settings.delete else 0
-    data: dict[str, JSON] = {
-        "files": [str(entry.location) for entry in found],
-        "bytes": sum(entry.size for entry in found),
-        "deleted": deleted,
-    }
-    lines = [str(entry.location) for entry in found]
-    return Result(lines, data)
+    return collect_garbage("audioloom-featurizer gc", settings, _find)
 
 
 def is_ours(path: str) -> bool:

@@ -81,7 +81,7 @@ def extract_features(
     )
     runner = runner or partial(
         _in_spark,
-        limits=Limits(int(settings.decoder_memory), settings.decoder_seconds),
+        limits=Limits(int(settings.decoder_memory), settings.decoder_timeout),
         settings=settings,
         root=root_of(planned.folder),
         largest=partial(largest_recordings, job.source, inventory),

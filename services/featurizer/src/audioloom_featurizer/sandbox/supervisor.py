@@ -185,7 +185,7 @@ def _stalled(beat: Beat, limits: Limits) -> _Ended:
         verdict = _verdict("unavailable", beat, message, retryable=True)
     else:
         message = (
-            f"expected samples within {limits.seconds:g} s (--decoder-seconds), found no progress"
+            f"expected samples within {limits.seconds:g} s (--decoder-timeout), found no progress"
         )
         verdict = _verdict("decoder_stalled", beat, message, retryable=True)
     return _Ended(verdict, beat.recording, certain=True)
