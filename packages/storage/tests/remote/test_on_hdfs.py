@@ -193,15 +193,17 @@ def test_new_files_over_http_are_made_by_the_datanode_that_is_left(cluster: Any)
     assert 4 == len(finished(folder))
 
 
+@pytest.mark.parametrize("count", [2_500, pytest.param(10_000, marks=pytest.mark.slow)])
 @BOTH
-def test_ten_thousand_entries(scheme: str, cluster: Any) -> None:
-    """All of them, in order, however many answers that takes."""
-    folder = cluster.hdfs / "tests/many"
+def test_thousands_of_entries(scheme: str, count: int, cluster: Any) -> None:
+    """All of them, in order: the NameNode answers with a thousand at a time."""
+    folder = cluster.hdfs / f"tests/many-{count}"
+    names = [f"{number:05}" for number in range(count)]
     if not exists(folder):
         with ThreadPoolExecutor(4) as threads:
-            list(threads.map(make_folder, [folder / f"{n:05}" for n in range(10_000)]))
-    listed = list_folder(getattr(cluster, scheme) / "tests/many")
-    assert [f"{number:05}" for number in range(10_000)] == [e.location.name for e in listed]
+            list(threads.map(make_folder, [folder / name for name in names]))
+    listed = list_folder(getattr(cluster, scheme) / f"tests/many-{count}")
+    assert names == [entry.location.name for entry in listed]
 
 
 @BOTH
