@@ -12,8 +12,8 @@ from verdict import refused
 DIGEST = "0123456789ab"
 GC: dict[str, tuple[str, ...]] = {
     "featurizer": ("gc", "--root", "{root}", "--delete", "--older-than", "0s"),
-    "sharder": ("gc", "{root}", "--delete", "--older-than-hours", "0"),
-    "trainer": ("gc", "{root}", "--delete", "--older-than-hours", "0"),
+    "sharder": ("gc", "--root", "{root}", "--delete", "--older-than", "0s"),
+    "trainer": ("gc", "--root", "{root}", "--delete", "--older-than", "0s"),
     "yarn-launcher": ("env", "gc", "--root", "{root}", "--delete", "--older-than-hours", "0"),
 }
 # A name that the stage gives itself, below a folder that it owns.

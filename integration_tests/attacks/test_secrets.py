@@ -127,11 +127,11 @@ def test_names_from_an_archive_steer_no_terminal(attack: Attack, manifests: dict
         ("sharder", "plan", manifests["features"], "--lanes", "1"),
         ("sharder", "inspect", manifests["shards"], "--records", "3"),
         ("sharder", "verify", manifests["shards"]),
-        ("sharder", "list", attack.root),
+        ("sharder", "list", "--root", attack.root),
         ("trainer", "inspect", manifests["run"]),
         ("trainer", "verify", manifests["run"]),
         ("trainer", "evaluate", manifests["run"], "--split", "train"),
-        ("trainer", "list", attack.root),
+        ("trainer", "list", "--root", attack.root),
     ]
     for words in commands:
         for form in (("--log-format", "console"), ("--log-format", "json", "--json")):

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 app = stage_app(
     "sharder",
-    help="Features to TFRecord shards, balanced so that any divisor of --lanes can be the number of"
-    " training replicas.",
+    help="Write features as TFRecord shards for any number of replicas that divides --lanes.",
     stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
     settings="audioloom_sharder.settings",
 )
@@ -27,7 +26,7 @@ app = stage_app(
 
 @command(app)
 def plan(settings: PlanSettings) -> Result:
-    """Show the splits, shards and steps that run would make; write nothing."""
+    """Show the splits, shards and steps that `run` would make; write nothing."""
     from audioloom_sharder.commands.plan import plan
 
     return plan(settings)
@@ -35,7 +34,7 @@ def plan(settings: PlanSettings) -> Result:
 
 @command(app)
 def run(settings: RunSettings) -> Result:
-    """Write the shards and commit their manifest; print where it is."""
+    """Write the shards and commit their manifest; print its location."""
     from audioloom_sharder.commands.run import shard
 
     return shard(settings)
@@ -43,7 +42,7 @@ def run(settings: RunSettings) -> Result:
 
 @command(app)
 def verify(settings: VerifySettings) -> Result:
-    """Read a run again and check all that its manifest claims."""
+    """Check everything that the manifest of SHARDS claims."""
     from audioloom_sharder.commands.verify import verify
 
     return verify(settings)
@@ -51,7 +50,7 @@ def verify(settings: VerifySettings) -> Result:
 
 @command(app)
 def inspect(settings: InspectSettings) -> Result:
-    """Show what a run holds and where it came from."""
+    """Show what SHARDS holds and what it was made from."""
     from audioloom_sharder.commands.inspect import inspect
 
     return inspect(settings)
@@ -59,7 +58,7 @@ def inspect(settings: InspectSettings) -> Result:
 
 @command(app)
 def list_(settings: ListSettings) -> Result:
-    """List the runs under a root, unfinished ones too."""
+    """List the shards runs under a root, unfinished ones too."""
     from audioloom_sharder.commands.list import list_runs
 
     return list_runs(settings)
@@ -67,7 +66,7 @@ def list_(settings: ListSettings) -> Result:
 
 @command(app)
 def gc(settings: GcSettings) -> Result:
-    """Find files in shards/ that no manifest names; remove them with --delete."""
+    """Find leftovers of failed attempts; delete them with --delete."""
     from audioloom_sharder.commands.gc import gc
 
     return gc(settings)

@@ -9,7 +9,7 @@ from audioloom_sharder.formats.codec import Packing
 from audioloom_sharder.formats.schema import RecordSchema
 from audioloom_sharder.inputs.filters import Filters
 from audioloom_sharder.inputs.manifests import Inputs
-from audioloom_sharder.settings import DEFAULT_SHARD_BYTES, Assignment, parse_bytes
+from audioloom_sharder.settings import DEFAULT_SHARD_BYTES, Assignment
 from audioloom_sharder.sharding.layout import Sizes
 from audioloom_sharder.splits.policy import SplitPolicy
 from audioloom_sharder.splits.previous_run import NOTHING, Given, keep, open_table
@@ -96,7 +96,7 @@ def packing_of(recipe: ShardsRecipe) -> Packing:
 
 def sizes_of(settings: Assignment) -> Sizes:
     """How many shards, or how large."""
-    size = parse_bytes(settings.shard_bytes or DEFAULT_SHARD_BYTES)
+    size = int(settings.shard_bytes or DEFAULT_SHARD_BYTES)
     return Sizes(settings.lanes, settings.shards, size)
 
 

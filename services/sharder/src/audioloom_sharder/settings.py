@@ -2,151 +2,112 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, ClassVar, Literal
 
 from audioloom_manifest import SHARD_COMPRESSIONS
+from audioloom_runs.settings import GcSettings, ListSettings, RunName
 from audioloom_spark.settings import SparkSettings
-from audioloom_stage import Positional, Settings
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator, model_validator
+from audioloom_stage import Positional, Settings, Size
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from audioloom_sharder.balance.class_weights import Wish, parse_weights
 from audioloom_sharder.splits.ratios import DEFAULT_WISH, compile_pattern
 
-DEFAULT_SHARD_BYTES = "128MiB"
+__all__ = [
+    "Assignment",
+    "GcSettings",
+    "InspectSettings",
+    "ListSettings",
+    "PlanSettings",
+    "RunSettings",
+    "VerifySettings",
+]
+
+DEFAULT_SHARD_BYTES = Size(128 << 20)
 LARGEST_SEED = 2**63 - 1
 
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9}
-_UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30}
-_SIZE = re.compile(r"([0-9]{1,15})\s*([A-Za-z]{0,3})")
-
 _MASTER = r"^(inline|yarn|local(\[([1-9][0-9]{0,3}|\*)\])?)$"
-_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
-
-
-def parse_bytes(text: str) -> int:
-    """Bytes in ``128MiB``, ``1GB`` or ``65536``.
-
-    Raises:
-        ValueError: it says no positive size.
-    """
-    match = _SIZE.fullmatch(text.strip())
-    if match is None or match[2].upper() not in _UNITS or not int(match[1]):
-        raise ValueError(f"expected a size like 128MiB, 1GB or 65536, found {text!r}")
-    return int(match[1]) * _UNITS[match[2].upper()]
-
-
-def _as_text(value: Any) -> Any:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 class Assignment(Settings):
     """What decides where every window goes."""
 
+    groups: ClassVar = {
+        "Splits": (
+            "split stratify keep_splits split_pattern split_table unassigned ungrouped seed"
+        ),
+        "Selection": "target labels only_labels without_flags min_seconds",
+        "Balance": "class_weights resample",
+        "Shards": "lanes shards shard_bytes format compression",
+    }
+
     features: Annotated[tuple[str, ...], Positional("FEATURES")] = Field(
         min_length=1, description="Features runs: their folders or manifests."
     )
     root: str | None = Field(
-        None, description="Root to write under. Default: the root of the first input."
+        None, description="Root folder to write under. Default: that of the first input."
     )
-    name: str | None = Field(
-        None, pattern=_NAME, description="Name of the run. Default: a digest of recipe and inputs."
+    name: RunName | None = Field(
+        None, description="Name of the run. Default: a digest of recipe and inputs."
     )
     split: str | None = Field(
-        None,
-        description="Splits and their parts. Groups go whole, by a stable hash. Default:"
-        f" {DEFAULT_WISH}.",
+        None, description=f"Splits and their shares. Default: {DEFAULT_WISH}."
     )
     stratify: bool = Field(
-        default=False,
-        description="Share every label out as --split says, as far as whole groups allow. Groups"
-        " may move when data are added: see --keep-splits.",
+        default=False, description="Give every label the shares of --split, as groups allow."
     )
     keep_splits: str | None = Field(
-        None,
-        description="An earlier shards run, its folder or manifest: the groups it has stay in"
-        " their splits.",
+        None, description="Earlier shards run whose groups keep their splits."
     )
     split_pattern: str | None = Field(
-        None,
-        description="The path says the split: a regular expression for the whole of it, with the"
-        " named group split: '(?P<split>[^/]+)/.*'. In place of --split.",
+        None, description="Regular expression for paths, with the group split."
     )
     split_table: str | None = Field(
-        None,
-        description="A table says the splits: CSV or Parquet with the column split, and path or"
-        " group. In place of --split.",
+        None, description="CSV or Parquet table with split, and path or group."
     )
     unassigned: Literal["refuse", "drop"] = Field(
-        "refuse",
-        description="Windows that pattern or table say no split of: refuse them, or leave them"
-        " out.",
+        "refuse", description="What to do with windows without a split in pattern or table."
+    )
+    ungrouped: Literal["refuse", "by-recording"] = Field(
+        "refuse", description="Refuse windows without a group, or group them by recording."
+    )
+    seed: int = Field(0, ge=0, le=LARGEST_SEED, description="Seed of the splits and of the order.")
+    target: Literal["label", "number"] = Field(
+        "label", description="Learn the label (a class) or the target (a number)."
+    )
+    labels: str | None = Field(
+        None, description="Vocabulary in order, separated by commas. Default: all labels, sorted."
+    )
+    only_labels: str | None = Field(
+        None, description="Keep windows with these labels only, separated by commas."
+    )
+    without_flags: str | None = Field(
+        None, description="Drop windows with one of these flags: silent,truncated."
+    )
+    min_seconds: float = Field(
+        0.0, ge=0, le=86400, description="Drop windows with less audio than this, in seconds."
+    )
+    class_weights: str = Field(
+        "none", description="Weights of labels in the loss: none, balanced or a=1,b=2.5."
+    )
+    resample: Literal["none", "under", "over"] = Field(
+        "none", description="Balance train: drop common labels or repeat rare ones."
     )
     lanes: int = Field(
-        24,
-        ge=1,
-        le=5040,
-        description="Shards of a split are a multiple of it; any divisor of it can be the number of"
-        " replicas.",
+        24, ge=1, le=5040, description="Lanes of a split; training replicas must divide it."
     )
     shards: int | None = Field(
         None, ge=1, le=1_000_000, description="Shards of the largest split, a multiple of --lanes."
     )
-    shard_bytes: Annotated[str | None, BeforeValidator(_as_text)] = Field(
-        None, description=f"Aim for shards of about this size. Default: {DEFAULT_SHARD_BYTES}."
-    )
-    seed: int = Field(
-        0, ge=0, le=LARGEST_SEED, description="Another seed, another order and other splits."
-    )
-    labels: str | None = Field(
-        None,
-        description="The label vocabulary, separated by commas; numbers count from 0 in this order."
-        " Default: all labels, sorted.",
-    )
-    target: Literal["label", "number"] = Field(
-        "label", description="Learn the label (a class) or the target (a number)."
-    )
-    only_labels: str | None = Field(
-        None, description="Take the windows with these labels alone, separated by commas."
-    )
-    without_flags: str | None = Field(
-        None,
-        description="Leave out the windows with one of these flags, such as silent,truncated.",
-    )
-    min_seconds: float = Field(
-        0.0, ge=0, le=86400, description="Leave out the windows with less recording than this."
-    )
-    class_weights: str = Field(
-        "none",
-        description="What a record counts in the trainer's loss, by its label: none; balanced, so"
-        " that every label of train weighs the same; or by hand, as a=1,b=2.5.",
+    shard_bytes: Size | None = Field(
+        None, gt=0, description=f"Target size of a shard. Default: {DEFAULT_SHARD_BYTES.text}."
     )
     format: Literal["tfrecord", "parquet", "avro", "orc"] = Field(
-        "tfrecord",
-        description="Of the shards. The trainer reads TFRecord; the others are for training"
-        " elsewhere.",
+        "tfrecord", description="File format of the shards; the trainer reads tfrecord."
     )
     compression: Literal["none", "gzip", "zlib", "deflate", "zstd"] = Field(
-        "none",
-        description="Of the shards: none, gzip or zlib with tfrecord; none, gzip or zstd with"
-        " parquet; none or deflate with avro; none, zlib or zstd with orc.",
+        "none", description="Compression of the shards; each format has its own."
     )
-    resample: Literal["none", "under", "over"] = Field(
-        "none",
-        description="Make every label of train equally frequent: under leaves windows of the"
-        " commoner labels out, over repeats those of the rarer.",
-    )
-    ungrouped: Literal["refuse", "by-recording"] = Field(
-        "refuse",
-        description="Windows without a group: refuse them, or take each recording for one.",
-    )
-
-    @field_validator("shard_bytes")
-    @classmethod
-    def _is_size(cls, value: str | None) -> str | None:
-        if value is not None:
-            parse_bytes(value)
-        return value
 
     @field_validator("labels", "only_labels", "without_flags")
     @classmethod
@@ -261,27 +222,27 @@ def split_words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(","))
 
 
-class RunSettings(SparkSettings, Assignment):
+class RunSettings(Assignment, SparkSettings):
     """`run`: write the shards."""
 
     master: str = Field(
         "local[*]",
         pattern=_MASTER,
-        description="Spark master: local[N], local[*], yarn; or inline, this process alone.",
+        description="Spark master: local[N], local[*], yarn; or inline: this process.",
     )
 
 
-class PlanSettings(SparkSettings, Assignment):
+class PlanSettings(Assignment, SparkSettings):
     """`plan`: show what run would write."""
 
-    replicas: str = Field("1,2,3,4", description="Numbers of replicas to show, with commas.")
-    batch_size: int = Field(
-        64, ge=1, description="Records of a global batch, over all replicas together."
-    )
+    groups: ClassVar = {"Training": "replicas batch_size"}
+
+    replicas: str = Field("1,2,3,4", description="Numbers of replicas, separated by commas.")
+    batch_size: int = Field(64, ge=1, description="Records of a global batch, over all replicas.")
     master: str = Field(
         "inline",
         pattern=_MASTER,
-        description="Where the columns are read: inline is this process; or a Spark master.",
+        description="Spark master that reads, or inline: this process.",
     )
 
     @field_validator("replicas")
@@ -300,25 +261,23 @@ class PlanSettings(SparkSettings, Assignment):
 
 class _OfOneRun(Settings):
     run: Annotated[str, Positional("SHARDS")] = Field(
-        description="A shards run: its folder or manifest."
+        description="Shards run: its folder or manifest."
     )
 
 
-class VerifySettings(SparkSettings, _OfOneRun):
+class VerifySettings(_OfOneRun, SparkSettings):
     """`verify`: read everything again."""
 
     split_table: str | None = Field(
-        None,
-        description="Where the table that said the splits lies now. Default: where run read it.",
+        None, description="New place of the table that held the splits."
     )
     inputs: bool = Field(
-        default=True,
-        description="Read the features too, and find every window of them exactly once.",
+        default=True, description="Read the features too: find each window exactly once."
     )
     master: str = Field(
         "inline",
         pattern=_MASTER,
-        description="Where files are read: inline is this process; or a Spark master.",
+        description="Spark master that reads, or inline: this process.",
     )
 
 
@@ -326,36 +285,5 @@ class InspectSettings(_OfOneRun):
     """`inspect`: what a run holds."""
 
     records: int = Field(
-        0, ge=0, le=1000, description="Show this many records of each split, decoded."
+        0, ge=0, le=1000, description="Number of records of each split to decode and show."
     )
-
-
-class _OfARoot(Settings):
-    root: Annotated[str, Positional("ROOT")] = Field(
-        description="Folder that holds recordings/, features/, shards/ and runs/."
-    )
-
-
-class ListSettings(_OfARoot):
-    """`list`: the runs under a root."""
-
-
-class GcSettings(_OfARoot):
-    """`gc`: what nothing names."""
-
-    delete: bool = Field(default=False, description="Remove what is found.")
-    dry_run: bool = Field(
-        default=False, description="Only show what is found, as without --delete."
-    )
-    older_than_hours: float = Field(
-        24.0,
-        ge=0,
-        le=1e6,
-        description="Leave alone what changed later: a run may be writing it.",
-    )
-
-    @model_validator(mode="after")
-    def _one_of_both(self) -> GcSettings:
-        if self.delete and self.dry_run:
-            raise ValueError("--delete and --dry-run exclude each other: give one")
-        return self

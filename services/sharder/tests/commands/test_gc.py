@@ -66,18 +66,18 @@ def test_a_dry_run_touches_nothing(
 ) -> None:
     """It shows what would go."""
     before = _files(tmp_path)
-    ran = sharder("gc", tmp_path, *words)
+    ran = sharder("gc", "--root", tmp_path, *words)
     assert 0 == ran.code
     assert before == _files(tmp_path)
     for name in OURS:
         assert str(Path(run.folder.path, name)) in ran.out
-    assert f"would remove {len(OURS)} files, 35 B" in ran.out
+    assert f"would delete {len(OURS)} files, 35 B" in ran.out
 
 
 def test_only_ours_and_unnamed_goes(sharder: Callable, tmp_path: Path, run: Opened) -> None:
     """Foreign names, features and everything that the manifest names stay."""
     before = _files(tmp_path)
-    ran = sharder("gc", tmp_path, "--delete", "--json")
+    ran = sharder("gc", "--root", tmp_path, "--delete", "--json")
     assert len(OURS) == len(ran.data["files"])
     assert before - {Path(run.folder.path, name) for name in OURS} == _files(tmp_path)
     assert 0 == sharder("verify", run.folder).code
@@ -91,7 +91,9 @@ def test_links_are_not_followed(sharder: Callable, tmp_path: Path, run: Opened, 
     linked.symlink_to(moved)
     before = {path for path in _files(tmp_path) if path.is_relative_to(linked)}
     before |= _files(moved) if moved.is_dir() else {moved}
-    found = sharder("gc", tmp_path, "--delete", "--older-than-hours", "0", "--json").data["files"]
+    found = sharder("gc", "--root", tmp_path, "--delete", "--older-than", "0s", "--json").data[
+        "files"
+    ]
     assert [] == [name for name in found if Path(name).is_relative_to(linked)]
     assert before <= _files(tmp_path) | {moved, linked}
     assert linked.is_symlink()
@@ -105,19 +107,20 @@ def test_all_that_is_written_is_known(run: Opened) -> None:
 def test_what_is_young_stays(sharder: Callable, tmp_path: Path, run: Opened) -> None:
     """A run may be writing it."""
     _age(tmp_path, hours=1)
-    assert [] == sharder("gc", tmp_path, "--delete", "--json").data["files"]
-    found = sharder("gc", tmp_path, "--older-than-hours", "0.5")
-    assert f"gc {tmp_path} --delete --older-than-hours 0.5" in found.err
+    assert [] == sharder("gc", "--root", tmp_path, "--delete", "--json").data["files"]
+    found = sharder("gc", "--root", tmp_path, "--older-than", "30m")
+    assert f"gc --root {tmp_path} --delete --older-than 30m" in found.err
 
 
 def test_a_run_without_manifest_keeps_its_units(
     sharder: Callable, tmp_path: Path, run: Opened
 ) -> None:
-    """A rerun goes on from them; only temporary files go, and the run is mentioned."""
+    """A rerun goes on from them; only temporary files go, and `list` tells of the run."""
     Path(run.location.path).unlink()
-    ran = sharder("gc", tmp_path, "--delete")
-    assert "removed 1 files" in ran.out
-    assert f"unfinished, left alone: {run.folder}" in ran.out
+    ran = sharder("gc", "--root", tmp_path, "--delete")
+    assert "deleted 1 files" in ran.out
+    runs = sharder("list", "--root", tmp_path, "--json").data["runs"]
+    assert [("unfinished", str(run.folder))] == [(one["state"], one["location"]) for one in runs]
     assert Path(run.folder.path, OURS[0]).exists()
 
 
@@ -126,9 +129,9 @@ def test_a_run_that_cannot_be_read_is_left_alone(
 ) -> None:
     """What it names is not known."""
     Path(run.location.path).write_text("{")
-    assert [] == sharder("gc", tmp_path, "--delete", "--json").data["files"]
+    assert [] == sharder("gc", "--root", tmp_path, "--delete", "--json").data["files"]
 
 
 def test_delete_and_dry_run_exclude_each_other(sharder: Callable, tmp_path: Path) -> None:
     """Both is a mistake, so neither is done."""
-    assert 2 == sharder("gc", tmp_path, "--delete", "--dry-run").code
+    assert 2 == sharder("gc", "--root", tmp_path, "--delete", "--dry-run").code

@@ -51,7 +51,7 @@ def _after_a_crash(sharder: Callable, features: Path, identity: str) -> None:
     assert 0 == again.code, again.err
     assert identity == read_manifest(again.out.strip(), "shards").manifest.identity
     assert 0 == sharder("verify", manifest).code
-    assert 0 == sharder("gc", root, "--delete", "--older-than-hours", "0").code
+    assert 0 == sharder("gc", "--root", root, "--delete", "--older-than", "0s").code
     assert 0 == sharder("verify", manifest).code
     folder = root / "shards" / "run"
     left = {path for path in folder.rglob("*") if path.is_file()}

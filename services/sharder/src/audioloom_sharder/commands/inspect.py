@@ -16,12 +16,13 @@ from audioloom_manifest import (
     read_manifest,
     resolve_input,
 )
+from audioloom_runs.tables import size_text, table
 from audioloom_stage import JSON, Result, printable
 from audioloom_storage import StorageError, open_read
 
 from audioloom_sharder.balance.class_weights import weights_text
 from audioloom_sharder.commands.committed import numbers
-from audioloom_sharder.commands.tables import bytes_text, deviations_text, table
+from audioloom_sharder.commands.tables import deviations_text
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.codec import unpack
 from audioloom_sharder.formats.example import Record
@@ -64,7 +65,7 @@ def inspect(settings: InspectSettings) -> Result:
 def _head(opened: Opened[ShardsManifest]) -> str:
     manifest = opened.manifest
     recipe = manifest.recipe
-    size = f"{recipe.shards} shards" if recipe.shards else f"{bytes_text(recipe.shard_bytes or 0)}"
+    size = f"{recipe.shards} shards" if recipe.shards else f"{size_text(recipe.shard_bytes or 0)}"
     feature = manifest.stats.feature
     labels = manifest.stats.labels
     shown = ", ".join(labels[:12]) + (f" … ({len(labels)})" if len(labels) > 12 else "")  # noqa: PLR2004
@@ -106,7 +107,7 @@ def _splits(opened: Opened[ShardsManifest]) -> str:
             f"{split.groups:,}",
             f"{split.shards:,}",
             f"{split.lanes}",
-            bytes_text(split.bytes),
+            size_text(split.bytes),
             _label_counts(split.labels),
             *((numbers_of[name],) if numbers_of else ()),
         )

@@ -7,11 +7,12 @@ from functools import partial
 
 import numpy as np
 from audioloom_manifest import Plan, find_committed, root_of
+from audioloom_runs.tables import size_text, table
 from audioloom_stage import JSON, Result, printable, progress
 from numpy.typing import NDArray
 
 from audioloom_sharder.balance.class_weights import weights_text
-from audioloom_sharder.commands.tables import bytes_text, deviations_text, table
+from audioloom_sharder.commands.tables import deviations_text
 from audioloom_sharder.commands.warnings import notes
 from audioloom_sharder.inputs.manifests import open_inputs
 from audioloom_sharder.inputs.reader import read_identities
@@ -189,7 +190,7 @@ def _split_row(planned: _Planned, number: int) -> tuple[str, ...]:
         f"{split.shards:,}",
         f"{split.lanes}",
         _span(split.records_in(split.shards - 1), split.records_in(0)),
-        bytes_text(split.bytes),
+        size_text(split.bytes),
     )
 
 
@@ -203,7 +204,7 @@ def _epoch_row(split: SplitLayout, count: int, epoch: Epoch | None) -> tuple[str
         f"{epoch.steps:,}",
         f"{epoch.last_batch:,}",
         _span(epoch.least, epoch.most),
-        bytes_text(epoch.bytes),
+        size_text(epoch.bytes),
     )
 
 

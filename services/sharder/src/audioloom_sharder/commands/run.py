@@ -7,11 +7,9 @@ stopped; the payload moves in the last two, through one indexed file for each fe
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 
 import structlog
 from audioloom_manifest import (
@@ -19,7 +17,6 @@ from audioloom_manifest import (
     Committed,
     ManifestError,
     Plan,
-    Producer,
     Receipt,
     commit,
     digest,
@@ -29,7 +26,8 @@ from audioloom_manifest import (
     root_of,
     run_name,
 )
-from audioloom_stage import Result, bind, progress, redact_values
+from audioloom_runs.attempts import new_attempt
+from audioloom_stage import Result, bind, progress
 from audioloom_stage.errors import Usage
 from audioloom_storage import Location, StorageError
 
@@ -61,6 +59,8 @@ from audioloom_sharder.steps.resample import resampled
 from audioloom_sharder.windows.metadata_scan import summed
 
 log = structlog.get_logger()
+
+_LIBRARIES = ("numpy", "pyarrow", "pyspark", "google-crc32c")
 
 
 def shard(settings: RunSettings) -> Result:
@@ -251,18 +251,10 @@ def _check_reach(settings: RunSettings, given: Given) -> None:
 
 
 def _attempt(settings: RunSettings, given: Given) -> Attempt:
-    ours = version("audioloom-sharder")
     # The recipe has the table's digest alone: verify looks for it where it was.
     table = {} if given.table is None else {"split_table": str(given.table.location)}
-    return Attempt(
-        producer=Producer(stage="sharder", version=ours),
-        host=platform.node(),
-        versions={
-            "python": platform.python_version(),
-            **{name: version(name) for name in ("numpy", "pyarrow", "pyspark", "google-crc32c")},
-        },
-        settings=redact_values({**settings.for_the_record(), **table}),
-    )
+    recorded = {**settings.for_the_record(), **table}
+    return new_attempt("sharder", recorded, libraries=_LIBRARIES)
 
 
 def _job(settings: RunSettings, inputs: Inputs, given: Given, asked: Plan, attempt: Attempt) -> Job:
