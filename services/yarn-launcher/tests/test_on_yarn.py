@@ -319,8 +319,8 @@ def test_a_container_over_its_memory_is_reported_as_that(yarn: Any) -> None:
     assert 256 << 20 == status["workers"][1]["usage"]["memory_limit_bytes"]
     code, out, err = yarn.call("explain", yarn.where("hungry"))
     assert 0 == code, err
-    killed = r"worker 1 on 127\.0\.0\.[0-9]+ was killed by YARN for memory: [0-9.]+ MB of 256 MB"
-    assert re.search(f"^first cause +{killed}$", out, re.MULTILINE), out
+    killed = r"worker 1 on 127\.0\.0\.[0-9]+ was lost: its container was killed for memory"
+    assert re.search(rf"^first cause +{killed} \([0-9.]+ MB of 256 MB", out, re.MULTILINE), out
     assert "worker 0 stopped because of it" in out
 
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import pytest
 from audioloom_yarn_launcher.commands import container_worker
 from audioloom_yarn_launcher.commands.container_worker import (
+    agent_context,
     command_variables,
-    place,
     show_page,
     work_in_container,
 )
@@ -32,14 +32,16 @@ PLAN = Plan(2, ("train",), "/run", "launch")
 )
 def test_a_worker_is_reached_where_yarn_says_or_it_is_told(template: str, expected: str) -> None:
     """By the name that the cluster knows the node by, if nothing else is given."""
-    found = place(template, {"NM_HOST": "n1"})
+    found = agent_context(template, {"NM_HOST": "n1"})
     assert ("n1", expected) == (found.host, found.advertise)
 
 
 def test_what_a_container_runs_is_marked_by_the_id_that_yarn_gave_it() -> None:
     """skein's begin anew with each application master: a guard would sweep another's processes."""
     marks = {
-        marker(PLAN, place("{node}", {"CONTAINER_ID": f"container_1_1_0{n}_2"}).container, 0)
+        marker(
+            PLAN, agent_context("{node}", {"CONTAINER_ID": f"container_1_1_0{n}_2"}).container, 0
+        )
         for n in (1, 2)
     }
     assert {f"launch/container_1_1_0{n}_2/0/" for n in (1, 2)} == marks

@@ -44,7 +44,7 @@ def test_the_first_cause_its_echoes_and_the_attempts_alike(launches: Any) -> Non
     assert (2, 2, "failed") == (first["attempt"], first["rank"], first["kind"])
     assert told["first cause"].endswith("ended with exit code 3: ValueError: no such label")
     assert "workers 0 and 1 stopped because of it" == told["then"]
-    assert "attempt 1" == told["also so in"]
+    assert "attempt 1" == told["the same in"]
     assert "1,200" == told["at step"]
     assert str(folder / "logs/2.2.log") == told["log"]
     assert told["run"].endswith("failed after 2 attempts, with exit code 3")

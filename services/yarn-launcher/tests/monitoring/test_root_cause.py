@@ -3,11 +3,11 @@ from typing import Any
 import pytest
 from audioloom_yarn_launcher.monitoring.root_cause import (
     AttemptFacts,
-    Ranked,
+    RankedCause,
     WorkerFacts,
     alike,
-    first_of_all,
     rank_attempt,
+    root_cause,
     workers_text,
 )
 from hypothesis import given
@@ -19,12 +19,12 @@ MEMORY = (
 )
 
 
-def witness(rank: int, end: str, code: int | None = None, **more: Any) -> WorkerFacts:
+def facts(rank: int, end: str, code: int | None = None, **more: Any) -> WorkerFacts:
     signal = -code if code is not None and code < 0 else None
     return WorkerFacts(rank, "x", end, None if signal else code, signal, **more)
 
 
-def ranked(*workers: WorkerFacts, number: int = 1, **more: Any) -> Ranked:
+def ranked(*workers: WorkerFacts, number: int = 1, **more: Any) -> RankedCause:
     found = rank_attempt(AttemptFacts(number, workers=workers, **more))
     assert found is not None
     return found
@@ -32,9 +32,9 @@ def ranked(*workers: WorkerFacts, number: int = 1, **more: Any) -> Ranked:
 
 def test_a_container_over_its_memory_is_told_with_its_figures() -> None:
     """And who stopped because of it, in one sentence."""
-    others = [witness(rank, "stopped", -9) for rank in range(3)]
-    found = ranked(*others, witness(3, "lost", told=MEMORY), kind="lost", rank=3)
-    text = "worker 3 on x was killed by YARN for memory: 33 GB of 32 GB"
+    others = [facts(rank, "stopped", -9) for rank in range(3)]
+    found = ranked(*others, facts(3, "lost", told=MEMORY, reason="memory"), kind="lost", rank=3)
+    text = f"worker 3 on x was lost: {MEMORY.replace(' on x', '')}"
     assert f"{text}; workers 0-2 stopped because of it" == found.text
     assert "memory" == found.first.kind
 
@@ -42,29 +42,29 @@ def test_a_container_over_its_memory_is_told_with_its_figures() -> None:
 @pytest.mark.parametrize(
     ("workers", "recorded", "rank", "kind"),
     [
-        ([witness(0, "failed", 1), witness(1, "failed", 1)], 1, 1, "failed"),
-        ([witness(0, "failed", 75), witness(1, "failed", 1)], 0, 1, "failed"),
-        ([witness(0, "failed", -6), witness(1, "failed", 3)], 0, 1, "failed"),
-        ([witness(0, "failed", 1), witness(1, "failed", -9)], 0, 1, "killed"),
-        ([witness(0, "failed", 1), witness(1, "lost", told="gone")], 0, 1, "killed"),
-        ([witness(0, "failed", -9), witness(1, "failed", 65)], 0, 1, "repeats"),
+        ([facts(0, "failed", 1), facts(1, "failed", 1)], 1, 1, "failed"),
+        ([facts(0, "failed", 75), facts(1, "failed", 1)], 0, 1, "failed"),
+        ([facts(0, "failed", -6), facts(1, "failed", 3)], 0, 1, "failed"),
+        ([facts(0, "failed", 1), facts(1, "failed", -9)], 0, 1, "killed"),
+        ([facts(0, "failed", 1), facts(1, "lost", told="gone")], 0, 1, "killed"),
+        ([facts(0, "failed", -9), facts(1, "failed", 65)], 0, 1, "repeats"),
         # A code says less than words: one says itself that it is an echo, the other that it is not.
         (
             [
-                witness(0, "failed", 1, error="UnavailableError: Connection reset by peer"),
-                witness(1, "failed", 1, error="ValueError: no"),
+                facts(0, "failed", 1, error="UnavailableError: Connection reset by peer"),
+                facts(1, "failed", 1, error="ValueError: no"),
             ],
             *(0, 1, "failed"),
         ),
         (
-            [witness(0, "failed", 75, error="TryAgain: no answer"), witness(1, "failed", -6)],
+            [facts(0, "failed", 75, error="TryAgain: no answer"), facts(1, "failed", -6)],
             *(1, 0, "failed"),
         ),
         # Nobody saw the end of the one that is missed, and it was well when it was stopped.
-        ([witness(0, "failed", 75, missed=(1,)), witness(1, "stopped", -9)], 0, 1, "frozen"),
+        ([facts(0, "failed", 75, missed=(1,)), facts(1, "stopped", -9)], 0, 1, "frozen"),
         # It failed by itself, and others were quicker to end.
         (
-            [witness(0, "failed", 75, missed=(1,)), witness(1, "stopped", -9, error="OSError: 5")],
+            [facts(0, "failed", 75, missed=(1,)), facts(1, "stopped", -9, error="OSError: 5")],
             *(0, 1, "failed"),
         ),
     ],
@@ -80,34 +80,34 @@ def test_the_first_cause_is_ranked_above_its_echoes(
 @pytest.mark.parametrize(
     ("worker", "kind"),
     [
-        (witness(1, "failed", -9, told="was stopped (SIGSTOP) for 12 s, and was ended"), "frozen"),
-        (witness(1, "lost", told="its agent had said nothing for 30 s: it was frozen"), "frozen"),
-        (witness(1, "lost", told="its node x was lost: YARN hears no more of it"), "node"),
-        (witness(1, "lost", told="its container on x was killed: by you"), "killed"),
+        (facts(1, "failed", -9, told="was stopped for 12 s", reason="frozen"), "frozen"),
+        (facts(1, "lost", told="no heartbeat for 30 s", reason="frozen"), "frozen"),
+        (facts(1, "lost", told="its node x was lost", reason="node-lost"), "node"),
+        (facts(1, "lost", told="its container on x was killed: by you"), "killed"),
     ],
 )
 def test_what_there_is_to_do_follows_from_what_is_told(worker: WorkerFacts, kind: str) -> None:
     """The words of the record are kept."""
-    found = ranked(witness(0, "failed", 75), worker, kind="lost", rank=1)
+    found = ranked(facts(0, "failed", 75), worker, kind="lost", rank=1)
     assert (1, kind) == (found.first.rank, found.first.kind)
     assert worker.told.replace(" on x", "") in found.first.text.replace(" on x", "")
 
 
 def test_a_loss_that_would_repeat_is_a_verdict() -> None:
     """As a container that its node could not make."""
-    found = ranked(witness(0, "lost", told="damaged"), kind="lost", rank=0, exit_code=78)
+    found = ranked(facts(0, "lost", told="damaged"), kind="lost", rank=0, exit_code=78)
     assert "repeats" == found.first.kind
 
 
 def test_a_limit_is_the_cause_and_not_what_it_ended() -> None:
     """Nobody failed: the time was over."""
-    found = ranked(witness(0, "failed", 75), kind="execution", text="it worked too long")
+    found = ranked(facts(0, "failed", 75), kind="execution", text="it worked too long")
     assert "execution" == found.first.kind
 
 
 def test_a_peer_that_is_missed_is_named_with_who_noticed() -> None:
     """The loudest is not the cause."""
-    found = ranked(witness(0, "failed", 75, missed=(1,)), witness(1, "stopped", -9), rank=0)
+    found = ranked(facts(0, "failed", 75, missed=(1,)), facts(1, "stopped", -9), rank=0)
     assert (
         "worker 1 on x did not answer any more, frozen or cut off from the others:"
         " worker 0 noticed it; worker 0 failed because of it" == found.text
@@ -117,9 +117,9 @@ def test_a_peer_that_is_missed_is_named_with_who_noticed() -> None:
 def test_when_the_recorder_died_the_workers_are_heard() -> None:
     """A program that failed by itself explains more than the launcher's loss after it."""
     workers = (
-        witness(0, "", error="PeerLost: a peer was lost", missed=(1,)),
-        witness(1, "", error="ValueError: no such label"),
-        witness(2, ""),
+        facts(0, "", error="PeerLost: a peer was lost", missed=(1,)),
+        facts(1, "", error="ValueError: no such label"),
+        facts(2, ""),
     )
     found = ranked(*workers, kind="launcher-lost", text="the launcher was lost: p is gone")
     assert "the program of worker 1 on x failed: ValueError: no such label" == found.first.text
@@ -132,7 +132,7 @@ def test_when_the_recorder_died_the_workers_are_heard() -> None:
 
 def test_when_the_recorder_died_alone_that_is_the_cause() -> None:
     """Its workers miss each other while they die with it; YARN says why it did."""
-    workers = (witness(0, "", error="PeerLost: a peer was lost", missed=(1,)), witness(1, ""))
+    workers = (facts(0, "", error="PeerLost: a peer was lost", missed=(1,)), facts(1, ""))
     found = ranked(
         *workers, kind="launcher-lost", text="gone", outside="the master was killed for memory"
     )
@@ -142,34 +142,34 @@ def test_when_the_recorder_died_alone_that_is_the_cause() -> None:
 
 def test_what_a_person_did_is_the_cause() -> None:
     """Whatever the processes ended with meanwhile."""
-    found = ranked(witness(0, "failed", 65), kind="interrupted", text="the launcher got SIGINT")
+    found = ranked(facts(0, "failed", 65), kind="interrupted", text="the launcher got SIGINT")
     assert "interrupted" == found.first.kind
 
 
 def test_of_all_attempts_the_last_counts_unless_it_only_followed() -> None:
     """Not all came because one had been lost."""
-    lost = ranked(witness(0, "lost", told="gone"), kind="lost", rank=0)
-    failed = ranked(witness(0, "failed", 3), number=3, kind="exit", rank=0)
-    assert first_of_all([]) is None
+    lost = ranked(facts(0, "lost", told="gone"), kind="lost", rank=0)
+    failed = ranked(facts(0, "failed", 3), number=3, kind="exit", rank=0)
+    assert root_cause([]) is None
     for kind in ("allocation", "registration"):
         short = ranked(number=2, kind=kind, text="1 of 2 workers came")
-        assert lost == first_of_all([lost, short])
-        assert failed == first_of_all([lost, short, failed])
-        assert short == first_of_all([short])
-    late = ranked(witness(0, "stopped", error="x"), number=2, kind="execution", text="too long")
-    assert late == first_of_all([lost, late])
+        assert lost == root_cause([lost, short])
+        assert failed == root_cause([lost, short, failed])
+        assert short == root_cause([short])
+    late = ranked(facts(0, "stopped", error="x"), number=2, kind="execution", text="too long")
+    assert late == root_cause([lost, late])
     assert ("execution", "too long") == (late.first.kind, late.first.text)
 
 
 def test_attempts_that_ended_alike_are_told_together() -> None:
     """The same worker in the same way."""
-    three = [ranked(witness(1, "failed", 3), number=n, kind="exit", rank=1) for n in (1, 2, 3)]
+    three = [ranked(facts(1, "failed", 3), number=n, kind="exit", rank=1) for n in (1, 2, 3)]
     assert (1, 2) == alike(three, three[-1].first)
 
 
 def test_an_attempt_without_fault_has_no_cause() -> None:
     """Nor has one that goes on."""
-    assert rank_attempt(AttemptFacts(1, workers=(witness(0, "finished", 0),))) is None
+    assert rank_attempt(AttemptFacts(1, workers=(facts(0, "finished", 0),))) is None
     assert rank_attempt(AttemptFacts(1)) is None
 
 
@@ -189,7 +189,7 @@ def test_workers_are_counted_as_people_do(ranks: list[int], text: str) -> None:
 
 
 ends = st.builds(
-    witness,
+    facts,
     st.integers(0, 3),
     st.sampled_from(["finished", "failed", "stopped", "lost", "not-started", ""]),
     st.sampled_from([0, 1, 3, 65, 75, -6, -9]),

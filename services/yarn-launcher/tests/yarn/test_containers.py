@@ -1,6 +1,6 @@
 import pytest
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
-from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
+from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, WorkerLost
 from audioloom_yarn_launcher.yarn.containers import ContainerSeen, arrival, failed_itself, loss_of
 
 
@@ -52,7 +52,8 @@ from audioloom_yarn_launcher.yarn.containers import ContainerSeen, arrival, fail
 )
 def test_how_a_container_ended_is_a_sentence(state: str, told: str, expected: str) -> None:
     """On one line, without a trace."""
-    assert WorkerLost(expected) == loss_of(ContainerSeen("worker_0", state, "n1:8042", 3.0, told))
+    loss = loss_of(ContainerSeen("worker_0", state, "n1:8042", 3.0, told))
+    assert (expected, TRY_AGAIN) == (loss.text, loss.exit_code)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,7 @@ def test_how_a_container_ended_is_a_sentence(state: str, told: str, expected: st
 def test_what_a_node_cannot_get_ready_will_fail_again(told: str, code: int, expected: str) -> None:
     """Wherever it is tried: the codes are those that are not started anew."""
     loss = loss_of(ContainerSeen("worker_0", "FAILED", "n1:8042", None, told))
-    assert WorkerLost(expected, code) == loss
+    assert WorkerLost(expected, code, "localization") == loss
     assert loss.cause("worker_0 was lost").repeats
 
 

@@ -12,11 +12,11 @@ from audioloom_yarn_launcher.monitoring.failure_facts import LAST_BYTES, facts_o
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
 from audioloom_yarn_launcher.monitoring.root_cause import (
     AttemptFacts,
-    Finding,
-    Ranked,
+    FailureCause,
+    RankedCause,
     alike,
-    first_of_all,
     rank_attempt,
+    root_cause,
 )
 from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
 from audioloom_yarn_launcher.monitoring.tables import facts, table
@@ -27,20 +27,20 @@ from audioloom_yarn_launcher.runs.sidecar_events import SidecarHistory, read_his
 from audioloom_yarn_launcher.settings import ExplainSettings
 
 LAST_LINES = 8
-_AGAIN = "Run the same command again: it goes on."
-_MENDS = {
-    "memory": "Ask for more with --memory, and run it again.",
+_AGAIN = "Run the same command again to go on."
+_HINTS = {
+    "memory": "Run the same command again with more --memory.",
     "node": _AGAIN,
-    "killed": f"Look there who did it, or whether the kernel was out of memory (dmesg). {_AGAIN}",
-    "repeats": "Mend what it says: the same command would end in the same way.",
-    "failed": "Mend what it says; if it was not the program's fault, run the same command again.",
-    "frozen": f"Look at that host: is it overloaded, or is its network? {_AGAIN}",
+    "killed": f"Find out on that host who killed it, or whether memory ran out (dmesg). {_AGAIN}",
+    "repeats": "Fix that first: the same command would fail in the same way.",
+    "failed": "Fix that first. If the program is not at fault, run the same command again.",
+    "frozen": f"Check whether that host or its network is overloaded. {_AGAIN}",
     "interrupted": _AGAIN,
-    "allocation": "Ask for less or another --queue. More --timeout-allocation waits longer.",
-    "registration": "`status` shows how far each came. More --timeout-registration waits longer.",
-    "execution": f"More --timeout-execution lets it work longer. {_AGAIN}",
+    "allocation": "Ask for less, take another --queue, or raise --timeout-allocation.",
+    "registration": "See how far each worker came with `status`, or raise --timeout-registration.",
+    "execution": f"Raise --timeout-execution if it needs more time. {_AGAIN}",
     "launcher": _AGAIN,
-    "echo": "Look at the logs: each of them says that it lost another.",
+    "echo": "Read the logs: each worker only reports that it lost another one.",
 }
 
 
@@ -57,10 +57,10 @@ def show_explanation(settings: ExplainSettings) -> Result:
     known = {each.started.attempt: _known(view, each) for each in view.attempts}
     ranked = {number: rank_attempt(each) for number, each in known.items()}
     bad = [each for each in ranked.values() if each is not None]
-    first = None if view.state in ("committed", "finished") else first_of_all(bad)
+    first = None if view.state in ("committed", "finished") else root_cause(bad)
     text = [*facts(_facts(view, known, bad, first), result_columns())]
-    if first is not None and (last := _last_words(view, first.first)):
-        text += ["", "its last words", *(f"  | {safe_text(line)}" for line in last)]
+    if first is not None and (last := _last_output(view, first.first)):
+        text += ["", "last output", *(f"  | {safe_text(line)}" for line in last)]
     if len(view.attempts) > 1 or (view.attempts and first is None):
         text += ["", *table(_rows(view, ranked), result_columns())]
     text += _sidecars(stories := read_histories(view.folder))
@@ -82,8 +82,8 @@ def _known(view: RunView, attempt: Attempt) -> AttemptFacts:
 def _facts(
     view: RunView,
     known: Mapping[int, AttemptFacts],
-    bad: Sequence[Ranked],
-    first: Ranked | None,
+    bad: Sequence[RankedCause],
+    first: RankedCause | None,
 ) -> dict[str, str]:
     found = {"run": f"{view.folder.name}: {_headline(view, bad)}"}
     if view.state == "committed":
@@ -97,16 +97,16 @@ def _facts(
     if first.echoes:
         found["then"] = "; ".join(first.echoes)
     if others := alike(bad, finding):
-        found["also so in"] = f"attempt{'s' * (len(others) > 1)} {', '.join(map(str, others))}"
+        found["the same in"] = f"attempt{'s' * (len(others) > 1)} {', '.join(map(str, others))}"
     if (step := _step(known[finding.attempt], finding.rank)) is not None:
         found["at step"] = f"{step:,}"
     if finding.rank is not None:
         found["log"] = str(view.folder / log_name(view.folder, finding.rank, finding.attempt))
-    found["try"] = known[finding.attempt].mend or _MENDS[finding.kind]
+    found["try"] = known[finding.attempt].hint or _HINTS[finding.kind]
     return found
 
 
-def _headline(view: RunView, bad: Sequence[Ranked]) -> str:
+def _headline(view: RunView, bad: Sequence[RankedCause]) -> str:
     size = len(view.attempts)
     attempts = f"{size} attempt{'s' * (size != 1)}"
     failed = f"{len(bad)} of {attempts} did not end well" if bad else ""
@@ -142,14 +142,14 @@ def _step(known: AttemptFacts, rank: int | None) -> int | None:
     return max((step for step in steps if step is not None), default=None)
 
 
-def _last_words(view: RunView, finding: Finding) -> list[str]:
+def _last_output(view: RunView, finding: FailureCause) -> list[str]:
     if finding.rank is None:
         return []
     lines = last_lines(view.folder, finding.attempt, finding.rank, LAST_BYTES)
     return [line for line in lines if line.strip()][-LAST_LINES:]
 
 
-def _rows(view: RunView, ranked: Mapping[int, Ranked | None]) -> list[tuple[str, ...]]:
+def _rows(view: RunView, ranked: Mapping[int, RankedCause | None]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = [("attempt", "begun (UTC)", "outcome", "why")]
     for each in view.attempts:
         number, found = each.started.attempt, ranked[each.started.attempt]
@@ -174,8 +174,8 @@ def _outcome(view: RunView, attempt: Attempt) -> str:
 
 def _data(
     view: RunView,
-    ranked: Mapping[int, Ranked | None],
-    first: Ranked | None,
+    ranked: Mapping[int, RankedCause | None],
+    first: RankedCause | None,
     stories: Mapping[int, SidecarHistory],
 ) -> dict[str, JSON]:
     return {
@@ -200,7 +200,7 @@ def _data(
     }
 
 
-def _found(ranked: Ranked) -> JSON:
+def _found(ranked: RankedCause) -> JSON:
     first = ranked.first
     return {
         "attempt": first.attempt,

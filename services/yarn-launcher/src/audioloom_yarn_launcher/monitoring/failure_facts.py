@@ -1,4 +1,4 @@
-"""What is known of the attempts at a run: records, what programs noted and said, YARN's word."""
+"""The facts on the attempts of a run: records, progress files, logs, and YARN's words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SEEN = ("finished", "stopped", "not-started", "lost")
 
 
 def facts_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> AttemptFacts:
-    """What is known of an attempt.
+    """The facts on an attempt.
 
     Args:
         folder: of the run.
@@ -30,7 +30,7 @@ def facts_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> Attem
     if ended is None and alive is False:
         kind, text = "launcher-lost", f"the launcher was lost: {attempt.started.owner} is gone"
     at_work = ended is None and kind == ""
-    outside, mend = _outside(attempt) if kind == "launcher-lost" else ("", "")
+    outside, hint = _outside(attempt) if kind == "launcher-lost" else ("", "")
     return AttemptFacts(
         attempt=attempt.started.attempt,
         kind=kind,
@@ -39,13 +39,13 @@ def facts_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> Attem
         exit_code=cause.exit_code if cause else 0,
         workers=()
         if at_work
-        else tuple(_witness(folder, attempt, each) for each in attempt.workers),
+        else tuple(_worker_facts(folder, attempt, each) for each in attempt.workers),
         outside=outside,
-        mend=mend,
+        hint=hint,
     )
 
 
-def _witness(folder: Location, attempt: Attempt, seat: WorkerRecord) -> WorkerFacts:
+def _worker_facts(folder: Location, attempt: Attempt, seat: WorkerRecord) -> WorkerFacts:
     number, end = attempt.started.attempt, seat if isinstance(seat, WorkerEnd) else None
     lines = progress_lines(folder, seat.rank)
     error, missed = failure(lines, number)
@@ -58,6 +58,7 @@ def _witness(folder: Location, attempt: Attempt, seat: WorkerRecord) -> WorkerFa
         exit_code=end.exit_code if end else None,
         signal=end.signal if end else None,
         told=end.cause if end else "",
+        reason=end.reason if end else "",
         error=error,
         missed=missed,
         step=last_step(lines, number),
@@ -65,9 +66,9 @@ def _witness(folder: Location, attempt: Attempt, seat: WorkerRecord) -> WorkerFa
 
 
 def _outside(attempt: Attempt) -> tuple[str, str]:
-    """What YARN says of the application that the coordinator died with, and what is to be done."""
+    """YARN's words on the application that ended with its coordinator, and what to do."""
     if attempt.ended is not None and attempt.ended.restarts:
-        return "", ""  # the application went on, by another master: its end is another matter
+        return "", ""  # the application went on with another master: its end is another matter
     application = attempt.started.owner.application
     found = look_up(application) if application else None
     if application is None or found is None or not found.ended or found.state == "GONE":

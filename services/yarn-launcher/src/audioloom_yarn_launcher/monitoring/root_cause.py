@@ -1,8 +1,8 @@
-"""Why a run ended, over all its attempts: the first cause, ranked above its echoes.
+"""The root cause of a run's failure over all its attempts: the first cause, above its echoes.
 
-The coordinator tells the first cause as it sees it, from exit codes and from the order in which
-they came. Afterwards more is known: what each program said, whom it missed, and what YARN says of
-an application whose coordinator died before it could say anything.
+The coordinator records the first cause as it sees it, by exit codes and their order. Afterwards
+more is known: what each program wrote, which peers it missed, and what YARN tells of an application
+whose coordinator died before it could record anything.
 """
 
 from __future__ import annotations
@@ -11,36 +11,74 @@ import re
 import signal
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 from audioloom_yarn_launcher.rendezvous.causes import REPEATING, TRY_AGAIN, describe_end
+from audioloom_yarn_launcher.rendezvous.messages import Reason
 
-_MEMORY = re.compile(r"([0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B) (?:physical|virtual) memory used")
-_FROZEN = re.compile(r"\(SIGSTOP\)|\bwas frozen\b")
 _ECHO = re.compile(
     r"PeerLost|UnavailableError|AbortedError|Connection reset by peer|Socket closed|heartbeat"
     r"|CoordinationService|Coordination service|a peer was lost|other workers? (?:was|were) lost"
 )
-STOPPED, VERDICT, KILLED, FAILED, MISSED, UNEXPLAINED, ECHO = range(7)
-"""What a finding is: the lower, the nearer to the first cause."""
-_AN_ECHO: dict[str, Any] = {"weight": ECHO, "kind": "echo"}
-_SPAN = 3  # as many in a row are told by the first and the last
+CauseKind = Literal[
+    "interrupted",
+    "execution",
+    "repeats",  # the same command would fail in the same way
+    "memory",
+    "node",
+    "killed",
+    "frozen",
+    "allocation",
+    "registration",
+    "failed",
+    "launcher",
+    "echo",  # the consequence of another worker's end
+]
+_WEIGHTS: dict[CauseKind, int] = {
+    "interrupted": 0,
+    "execution": 0,
+    "repeats": 1,
+    "memory": 2,
+    "node": 2,
+    "killed": 2,
+    "frozen": 2,
+    "allocation": 2,
+    "registration": 2,
+    "failed": 3,
+    "launcher": 5,
+    "echo": 6,
+}
+"""The lower, the nearer to the root cause."""
+_MISSED = 4
+_OF_REASONS: dict[Reason, CauseKind] = {
+    "memory": "memory",
+    "node-lost": "node",
+    "frozen": "frozen",
+}
+_OF_RECORDS: dict[str, CauseKind] = {
+    "interrupted": "interrupted",
+    "execution": "execution",
+    "allocation": "allocation",
+    "registration": "registration",
+}
+_SPAN = 3  # a run of at least so many ranks is written as a range
 
 
 @dataclass(frozen=True)
 class WorkerFacts:
-    """What is known of one worker in one attempt.
+    """The facts on one worker in one attempt.
 
     Args:
         rank: of the worker.
-        host: that it ran on.
-        end: of `WorkerEnd`, or "" if nobody could put it on record.
-        exit_code: of its process.
-        signal: that ended its process.
-        told: what the coordinator says of its end.
-        error: what its program said went wrong.
-        missed: the peers that its program says it lost.
-        step: how far it was.
+        host: its host.
+        end: as in `WorkerEnd`, or "" if nobody could record it.
+        exit_code: exit code of its process.
+        signal: number of the signal that ended its process.
+        told: the coordinator's words on its end.
+        reason: the coordinator's reason for its end.
+        error: the error that its program wrote.
+        missed: the peers that its program lost.
+        step: its last training step.
     """
 
     rank: int
@@ -49,24 +87,35 @@ class WorkerFacts:
     exit_code: int | None = None
     signal: int | None = None
     told: str = ""
+    reason: Reason = ""
     error: str = ""
     missed: tuple[int, ...] = ()
     step: int | None = None
 
+    @property
+    def name(self) -> str:
+        """`worker 3 on node-7`."""
+        return f"worker {self.rank}" + (f" on {self.host}" if self.host else "")
+
+    @property
+    def is_echo(self) -> bool:
+        """Whether its program ended because of another worker, by its own words."""
+        return bool(self.missed) or bool(_ECHO.search(self.error))
+
 
 @dataclass(frozen=True)
 class AttemptFacts:
-    """What is known of one attempt.
+    """The facts on one attempt.
 
     Args:
         attempt: its number.
-        kind: of the cause on record, "" if there is none.
-        text: of that cause.
-        rank: of that cause.
-        exit_code: of that cause.
-        workers: what is known of each.
-        outside: what YARN says of the application, if the coordinator could not say all.
-        mend: what there is to do about that.
+        kind: kind of the recorded cause, "" if there is none.
+        text: text of that cause.
+        rank: rank of that cause.
+        exit_code: exit code of that cause.
+        workers: the facts on each worker.
+        outside: YARN's words on the application, if the coordinator could not record all.
+        hint: what to do about those.
     """
 
     attempt: int
@@ -76,36 +125,40 @@ class AttemptFacts:
     exit_code: int = 0
     workers: tuple[WorkerFacts, ...] = ()
     outside: str = ""
-    mend: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One thing that went wrong.
+class FailureCause:
+    """A cause of a failure.
 
     Args:
-        attempt: in which.
-        weight: the lower, the nearer to the first cause.
+        attempt: in which it happened.
+        kind: decides what to do about it, and how near it is to the root cause.
         text: one sentence without a full stop.
-        rank: of the worker, None if it is nobody's alone.
-        kind: memory, node, killed, repeats, failed, frozen, interrupted, allocation, registration,
-            execution, launcher or echo: what there is to do about it.
-        host: where.
+        rank: of the worker, None if the cause is not one worker's alone.
+        host: of the worker.
+        only_missed: nobody saw the worker's end; its peers missed it.
     """
 
     attempt: int
-    weight: int
+    kind: CauseKind
     text: str
     rank: int | None = None
-    kind: str = "failed"
     host: str = ""
+    only_missed: bool = False
+
+    @property
+    def weight(self) -> int:
+        """The lower, the nearer to the root cause."""
+        return _MISSED if self.only_missed else _WEIGHTS[self.kind]
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """An attempt that did not end well: its first cause, and what followed from it."""
+class RankedCause:
+    """The first cause of a failed attempt, and its consequences."""
 
-    first: Finding
+    first: FailureCause
     echoes: tuple[str, ...]
 
     @property
@@ -114,32 +167,32 @@ class Ranked:
         return "; ".join((self.first.text, *self.echoes))
 
 
-def rank_attempt(known: AttemptFacts) -> Ranked | None:
+def rank_attempt(facts: AttemptFacts) -> RankedCause | None:
     """The first cause of an attempt and its echoes; None if nothing went wrong in it."""
-    found = [*_by_workers(known), *_by_the_rest(known)]
+    found = [*_by_workers(facts), *_by_attempt(facts)]
     if not found:
         return None
-    first = min(found, key=lambda each: (each.weight, each.rank != known.rank, each.rank or 0))
-    return Ranked(first, tuple(_echoes(known, found, first)))
+    first = min(found, key=lambda each: (each.weight, each.rank != facts.rank, each.rank or 0))
+    return RankedCause(first, tuple(_echoes(facts, found, first)))
 
 
-def first_of_all(ranked: Sequence[Ranked]) -> Ranked | None:
-    """The one that ended the run: that of the last attempt, unless it only followed another.
+def root_cause(ranked: Sequence[RankedCause]) -> RankedCause | None:
+    """The cause that ended the run: the last attempt's, unless that only followed from another.
 
-    An attempt to which not all came follows from the one that lost a worker, and one in which all
-    say that they lost each other explains nothing.
+    A gang that was not complete in time follows from the attempt that lost a worker, and an attempt
+    in which all workers lost each other explains nothing.
     """
     if not ranked:
         return None
     last = ranked[-1]
-    if last.first.weight < ECHO and last.first.kind not in ("allocation", "registration"):
+    if last.first.kind not in ("echo", "allocation", "registration"):
         return last
-    before = [each for each in ranked[:-1] if each.first.weight < UNEXPLAINED]
+    before = [each for each in ranked[:-1] if each.first.kind not in ("launcher", "echo")]
     return before[-1] if before else last
 
 
-def alike(ranked: Iterable[Ranked], first: Finding) -> tuple[int, ...]:
-    """The attempts, besides its own, that ended in the same way."""
+def alike(ranked: Iterable[RankedCause], first: FailureCause) -> tuple[int, ...]:
+    """The other attempts that ended in the same way."""
     return tuple(
         each.first.attempt
         for each in ranked
@@ -166,94 +219,73 @@ def workers_text(ranks: Iterable[int]) -> str:
     return f"workers {', '.join(parts[:-1])} and {parts[-1]}"
 
 
-def _by_workers(known: AttemptFacts) -> Iterable[Finding]:
-    for worker in known.workers:
-        finding = _of_worker(worker, known.attempt)
-        if finding is not None and worker.rank == known.rank and known.exit_code in REPEATING:
-            finding = replace(finding, weight=VERDICT, kind="repeats")
-        if finding is not None:
-            yield finding
-    missed = {rank for worker in known.workers for rank in worker.missed}
-    for worker in known.workers:
+def _by_workers(facts: AttemptFacts) -> Iterable[FailureCause]:
+    for worker in facts.workers:
+        cause = _of_worker(worker, facts.attempt)
+        if cause is not None and worker.rank == facts.rank and facts.exit_code in REPEATING:
+            cause = replace(cause, kind="repeats")
+        if cause is not None:
+            yield cause
+    missed = {rank for worker in facts.workers for rank in worker.missed}
+    for worker in facts.workers:
         if worker.rank in missed and worker.end == "stopped":
-            noticed = [each.rank for each in known.workers if worker.rank in each.missed]
-            yield Finding(
-                known.attempt,
-                MISSED,
-                f"{_place(worker)} did not answer any more, frozen or cut off from the others:"
-                f" {workers_text(noticed)} noticed it",
-                worker.rank,
-                "frozen",
-                worker.host,
+            noticed = [each.rank for each in facts.workers if worker.rank in each.missed]
+            text = (
+                f"{worker.name} did not answer any more, frozen or cut off from the others:"
+                f" {workers_text(noticed)} noticed it"
             )
+            where = (worker.rank, worker.host)
+            yield FailureCause(facts.attempt, "frozen", text, *where, only_missed=True)
 
 
-def _of_worker(worker: WorkerFacts, attempt: int) -> Finding | None:
-    finding = Finding(attempt, FAILED, "", worker.rank, "failed", worker.host)
+def _of_worker(worker: WorkerFacts, attempt: int) -> FailureCause | None:
+    def cause(kind: CauseKind, text: str) -> FailureCause:
+        return FailureCause(attempt, kind, text, worker.rank, worker.host)
+
     if worker.end == "lost":
-        return _of_lost(worker, finding)
+        # The host is in the name already.
+        told = worker.told.replace(f" on {worker.host}", "")
+        return cause(_OF_REASONS.get(worker.reason, "killed"), f"{worker.name} was lost: {told}")
     if worker.end == "failed":
-        return _of_failed(worker, finding)
+        code = worker.exit_code if worker.signal is None else -worker.signal
+        code = TRY_AGAIN if code is None else code
+        error = f": {worker.error}" if worker.error else ""
+        how = worker.told or describe_end(code)
+        return cause(_kind_of_exit(worker, code), f"the process of {worker.name} {how}{error}")
     if worker.end in ("", "stopped") and worker.error:
-        text = f"the program of {_place(worker)} failed: {worker.error}"
-        return replace(finding, text=text, **(_AN_ECHO if _says_echo(worker) else {}))
+        text = f"the program of {worker.name} failed: {worker.error}"
+        return cause("echo" if worker.is_echo else "failed", text)
     return None
 
 
-def _of_failed(worker: WorkerFacts, finding: Finding) -> Finding:
-    code = worker.exit_code if worker.signal is None else -worker.signal
-    code = TRY_AGAIN if code is None else code
-    said = f": {worker.error}" if worker.error else ""
-    how = worker.told or describe_end(code)
-    found = replace(finding, text=f"the process of {_place(worker)} {how}{said}")
-    if _FROZEN.search(worker.told):
-        return replace(found, weight=KILLED, kind="frozen")
+def _kind_of_exit(worker: WorkerFacts, code: int) -> CauseKind:
+    if worker.reason == "frozen":
+        return "frozen"
     if code in REPEATING:
-        return replace(found, weight=VERDICT, kind="repeats")
-    if code in (TRY_AGAIN, -signal.SIGABRT) and not said:
-        return replace(found, **_AN_ECHO)
+        return "repeats"
+    if code in (TRY_AGAIN, -signal.SIGABRT) and not worker.error:
+        return "echo"
     if code < 0 and code != -signal.SIGABRT:
-        return replace(found, weight=KILLED, kind="killed")
-    return replace(found, **(_AN_ECHO if _says_echo(worker) else {}))
+        return "killed"
+    return "echo" if worker.is_echo else "failed"
 
 
-def _says_echo(worker: WorkerFacts) -> bool:
-    """Whether a program says that it ended because of another."""
-    return bool(worker.missed) or bool(_ECHO.search(worker.error))
+def _by_attempt(facts: AttemptFacts) -> Iterable[FailureCause]:
+    """The recorded cause, or YARN's, if it is not a worker's end."""
+    if facts.outside or facts.kind == "launcher-lost":
+        yield FailureCause(facts.attempt, "launcher", facts.outside or facts.text)
+    elif kind := _OF_RECORDS.get(facts.kind):
+        yield FailureCause(facts.attempt, kind, facts.text)
+    elif facts.kind and facts.rank not in {each.rank for each in facts.workers}:
+        yield FailureCause(facts.attempt, "killed", facts.text, facts.rank)
 
 
-def _of_lost(worker: WorkerFacts, finding: Finding) -> Finding:
-    told = worker.told
-    if match := _MEMORY.search(told):
-        used = re.sub(r"\.0\b", "", match[1])
-        text = f"{_place(worker)} was killed by YARN for memory: {used}"
-        return replace(finding, weight=KILLED, kind="memory", text=text)
-    kind = "node" if re.search(r"\bits node\b", told) else "killed"
-    kind = "frozen" if _FROZEN.search(told) else kind
-    text = f"{_place(worker)} was lost: {told.replace(f' on {worker.host}', '')}"
-    return replace(finding, weight=KILLED, kind=kind, text=text)
-
-
-def _by_the_rest(known: AttemptFacts) -> Iterable[Finding]:
-    """What is on record, or known of the application, and no worker's own end."""
-    if known.outside:
-        yield Finding(known.attempt, UNEXPLAINED, known.outside, kind="launcher")
-    elif known.kind == "launcher-lost":
-        yield Finding(known.attempt, UNEXPLAINED, known.text, kind="launcher")
-    elif known.kind == "interrupted":
-        yield Finding(known.attempt, STOPPED, known.text, kind="interrupted")
-    elif known.kind in ("allocation", "registration"):
-        yield Finding(known.attempt, KILLED, known.text, kind=known.kind)
-    elif known.kind == "execution":
-        yield Finding(known.attempt, STOPPED, known.text, kind="execution")
-    elif known.kind and known.rank not in {each.rank for each in known.workers}:
-        yield Finding(known.attempt, KILLED, known.text, known.rank, "killed")
-
-
-def _echoes(known: AttemptFacts, found: Iterable[Finding], first: Finding) -> Iterable[str]:
-    """What became of the others."""
+def _echoes(
+    facts: AttemptFacts, found: Iterable[FailureCause], first: FailureCause
+) -> Iterable[str]:
+    """The consequences for the other workers."""
     others = [each for each in found if each is not first and each.rank != first.rank]
-    own = [each for each in others if each.weight < ECHO and each.kind != "launcher"]
+    own = [each for each in others if each.kind not in ("echo", "launcher")]
     for each in own:
         yield f"besides, {each.text}"
     noted = {each.rank for each in own} | {first.rank}
@@ -262,16 +294,12 @@ def _echoes(known: AttemptFacts, found: Iterable[Finding], first: Finding) -> It
         ranks = [each.rank for each in followed if each.rank is not None]
         yield f"{workers_text(ranks)} failed because of it"
         noted |= {*ranks}
-    stopped = [each.rank for each in known.workers if each.end == "stopped"]
+    stopped = [each.rank for each in facts.workers if each.end == "stopped"]
     if ranks := [rank for rank in stopped if rank not in noted]:
         yield f"{workers_text(ranks)} stopped because of it"
         noted |= {*ranks}
-    if known.outside or known.kind == "launcher-lost":
+    if facts.outside or facts.kind == "launcher-lost":
         if first.kind != "launcher":
-            yield f"then {known.outside or known.text}"
-        if ranks := [each.rank for each in known.workers if each.rank not in noted]:
+            yield f"then {facts.outside or facts.text}"
+        if ranks := [each.rank for each in facts.workers if each.rank not in noted]:
             yield f"{workers_text(ranks)} ended with it, unseen"
-
-
-def _place(worker: WorkerFacts) -> str:
-    return f"worker {worker.rank}" + (f" on {worker.host}" if worker.host else "")

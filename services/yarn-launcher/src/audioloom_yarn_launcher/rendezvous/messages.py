@@ -61,6 +61,7 @@ Reason = Literal[
     "disk-full",  # the disk of its log has no space left
     "memory",  # its container used more memory than it may
     "node-lost",  # YARN hears no more of its node
+    "disk-failed",  # the disks of its node failed
     "preempted",  # YARN gave its container to another queue
     "localization",  # a file or archive for its container cannot be had
 ]

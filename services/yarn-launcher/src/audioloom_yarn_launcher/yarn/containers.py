@@ -9,44 +9,52 @@ from audioloom_hadoop.diagnostics import Cause, brief, diagnose
 
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, silent_text
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, WorkerLost, code_after
+from audioloom_yarn_launcher.rendezvous.messages import Reason
 
 ASKED = ("WAITING", "REQUESTED")
 """States of a container that YARN has not given."""
 MOST_TOLD = 400
 _EXIT = re.compile(r"exitCode: (-?[0-9]+)|Exit code: (-?[0-9]+)|Exit code is (-?[0-9]+)")
 _BAD_DATA, _MISSING = 65, 66
-_KNOWN = {
+_KNOWN: dict[Cause, tuple[int, Reason, str]] = {
     Cause.OUT_OF_MEMORY: (
         TRY_AGAIN,
+        "memory",
         "its container{place} was killed for memory ({words}): ask for more with --memory",
     ),
     Cause.LOST_NODE: (
         TRY_AGAIN,
+        "node-lost",
         "its node {host} was lost: YARN hears no more of it, or took it out of service",
     ),
     Cause.PREEMPTED: (
         TRY_AGAIN,
+        "preempted",
         "its container{place} was preempted: YARN gave what it had to another queue",
     ),
     Cause.DISKS_FAILED: (
         TRY_AGAIN,
+        "disk-failed",
         "its container{place} was ended because disks of its node failed ({words})",
     ),
     Cause.BAD_ARCHIVE: (
         _BAD_DATA,
+        "localization",
         "an archive that its container needs cannot be unpacked{place}: it is damaged, or there is"
         " no room for it. Look at --environment",
     ),
     Cause.CHANGED_FILE: (
         _BAD_DATA,
+        "localization",
         "a file that its container needs is not the one that was submitted any more: {words}",
     ),
     Cause.MISSING_FILE: (
         _MISSING,
+        "localization",
         "a file that its container needs is not there any more: {words}",
     ),
 }
-"""What makes a run end so (whether it would repeat), and what is said of it."""
+"""The exit code of the run, the reason, and our words."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +92,10 @@ def loss_of(seen: ContainerSeen, said: str = "") -> WorkerLost:
     """
     place = f" on {seen.where}" if seen.where else ""
     if known := diagnose(seen.told, among=_KNOWN):
-        code, text = _KNOWN[known.cause]
-        return WorkerLost(text.format(words=known.words, place=place, host=seen.where), code)
+        code, reason, text = _KNOWN[known.cause]
+        return WorkerLost(
+            text.format(words=known.words, place=place, host=seen.where), code, reason
+        )
     last = said.rstrip().rpartition("\n")[2]
     return WorkerLost(_gone_text(seen, place, last), code_after(last))
 
