@@ -21,7 +21,7 @@ from audioloom_environment import (
     shipping,
 )
 from audioloom_storage import PermissionDenied, is_temporary, list_folder, locate, read_bytes, stat
-from audioloom_storage.testing import Crashed, CrashPlan, steps
+from audioloom_storage_testing import Crashed, CrashPlan, steps
 
 
 def names(folder: Path) -> list[str]:

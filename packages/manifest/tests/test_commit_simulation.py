@@ -16,7 +16,7 @@ import pytest
 from audioloom_manifest import Committed, commit, publication
 from audioloom_storage import AlreadyExists, Location, publish
 from audioloom_storage.local import commit as local_commit
-from audioloom_storage.testing import MemoryStore
+from audioloom_storage_testing import MemoryStore
 from commit_simulation import first_found, on_one_processor, play
 
 SCHEDULES = 10_000

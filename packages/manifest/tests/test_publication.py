@@ -15,7 +15,7 @@ from audioloom_manifest import (
 )
 from audioloom_storage import Location, Unavailable, UnknownOutcome, locate
 from audioloom_storage import publish as storage_publish
-from audioloom_storage.testing import Crashed, CrashPlan, steps
+from audioloom_storage_testing import Crashed, CrashPlan, steps
 from manifest_runs import RECIPE, STATS, attempt, commit_one, plan, write
 
 

@@ -13,7 +13,7 @@ from audioloom_environment import ChangedWhilePacking
 from audioloom_spark.errors import NoCluster
 from audioloom_spark.jars import ship_jars
 from audioloom_storage import is_temporary, list_folder, locate
-from audioloom_storage.testing import Crashed, CrashPlan, steps
+from audioloom_storage_testing import Crashed, CrashPlan, steps
 
 
 def home(folder: Path, **jars: str) -> Path:

@@ -23,7 +23,7 @@ def test_the_import_brings_nothing_along() -> None:
         "import sys, audioloom_storage\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}"
         " - set(sys.stdlib_module_names)))\n"
-        "print('audioloom_storage.testing' in sys.modules)"
+        "print('audioloom_storage_testing' in sys.modules)"
     )
     out = subprocess.run(
         [sys.executable, "-I", "-c", script], check=True, capture_output=True, text=True

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from audioloom_storage import locate
-from audioloom_storage.testing import CrashPlan
+from audioloom_storage_testing import CrashPlan
 from audioloom_yarn_launcher.runs.attempts import read_attempts
 
-HOOK = "from audioloom_storage.testing import install_from_environment as i\ni()\n"
+HOOK = "from audioloom_storage_testing import install_from_environment as i\ni()\n"
 NEVER = 10_000
 
 

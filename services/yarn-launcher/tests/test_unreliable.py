@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from audioloom_stage.exit_codes import exit_code
 from audioloom_storage import NoSpace, Unavailable, UnknownOutcome, locate
-from audioloom_storage.testing import UnreliableStore
+from audioloom_storage_testing import UnreliableStore
 from audioloom_yarn_launcher.runs.attempts import read_attempts
 
-HOOK = "from audioloom_storage.testing import install_from_environment as i\ni()\n"
+HOOK = "from audioloom_storage_testing import install_from_environment as i\ni()\n"
 TOLD = {exit_code(kind("")) for kind in (Unavailable, NoSpace, UnknownOutcome)}
 SEEDS = range(5)
 

@@ -64,7 +64,7 @@ from audioloom_storage import (
 )
 from audioloom_storage.backend import staged_sink
 from audioloom_storage.backend.temporary import temporary_beside
-from audioloom_storage.testing import Ended, MemoryStore, Schedule
+from audioloom_storage_testing import Ended, MemoryStore, Schedule
 
 _FEATURE = Feature(name="mfcc", dtype="float32", shape=(4, 3), sample_rate=16_000, parameters={})
 FIRST = FeaturesRecipe(

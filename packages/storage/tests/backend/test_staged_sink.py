@@ -13,7 +13,7 @@ from audioloom_storage import (
     locate,
 )
 from audioloom_storage.backend.staged_sink import StagedSink
-from audioloom_storage.testing import Crashed, CrashPlan, steps
+from audioloom_storage_testing import Crashed, CrashPlan, steps
 
 TARGET = locate("/folder/m.json")
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from audioloom_storage import Location, locate, make_folder
 from audioloom_storage.local import commit
-from audioloom_storage.testing import MemoryStore
+from audioloom_storage_testing import MemoryStore
 
 # The ways of a local commit are tried in order; leaving out the first is a file system without it.
 _LOCAL_WAYS = {"local": 0, "local-without-links": 1, "local-without-any": 2}

@@ -22,7 +22,7 @@ from audioloom_storage import (
     remove_tree,
     walk,
 )
-from audioloom_storage.testing import Crashed, CrashPlan, steps
+from audioloom_storage_testing import Crashed, CrashPlan, steps
 
 DATA = bytes(range(256)) * 12_000  # three writes of a buffer
 MANIFEST = b'{"files": "data.bin"}'
@@ -164,7 +164,7 @@ def test_a_kill_at_any_step_leaves_whole_files(
     folder, prelude = place.folder, place.prelude  # type: ignore[attr-defined]
     counters = tmp_path_factory.mktemp("counters")
     total = count_steps(folder, counters / "count")
-    arm = "from audioloom_storage.testing import install_from_environment as i; i()\n"
+    arm = "from audioloom_storage_testing import install_from_environment as i; i()\n"
     for number in range(1, total + 1):
         attempt = folder / f"attempt-{number}"
         prepare(attempt)

@@ -16,7 +16,7 @@ from audioloom_storage.backend.protocol import Entry
 from audioloom_storage.registry import backend_of
 from audioloom_storage.remote.commit import commit
 from audioloom_storage.remote.retry import Retry
-from audioloom_storage.testing import MemoryStore
+from audioloom_storage_testing import MemoryStore
 
 FOLDER = locate("/in/memory")
 

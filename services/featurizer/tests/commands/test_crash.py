@@ -12,7 +12,7 @@ from audioloom_featurizer.settings import GcSettings, VerifySettings
 from audioloom_manifest import read_manifest
 from audioloom_stage import Duration
 from audioloom_storage import is_temporary
-from audioloom_storage.testing import Crashed, CrashPlan, steps
+from audioloom_storage_testing import Crashed, CrashPlan, steps
 from featurizer_work import in_two_units, run, scan, two_units, write_wav
 
 SAMPLED = 7

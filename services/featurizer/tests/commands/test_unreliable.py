@@ -11,7 +11,7 @@ from audioloom_featurizer.settings import VerifySettings
 from audioloom_manifest import read_manifest
 from audioloom_stage.exit_codes import exit_code
 from audioloom_storage import NoSpace, Unavailable, UnknownOutcome, is_temporary
-from audioloom_storage.testing import UnreliableStore
+from audioloom_storage_testing import UnreliableStore
 from featurizer_work import in_two_units, two_units
 
 TOLD = {exit_code(kind("")) for kind in (Unavailable, NoSpace, UnknownOutcome)}

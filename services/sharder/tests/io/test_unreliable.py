@@ -10,7 +10,7 @@ import pytest
 from audioloom_manifest import read_manifest
 from audioloom_stage.exit_codes import exit_code
 from audioloom_storage import NoSpace, Unavailable, UnknownOutcome, is_temporary
-from audioloom_storage.testing import UnreliableStore
+from audioloom_storage_testing import UnreliableStore
 from sharder_features import make_features, windows
 
 TOLD = {exit_code(kind("")) for kind in (Unavailable, NoSpace, UnknownOutcome)}

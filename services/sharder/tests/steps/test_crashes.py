@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from audioloom_manifest import read_manifest
-from audioloom_storage.testing import Crashed, CrashPlan, steps
+from audioloom_storage_testing import Crashed, CrashPlan, steps
 from sharder_features import make_features, windows
 
 WORDS = ("--lanes", "2", "--name", "run")
 
 PROGRAM = """
 import sys
-from audioloom_storage.testing import install_from_environment
+from audioloom_storage_testing import install_from_environment
 install_from_environment()
 from audioloom_sharder.cli import main
 sys.exit(main())

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from audioloom_manifest import read_manifest
 from audioloom_sharder.commands import run as shard
-from audioloom_storage.testing import CrashPlan
+from audioloom_storage_testing import CrashPlan
 from sharder_features import make_features, windows
 
 # pyspark 3.5 leaves the socket of a job's result to the garbage collector, on purpose.
@@ -24,7 +24,7 @@ WORDS = ("--lanes", "4", "--name", "run")
 HOOK = """
 import sys
 if "pyspark.daemon" in sys.orig_argv:
-    from audioloom_storage.testing import install_from_environment
+    from audioloom_storage_testing import install_from_environment
     install_from_environment()
 """
 

@@ -16,7 +16,7 @@ from audioloom_storage import (
     is_temporary,
     locate,
 )
-from audioloom_storage.testing import Crashed, CrashPlan, steps
+from audioloom_storage_testing import Crashed, CrashPlan, steps
 from audioloom_trainer.errors import RunTaken
 from audioloom_trainer.runs import checkpoint
 from audioloom_trainer.runs.checkpoint import Saver, list_checkpoints, newest

@@ -62,7 +62,7 @@ def be_worker(order: dict[str, Any]) -> None:
 
 def prepare(order: dict[str, Any]) -> None:
     """Faults and spies, before the command runs."""
-    from audioloom_storage.testing import install_from_environment
+    from audioloom_storage_testing import install_from_environment
 
     install_from_environment()
     write_progress(order)
@@ -131,7 +131,7 @@ def die_in_storage(what: str, where: str, whom: str, time: int = 4) -> None:
     """Kill this process, the others or all when it is about to do something to such a file.
 
     Args:
-        what: a step of `audioloom_storage.testing`, such as "create".
+        what: a step of `audioloom_storage_testing`, such as "create".
         where: how the file's name begins, also while it still has a temporary one.
         whom: "chief" (this process), "other" or "both".
         time: at the how manyth of these files; where old files are removed, at the first.

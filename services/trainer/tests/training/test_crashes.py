@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 from audioloom_manifest import check_files, read_manifest
 from audioloom_storage import is_temporary
-from audioloom_storage.testing import CrashPlan
+from audioloom_storage_testing import CrashPlan
 from shard_maker import make_shards
 from trainer_workers import NETWORK, ForkServer
 

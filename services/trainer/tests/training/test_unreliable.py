@@ -9,7 +9,7 @@ import pytest
 from audioloom_manifest import check_files, read_manifest
 from audioloom_stage.exit_codes import exit_code
 from audioloom_storage import NoSpace, Unavailable, UnknownOutcome, is_temporary
-from audioloom_storage.testing import UnreliableStore
+from audioloom_storage_testing import UnreliableStore
 from shard_maker import make_shards
 from trainer_workers import NETWORK, Ended, ForkServer
 

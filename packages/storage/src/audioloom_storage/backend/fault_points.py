@@ -1,7 +1,7 @@
 """The numbered input/output steps: where a crash test may cut the power.
 
 Every operation that changes storage takes one step first. Nothing listens unless
-`audioloom_storage.testing` was asked to, so a step costs one comparison.
+`audioloom_storage_testing` was asked to, so a step costs one comparison.
 """
 
 from __future__ import annotations

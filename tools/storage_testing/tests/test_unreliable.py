@@ -19,7 +19,7 @@ from audioloom_storage import (
     remove,
     walk,
 )
-from audioloom_storage.testing import UnreliableStore, install_from_environment
+from audioloom_storage_testing import UnreliableStore, install_from_environment
 
 DATA = b"x" * 3_000_000
 REQUESTS = 12
@@ -147,7 +147,7 @@ def test_it_goes_through_the_environment(here: Location, tmp_path: Path) -> None
     script = (
         "import sys\n"
         "from audioloom_storage import locate, publish\n"
-        "from audioloom_storage.testing import install_from_environment\n"
+        "from audioloom_storage_testing import install_from_environment\n"
         "install_from_environment()\n"
         "for number in range(5):\n"
         "    try: publish(locate(sys.argv[1]) / str(number), b'')\n"

@@ -20,7 +20,8 @@ from audioloom_storage.backend.protocol import Backend, Entry, Holder, Sink
 from audioloom_storage.errors import NoSpace, StorageError, Unavailable, UnknownOutcome
 from audioloom_storage.location import Location
 from audioloom_storage.registry import put_between
-from audioloom_storage.testing.crashes import take_number
+
+from audioloom_storage_testing.crashes import take_number
 
 VARIABLE = "AUDIOLOOM_STORAGE_UNRELIABLE"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
-from audioloom_storage.testing.crashes import (
+from audioloom_storage_testing.crashes import (
     VARIABLE,
     Crashed,
     CrashPlan,
@@ -13,9 +13,9 @@ from audioloom_storage.testing.crashes import (
     arm_from_environment,
     steps,
 )
-from audioloom_storage.testing.memory import MemoryStore
-from audioloom_storage.testing.schedule import Ended, Schedule
-from audioloom_storage.testing.unreliable import UnreliableStore
+from audioloom_storage_testing.memory import MemoryStore
+from audioloom_storage_testing.schedule import Ended, Schedule
+from audioloom_storage_testing.unreliable import UnreliableStore
 
 __all__ = [
     "VARIABLE",

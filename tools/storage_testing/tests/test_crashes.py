@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from audioloom_storage import Location, exists, list_folder, make_folder, publish, remove
 from audioloom_storage.backend.fault_points import listen
-from audioloom_storage.testing import VARIABLE, Crashed, CrashPlan, install_from_environment, steps
+from audioloom_storage_testing import VARIABLE, Crashed, CrashPlan, install_from_environment, steps
 
 
 def test_a_crash_is_for_good(here: Location, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_processes_share_the_numbers(here: Location, tmp_path: Path) -> None:
     script = (
         "import sys\n"
         "from audioloom_storage import locate, make_folder\n"
-        "from audioloom_storage.testing import install_from_environment\n"
+        "from audioloom_storage_testing import install_from_environment\n"
         "install_from_environment()\n"
         "for number in range(100):\n"
         "    make_folder(locate(sys.argv[1]) / 'sub')\n"

@@ -14,7 +14,8 @@ from typing import Any
 
 from audioloom_storage.backend.fault_points import Step, listen
 from audioloom_storage.location import Location
-from audioloom_storage.testing.crashes import Crashed
+
+from audioloom_storage_testing.crashes import Crashed
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_storage import AlreadyExists, Location, exists, locate, publish, remove
-from audioloom_storage.testing import Crashed, MemoryStore, Schedule
+from audioloom_storage_testing import Crashed, MemoryStore, Schedule
 
 FOLDER = locate("/simulated")
 
