@@ -170,7 +170,7 @@ def cluster(session: nox.Session) -> dict[str, str]:
 def shared_cluster() -> Path:
     """Make a folder for a cluster that ends with this process, however that happens.
 
-    The first test that needs the cluster starts it: `audioloom_mini_cluster.sharing`.
+    The first test that needs the cluster starts it: `audioloom_mini_cluster.shared_cluster`.
     """
     place = Path(tempfile.mkdtemp(prefix="audioloom-"))
     os.mkfifo(place / "input")

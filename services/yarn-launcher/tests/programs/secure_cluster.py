@@ -18,7 +18,7 @@ from pathlib import Path
 from audioloom_mini_cluster import cluster, plan
 from audioloom_mini_cluster.jars import default_cache, ensure_jars
 from audioloom_mini_cluster.java import find_java
-from audioloom_mini_cluster.keeping import end_descendants
+from audioloom_mini_cluster.subreaper import end_descendants
 from audioloom_mini_cluster.native import unpack_native
 
 REALM = "LOOM.TEST"

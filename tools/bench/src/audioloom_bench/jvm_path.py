@@ -15,8 +15,6 @@ import pyspark
 from audioloom_mini_cluster.jars import default_cache, ensure, parse
 from audioloom_spark import find_java
 
-__all__ = ["class_path"]
-
 _COMPILER = "ecj-"
 
 

@@ -16,9 +16,9 @@ from audioloom_mini_cluster.cluster import Cluster, start
 from audioloom_mini_cluster.errors import MiniClusterError
 from audioloom_mini_cluster.jars import HADOOP, default_cache, ensure_jars
 from audioloom_mini_cluster.java import find_java
-from audioloom_mini_cluster.keeping import end_descendants, keep
 from audioloom_mini_cluster.native import unpack_native
 from audioloom_mini_cluster.plan import Size
+from audioloom_mini_cluster.subreaper import end_descendants, keep
 
 _ABOUT = f"""\
 Start HDFS and YARN on this machine: the real daemons of Hadoop {HADOOP}, one JVM each, every node

@@ -17,13 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from audioloom_mini_cluster.errors import MiniClusterError, NotReady
-from audioloom_mini_cluster.sharing import description
-
-__all__ = ["GIVEN", "LIVING", "Running", "running"]
+from audioloom_mini_cluster.shared_cluster import description
 
 GIVEN = "AUDIOLOOM_TEST_CLUSTER"
 """Variable that names a shared cluster: the file with the line that `python -m
-audioloom_mini_cluster` printed, or a folder as `sharing` describes it."""
+audioloom_mini_cluster` printed, or a folder as `shared_cluster` says."""
 LIVING = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
 _END_SECONDS = 600  # a busy machine takes its time to end six daemons and remove their folders
 

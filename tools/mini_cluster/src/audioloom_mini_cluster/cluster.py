@@ -15,11 +15,9 @@ from typing import Any
 
 from audioloom_mini_cluster.errors import NotReady
 from audioloom_mini_cluster.java import JVM_OPTIONS
-from audioloom_mini_cluster.keeping import die_with_parent
 from audioloom_mini_cluster.plan import Daemon, Layout, Size, lay_out, write_conf
 from audioloom_mini_cluster.programs import write_programs
-
-__all__ = ["Cluster", "start"]
+from audioloom_mini_cluster.subreaper import die_with_parent
 
 _PATIENCE_SECONDS = 120
 _TAIL_LINES = 12

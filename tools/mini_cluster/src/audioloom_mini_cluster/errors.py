@@ -8,8 +8,6 @@ MiniClusterError
 
 from __future__ import annotations
 
-__all__ = ["JarsMissing", "JavaMissing", "MiniClusterError", "NotReady"]
-
 
 class MiniClusterError(Exception):
     """The cluster cannot be had; the text says what to do."""

@@ -14,17 +14,6 @@ from typing import TypeVar
 
 from audioloom_mini_cluster.client import Running
 
-__all__ = [
-    "PATIENCE_SECONDS",
-    "ended",
-    "kill_an_executor",
-    "listening",
-    "processes_of",
-    "run",
-    "start",
-    "until",
-]
-
 PATIENCE_SECONDS = 600  # a machine that does much else besides
 
 _LISTENS = "0A"

@@ -21,8 +21,6 @@ from xml.sax.saxutils import quoteattr
 
 from audioloom_mini_cluster.errors import JarsMissing
 
-__all__ = ["HADOOP", "Jar", "default_cache", "ensure", "ensure_jars", "parse", "pinned"]
-
 HADOOP = "3.4.3"
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 _PATIENCE_SECONDS = 900

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from audioloom_mini_cluster.errors import JavaMissing
 
-__all__ = ["JVM_OPTIONS", "find_java"]
-
 _OLDEST, _NEWEST = 11, 21
 _HINT = "apt-get install openjdk-17-jre-headless, or set JAVA_HOME"
 _OPENED = ("java.lang", "java.util", "java.io", "java.net", "java.math", "java.text", "java.time")

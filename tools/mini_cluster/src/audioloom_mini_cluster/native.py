@@ -13,8 +13,6 @@ from pathlib import Path
 
 from audioloom_mini_cluster.jars import Jar, ensure
 
-__all__ = ["NATIVE", "unpack_native"]
-
 NATIVE = Jar(
     "io.trino.hadoop",
     "hadoop-apache",

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-__all__ = ["Daemon", "Layout", "Size", "free_ports", "lay_out", "write_conf"]
-
 MASTER = "127.0.0.2"
 NAMESERVICE = "mini"
 _HDFS = ("namenode", "datanode")

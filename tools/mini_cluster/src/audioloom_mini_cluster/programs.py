@@ -8,8 +8,6 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-__all__ = ["write_programs"]
-
 _CLASSES = {
     "hdfs": {
         "dfs": "org.apache.hadoop.fs.FsShell",

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_mini_cluster.errors import NotReady
-from audioloom_mini_cluster.sharing import description
+from audioloom_mini_cluster.shared_cluster import description
 from cluster_stand_in import READY, stand_in
 
 UNTIL_THE_END = """

@@ -14,7 +14,7 @@ import pytest
 # A process in a session of its own whose parent has ended: what a container of a dead node is.
 PROGRAM = """
 import os, subprocess, sys, time
-from audioloom_mini_cluster.keeping import keep
+from audioloom_mini_cluster.subreaper import keep
 
 def run():
     subprocess.run(["sh", "-c", "setsid sleep 300 & echo $! > " + sys.argv[1]])

@@ -16,8 +16,6 @@ from typing import Any
 
 from audioloom_mini_cluster.errors import NotReady
 
-__all__ = ["description"]
-
 
 def description(place: Path, python: str) -> dict[str, Any]:
     """The line of JSON of a shared cluster, which is started if it does not run.

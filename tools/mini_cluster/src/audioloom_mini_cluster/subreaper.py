@@ -18,8 +18,6 @@ from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 
-__all__ = ["die_with_parent", "end_descendants", "keep"]
-
 _SET_DEATH_SIGNAL, _SET_SUBREAPER = 1, 36
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
