@@ -10,10 +10,11 @@ import pytest
 import structlog
 from audioloom_manifest import read_manifest
 from audioloom_trainer.runs import progress
+from audioloom_trainer.runtime.retry import LIMIT
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # as the commands do, before it is imported
 
-from trainer_program import SMALL, Ran, Trained, Trainer, call
+from trainer_program import SMALL, Ran, RetryFor, Trained, Trainer, call
 from trainer_workers import ForkServer
 
 
@@ -29,6 +30,20 @@ def _signals() -> Iterator[None]:
 def _progress_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long a busy disk takes: a test reads it right afterwards."""
     monkeypatch.setattr(progress, "_MOST_SECONDS", 60.0)
+
+
+@pytest.fixture(autouse=True)
+def retry_for(monkeypatch: pytest.MonkeyPatch) -> RetryFor:
+    """Sets how long is retried what fails; a test fails at once unless it says otherwise."""
+
+    def set_limit(seconds: float, *, first_pause: float | None = None) -> None:
+        monkeypatch.setattr(LIMIT, "seconds", seconds)
+        if first_pause is not None:
+            monkeypatch.setattr(LIMIT, "first_pause_seconds", first_pause)
+            monkeypatch.setattr(LIMIT, "longest_pause_seconds", first_pause)
+
+    set_limit(0.0)
+    return set_limit
 
 
 @pytest.fixture

@@ -33,13 +33,13 @@ app = stage_app(
 def run(settings: RunSettings) -> Result:
     """Train to the end and commit the run; print where its manifest is."""
     from audioloom_trainer.runtime.cores import limit_arithmetic
-    from audioloom_trainer.runtime.signals import listen
+    from audioloom_trainer.runtime.signals import handle_sigterm
 
-    stop = listen()  # before the last of these lines, which imports NumPy
+    stop = handle_sigterm()  # before the last of these lines, which imports NumPy
     limit_arithmetic(settings.threads)
-    from audioloom_trainer.commands.run import train
+    from audioloom_trainer.commands.run import run
 
-    return train(settings, stop)
+    return run(settings, stop)
 
 
 @command(app)

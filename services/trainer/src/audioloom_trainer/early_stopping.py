@@ -1,4 +1,7 @@
-"""Early stopping for `--callbacks`, for those who want no file of their own for it."""
+"""Early stopping for `--callbacks`, for those who want no file of their own for it.
+
+Its revision stands in `models.source`: raise it when what is returned changes.
+"""
 
 from __future__ import annotations
 

@@ -34,32 +34,6 @@ from collections.abc import Mapping
 
 from audioloom_stage import BadConfiguration, BadData, NameTaken, TryAgain, redact
 
-__all__ = [
-    "BadCallbacks",
-    "BadCluster",
-    "BadModel",
-    "BadReplicas",
-    "CacheTooSmall",
-    "DamagedRun",
-    "DiskFull",
-    "KerasMissing",
-    "LossExploded",
-    "MissingSplit",
-    "NotFinite",
-    "NotProbabilities",
-    "PeerLost",
-    "PeersDisagree",
-    "RunTaken",
-    "ShardMismatch",
-    "Stopped",
-    "TensorFlowMissing",
-    "UnknownLabel",
-    "UnreadableFormat",
-    "WrongCount",
-    "ZeroLoss",
-    "told",
-]
-
 
 class ShardMismatch(BadData):
     """A shard or its index is not what the manifest says."""
@@ -159,7 +133,7 @@ class RunTaken(NameTaken):
     """The run folder holds checkpoints of another recipe."""
 
 
-def told(error: BaseException, limit: int = 500) -> str:
+def describe_error(error: BaseException, limit: int = 500) -> str:
     """What the user's own code, or a library, said: its type and text on one line, bounded."""
     text = redact(" ".join(f"{type(error).__name__}: {error}".split()))
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -1,4 +1,7 @@
-"""Two networks for windows of MFCCs, compiled and ready: a light one and a heavy one."""
+"""Two networks for windows of MFCCs, compiled and ready: a light one and a heavy one.
+
+A run names such a network by its revision in `models.source`: raise it when what is built changes.
+"""
 
 from __future__ import annotations
 

@@ -10,18 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, field_validator, mo
 
 from audioloom_trainer.models.arguments import Value, check_no_secret
 
-__all__ = [
-    "EvaluateSettings",
-    "ExportSettings",
-    "GcSettings",
-    "InspectSettings",
-    "ListSettings",
-    "RunSettings",
-    "VerifySettings",
-    "parse_bytes",
-]
-
-DEFAULT_MODEL = "audioloom_trainer.networks:conv1d"
+DEFAULT_MODEL = "builtin:conv1d"
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
@@ -104,8 +93,8 @@ class RunSettings(Settings):
     )
     model: str = Field(
         DEFAULT_MODEL,
-        description="Function that returns a compiled Keras 3 model: package.module:function or"
-        " path/to/file.py:function.",
+        description="Function that returns a compiled Keras 3 model: package.module:function,"
+        " path/to/file.py:function, builtin:conv1d or builtin:conv2d_gru.",
     )
     model_arg: ModelArguments = Field(default_factory=dict)
     keras: Annotated[Literal["3", "legacy"], BeforeValidator(_as_text)] = Field(
@@ -114,7 +103,7 @@ class RunSettings(Settings):
     callbacks: str | None = Field(
         None,
         description="Function that returns a list of Keras callbacks, named as --model is; such as"
-        " audioloom_trainer.early_stopping:early_stopping.",
+        " builtin:early_stopping.",
     )
     callback_arg: CallbackArguments = Field(default_factory=dict)
     stateless_callbacks: bool = Field(

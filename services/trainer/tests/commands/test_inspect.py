@@ -47,7 +47,7 @@ def test_a_committed_run_is_shown(trainer: Trainer, trained: Trained) -> None:
     assert 0 == ran.code
     for text in (
         trained.run.manifest.identity,
-        "audioloom_trainer.networks:conv1d filters=4",
+        "builtin:conv1d filters=4",
         "12 of 16 records, 2 epochs",
         "splits      made by recording, no two share a group",
         "report-",

@@ -22,7 +22,7 @@ from trainer_program import SMALL, ZOO, Ran, Trained, Trainer
 Damage = Callable[[Trained], None]
 
 STOPPED_EARLY = (
-    *("--callbacks", "audioloom_trainer.early_stopping:early_stopping"),
+    *("--callbacks", "builtin:early_stopping"),
     *("--callback-arg", "patience=1", "--callback-arg", "min_delta=100"),
 )
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 import pytest
 from audioloom_trainer.distributed import peers
 from audioloom_trainer.distributed.cluster import Cluster
-from audioloom_trainer.distributed.failures import peers_watched
+from audioloom_trainer.distributed.failures import translate_peer_failures
 from audioloom_trainer.distributed.peers import lost_peers
 from audioloom_trainer.errors import PeerLost
 
@@ -94,7 +94,7 @@ class UnavailableError(Exception):
 def test_the_error_names_who_is_lost_and_why() -> None:
     """By rank and address; the reason is not the first line of TensorFlow's."""
     cluster = Cluster(("me:1", "b:1", "c:1"))
-    with pytest.raises(PeerLost) as caught, peers_watched(cluster, "at step 3"):
+    with pytest.raises(PeerLost) as caught, translate_peer_failures(cluster, "at step 3"):
         raise UnavailableError(HEARTBEAT)
     assert {1: "b:1", 2: "c:1"} == caught.value.lost
     for words in ("at step 3", "worker 1 (b:1)", "worker 2 (c:1)", "stopped sending heartbeats"):
@@ -103,7 +103,10 @@ def test_the_error_names_who_is_lost_and_why() -> None:
 
 def test_what_no_peer_causes_passes() -> None:
     """Nobody is asked, and alone there is nobody to lose."""
-    with pytest.raises(ValueError, match="mine"), peers_watched(Cluster(("a:1", "b:1")), "now"):
+    with (
+        pytest.raises(ValueError, match="mine"),
+        translate_peer_failures(Cluster(("a:1", "b:1")), "now"),
+    ):
         raise ValueError("mine")
-    with pytest.raises(UnavailableError), peers_watched(Cluster(), "now"):
+    with pytest.raises(UnavailableError), translate_peer_failures(Cluster(), "now"):
         raise UnavailableError("alone")

@@ -14,9 +14,9 @@ pytestmark = pytest.mark.usefixtures("tensorflow")
 def digest_of(model: Any) -> Callable[[], list[tuple[int, int]]]:
     """What answers the numbers of a model in one process."""
     import tensorflow as tf
-    from audioloom_trainer.distributed.weight_digest import make_digest
+    from audioloom_trainer.distributed.weight_digest import make_weight_digest
 
-    return make_digest(tf.distribute.get_strategy(), model)
+    return make_weight_digest(tf.distribute.get_strategy(), model)
 
 
 def network(dtype: str = "float32") -> Any:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from audioloom_manifest import TargetStats
 from audioloom_storage import locate
-from audioloom_trainer.evaluation.accumulator import Tally
+from audioloom_trainer.evaluation.accumulator import Accumulator
 from audioloom_trainer.evaluation.origins import Origin
-from audioloom_trainer.evaluation.report import beside_the_mean, evaluation_report, split_scores
-from audioloom_trainer.runs.artifacts import Finished, write_results
+from audioloom_trainer.evaluation.report import evaluation_report, split_scores, with_mean_baseline
+from audioloom_trainer.runs.artifacts import RunResults, write_results
 from audioloom_trainer.shards.layout import Layout
 from audioloom_trainer.shards.shard_set import ShardSet, Split
 
@@ -23,7 +23,7 @@ CONFUSION = np.array([[1, 0], [2, 1]])
 ANSWERS = np.array(
     [[0, 0, 0.1, 0.9], [1, 0, 1.2, 0.7], [1, 0, 2.3, 0.9], [1, 1, 0.1, 0.9]], np.float32
 )
-FINISHED = Finished(
+FINISHED = RunResults(
     weights={"weight-00000/kernel": np.arange(3.0)},
     config={"class_name": "Functional"},
     history=[{"epoch": 1, "loss": 0.5}],
@@ -33,7 +33,7 @@ FINISHED = Finished(
 
 def test_what_json_cannot_say_is_refused_not_written(tmp_path: Path) -> None:
     """A run is never committed with half a report."""
-    bad = Finished(FINISHED.weights, {}, [{"loss": float("nan")}], {})
+    bad = RunResults(FINISHED.weights, {}, [{"loss": float("nan")}], {})
     with pytest.raises(ValueError, match="JSON"):
         write_results(locate(tmp_path), bad)
     assert [] == list(tmp_path.rglob("*.json"))
@@ -56,7 +56,7 @@ def test_numbers_have_no_classes() -> None:
     """Neither guessing nor confusion means anything."""
     nothing = np.zeros((0, 0), np.int64)
     assert {"loss": 2.0} == split_scores(NUMBERS, "val", {"loss": 2.0}, nothing, train=TRAIN)
-    report = evaluation_report(NUMBERS, {"val": {"loss": 2.0}}, {"val": Tally(0)}, {})
+    report = evaluation_report(NUMBERS, {"val": {"loss": 2.0}}, {"val": Accumulator(0)}, {})
     assert {
         "labels": [],
         "splits_by": "",
@@ -73,7 +73,7 @@ def test_the_mean_is_that_of_the_training_split() -> None:
         "labels": [],
         "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}},
     }
-    found = beside_the_mean(evaluation, shard_set, train=train)
+    found = with_mean_baseline(evaluation, shard_set, train=train)
     assert {"loss": 2.0, "mse_of_mean": 9.5} == found["splits"]["val"]["scores"]
     assert {"loss": 2.0} == evaluation["splits"]["val"]["scores"]
 
@@ -91,7 +91,7 @@ def test_of_shards_that_do_not_say_the_mean(lacking: str) -> None:
         "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}},
     }
     shard_set = replace(NUMBERS, splits=splits)
-    assert evaluation == beside_the_mean(evaluation, shard_set, train=splits["train"])
+    assert evaluation == with_mean_baseline(evaluation, shard_set, train=splits["train"])
 
 
 ORIGINS = [Origin(f"{name}.wav", 0, -1) for name in "abcd"]
@@ -99,7 +99,7 @@ ORIGINS = [Origin(f"{name}.wav", 0, -1) for name in "abcd"]
 
 def test_the_worst_records_are_named() -> None:
     """The highest loss first; by where they come from, with what was said of them."""
-    tally = Tally(2)
+    tally = Accumulator(2)
     tally.add(np.arange(4), ANSWERS)
     report = evaluation_report(SET, {"val": {"loss": 1.0}}, {"val": tally}, {"val": ORIGINS})
     found = report["splits"]["val"]["worst"]
@@ -117,14 +117,14 @@ def test_the_worst_records_are_named() -> None:
 
 def test_how_sure_the_model_was_is_reported() -> None:
     """And null where its outputs are no probabilities, of even one record."""
-    tally = Tally(2)
+    tally = Accumulator(2)
     tally.add(np.arange(4), ANSWERS)
     values = (SET, {"val": {"loss": 1.0}}, {"val": tally}, {"val": ORIGINS})
     found = evaluation_report(*values)["splits"]["val"]
     assert CONFUSION.tolist() == found["confusion"]
     bins = {each["records"]: each["accuracy"] for each in found["calibration"]["bins"]}
     assert {0: None, 1: 0.0, 3: 2 / 3} == bins
-    tally.senseless = 1
+    tally.improper = 1
     found = evaluation_report(*values)["splits"]["val"]
     assert found["calibration"] is None
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audioloom_trainer.input.batches import Batch, Feed, Replicas, needed_shards, steps_of
+from audioloom_trainer.input.batches import Batch, BatchReader, Replicas, needed_shards, steps_of
 from audioloom_trainer.input.sampler import EpochOrder, Shuffle
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.shards.shard_set import ShardSet, open_shards
@@ -37,8 +37,10 @@ def read(
     """All batches of one process, read through its own staging, which names its needs exactly."""
     part = shard_set.split(split)
     needs = list(needed_shards(part, shuffle, replicas, batch=batch, start=start))
-    with Staging(shard_set, needs, cache=None, patience=0.0) as staging:
-        feed = Feed(shard_set, part, shuffle, batch=batch, replicas=replicas, staging=staging)
+    with Staging(shard_set, needs, cache=None) as staging:
+        feed = BatchReader(
+            shard_set, part, shuffle, batch=batch, replicas=replicas, staging=staging
+        )
         found = list(feed.batches(start))
         assert not staging._holders
         assert not +staging._promised  # nothing was staged in vain
@@ -113,7 +115,7 @@ def test_rows_are_what_the_order_says(shard_set: ShardSet) -> None:
     """Each record lies where the epoch's order puts it, with its own class."""
     split = shard_set.split("train")
     rows = EpochOrder(split.layout, SHUFFLE).locate(np.arange(split.layout.total))
-    with Staging(shard_set, split.shards, cache=None, patience=0.0) as staging:
+    with Staging(shard_set, split.shards, cache=None) as staging:
         held = staging.hold(split.shards)
         size = shard_set.value_bytes
         expected = []

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import structlog
 from audioloom_storage import Location
-from audioloom_trainer.input.cache_folder import opened_cache
+from audioloom_trainer.input.cache_folder import open_cache
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, open_shards
 from shard_maker import make_shards
 
@@ -30,14 +30,14 @@ def elsewhere(here: ShardSet) -> ShardSet:
 
 def test_what_can_be_read_in_place_needs_no_cache(here: ShardSet, tmp_path: Path) -> None:
     """Not even in a container."""
-    with opened_cache(here, None, 1, {"LOCAL_DIRS": str(tmp_path)}) as cache:
+    with open_cache(here, None, 1, {"LOCAL_DIRS": str(tmp_path)}) as cache:
         assert None is cache
 
 
 def test_the_folder_that_was_asked_for_stays(here: ShardSet, tmp_path: Path) -> None:
     """For shards in place too, and before YARN's."""
     asked = tmp_path / "asked"
-    with opened_cache(here, str(asked), 1, {"LOCAL_DIRS": str(tmp_path)}) as cache:
+    with open_cache(here, str(asked), 1, {"LOCAL_DIRS": str(tmp_path)}) as cache:
         assert cache is not None
         assert asked / "worker-0" == cache.folder
     assert asked.is_dir()
@@ -50,7 +50,7 @@ def test_in_a_container_it_is_below_a_folder_of_the_application(
     local = tmp_path / "usercache" / "app"
     local.mkdir(parents=True)
     variables = {"LOCAL_DIRS": f"{tmp_path / 'gone'},{local}"}
-    with opened_cache(elsewhere, None, 1, variables) as cache:
+    with open_cache(elsewhere, None, 1, variables) as cache:
         assert cache is not None
         assert local / "audioloom-shards" / "worker-0" == cache.folder
     assert cache.folder.is_dir()
@@ -58,7 +58,7 @@ def test_in_a_container_it_is_below_a_folder_of_the_application(
 
 def test_elsewhere_it_is_temporary(elsewhere: ShardSet) -> None:
     """Nothing is left behind."""
-    with opened_cache(elsewhere, None, 1, {}) as cache:
+    with open_cache(elsewhere, None, 1, {}) as cache:
         assert cache is not None
         assert cache.folder.is_dir()
     assert not cache.folder.parent.exists()
@@ -72,7 +72,7 @@ def test_a_folder_where_others_may_replace_copies_is_told(
     asked = tmp_path / "asked"
     asked.mkdir()
     asked.chmod(mode)
-    with structlog.testing.capture_logs() as said, opened_cache(here, str(asked), 1, {}):
+    with structlog.testing.capture_logs() as said, open_cache(here, str(asked), 1, {}):
         pass
     warned = [each["folder"] for each in said if each["log_level"] == "warning"]
     assert ([str(asked)] if mode == 0o777 else []) == warned

@@ -14,10 +14,11 @@ import structlog
 from audioloom_stage.exit_codes import exit_code
 from audioloom_trainer.errors import DiskFull
 from audioloom_trainer.input.cache import Cache
-from audioloom_trainer.input.disk_space import Room
+from audioloom_trainer.input.disk_space import DiskSpace
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, open_shards
 from shard_maker import make_shards
+from trainer_program import RetryFor
 
 TRY_AGAIN = 75
 
@@ -82,8 +83,9 @@ class Disk:
         self.number = errno.ENOSPC
         self.tried = 0
 
-    def room(self, patience: float) -> Room:
-        return Room(self._evict, self._wait, patience)
+    @property
+    def space(self) -> DiskSpace:
+        return DiskSpace(self._evict, self._wait)
 
     def copy(self) -> None:
         self.tried += 1
@@ -107,7 +109,7 @@ def test_a_disk_that_stays_full_ends_the_run_with_what_would_help(
 ) -> None:
     """To be started again; nothing of the copy stays."""
     fill(monkeypatch, cache, train[1])
-    with Staging(shard_set, train, cache=cache, patience=0.0) as staging:
+    with Staging(shard_set, train, cache=cache) as staging:
         staging.hold(train[:1])
         with pytest.raises(DiskFull, match="--cache") as caught:
             staging.hold(train[1:2])
@@ -117,12 +119,13 @@ def test_a_disk_that_stays_full_ends_the_run_with_what_would_help(
     assert not [name for name in names(cache) if name.endswith(".part")]
 
 
-def test_another_failure_of_the_disk_is_not_waited_for(tmp_path: Path) -> None:
+def test_another_failure_of_the_disk_is_not_waited_for(tmp_path: Path, retry_for: RetryFor) -> None:
     """It would not pass."""
+    retry_for(60.0)
     disk = Disk(waits=1)
     disk.number = errno.EIO
     with pytest.raises(OSError, match="full"):
-        disk.room(60.0).filled(disk.copy, tmp_path / "x", 1)
+        disk.space.filled(disk.copy, tmp_path / "x", 1)
     assert 1 == disk.tried
 
 
@@ -131,15 +134,16 @@ def test_copies_give_way_before_anything_is_waited_for(tmp_path: Path, number: i
     """One at a time, and no more than it takes."""
     disk = Disk(evictions=2, copies=3)
     disk.number = number
-    assert disk.room(0.0).filled(disk.copy, tmp_path / "x", 1)
+    assert disk.space.filled(disk.copy, tmp_path / "x", 1)
     assert (3, 1) == (disk.tried, disk.copies)
 
 
-def test_what_others_fill_is_waited_for_and_told(tmp_path: Path) -> None:
+def test_what_others_fill_is_waited_for_and_told(tmp_path: Path, retry_for: RetryFor) -> None:
     """In the log: where, how much there is, how much is needed."""
+    retry_for(60.0)
     disk = Disk(waits=2)
     with structlog.testing.capture_logs() as told:
-        assert disk.room(60.0).filled(disk.copy, tmp_path / "x", 7)
+        assert disk.space.filled(disk.copy, tmp_path / "x", 7)
     assert 3 == disk.tried
     assert [("warning", str(tmp_path), 7)] * 2 == [
         (each["log_level"], each["folder"], each["needed"]) for each in told
@@ -147,9 +151,10 @@ def test_what_others_fill_is_waited_for_and_told(tmp_path: Path) -> None:
     assert all(each["free"] > 0 for each in told)
 
 
-def test_the_end_does_not_wait_for_room(tmp_path: Path) -> None:
+def test_the_end_does_not_wait_for_room(tmp_path: Path, retry_for: RetryFor) -> None:
     """Neither is it a failure."""
-    assert not Disk(waits=1, copies=0).room(60.0).filled(_full, tmp_path / "x", 1)
+    retry_for(60.0)
+    assert not Disk(waits=1, copies=0).space.filled(_full, tmp_path / "x", 1)
 
 
 def _full() -> None:
@@ -159,11 +164,11 @@ def _full() -> None:
 def test_room_is_made_before_a_copy_is_begun(tmp_path: Path) -> None:
     """Where the disk says itself that it has none, but not for a copy that is there."""
     disk = Disk(copies=3)
-    assert disk.room(0.0).filled(disk.copy, tmp_path / "x", 1 << 62)
+    assert disk.space.filled(disk.copy, tmp_path / "x", 1 << 62)
     assert (1, 0) == (disk.tried, disk.copies)
     (there := tmp_path / "there").touch()
     disk = Disk(copies=3)
-    assert disk.room(0.0).filled(disk.copy, there, 1 << 62)
+    assert disk.space.filled(disk.copy, there, 1 << 62)
     assert 3 == disk.copies
 
 
@@ -175,7 +180,7 @@ def test_a_shard_is_there_once_there_is_room(
     left.write_bytes(b"of an earlier run")
     cache.keep_only({left.name})
     fill(monkeypatch, cache, train[1])
-    with Staging(shard_set, train, cache=cache, patience=0.0) as staging:
+    with Staging(shard_set, train, cache=cache) as staging:
         held = staging.hold(train[:2])
         assert train[1].data.content.bytes == held[1].path.stat().st_size
     assert not left.exists()
@@ -183,12 +188,13 @@ def test_a_shard_is_there_once_there_is_room(
 
 
 def test_a_disk_smaller_than_the_budget_is_enough(
-    shard_set: ShardSet, train: tuple[Shard, ...], small_disk: Path
+    shard_set: ShardSet, train: tuple[Shard, ...], small_disk: Path, retry_for: RetryFor
 ) -> None:
     """On a real file system, through two epochs: what is read no more gives way."""
+    retry_for(5.0)
     cache = Cache(small_disk, 1 << 30)
     try:
-        with Staging(shard_set, train * 2, cache=cache, patience=5.0) as staging:
+        with Staging(shard_set, train * 2, cache=cache) as staging:
             for shard in train * 2:
                 staging.hold([shard])
                 staging.release([shard])
@@ -198,13 +204,14 @@ def test_a_disk_smaller_than_the_budget_is_enough(
 
 
 def test_a_real_disk_that_stays_full_is_told(
-    shard_set: ShardSet, train: tuple[Shard, ...], small_disk: Path
+    shard_set: ShardSet, train: tuple[Shard, ...], small_disk: Path, retry_for: RetryFor
 ) -> None:
     """What is held at once does not fit on it."""
+    retry_for(0.6)
     cache = Cache(small_disk, 1 << 30)
     try:
         with (
-            Staging(shard_set, train, cache=cache, patience=0.6) as staging,
+            Staging(shard_set, train, cache=cache) as staging,
             pytest.raises(DiskFull, match=str(small_disk)),
         ):
             staging.hold(train)

@@ -13,9 +13,9 @@ from audioloom_manifest import ManifestError, MissingFile, late_files
 from audioloom_stage import BadData
 from audioloom_storage import StorageError
 from audioloom_trainer.errors import ShardMismatch
-from audioloom_trainer.input.integrity import check_presence, files_of
+from audioloom_trainer.input.integrity import check_files_exist, files_of
 from audioloom_trainer.input.staging import Staging
-from audioloom_trainer.shards.shard_set import ShardSet, Stored, open_shards
+from audioloom_trainer.shards.shard_set import FileRef, ShardSet, open_shards
 from shard_maker import make_shards
 
 SPLITS = ("train", "val", "test")
@@ -27,25 +27,25 @@ def shard_set(tmp_path: Path) -> ShardSet:
     return open_shards(make_shards(tmp_path, records=dict.fromkeys(SPLITS, 18), lanes=2))
 
 
-def path_of(file: Stored) -> Path:
+def path_of(file: FileRef) -> Path:
     return Path(file.location.path)
 
 
-def cut(one: Stored, _: Stored) -> None:
+def cut(one: FileRef, _: FileRef) -> None:
     os.truncate(path_of(one), one.bytes - 1)
 
 
-def lose(one: Stored, _: Stored) -> None:
+def lose(one: FileRef, _: FileRef) -> None:
     path_of(one).unlink()
 
 
-def flip(one: Stored, _: Stored) -> None:
+def flip(one: FileRef, _: FileRef) -> None:
     data = bytearray(path_of(one).read_bytes())
     data[len(data) // 2] ^= 1
     path_of(one).write_bytes(data)
 
 
-def swap(one: Stored, other: Stored) -> None:
+def swap(one: FileRef, other: FileRef) -> None:
     kept = path_of(one).read_bytes()
     path_of(one).write_bytes(path_of(other).read_bytes())
     path_of(other).write_bytes(kept)
@@ -56,8 +56,8 @@ def refusal(shard_set: ShardSet) -> Exception | None:
     train = shard_set.split("train").shards
     early = [file for split in ("val", "test") for file in files_of(shard_set, split)]
     try:
-        check_presence(shard_set, SPLITS)
-        with Staging(shard_set, train, cache=None, patience=0.0, early=early) as staging:
+        check_files_exist(shard_set, SPLITS)
+        with Staging(shard_set, train, cache=None, early=early) as staging:
             for shard in train:
                 staging.hold([shard])
                 staging._early._thread.join(timeout=60)
@@ -71,7 +71,7 @@ def refusal(shard_set: ShardSet) -> Exception | None:
 @pytest.mark.parametrize("role", ["data", "index"])
 @pytest.mark.parametrize("damage", [cut, lose, flip, swap])
 def test_a_damaged_file_is_named_in_the_first_epoch(
-    shard_set: ShardSet, damage: Callable[[Stored, Stored], None], role: str, split: str
+    shard_set: ShardSet, damage: Callable[[FileRef, FileRef], None], role: str, split: str
 ) -> None:
     """Whatever the split it is in, and although the others are needed when training is over."""
     shards = shard_set.split(split).shards
@@ -86,7 +86,7 @@ def test_a_damaged_file_is_named_in_the_first_epoch(
 @pytest.mark.parametrize(("damage", "kind"), [(cut, ShardMismatch), (lose, MissingFile)])
 def test_what_is_gone_or_cut_is_told_before_any_reading(
     shard_set: ShardSet,
-    damage: Callable[[Stored, Stored], None],
+    damage: Callable[[FileRef, FileRef], None],
     kind: type[Exception],
     split: str,
 ) -> None:
@@ -94,7 +94,7 @@ def test_what_is_gone_or_cut_is_told_before_any_reading(
     shard = shard_set.split(split).shards[-1]
     damage(shard.index, shard.index)
     with pytest.raises(kind, match=shard.index.location.name):
-        check_presence(shard_set, SPLITS)
+        check_files_exist(shard_set, SPLITS)
 
 
 def test_shards_that_appear_late_are_waited_for(
@@ -112,7 +112,7 @@ def test_shards_that_appear_late_are_waited_for(
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=sleep)
     monkeypatch.setattr(late_files, "time", clock)
     monkeypatch.setenv(late_files.VARIABLE, "30")
-    check_presence(shard_set, SPLITS)
+    check_files_exist(shard_set, SPLITS)
     assert 1 == len(waits)
 
 
@@ -122,7 +122,7 @@ def test_all_shards_that_are_gone_are_named(shard_set: ShardSet) -> None:
     for file in gone:
         path_of(file).unlink()
     with pytest.raises(MissingFile) as caught:
-        check_presence(shard_set, SPLITS)
+        check_files_exist(shard_set, SPLITS)
     assert all(file.location.name in str(caught.value) for file in gone)
 
 
@@ -131,7 +131,7 @@ def test_links_are_looked_at_themselves(shard_set: ShardSet, tmp_path: Path) -> 
     where = path_of(shard_set.split("val").shards[0].data)
     where.rename(tmp_path / "elsewhere")
     where.symlink_to(tmp_path / "elsewhere")
-    check_presence(shard_set, SPLITS)
+    check_files_exist(shard_set, SPLITS)
     assert refusal(shard_set) is None
 
 

@@ -19,9 +19,9 @@ from audioloom_trainer.input import staging as staging_module
 from audioloom_trainer.input.cache import Cache
 from audioloom_trainer.input.record_reader import gather
 from audioloom_trainer.input.staging import Staging
-from audioloom_trainer.runtime import retry
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, open_shards
 from shard_maker import make_shards
+from trainer_program import RetryFor
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def train(shard_set: ShardSet) -> tuple[Shard, ...]:
 
 
 def staged(shard_set: ShardSet, needs: Iterable[Shard], cache: Cache | None = None) -> Staging:
-    return Staging(shard_set, needs, cache=cache, patience=0.0)
+    return Staging(shard_set, needs, cache=cache)
 
 
 def packed(tmp_path: Path, compression: str) -> ShardSet:
@@ -167,6 +167,7 @@ def test_storage_that_goes_away_is_waited_for(
     train: tuple[Shard, ...],
     cache_of: Callable[[float], Cache],
     monkeypatch: pytest.MonkeyPatch,
+    retry_for: RetryFor,
     cached: bool,
 ) -> None:
     """A shard that was read in part is read anew; an index too, and what is looked at early."""
@@ -179,11 +180,9 @@ def test_storage_that_goes_away_is_waited_for(
         raise Unavailable("gone", where=where)
 
     monkeypatch.setattr(cache_module, "open_read", failing)
-    monkeypatch.setattr(retry, "_FIRST_PAUSE_SECONDS", 0.001)
+    retry_for(60.0, first_pause=0.001)
     cache = cache_of(1 << 20) if cached else None
-    with Staging(
-        shard_set, train[:2], cache=cache, patience=60.0, early=[train[2].data]
-    ) as staging:
+    with Staging(shard_set, train[:2], cache=cache, early=[train[2].data]) as staging:
         staging.hold(train[:2])
         staging._early._thread.join(timeout=60)
         assert staging._early.failure is None

@@ -84,7 +84,18 @@ def test_a_file_that_cannot_be_imported_is_told(tmp_path: Path, text: str, found
     source = find_model(f"{tmp_path}/broken.py:build")
     with pytest.raises(BadModel, match=found) as caught:
         build_model(source, shape=SHAPE, classes=3, arguments={}, replicas=1)
-    assert str(tmp_path / "broken.py") == caught.value.where
+    assert f"{tmp_path / 'broken.py'}:1" == caught.value.where
+
+
+@pytest.mark.parametrize("name", ["fails", "fails_when_called"])
+def test_an_error_in_the_users_code_is_told_by_its_line(name: str) -> None:
+    """Whether the function raised it, or a layer when it was first called."""
+    lines = ZOO.read_text().splitlines()
+    with pytest.raises(BadModel, match=r"RuntimeError: .*out of luck") as caught:
+        build(name)
+    file, _, line = caught.value.where.rpartition(":")
+    assert str(ZOO) == file
+    assert 'raise RuntimeError("out of luck")' == lines[int(line) - 1].strip()
 
 
 def test_a_model_comes_with_all_its_variables() -> None:
@@ -118,7 +129,7 @@ def test_the_configuration_is_what_keras_writes() -> None:
 
 def test_what_is_to_be_normalised_has_to_be_known() -> None:
     """Shards of an earlier draft say nothing of their coefficients."""
-    source = find_model("audioloom_trainer.networks:conv1d")
+    source = find_model("builtin:conv1d")
     with pytest.raises(BadModel, match="shard the features again"):
         build_model(source, shape=SHAPE, classes=3, arguments={"normalise": True}, replicas=1)
 
@@ -126,7 +137,7 @@ def test_what_is_to_be_normalised_has_to_be_known() -> None:
 def test_a_function_gets_the_moments_that_it_asks_for() -> None:
     """Then normalisation is in the model: it says of windows what it would of normalised ones."""
     stats = CoefficientStats(mean=tuple(range(6)), variance=(1, 4, 9, 16, 25, 36))
-    source = find_model("audioloom_trainer.networks:conv1d")
+    source = find_model("builtin:conv1d")
     arguments = {"normalise": True, "filters": 4}
     inside = build_model(
         source, shape=SHAPE, classes=3, arguments=arguments, replicas=1, coefficients=stats

@@ -3,10 +3,11 @@ from __future__ import annotations
 import hashlib
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from audioloom_trainer.errors import BadModel
-from audioloom_trainer.models.source import find_model
+from audioloom_trainer.models.source import find_builtin, find_model
 
 
 @pytest.mark.parametrize("reference", ["", "model", "model.py", ":build", "model.py:", "m.py:a b"])
@@ -64,3 +65,46 @@ def test_a_module_is_found_without_importing_it(
     found = find_model("outer_of_mine.inner.nets:build")
     assert ("outer_of_mine.inner.nets:build", inner / "nets.py") == (found.label, found.path)
     assert "outer_of_mine" not in sys.modules
+
+
+@pytest.mark.parametrize("reference", ["builtin:conv1d", "audioloom_trainer.networks:conv1d"])
+def test_a_builtin_network_is_known_by_its_name_and_revision(reference: str) -> None:
+    """Not by its file: whoever corrects a comment there makes no other run of it."""
+    found = find_model(reference)
+    assert ("builtin:conv1d", None, 1) == (found.label, found.sha256, found.revision)
+    assert found == find_builtin("builtin:conv1d", 1)
+
+
+@pytest.mark.parametrize(
+    ("label", "revision"),
+    [
+        ("builtin:conv1d", 2),
+        ("builtin:conv1d", None),
+        ("builtin:other", 1),
+        ("audioloom_trainer.networks:conv1d", 1),
+    ],
+)
+def test_another_release_of_a_builtin_network_is_not_found(
+    label: str, revision: int | None
+) -> None:
+    """Nor is anything else that a manifest may name."""
+    assert find_builtin(label, revision) is None
+
+
+def test_a_misspelt_builtin_network_is_told() -> None:
+    """With those that there are."""
+    with pytest.raises(BadModel, match="a built-in function: conv1d, conv2d_gru"):
+        find_model("builtin:conv2d")
+
+
+def test_an_error_is_told_by_the_line_that_raised_it(tmp_path: Path) -> None:
+    """The last line of the user's own file on the way, whatever that called."""
+    file = tmp_path / "model.py"
+    file.write_text("import json\n\ndef build():\n    return json.loads('no')\n")
+    source = find_model(f"{file}:build")
+    namespace: dict[str, Any] = {}
+    exec(compile(file.read_text(), file, "exec"), namespace)  # noqa: S102
+    with pytest.raises(ValueError, match="Expecting value") as caught:
+        namespace["build"]()
+    assert f"{file}:4" == source.line_of(caught.value)
+    assert str(file) == source.line_of(ValueError("of nowhere"))

@@ -108,7 +108,7 @@ def test_a_run_has_its_page(trained: Trained, tmp_path: Path) -> None:
     text = unescape(re.sub(r"<[^>]*>", " ", document(page, tmp_path)))
     for shown in (
         trained.run.manifest.name,
-        "networks:conv1d filters=4",
+        "builtin:conv1d filters=4",
         "majority",
         "Classes of test",
     ):

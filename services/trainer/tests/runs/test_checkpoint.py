@@ -19,8 +19,8 @@ from audioloom_storage import (
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 from audioloom_trainer.errors import RunTaken
 from audioloom_trainer.runs import checkpoint
-from audioloom_trainer.runs.checkpoint import Saver, list_checkpoints, newest
-from audioloom_trainer.runtime import retry
+from audioloom_trainer.runs.checkpoint import CheckpointWriter, list_checkpoints, newest_checkpoint
+from trainer_program import RetryFor
 
 RECIPE, OTHER = "a" * 64, "b" * 64
 
@@ -40,7 +40,7 @@ def state(step: int) -> dict[str, np.ndarray]:
 
 
 def save(run: Location, *numbers: int, recipe: str = RECIPE, keep: int = 2) -> None:
-    saver = Saver(run, recipe, replicas=2, keep=keep, patience=0.0)
+    saver = CheckpointWriter(run, recipe, replicas=2, keep=keep)
     for step in numbers:
         saver.save(step, state(step), {"epoch": step // 8, "step": step % 8})
     saver.wait()
@@ -58,15 +58,15 @@ def state_file(run: Location, step: int) -> Path:
 
 def found(run: Location, recipe: str = RECIPE) -> int | None:
     """The step of the newest whole checkpoint, whose state is held against what was saved."""
-    saved = newest(run, recipe)
+    saved = newest_checkpoint(run, recipe)
     if saved is None:
         return None
-    expected = state(saved.commit.step)
+    expected = state(saved.record.step)
     assert list(expected) == list(saved.state)
     for name, array in expected.items():
         assert array.dtype == saved.state[name].dtype
         np.testing.assert_array_equal(array, saved.state[name])
-    return saved.commit.step
+    return saved.record.step
 
 
 def test_without_a_checkpoint_there_is_none(run: Location) -> None:
@@ -171,7 +171,7 @@ def test_a_failure_to_write_is_told_by_the_next_save(run: Location) -> None:
     """Once; the training that goes on would have nothing to go back to."""
     Path(run.path).mkdir()
     Path(run.path, "checkpoints").write_text("in the way")
-    saver = Saver(run, RECIPE, replicas=1, keep=2, patience=0.0)
+    saver = CheckpointWriter(run, RECIPE, replicas=1, keep=2)
     saver.save(4, state(4), {})
     with pytest.raises(OSError, match="checkpoints"):
         saver.save(8, state(8), {})
@@ -181,7 +181,11 @@ def test_a_failure_to_write_is_told_by_the_next_save(run: Location) -> None:
 @pytest.mark.parametrize("error", [Unavailable, UnknownOutcome])
 @pytest.mark.parametrize("landed", [False, True])
 def test_storage_that_goes_away_is_waited_for(
-    run: Location, monkeypatch: pytest.MonkeyPatch, error: type[StorageError], landed: bool
+    run: Location,
+    monkeypatch: pytest.MonkeyPatch,
+    retry_for: RetryFor,
+    error: type[StorageError],
+    landed: bool,
 ) -> None:
     """Whether what was asked for was done before it went or not, the checkpoint is there once."""
     real, failures = checkpoint.publish, [error("gone"), error("gone")]
@@ -194,8 +198,8 @@ def test_storage_that_goes_away_is_waited_for(
         real(where, data)
 
     monkeypatch.setattr(checkpoint, "publish", failing)
-    monkeypatch.setattr(retry, "_FIRST_PAUSE_SECONDS", 0.001)
-    saver = Saver(run, RECIPE, replicas=1, keep=2, patience=60.0)
+    retry_for(60.0, first_pause=0.001)
+    saver = CheckpointWriter(run, RECIPE, replicas=1, keep=2)
     saver.save(4, state(4), {})
     saver.wait()
     saver.close()
@@ -203,9 +207,10 @@ def test_storage_that_goes_away_is_waited_for(
 
 
 def test_who_ends_waits_for_storage_no_longer(
-    run: Location, monkeypatch: pytest.MonkeyPatch
+    run: Location, monkeypatch: pytest.MonkeyPatch, retry_for: RetryFor
 ) -> None:
     """A peer may have been lost meanwhile, and all wait for this process."""
+    retry_for(10_000.0)
     asked = threading.Event()
 
     def away(_: Location, __: bytes) -> None:
@@ -213,7 +218,7 @@ def test_who_ends_waits_for_storage_no_longer(
         raise Unavailable("gone")
 
     monkeypatch.setattr(checkpoint, "publish", away)
-    saver = Saver(run, RECIPE, replicas=1, keep=2, patience=10_000.0)
+    saver = CheckpointWriter(run, RECIPE, replicas=1, keep=2)
     saver.save(4, state(4), {})
     assert asked.wait(60.0)
     saver.close()

@@ -108,7 +108,8 @@ def test_all_files_of_a_run_that_are_gone_are_named(
 
 def test_weights_and_architecture_that_are_gone_are_named_together(copied: Trained) -> None:
     """A model that is not of this package is built again of both."""
-    edit_manifest(copied.run, lambda m: m["recipe"]["model"].update(function="my.module:build"))
+    own = {"function": "my.module:build", "sha256": "0" * 64, "revision": None}
+    edit_manifest(copied.run, lambda m: m["recipe"]["model"].update(own))
     gone = paths(copied.run, "weights", "model")
     for path in gone:
         path.unlink()

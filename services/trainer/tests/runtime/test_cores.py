@@ -14,7 +14,7 @@ COUNT = """
 import os, sys
 from audioloom_trainer import cli
 cli.main({words!r})
-assert "audioloom_trainer.{module}" in sys.modules, "it was not called"
+assert "audioloom_trainer.commands.{module}" in sys.modules, "it was not called"
 import numpy as np
 np.ones((400, 400)) @ np.ones((400, 400))
 print(len(os.listdir("/proc/self/task")))
@@ -65,7 +65,7 @@ def test_what_the_user_has_set_stays() -> None:
     assert {str(available_cores())} == {*variables.values()}
 
 
-@pytest.mark.parametrize(("command", "module"), [("run", "train"), ("evaluate", "evaluate")])
+@pytest.mark.parametrize(("command", "module"), [("run", "run"), ("evaluate", "evaluate")])
 def test_numpy_takes_the_threads_of_the_command(command: str, module: str) -> None:
     """It starts them when it is imported, so its processes are counted after that."""
     found = {}

@@ -29,10 +29,9 @@ from audioloom_trainer.evaluation import origins
 from audioloom_trainer.runs import artifacts, summaries
 from audioloom_trainer.runs.layout import progress_location
 from audioloom_trainer.runs.progress import read_progress
-from audioloom_trainer.runtime import retry
-from audioloom_trainer.runtime.retry import patiently, pauses
+from audioloom_trainer.runtime.retry import pauses, with_retries
 from shard_maker import make_shards
-from trainer_program import SMALL, Trained, Trainer
+from trainer_program import SMALL, RetryFor, Trained, Trainer
 from trainer_workers import NETWORK, ForkServer, run_of
 
 TRY_AGAIN = 75
@@ -53,46 +52,50 @@ class Away:
         return "there"
 
 
-def test_patience_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what storage said; without any patience it is asked once."""
-    monkeypatch.setattr(retry, "_FIRST_PAUSE_SECONDS", 0.01)
-    for seconds, tries in ((0.0, 1), (0.04, 3)):
+def test_retries_end(retry_for: RetryFor) -> None:
+    """With what storage said; with a limit of 0 it is asked once."""
+    for seconds, tries in ((0.0, 1), (0.04, 5)):
+        retry_for(seconds, first_pause=0.01)
         away = Away(Unavailable("gone"), 10**9)
         with pytest.raises(Unavailable, match="gone"):
-            patiently(away, seconds)
+            with_retries(away)
         assert 1 <= away.asked <= tries
 
 
 @pytest.mark.parametrize("error", [Unavailable("gone"), UnknownOutcome("gone")])
-def test_what_comes_back_in_time_is_used(
-    monkeypatch: pytest.MonkeyPatch, error: StorageError
-) -> None:
+def test_what_comes_back_in_time_is_used(retry_for: RetryFor, error: StorageError) -> None:
     """Also where nobody can tell whether it was done."""
-    monkeypatch.setattr(retry, "_FIRST_PAUSE_SECONDS", 0.001)
-    assert "there" == patiently(Away(error, 3), 60.0)
+    retry_for(60.0, first_pause=0.001)
+    assert "there" == with_retries(Away(error, 3))
 
 
-def test_what_would_not_help_is_not_repeated() -> None:
+def test_what_would_not_help_is_not_repeated(retry_for: RetryFor) -> None:
     """A file that is missing stays so."""
+    retry_for(60.0)
     away = Away(NotFound("gone"), 1)
     with pytest.raises(NotFound):
-        patiently(away, 60.0)
+        with_retries(away)
     assert 1 == away.asked
 
 
-def test_pauses_grow_and_fit_into_the_time() -> None:
+def test_pauses_grow_and_fit_into_the_time(retry_for: RetryFor) -> None:
     """Half a second first, a quarter of a minute at most."""
-    assert [] == list(pauses(0.4))
-    found = pauses(1e6)
+    retry_for(0.4)
+    assert [] == list(pauses())
+    retry_for(1e6)
+    found = pauses()
     assert [0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 15.0] == [next(found) for _ in range(7)]
 
 
 def test_storage_that_goes_away_at_the_end_is_waited_for(
-    trainer: Trainer, trained: Trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    trainer: Trainer,
+    trained: Trained,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    retry_for: RetryFor,
 ) -> None:
     """For each file, for the shards that are looked into again, and for the manifest itself."""
-    monkeypatch.setattr(retry, "_FIRST_PAUSE_SECONDS", 0.001)
-    monkeypatch.setattr(retry, "_LONGEST_PAUSE_SECONDS", 0.001)
+    retry_for(60.0, first_pause=0.001)
     failed = set()
 
     def fail_once(module: Any, name: str, error: StorageError, *, landed: bool = False) -> None:
@@ -155,7 +158,7 @@ def test_workers_wait_for_one_that_waits_for_storage(
     for name, faults in (("calm", {}), ("hard", away)):
         ended = forkserver.gang(2, *words, "--name", name, faults=[faults, {}])
         assert [0, 0] == [each.code for each in ended], ended[0].err
-        assert (name == "hard") == ("storage does not answer, trying again" in ended[0].err)
+        assert (name == "hard") == ("storage does not answer, retrying" in ended[0].err)
     calm, hard = (run_of(tmp_path, name) for name in ("calm", "hard"))
     assert calm.manifest.identity == hard.manifest.identity
 
@@ -207,7 +210,7 @@ def test_a_namenode_that_is_away_for_a_minute(cluster: Running, words: tuple[obj
         assert process.poll() is None, process.communicate()
     out, told = ended(process, 0)
     print(told)  # noqa: T201  (shown with -rP)
-    assert "storage does not answer, trying again" in told
+    assert "storage does not answer, retrying" in told
     identities = {read_manifest(each, "training-run").manifest.identity for each in (calm, out)}
     assert 1 == len(identities)
 

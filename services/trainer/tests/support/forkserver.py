@@ -205,9 +205,9 @@ def others() -> list[int]:
 
 def trace(file: Path) -> None:
     """Write down which records each batch of training holds: a line of digests a batch."""
-    from audioloom_trainer.input.batches import Batch, Feed
+    from audioloom_trainer.input.batches import Batch, BatchReader
 
-    real = Feed.batches
+    real = BatchReader.batches
 
     def traced(self: Any, start: int = 0) -> Iterator[Batch]:
         for number, batch in enumerate(real(self, start), start):
@@ -221,7 +221,7 @@ def trace(file: Path) -> None:
                 sink.write(json.dumps([epoch, number, rows]) + "\n")
             yield batch
 
-    Feed.batches = traced  # type: ignore[method-assign]
+    BatchReader.batches = traced  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

@@ -133,6 +133,17 @@ def fails(shape: tuple[int, ...], classes: int) -> keras.Model:
     raise RuntimeError("out of luck")
 
 
+class Unlucky(Own):
+    def call(self, x: Any, training: bool = False) -> Any:
+        raise RuntimeError("out of luck")
+
+
+def fails_when_called(shape: tuple[int, ...], classes: int) -> keras.Model:
+    model = Unlucky(classes, object())
+    model.compile("adam", "sparse_categorical_crossentropy")
+    return model
+
+
 def no_model(shape: tuple[int, ...], classes: int) -> str:
     return "a model"
 

@@ -38,6 +38,7 @@ class Ran:
 
 
 Trainer = Callable[..., Ran]
+RetryFor = Callable[..., None]
 
 
 @dataclass(frozen=True)

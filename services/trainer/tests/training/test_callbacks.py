@@ -88,7 +88,7 @@ def test_early_stopping_ends_a_run_and_keeps_the_best_weights(
 ) -> None:
     """The one that ships; the manifest counts the steps that were done."""
     words = ("--model", f"{ZOO}:small", "--epochs", "9", "--batch-size", "16", "--root", tmp_path)
-    function = "audioloom_trainer.early_stopping:early_stopping"
+    function = "builtin:early_stopping"
     given = ("--callbacks", function, "--callback-arg", "patience=1")
     shards = trained.root / "shards" / "demo"
     ran = trainer("run", shards, *words, *given, "--callback-arg", "min_delta=100")

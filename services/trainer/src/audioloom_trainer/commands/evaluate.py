@@ -9,19 +9,18 @@ from audioloom_manifest import Opened, ShardFeature, ShardsManifest, read_manife
 from audioloom_stage import BadData, Result, Usage
 
 from audioloom_trainer.errors import MissingSplit
-from audioloom_trainer.evaluation.report import beside_the_mean
+from audioloom_trainer.evaluation.report import with_mean_baseline
 from audioloom_trainer.evaluation.scores import score_table
-from audioloom_trainer.input.integrity import check_presence
-from audioloom_trainer.runs.committed_run import FinishedRun, open_run, read_trained_on
-from audioloom_trainer.runtime.retry import patiently
+from audioloom_trainer.input.integrity import check_files_exist
+from audioloom_trainer.runs.committed_run import CommittedRun, open_run, read_trained_on
+from audioloom_trainer.runtime.retry import LIMIT, with_retries
 from audioloom_trainer.settings import EvaluateSettings
 from audioloom_trainer.shards.shard_set import ShardSet, Split, open_shards
-
-__all__ = ["chosen_splits", "evaluate"]
 
 
 def evaluate(settings: EvaluateSettings) -> Result:
     """Build the model in this process and score it."""
+    LIMIT.seconds = settings.patience_seconds
     run = open_run(settings.run, settings.model)
     trained_on = read_trained_on(run.opened)
     opened = trained_on
@@ -30,7 +29,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
     own, scored = open_shards(trained_on), open_shards(opened)
     _check_same_task(run, trained_on, opened)
     splits = chosen_splits(scored, settings.split)
-    check_presence(scored, (split.name for split in splits))
+    check_files_exist(scored, (split.name for split in splits))
 
     from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415
 
@@ -41,16 +40,16 @@ def evaluate(settings: EvaluateSettings) -> Result:
         seed=recipe.seed,
         legacy=recipe.keras == "legacy",
     )
-    from audioloom_trainer.evaluation.scoring import evaluated_report  # noqa: PLC0415
-    from audioloom_trainer.evaluation.scoring_alone import scoring_alone  # noqa: PLC0415
+    from audioloom_trainer.evaluation.local_scoring import local_scoring  # noqa: PLC0415
+    from audioloom_trainer.evaluation.scoring import report_splits  # noqa: PLC0415
     from audioloom_trainer.runs.rebuild import rebuild  # noqa: PLC0415
 
     model = rebuild(run, own)
-    with scoring_alone(settings, model, scored, splits) as scoring:
+    with local_scoring(settings, model, scored, splits) as scoring:
         evaluated = {split.name: scoring.evaluate(split) for split in splits}
     train = own.splits["train"]
-    told = partial(evaluated_report, scored, evaluated, train=train)
-    report = beside_the_mean(patiently(told, settings.patience_seconds), scored, train=train)
+    told = partial(report_splits, scored, evaluated, train=train)
+    report = with_mean_baseline(with_retries(told), scored, train=train)
     scores = {name: each["scores"] for name, each in report["splits"].items()}
     return Result(
         text=score_table(scores),
@@ -80,7 +79,7 @@ def chosen_splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
 
 
 def _check_same_task(
-    run: FinishedRun, trained_on: Opened[ShardsManifest], scored: Opened[ShardsManifest]
+    run: CommittedRun, trained_on: Opened[ShardsManifest], scored: Opened[ShardsManifest]
 ) -> None:
     """Shards of another feature or vocabulary would give scores that mean nothing."""
     own, other = trained_on.manifest.stats, scored.manifest.stats

@@ -24,8 +24,6 @@ from audioloom_trainer.errors import BadModel
 from audioloom_trainer.runs.committed_run import await_entries, read_entry, read_trained_on
 from audioloom_trainer.settings import ExportSettings
 
-__all__ = ["export"]
-
 log = structlog.get_logger()
 
 

@@ -30,16 +30,14 @@ from audioloom_storage import (
 
 from audioloom_trainer.commands.evaluate import chosen_splits
 from audioloom_trainer.evaluation.scores import score_table
-from audioloom_trainer.input.integrity import check_presence
+from audioloom_trainer.input.integrity import check_files_exist
 from audioloom_trainer.models.source import find_model
-from audioloom_trainer.runs.checkpoint import Saved, list_checkpoints, read_checkpoint
+from audioloom_trainer.runs.checkpoint import Checkpoint, list_checkpoints, read_checkpoint
 from audioloom_trainer.runs.layout import read_launch
 from audioloom_trainer.runs.npz import BadArrays
-from audioloom_trainer.runtime.retry import patiently
+from audioloom_trainer.runtime.retry import LIMIT, with_retries
 from audioloom_trainer.settings import DEFAULT_MODEL, EvaluateSettings
 from audioloom_trainer.shards.shard_set import open_shards
-
-__all__ = ["follow"]
 
 LOOK_AGAIN_S = 5.0
 
@@ -52,40 +50,33 @@ def follow(settings: EvaluateSettings) -> Result:
     Those that are scored already are passed over, and so are those that the training has removed
     before their turn came.
     """
+    LIMIT.seconds = settings.patience_seconds
     run = _run_folder(settings)
     bind(run=run.name)
     opened = read_manifest(str(settings.shards), expect="shards")
     shard_set = open_shards(opened)
     splits = chosen_splits(shard_set, settings.split)
-    check_presence(shard_set, (split.name for split in splits))
+    check_files_exist(shard_set, (split.name for split in splits))
     source = find_model(settings.model or DEFAULT_MODEL)
 
     from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415
 
     legacy = settings.keras == "legacy"
     set_up_tensorflow(threads=settings.threads, deterministic=False, seed=0, legacy=legacy)
-    from audioloom_trainer.evaluation.scoring_alone import scoring_alone  # noqa: PLC0415
-    from audioloom_trainer.models.build import build_model  # noqa: PLC0415
+    from audioloom_trainer.evaluation.local_scoring import local_scoring  # noqa: PLC0415
+    from audioloom_trainer.models.build import build_for  # noqa: PLC0415
     from audioloom_trainer.models.state import restore_weights_of  # noqa: PLC0415
 
-    model = build_model(
-        source,
-        shape=shard_set.shape,
-        classes=shard_set.classes,
-        arguments=settings.model_arg,
-        replicas=1,
-        coefficients=shard_set.coefficients,
-        legacy=legacy,
-    )
+    model = build_for(shard_set, source, settings.model_arg, legacy=legacy)
     scored: dict[str, dict[str, float]] = {}
-    with scoring_alone(settings, model, shard_set, splits, again=True) as scoring:
-        for saved in _as_they_come(run, settings.patience_seconds):
+    with local_scoring(settings, model, shard_set, splits, again=True) as scoring:
+        for saved in _as_they_come(run):
             restore_weights_of(model, saved.state)
             scored = {split.name: scoring.evaluate(split).scores for split in splits}
-            record = {"step": saved.commit.step, "state": saved.fingerprint, "scores": scored}
+            record = {"step": saved.record.step, "state": saved.fingerprint, "scores": scored}
             record["shards"] = opened.manifest.identity
-            _publish(run, saved.commit.step, record, settings.patience_seconds)
-            log.info("scored", step=saved.commit.step, **_losses(scored))
+            _publish(run, saved.record.step, record)
+            log.info("scored", step=saved.record.step, **_losses(scored))
     return Result(
         text=score_table(scored) if scored else "nothing was left to be scored",
         data={"run": run.uri, "shards": opened.location.uri, "splits": scored},
@@ -102,19 +93,19 @@ def _run_folder(settings: EvaluateSettings) -> Location:
     return folder
 
 
-def _as_they_come(run: Location, patience: float) -> Iterator[Saved]:
+def _as_they_come(run: Location) -> Iterator[Checkpoint]:
     """The whole checkpoints that have no scores yet, oldest first, until the run is committed."""
-    done = set(patiently(partial(_scored_before, run), patience))
+    done = set(with_retries(partial(_scored_before, run)))
     while True:
         # Looked at before the checkpoints: the last of them is there when the manifest is.
-        committed = patiently(partial(exists, run / MANIFEST_NAME), patience)
-        found = patiently(lambda: list(list_checkpoints(run)), patience)
+        committed = with_retries(partial(exists, run / MANIFEST_NAME))
+        found = with_retries(lambda: list(list_checkpoints(run)))
         for folder, commit in reversed(found):
             if commit is None or commit.step in done:
                 continue
             done.add(commit.step)
             try:
-                yield patiently(partial(read_checkpoint, folder, commit), patience)
+                yield with_retries(partial(read_checkpoint, folder, commit))
             except (BadArrays, NotFound) as error:
                 log.warning("a checkpoint is passed over", step=commit.step, found=str(error))
         if committed:
@@ -130,11 +121,11 @@ def _scored_before(run: Location) -> Iterator[int]:
                 yield int(stem)
 
 
-def _publish(run: Location, step: int, record: dict[str, Any], patience: float) -> None:
+def _publish(run: Location, step: int, record: dict[str, Any]) -> None:
     where = run / f"evaluations/step-{step:08}.json"
     data = json.dumps(record, indent=2).encode() + b"\n"
     with suppress(AlreadyExists):  # by another evaluator
-        patiently(partial(publish, where, data), patience)
+        with_retries(partial(publish, where, data))
 
 
 def _losses(scores: dict[str, dict[str, float]]) -> dict[str, float]:

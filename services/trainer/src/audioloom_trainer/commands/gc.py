@@ -28,8 +28,6 @@ from audioloom_trainer.runs.checkpoint import checkpoint_folders, has_record
 from audioloom_trainer.runs.layout import checkpoints_folder
 from audioloom_trainer.settings import GcSettings
 
-__all__ = ["gc"]
-
 # What the trainer writes below a run, but for its progress, which tells the run's story.
 _OURS = re.compile(
     r"report-[0-9a-f]{12}\.html"

@@ -29,8 +29,6 @@ from audioloom_trainer.runs.committed_run import (
 from audioloom_trainer.runs.progress import read_progress
 from audioloom_trainer.settings import InspectSettings
 
-__all__ = ["inspect"]
-
 
 def inspect(settings: InspectSettings) -> Result:
     """Read a run's manifest; without one, its progress and checkpoints."""

@@ -17,8 +17,6 @@ from audioloom_trainer.reporting.tables import table
 from audioloom_trainer.runs.checkpoint import list_checkpoints
 from audioloom_trainer.settings import ListSettings
 
-__all__ = ["list_runs"]
-
 
 def list_runs(settings: ListSettings) -> Result:
     """One line a run; what cannot be read, or was not finished, says so."""

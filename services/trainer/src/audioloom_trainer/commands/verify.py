@@ -30,7 +30,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from audioloom_trainer.errors import DamagedRun
 from audioloom_trainer.evaluation.scores import baselines, class_table, confusion_accuracy
 from audioloom_trainer.input.batches import steps_of
-from audioloom_trainer.runs.checkpoint import COMMIT_NAME, list_checkpoints
+from audioloom_trainer.runs.checkpoint import RECORD_NAME, list_checkpoints
 from audioloom_trainer.runs.committed_run import (
     evaluate_command,
     export_command,
@@ -39,9 +39,7 @@ from audioloom_trainer.runs.committed_run import (
 )
 from audioloom_trainer.runs.npz import BadArrays, load_arrays
 from audioloom_trainer.settings import VerifySettings
-from audioloom_trainer.training.spec import digest_of
-
-__all__ = ["verify"]
+from audioloom_trainer.training.spec import recipe_digest
 
 _SHOWN = 20
 _OF_THE_SHARDS = "mse_of_mean"
@@ -230,11 +228,11 @@ def _of_checkpoints(
 ) -> Iterator[str]:
     """Those that were kept: of this run, and whole; without a record there is none."""
     manifest = opened.manifest
-    recipe = digest_of(manifest.recipe, [each.identity for each in manifest.inputs])
+    recipe = recipe_digest(manifest.recipe, [each.identity for each in manifest.inputs])
     for folder, commit in checkpoints:
         if commit is None:
-            if exists(folder / COMMIT_NAME):
-                yield f"{folder / COMMIT_NAME}: expected the record of a checkpoint"
+            if exists(folder / RECORD_NAME):
+                yield f"{folder / RECORD_NAME}: expected the record of a checkpoint"
             continue
         if commit.recipe != recipe:
             yield f"{folder}: expected a checkpoint of this recipe and these shards"

@@ -9,8 +9,6 @@ from typing import Any
 
 from audioloom_trainer.errors import BadCluster
 
-__all__ = ["Cluster", "read_cluster"]
-
 _HINT = (
     'TF_CONFIG is {"cluster": {"worker": ["HOST:PORT", …]},'
     ' "task": {"type": "worker", "index": N}};'

@@ -12,16 +12,14 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from audioloom_trainer.distributed.cluster import Cluster
-from audioloom_trainer.distributed.failures import peers_watched
+from audioloom_trainer.distributed.failures import translate_peer_failures
 from audioloom_trainer.errors import PeersDisagree
 from audioloom_trainer.input.batches import Replicas
-
-__all__ = ["add_up", "agree"]
 
 _PIECES = 16  # of 16 bits each: a float32 adds them without an error
 
 
-def agree(
+def require_consensus(
     strategy: Any, cluster: Cluster, replicas: Replicas, known: Mapping[str, str], when: str
 ) -> None:
     """Compare what the workers know; a barrier too, for every one of them has to come.
@@ -42,8 +40,8 @@ def agree(
     mine = np.stack([_pieces(value) for value in known.values()])
     table = np.zeros((cluster.size, *mine.shape), np.float32)
     table[cluster.rank] = mine
-    with peers_watched(cluster, when):
-        everyone = add_up(strategy, table, replicas)
+    with translate_peer_failures(cluster, when):
+        everyone = sum_over_workers(strategy, table, replicas)
     for position, (name, value) in enumerate(known.items()):
         others = [
             rank
@@ -65,7 +63,7 @@ def _pieces(value: str) -> NDArray[np.float32]:
     return np.frombuffer(digest, dtype="<u2").astype(np.float32)
 
 
-def add_up(strategy: Any, values: NDArray[Any], replicas: Replicas) -> NDArray[Any]:
+def sum_over_workers(strategy: Any, values: NDArray[Any], replicas: Replicas) -> NDArray[Any]:
     """The sum over all workers of arrays of one shape and floating type; all of them have to come.
 
     Args:

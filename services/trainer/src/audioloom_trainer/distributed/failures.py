@@ -11,8 +11,6 @@ from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.distributed.peers import lost_peers
 from audioloom_trainer.errors import PeerLost
 
-__all__ = ["peers_watched"]
-
 # What a collective ends with when a peer is killed, frozen, cut off or has ended on its own.
 _PEER_ERRORS = (
     "AbortedError",
@@ -28,7 +26,7 @@ _PEER_WORDS = ("collective", "heartbeat", "peer", "connection", "coordination", 
 
 
 @contextmanager
-def peers_watched(cluster: Cluster, when: str) -> Iterator[None]:
+def translate_peer_failures(cluster: Cluster, when: str) -> Iterator[None]:
     """Inside, an error that a lost peer causes becomes `PeerLost`; any other passes.
 
     Args:

@@ -14,8 +14,6 @@ from collections.abc import Iterable
 
 from audioloom_trainer.distributed.cluster import Cluster
 
-__all__ = ["lost_peers"]
-
 _ASK_SECONDS = 2.0
 # How a client of HTTP/2 (which gRPC speaks) begins; a server that is alive answers with the same.
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"

@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 
 from audioloom_trainer.input.batches import Replicas
-from audioloom_trainer.input.dataset import Stream
+from audioloom_trainer.input.dataset import BatchStream
 from audioloom_trainer.models.batch_norm import counted_rows
 from audioloom_trainer.models.keras_compat import (
     apply_inside,
@@ -28,16 +28,9 @@ from audioloom_trainer.models.keras_compat import (
     step_seeds,
     update_metrics,
 )
-from audioloom_trainer.models.predictions import answers_of
+from audioloom_trainer.models.predictions import record_predictions
 from audioloom_trainer.models.probabilities import improper
 from audioloom_trainer.models.variables import other_state, seed_state
-
-__all__ = [
-    "Outcome",
-    "make_evaluation_block",
-    "make_train_block",
-    "spread_seeds",
-]
 
 # Two streams of random numbers may not run into each other: far apart, and prime.
 _SEED_DISTANCE = 1_000_003
@@ -56,7 +49,7 @@ class Outcome(NamedTuple):
     """The workers' signals, added up."""
 
 
-Block = Callable[[Stream, int, list[float]], Outcome]
+Block = Callable[[BatchStream, int, list[float]], Outcome]
 
 
 def make_train_block(
@@ -135,7 +128,7 @@ def make_evaluation_block(
     Returns:
         (stream, k) → `Outcome`, and what the model said of each record of this process's
         replicas, step by step and replica by replica: float32 (records, 4), columns as in
-        `tally.ANSWER`; none where numbers are learned.
+        `tally.PREDICTION`; none where numbers are learned.
     """
 
     def step(*batch: Any) -> Any:
@@ -145,7 +138,7 @@ def make_evaluation_block(
         share.update_metrics(model, predictions)
         counted = predictions[: share.count]
         true = share.y[: share.count]
-        known = answers_of(model, true, counted, classes) if classes else tf.zeros((0, 4))
+        known = record_predictions(model, true, counted, classes) if classes else tf.zeros((0, 4))
         return share.stats(model, loss, predictions), known
 
     as_is = tf.autograph.experimental.do_not_convert(step)
@@ -162,7 +155,7 @@ def make_evaluation_block(
 
     traced = tf.function(block)
 
-    def evaluate(batches: Stream, k: int) -> tuple[Outcome, np.ndarray]:
+    def evaluate(batches: BatchStream, k: int) -> tuple[Outcome, np.ndarray]:
         total, answers = traced(batches.iterator, tf.constant(k))
         return _outcome(total.numpy(), k), answers.numpy()
 
@@ -279,7 +272,7 @@ def _sum_over_workers(strategy: Any, results: Any, signals: Any, replicas: Repli
 def _runner(block: Any) -> Block:
     traced: list[Any] = []
 
-    def run(batches: Stream, k: int, signals: list[float]) -> Outcome:
+    def run(batches: BatchStream, k: int, signals: list[float]) -> Outcome:
         if not traced:  # for batches of any size: a short one in hand would have it traced again
             element = batches.iterator.element_spec
             given = (tf.TensorSpec((), tf.int32), tf.TensorSpec((None,), tf.float32))

@@ -12,22 +12,12 @@ import structlog
 from audioloom_stage.listeners import open_to_others
 
 from audioloom_trainer.distributed.cluster import Cluster
-from audioloom_trainer.distributed.failures import peers_watched
-from audioloom_trainer.errors import KerasMissing, TensorFlowMissing, told
+from audioloom_trainer.distributed.failures import translate_peer_failures
+from audioloom_trainer.errors import KerasMissing, TensorFlowMissing, describe_error
 from audioloom_trainer.input.batches import Replicas
 from audioloom_trainer.runtime.cores import available_cores
 from audioloom_trainer.runtime.malloc import keep_freed_memory
 from audioloom_trainer.runtime.stderr_filter import without_chatter
-
-__all__ = [
-    "describe_devices",
-    "local_replicas",
-    "make_strategy",
-    "set_up_legacy",
-    "set_up_tensorflow",
-    "versions",
-    "warn_of_listeners",
-]
 
 log = structlog.get_logger()
 
@@ -92,7 +82,7 @@ def set_up_legacy(seed: int) -> None:
     except ImportError as error:
         raise KerasMissing(
             expected="tf_keras in this environment, for --keras legacy",
-            found=told(error),
+            found=describe_error(error),
             hint="Install audioloom-trainer[legacy], or tf-keras of TensorFlow's version.",
         ) from None
     tf_keras.backend.clear_session()
@@ -110,7 +100,7 @@ def make_strategy(cluster: Cluster) -> Any:
     import tensorflow as tf  # noqa: PLC0415
 
     if cluster.size > 1:
-        with peers_watched(cluster, "while the workers met"):
+        with translate_peer_failures(cluster, "while the workers met"):
             strategy = tf.distribute.MultiWorkerMirroredStrategy()
         warn_of_listeners(cluster)
         return strategy

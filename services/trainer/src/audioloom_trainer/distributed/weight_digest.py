@@ -13,12 +13,10 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-__all__ = ["make_digest"]
-
 _STEP = 1_000_003  # odd and prime: two layers that are exchanged do not look alike
 
 
-def make_digest(strategy: Any, model: keras.Model) -> Callable[[], list[tuple[int, int]]]:
+def make_weight_digest(strategy: Any, model: keras.Model) -> Callable[[], list[tuple[int, int]]]:
     """Make the function that answers the numbers of each replica of this process.
 
     Args:

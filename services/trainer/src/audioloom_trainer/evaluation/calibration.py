@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BINS", "binned", "calibration"]
-
 BINS = 15
 # Confidence is added up in whole units: then no order of adding, and no number of workers, matters.
 _UNITS = 1 << 24

@@ -19,8 +19,6 @@ from audioloom_trainer.shards.index import Expected, Index, parse_index
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
 from audioloom_trainer.shards.unpacking import BadStream, Unpacker
 
-__all__ = ["Origin", "origins"]
-
 _BLOCK = 1 << 20
 _HEADER_BYTES, _FOOTER_BYTES = 12, 4
 

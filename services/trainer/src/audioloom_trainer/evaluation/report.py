@@ -8,17 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_trainer.evaluation.accumulator import Tally
+from audioloom_trainer.evaluation.accumulator import Accumulator
 from audioloom_trainer.evaluation.calibration import calibration
 from audioloom_trainer.evaluation.origins import Origin
 from audioloom_trainer.evaluation.scores import baselines, class_table, confusion_accuracy
 from audioloom_trainer.shards.shard_set import ShardSet, Split
-
-__all__ = [
-    "beside_the_mean",
-    "evaluation_report",
-    "split_scores",
-]
 
 
 def split_scores(
@@ -49,7 +43,7 @@ def split_scores(
 def evaluation_report(
     shard_set: ShardSet,
     scores: Mapping[str, Mapping[str, float]],
-    tallies: Mapping[str, Tally],
+    tallies: Mapping[str, Accumulator],
     worst: Mapping[str, Sequence[Origin]],
 ) -> dict[str, Any]:
     """What is known of each split that was scored.
@@ -72,7 +66,7 @@ def evaluation_report(
             splits[name]["confusion"] = tally.confusion.tolist()
             splits[name]["classes"] = class_table(tally.confusion, shard_set.labels)
             # Of outputs that are no probabilities nobody can say how sure they are.
-            splits[name]["calibration"] = None if tally.senseless else calibration(tally.bins)
+            splits[name]["calibration"] = None if tally.improper else calibration(tally.bins)
             splits[name]["worst"] = _worst(shard_set.labels, tally, worst[name])
     return {
         "labels": list(shard_set.labels),
@@ -81,7 +75,7 @@ def evaluation_report(
     }
 
 
-def beside_the_mean(
+def with_mean_baseline(
     evaluation: Mapping[str, Any], shard_set: ShardSet, *, train: Split
 ) -> dict[str, Any]:
     """An evaluation and, where numbers are learned, what always answering their mean reaches.
@@ -104,7 +98,7 @@ def beside_the_mean(
 
 
 def _worst(
-    labels: Sequence[str], tally: Tally, found: Sequence[Origin]
+    labels: Sequence[str], tally: Accumulator, found: Sequence[Origin]
 ) -> list[dict[str, str | int | float]]:
     return [
         {

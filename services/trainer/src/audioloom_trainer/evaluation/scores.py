@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.reporting.tables import table
 
-__all__ = ["baselines", "class_table", "confusion_accuracy", "score_table"]
-
 
 def baselines(train: Mapping[str, int], split: Mapping[str, int]) -> dict[str, float]:
     """What guessing reaches on a split.

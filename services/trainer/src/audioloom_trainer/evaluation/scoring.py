@@ -18,36 +18,34 @@ import structlog
 from numpy.typing import NDArray
 
 from audioloom_trainer.distributed.cluster import Cluster
-from audioloom_trainer.distributed.consensus import add_up
-from audioloom_trainer.distributed.failures import peers_watched
+from audioloom_trainer.distributed.consensus import sum_over_workers
+from audioloom_trainer.distributed.failures import translate_peer_failures
 from audioloom_trainer.distributed.steps import Outcome, make_evaluation_block
 from audioloom_trainer.errors import LossExploded, NotFinite, NotProbabilities, WrongCount
-from audioloom_trainer.evaluation.accumulator import Tally
+from audioloom_trainer.evaluation.accumulator import Accumulator
 from audioloom_trainer.evaluation.origins import origins
 from audioloom_trainer.evaluation.report import evaluation_report, split_scores
-from audioloom_trainer.input.batches import Batch, Feed, Replicas, shares, steps_of
-from audioloom_trainer.input.dataset import Stream, stream
+from audioloom_trainer.input.batches import Batch, BatchReader, Replicas, shares, steps_of
+from audioloom_trainer.input.dataset import BatchStream, stream
 from audioloom_trainer.input.sampler import Shuffle
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.shards.shard_set import ShardSet, Split
-
-__all__ = ["Evaluated", "Scoring", "evaluated_report"]
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class SplitEvaluation:
     """What a split was scored."""
 
     scores: dict[str, float]
     """Loss and the model's metrics."""
-    tally: Tally
+    tally: Accumulator
     """What was said of its records; empty where numbers are learned."""
 
 
-def evaluated_report(
-    shard_set: ShardSet, evaluated: Mapping[str, Evaluated], *, train: Split
+def report_splits(
+    shard_set: ShardSet, evaluated: Mapping[str, SplitEvaluation], *, train: Split
 ) -> dict[str, Any]:
     """What is reported of splits that were scored.
 
@@ -99,19 +97,19 @@ class Scoring:
         self.shard_set = shard_set
         self.block = 1
         """Steps that are done at a time; equal on all workers."""
-        self.most_loss: float | None = None
+        self.loss_limit: float | None = None
         """What the loss of a batch may be, as soon as a training knows it."""
         self.staging = staging
         self._batch = batch
         self._failure: BaseException | None = None
         self._evaluate = make_evaluation_block(strategy, model, replicas, shard_set.classes)
 
-    def evaluate(self, split: Split) -> Evaluated:
+    def evaluate(self, split: Split) -> SplitEvaluation:
         """Score a split, on all workers together."""
         total = split.layout.total
         self.model.reset_metrics()
         batches = self.stream(split, None, 0)
-        tally = Tally(self.shard_set.classes or 0)
+        tally = Accumulator(self.shard_set.classes or 0)
         loss, done, steps = 0.0, 0, steps_of(total, self._batch)
         while done < steps:
             k = min(self.block, steps - done)
@@ -124,7 +122,7 @@ class Scoring:
             done += k
         scores = {"loss": loss / total, **self.metrics()}
         self.model.reset_metrics()
-        return Evaluated(scores, self._of_all(tally))
+        return SplitEvaluation(scores, self._of_all(tally))
 
     def _positions(self, split: Split, start: int, k: int) -> NDArray[np.int64]:
         """Of the records of this process in k steps, in the order in which they are answered."""
@@ -132,13 +130,13 @@ class Scoring:
         parts = (shares(split, self.replicas, batch=self._batch, step=step) for step in steps)
         return np.concatenate([positions for each in parts for positions in each])
 
-    def _of_all(self, tally: Tally) -> Tally:
+    def _of_all(self, tally: Accumulator) -> Accumulator:
         if self.cluster.size == 1 or not tally.classes:
             return tally
         mine = tally.parts(self.cluster.rank, self.cluster.size)
         with self.watched("while the answers were added up"):
-            total = add_up(self.strategy, mine, self.replicas)
-        return Tally.whole(tally.classes, total)
+            total = sum_over_workers(self.strategy, mine, self.replicas)
+        return Accumulator.whole(tally.classes, total)
 
     def check(self, outcome: Outcome, split: Split, start: int, where: str) -> NDArray[np.float64]:
         """Hold a block against what the order says; answer the sizes of its batches."""
@@ -172,7 +170,7 @@ class Scoring:
                 hint="Give the loss from_logits=True, or end the network with a softmax (a sigmoid"
                 " for one output).",
             )
-        limit = self.most_loss
+        limit = self.loss_limit
         if limit is not None and len(bad := np.flatnonzero(np.abs(outcome.losses) > limit)):
             raise LossExploded(
                 where=f"step {start + int(bad[0]) + 1} of {where}",
@@ -198,12 +196,12 @@ class Scoring:
         shuffle: Shuffle | None,
         start: int,
         produced: deque[float] | None = None,
-    ) -> Stream:
+    ) -> BatchStream:
         """This process's batches of a split, from a step on.
 
         When each batch was ready is appended to *produced*, in seconds of `time.monotonic`.
         """
-        feed = Feed(
+        feed = BatchReader(
             self.shard_set,
             split,
             shuffle,
@@ -238,7 +236,7 @@ class Scoring:
     def watched(self, when: str) -> Iterator[None]:
         """Inside, an error is what caused it: our own input, or a lost peer."""
         try:
-            with peers_watched(self.cluster, when):
+            with translate_peer_failures(self.cluster, when):
                 yield
         except Exception as error:
             if self._failure is not None:

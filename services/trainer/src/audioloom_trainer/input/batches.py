@@ -25,8 +25,6 @@ from audioloom_trainer.input.sampler import (
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
 
-__all__ = ["Batch", "Feed", "Replicas", "needed_shards", "steps_of"]
-
 
 @dataclass(frozen=True)
 class Replicas:
@@ -109,7 +107,7 @@ def _reads(window: Window, lanes: int, replicas: Replicas, first: int) -> bool:
     )
 
 
-class Feed:
+class BatchReader:
     """The batches of one epoch of one split, from any step on.
 
     Args:

@@ -20,11 +20,9 @@ from audioloom_manifest import Uncompressed
 from audioloom_storage import open_read
 
 from audioloom_trainer.errors import ShardMismatch
-from audioloom_trainer.runtime.retry import patiently
-from audioloom_trainer.shards.shard_set import Stored
+from audioloom_trainer.runtime.retry import with_retries
+from audioloom_trainer.shards.shard_set import FileRef
 from audioloom_trainer.shards.unpacking import BadStream, Unpacker
-
-__all__ = ["Cache", "local_path", "readable_in_place", "verified_copy", "verify_in_place"]
 
 _BLOCK = 256 << 10
 _OURS = re.compile(r"[0-9a-f]{64}\.(tfrecord|npy)(\.part)?")
@@ -45,7 +43,7 @@ class Cache:
         self.folder, self._lock = _own_folder(folder)
         self._left: dict[str, int] = {}
 
-    def path(self, file: Stored, suffix: str) -> Path:
+    def path(self, file: FileRef, suffix: str) -> Path:
         """Where the copy of *file* lies, or will."""
         return self.folder / f"{file.content.sha256}{suffix}"
 
@@ -112,7 +110,7 @@ def _is_own(path: Path, kind: int) -> bool:
     return ours and not found.st_mode & 0o022
 
 
-def verified_copy(file: Stored, target: Path, *, patience: float) -> None:
+def verified_copy(file: FileRef, target: Path) -> None:
     """Copy *file* to *target*, unpacked, while taking its checksums: only what is right appears.
 
     A copy that is there already is verified instead, and made again when it is damaged, or when
@@ -121,11 +119,10 @@ def verified_copy(file: Stored, target: Path, *, patience: float) -> None:
     Args:
         file: what to copy.
         target: a path on local disk.
-        patience: seconds during which storage that does not answer is asked again.
 
     Raises:
         ShardMismatch: the file's size or checksum is not what the manifest says.
-        StorageError: storage failed for longer than that.
+        StorageError: storage failed for longer than the retries.
         OSError: the local disk failed; nothing of the copy stays.
     """
     if _is_own(target, stat.S_IFREG):
@@ -135,13 +132,13 @@ def verified_copy(file: Stored, target: Path, *, patience: float) -> None:
     target.unlink(missing_ok=True)
     part = target.with_name(target.name + ".part")
     try:
-        patiently(lambda: _copy(file, part), patience)
+        with_retries(lambda: _copy(file, part))
         part.replace(target)
     finally:
         part.unlink(missing_ok=True)
 
 
-def verify_in_place(file: Stored, *, patience: float) -> None:
+def verify_in_place(file: FileRef) -> None:
     """Read *file* where it lies and hold it against the manifest; raises as `verified_copy`."""
 
     def read() -> None:
@@ -149,10 +146,10 @@ def verify_in_place(file: Stored, *, patience: float) -> None:
             _check_size(file, source)
             _check(file, *_sha256(source, None))
 
-    patiently(read, patience)
+    with_retries(read)
 
 
-def _copy(file: Stored, part: Path) -> None:
+def _copy(file: FileRef, part: Path) -> None:
     part.unlink(missing_ok=True)  # never written into: it may be a link
     with open_read(file.location) as source, os.fdopen(os.open(part, _NEW, 0o600), "wb") as sink:
         _check_size(file, source)
@@ -162,7 +159,7 @@ def _copy(file: Stored, part: Path) -> None:
             _unpack(file, file.uncompressed, source, sink)
 
 
-def _unpack(file: Stored, wanted: Uncompressed, source: BinaryIO, sink: BinaryIO) -> None:
+def _unpack(file: FileRef, wanted: Uncompressed, source: BinaryIO, sink: BinaryIO) -> None:
     plain = hashlib.sha256()
 
     def keep(piece: bytes) -> None:
@@ -182,14 +179,14 @@ def _unpack(file: Stored, wanted: Uncompressed, source: BinaryIO, sink: BinaryIO
         raise _mismatch(file, expected, plain.hexdigest())
 
 
-def _check_size(file: Stored, source: BinaryIO) -> None:
+def _check_size(file: FileRef, source: BinaryIO) -> None:
     size = source.seek(0, os.SEEK_END)  # known since it was opened: the NameNode is asked once
     source.seek(0)
     if size != file.bytes:
         raise _mismatch(file, f"{file.bytes} bytes", f"{size}")
 
 
-def _check(file: Stored, size: int, sha256: str) -> None:
+def _check(file: FileRef, size: int, sha256: str) -> None:
     if (size, sha256) != (file.bytes, file.sha256):
         expected = f"{file.bytes} bytes with SHA-256 {file.sha256}"
         raise _mismatch(file, expected, f"{size} bytes with {sha256}")
@@ -208,7 +205,7 @@ def _sha256(source: BinaryIO, sink: Callable[[memoryview], object] | None) -> tu
     return size, found.hexdigest()
 
 
-def _mismatch(file: Stored, expected: str, found: str) -> ShardMismatch:
+def _mismatch(file: FileRef, expected: str, found: str) -> ShardMismatch:
     return ShardMismatch(
         where=file.location,
         expected=expected,
@@ -218,11 +215,11 @@ def _mismatch(file: Stored, expected: str, found: str) -> ShardMismatch:
     )
 
 
-def readable_in_place(file: Stored) -> bool:
+def readable_in_place(file: FileRef) -> bool:
     """Whether a file lies on a mounted file system, and as it is read."""
     return file.location.scheme == "file" and file.uncompressed is None
 
 
-def local_path(file: Stored) -> Path:
+def local_path(file: FileRef) -> Path:
     """The path of a file that can be read in place."""
     return Path(os.fsdecode(file.location.path))

@@ -15,13 +15,11 @@ from audioloom_storage import is_guarded, locate
 from audioloom_trainer.input.cache import Cache, readable_in_place
 from audioloom_trainer.shards.shard_set import ShardSet
 
-__all__ = ["opened_cache"]
-
 log = structlog.get_logger()
 
 
 @contextmanager
-def opened_cache(
+def open_cache(
     shard_set: ShardSet,
     folder: str | None,
     limit: int,

@@ -10,13 +10,11 @@ import tensorflow as tf
 
 from audioloom_trainer.input.batches import Batch
 
-__all__ = ["Stream", "stream"]
-
 _PREFETCH = 8
 
 
 @dataclass
-class Stream:
+class BatchStream:
     """Batches as tensors. While a step computes on one, the next is handed over.
 
     TensorFlow takes 0.1 to 0.2 ms for that, which is a tenth of a light network's step.
@@ -30,7 +28,7 @@ class Stream:
 
 def stream(
     batches: Iterator[Batch], steps: int, shape: tuple[int, ...], dtype: str, *, numbers: bool
-) -> Stream:
+) -> BatchStream:
     """A stream of *batches*, filled ahead by a thread of TensorFlow's.
 
     `Dataset.from_generator` would do the same, but lets malloc give every batch's memory back to
@@ -69,4 +67,4 @@ def stream(
     blank = tuple(tf.zeros([size or 0 for size in spec.shape], spec.dtype) for spec in signature)
     dataset = tf.data.Dataset.range(steps).map(taken)
     dataset = dataset.concatenate(tf.data.Dataset.from_tensors(blank)).prefetch(_PREFETCH)
-    return Stream(iter(dataset.with_options(options)))
+    return BatchStream(iter(dataset.with_options(options)))

@@ -13,26 +13,22 @@ import structlog
 from audioloom_trainer.errors import DiskFull
 from audioloom_trainer.runtime.retry import pauses
 
-__all__ = ["Room"]
-
 log = structlog.get_logger()
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 @dataclass(frozen=True)
-class Room:
+class DiskSpace:
     """Where room comes from.
 
     Args:
         evict: removes a copy; False where all are needed.
         wait: waits for something to be released, so many seconds at most; False at the end.
-        patience: seconds during which a full disk is tried again.
     """
 
     evict: Callable[[], bool]
     wait: Callable[[float], bool]
-    patience: float
 
     def filled(self, copy: Callable[[], None], path: Path, needed: int) -> bool:
         """Copy, making room as it takes; False when the end came first.
@@ -45,7 +41,7 @@ class Room:
         Raises:
             DiskFull: there was no room, for as long as was waited.
         """
-        folder, left = path.parent, pauses(self.patience)
+        folder, left = path.parent, pauses()
         # A quota is not in these figures, and others write too: what follows is needed as well.
         while not path.exists() and _free(folder) < needed and self.evict():
             pass
@@ -61,7 +57,7 @@ class Room:
                 if pause is None:
                     raise _disk_full(path, needed, error) from error
                 log.warning(
-                    "the disk of the cache is full, trying again",
+                    "the disk of the cache is full, retrying",
                     folder=str(folder),
                     free=_free(folder),
                     needed=needed,

@@ -6,23 +6,20 @@ import threading
 from collections.abc import Sequence
 
 from audioloom_trainer.input.cache import verify_in_place
-from audioloom_trainer.shards.shard_set import Stored
-
-__all__ = ["EarlyCheck"]
+from audioloom_trainer.shards.shard_set import FileRef
 
 
-class EarlyCheck:
+class BackgroundVerification:
     """Verifies files in a thread of its own, up to the first that is not as listed.
 
     Args:
         files: where they lie.
-        patience: seconds during which storage that does not answer is asked again.
     """
 
-    def __init__(self, files: Sequence[Stored], patience: float) -> None:
+    def __init__(self, files: Sequence[FileRef]) -> None:
         self.failure: Exception | None = None
         """What is wrong with one of them."""
-        self._files, self._patience = files, patience
+        self._files = files
         self._closing = False
         self._thread = threading.Thread(target=self._run, name="early check", daemon=True)
 
@@ -40,7 +37,7 @@ class EarlyCheck:
             if self._closing:
                 return
             try:
-                verify_in_place(file, patience=self._patience)
+                verify_in_place(file)
             except Exception as error:  # noqa: BLE001  (whoever reads `failure` raises it)
                 self.failure = error
                 return

@@ -8,12 +8,10 @@ from audioloom_manifest import Patience
 from audioloom_storage import Location, NotFound, list_folder, stat
 
 from audioloom_trainer.errors import ShardMismatch
-from audioloom_trainer.shards.shard_set import ShardSet, Stored
-
-__all__ = ["check_presence", "files_of"]
+from audioloom_trainer.shards.shard_set import FileRef, ShardSet
 
 
-def check_presence(shard_set: ShardSet, splits: Iterable[str]) -> None:
+def check_files_exist(shard_set: ShardSet, splits: Iterable[str]) -> None:
     """Compare presence and size of every shard and index of some splits with the manifest.
 
     A folder is listed once, whatever the number of its files.
@@ -30,7 +28,9 @@ def check_presence(shard_set: ShardSet, splits: Iterable[str]) -> None:
         _check(file)
 
 
-def files_of(shard_set: ShardSet, split: str, *, part: int = 0, parts: int = 1) -> Iterator[Stored]:
+def files_of(
+    shard_set: ShardSet, split: str, *, part: int = 0, parts: int = 1
+) -> Iterator[FileRef]:
     """The shards and indexes of a split, or one of several even parts of them."""
     for shard in shard_set.split(split).shards[part::parts]:
         yield from (shard.data, shard.index)
@@ -44,7 +44,7 @@ def _sizes(folders: Iterable[Location]) -> Iterator[tuple[Location, int]]:
             continue
 
 
-def _check(file: Stored) -> None:
+def _check(file: FileRef) -> None:
     """Look at a file itself: a link is listed with a size of its own."""
     found = stat(file.location).size
     if found != file.bytes:

@@ -16,8 +16,6 @@ from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.shards.example import BadExample, float_value
 from audioloom_trainer.shards.index import Index
 
-__all__ = ["Features", "LocalShard", "Targets", "gather", "open_local"]
-
 Features = NDArray[Any]
 """float32 or float16, as the shards hold them."""
 Targets = NDArray[Any]

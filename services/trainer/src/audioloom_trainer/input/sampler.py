@@ -25,16 +25,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = [
-    "EpochOrder",
-    "Shuffle",
-    "Window",
-    "allowed_replicas",
-    "reading_order",
-    "replica_lanes",
-    "replica_positions",
-]
-
 
 @dataclass(frozen=True)
 class Shuffle:

@@ -20,13 +20,11 @@ from typing import Self
 
 from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.input.cache import Cache, local_path, verified_copy, verify_in_place
-from audioloom_trainer.input.disk_space import Room
-from audioloom_trainer.input.early_check import EarlyCheck
+from audioloom_trainer.input.disk_space import DiskSpace
+from audioloom_trainer.input.early_check import BackgroundVerification
 from audioloom_trainer.input.record_reader import LocalShard, open_local
 from audioloom_trainer.shards.index import Expected, parse_index
-from audioloom_trainer.shards.shard_set import Shard, ShardSet, Stored
-
-__all__ = ["Staging"]
+from audioloom_trainer.shards.shard_set import FileRef, Shard, ShardSet
 
 Key = tuple[str, int]
 
@@ -45,7 +43,6 @@ class Staging:
         shard_set: what the shards hold.
         needs: every shard that will be held, in that order; may go on for ever.
         cache: where copies go; None reads shards where they lie.
-        patience: seconds during which storage that does not answer is asked again.
         early: files that are needed late, read through once in a thread of their own, so that rot
             in them ends the run at the next shards that are held and not after hours of training.
     """
@@ -56,14 +53,12 @@ class Staging:
         needs: Iterable[Shard],
         *,
         cache: Cache | None,
-        patience: float,
-        early: Sequence[Stored] = (),
+        early: Sequence[FileRef] = (),
     ) -> None:
         self._set = shard_set
         self._needs: Iterator[Shard] = iter(needs)
         self._ahead: deque[Shard] = deque()
         self._cache = cache
-        self._patience = patience
         self._change = threading.Condition()
         self._paths: dict[Key, tuple[Path, Path]] = {}
         self._sizes: dict[Key, int] = {}  # bytes in the cache; files in place do not count
@@ -78,7 +73,7 @@ class Staging:
         self._idle = False
         self._turns = 0
         self._turn_of_fetch = 0
-        self._early = EarlyCheck(early, patience)
+        self._early = BackgroundVerification(early)
         self._thread = threading.Thread(target=self._run, name="staging", daemon=True)
 
     def __enter__(self) -> Self:
@@ -127,7 +122,7 @@ class Staging:
             self._stalled_for = None  # there may be room now
             self._change.notify_all()
 
-    def turn_to(self, needs: Iterable[Shard]) -> None:
+    def replan(self, needs: Iterable[Shard]) -> None:
         """From here on other shards are needed than was said: the training has ended early.
 
         Nothing may be held.
@@ -215,17 +210,17 @@ class Staging:
 
     def _bring(self, shard: Shard) -> tuple[Path, Path] | None:
         if self._cache is None:  # then every shard can be read in place
-            verify_in_place(shard.data, patience=self._patience)
-            verify_in_place(shard.index, patience=self._patience)
+            verify_in_place(shard.data)
+            verify_in_place(shard.index)
             return local_path(shard.data), local_path(shard.index)
         data = self._cache.path(shard.data, ".tfrecord")
         index = self._cache.path(shard.index, ".npy")
         self._cache.claim(data, index)
         if not self._make_room(shard, self._cache):
             return None
-        room = Room(self._evict, self._wait, self._patience)
+        room = DiskSpace(self._evict, self._wait)
         for file, path in ((shard.data, data), (shard.index, index)):
-            copy = partial(verified_copy, file, path, patience=self._patience)
+            copy = partial(verified_copy, file, path)
             if not room.filled(copy, path, file.content.bytes):
                 return None
         return data, index

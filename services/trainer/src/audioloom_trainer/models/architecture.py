@@ -12,8 +12,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["BadArchitecture", "ForeignPart", "read_architecture"]
-
 _MOST_BYTES = 16 << 20
 _MOST_DEPTH = 64
 

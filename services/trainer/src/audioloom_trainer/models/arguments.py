@@ -19,8 +19,6 @@ from audioloom_stage import (
     remember,
 )
 
-__all__ = ["Arguments", "Value", "check_no_secret", "with_secrets"]
-
 Value = str | int | float | bool | None
 Arguments = Mapping[str, Value]
 

@@ -24,8 +24,6 @@ from audioloom_trainer.models.keras_compat import (
 )
 from audioloom_trainer.models.source import ModelSource
 
-__all__ = ["counted_rows", "synchronise"]
-
 # Each replica of a process is traced in a thread of its own, and one may pause inside another.
 _here = threading.local()
 

@@ -15,13 +15,12 @@ import numpy as np
 import structlog
 from audioloom_manifest import CoefficientStats
 
-from audioloom_trainer.errors import BadModel, told
+from audioloom_trainer.errors import BadModel, describe_error
 from audioloom_trainer.models.arguments import with_secrets
 from audioloom_trainer.models.batch_norm import synchronise
 from audioloom_trainer.models.checks import check_model
 from audioloom_trainer.models.source import ModelSource
-
-__all__ = ["build_model", "configuration", "load_function"]
+from audioloom_trainer.shards.shard_set import ShardSet
 
 log = structlog.get_logger()
 
@@ -72,16 +71,43 @@ def build_model(
         model = function(**_moments(function, coefficients) | given | secrets)
     except Exception as error:
         raise BadModel(
-            where=source.place,
+            where=source.line_of(error),
             expected=f"a compiled model from {source.function}({_shown(given)})",
-            found=told(error),
+            found=describe_error(error),
             hint=_MIXED if _BETWEEN_WORKERS in str(error) else _CALLED,
         ) from error
-    check_model(model, source.place, shape=shape, classes=classes, replicas=replicas, legacy=legacy)
+    try:
+        check_model(
+            model, source.place, shape=shape, classes=classes, replicas=replicas, legacy=legacy
+        )
+    except BadModel as error:
+        if error.__cause__ is not None:  # the user's own code failed, in a layer or a loss
+            error.where = source.line_of(error.__cause__)
+        raise
     if normalising := synchronise(model, source, shape, replicas=replicas):
         log.info("batch normalisation is synchronised", layers=normalising)
     model.optimizer.build(model.trainable_variables)
     return model
+
+
+def build_for(
+    shard_set: ShardSet,
+    source: ModelSource,
+    arguments: Mapping[str, Any],
+    *,
+    replicas: int = 1,
+    legacy: bool = False,
+) -> keras.Model:
+    """The model of *source* for the windows, classes and coefficients of shards."""
+    return build_model(
+        source,
+        shape=shard_set.shape,
+        classes=shard_set.classes,
+        arguments=arguments,
+        replicas=replicas,
+        coefficients=shard_set.coefficients,
+        legacy=legacy,
+    )
 
 
 def _moments(function: Any, coefficients: CoefficientStats | None) -> dict[str, Any]:
@@ -98,7 +124,7 @@ def configuration(model: keras.Model) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(model.to_json(), parse_constant=_refuse)
     except Exception as error:  # noqa: BLE001  the user's own get_config may raise anything
-        log.warning("the run keeps no configuration of the model", found=told(error, 200))
+        log.warning("the run keeps no configuration of the model", found=describe_error(error, 200))
         return {}
     return found
 
@@ -126,9 +152,9 @@ def load_function(source: ModelSource) -> Any:
             spec.loader.exec_module(module)
     except Exception as error:
         raise BadModel(
-            where=source.path,
+            where=source.line_of(error),
             expected="a Python file that can be imported",
-            found=told(error),
+            found=describe_error(error),
             hint="What such a file imports has to be installed in this environment: files beside"
             " it are not found."
             if isinstance(error, ModuleNotFoundError)

@@ -8,7 +8,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from audioloom_trainer.errors import BadModel, told
+from audioloom_trainer.errors import BadModel, describe_error
 from audioloom_trainer.models.keras_compat import (
     compute_loss,
     in_replica,
@@ -16,12 +16,10 @@ from audioloom_trainer.models.keras_compat import (
     library,
     metric_shapes,
     path_of,
-    unsuited,
+    unsupported,
     update_metrics,
 )
 from audioloom_trainer.models.variables import other_state
-
-__all__ = ["check_model", "metric_names"]
 
 _REDUCTIONS = ("sum_over_batch_size", "mean", "sum")
 _OVERRIDDEN = ("train_step", "test_step", "compute_loss", "compute_metrics")
@@ -94,7 +92,7 @@ def _check_exact(model: Any, place: str, replicas: int) -> None:
         raise _inexact(
             place, f"a loss with reduction={reduction!r}", f"Use one of {', '.join(_REDUCTIONS)}."
         )
-    for found, hint in unsuited(model, replicas):
+    for found, hint in unsupported(model, replicas):
         raise _inexact(place, found, hint)
     if replicas == 1:
         return
@@ -144,7 +142,7 @@ def _check_shapes(
         raise BadModel(
             where=place,
             expected=expected,
-            found=told(error),
+            found=describe_error(error),
             hint="Its first layer is keras.layers.Input(shape); reshape after that.",
         ) from error
     if not tf.is_tensor(output):
@@ -181,7 +179,7 @@ def _check_loss(
         raise BadModel(
             where=place,
             expected=f"a loss and metrics that take {what} of shape (batch,)",
-            found=told(error),
+            found=describe_error(error),
             hint=""
             if classes is None
             else "For classes, take sparse_categorical_crossentropy: targets are not one-hot.",

@@ -14,25 +14,6 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-__all__ = [
-    "all_layers",
-    "apply_inside",
-    "compute_loss",
-    "from_logits",
-    "in_replica",
-    "is_legacy",
-    "library",
-    "metric_shapes",
-    "normalisations",
-    "path_of",
-    "read",
-    "scaled",
-    "step_seeds",
-    "synchronise_moments",
-    "unsuited",
-    "update_metrics",
-]
-
 
 def library(*, legacy: bool) -> Any:
     """The package that models come from; the older one is imported for those who ask for it."""
@@ -182,7 +163,7 @@ def _generators(model: Any) -> list[Any]:
 # --- what cannot be trained exactly ------------------------------------------------------------
 
 
-def unsuited(model: Any, replicas: int) -> Iterator[tuple[str, str]]:
+def unsupported(model: Any, replicas: int) -> Iterator[tuple[str, str]]:
     """What a compiled model has that would not be trained exactly, and what helps.
 
     Args:

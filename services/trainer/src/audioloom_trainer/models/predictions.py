@@ -9,8 +9,6 @@ import tensorflow as tf
 
 from audioloom_trainer.models.keras_compat import from_logits
 
-__all__ = ["answers_of", "class_scores"]
-
 # What Keras takes for the least probability.
 _EPSILON = 1e-7
 
@@ -23,8 +21,8 @@ def class_scores(model: keras.Model, outputs: Any, classes: int) -> Any:
     return tf.concat([tf.zeros_like(outputs) if logits else 1.0 - outputs, outputs], axis=1)
 
 
-def answers_of(model: keras.Model, y: Any, predictions: Any, classes: int) -> Any:
-    """One row a record, columns as in `tally.ANSWER`.
+def record_predictions(model: keras.Model, y: Any, predictions: Any, classes: int) -> Any:
+    """One row a record, columns as in `tally.PREDICTION`.
 
     Args:
         model: whose loss tells what its outputs are: probabilities or logits.

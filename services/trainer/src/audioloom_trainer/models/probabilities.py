@@ -13,8 +13,6 @@ import tensorflow as tf
 
 from audioloom_trainer.models.keras_compat import from_logits, is_legacy, library
 
-__all__ = ["improper"]
-
 _LOSSES = {
     "BinaryCrossentropy": "binary_crossentropy",
     "BinaryFocalCrossentropy": "binary_focal_crossentropy",

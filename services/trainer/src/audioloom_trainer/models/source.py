@@ -1,6 +1,8 @@
-"""Find the file of a model function, and its digest, without running or importing anything.
+"""Find a model function and what identifies it, without running or importing anything.
 
-So a finished run is recognised in milliseconds: TensorFlow, which the file imports, stays out.
+A function of this package is identified by its name and a revision, any other by the digest of its
+file. Nothing is imported, so a committed run is recognised in milliseconds: TensorFlow, which the
+file imports, stays out.
 """
 
 from __future__ import annotations
@@ -11,10 +13,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from traceback import extract_tb
 
 from audioloom_trainer.errors import BadModel
 
-__all__ = ["ModelSource", "find_model"]
+BUILTIN = "builtin"
+"""Stands for the module of a function that this package brings."""
+
+_REVISIONS = {
+    "conv1d": ("audioloom_trainer.networks", 1),
+    "conv2d_gru": ("audioloom_trainer.networks", 1),
+    "early_stopping": ("audioloom_trainer.early_stopping", 1),
+}
+"""The module of each built-in function, and its revision, which is raised when its results change.
+
+A comment, or another way to write the same network, keeps the revision: runs keep their identity.
+"""
 
 _MOST_BYTES = 16 << 20
 
@@ -27,27 +41,40 @@ class ModelSource:
         module: the module to import, or None when it is a file of its own.
         path: the Python file.
         function: the name inside.
-        sha256: of the file.
+        sha256: of the file; None for a built-in function.
+        revision: of a built-in function; None for any other.
     """
 
     module: str | None
     path: Path
     function: str
-    sha256: str
+    sha256: str | None = None
+    revision: int | None = None
 
     @property
     def label(self) -> str:
-        """How a manifest names it: the module, or the file's name without its folder."""
-        return f"{self.module or self.path.name}:{self.function}"
+        """How a manifest names it: built in, its module, or its file's name without the folder."""
+        place = BUILTIN if self.revision else self.module or self.path.name
+        return f"{place}:{self.function}"
 
     @property
     def place(self) -> str:
         """Where a person finds it."""
         return f"{self.path}:{self.function}"
 
+    def line_of(self, error: BaseException) -> str:
+        """Where in the file an error was raised, `path:line`; the file where that is not known."""
+        path = str(self.path)
+        lines = [
+            frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path
+        ]
+        if isinstance(error, SyntaxError) and error.filename == path:
+            lines = [error.lineno]
+        return f"{path}:{lines[-1]}" if lines else path
+
 
 def _hint(option: str) -> str:
-    return f"Give {option} as package.module:function or path/to/file.py:function."
+    return f"Give {option} as package.module:function, path/to/file.py:function or builtin:NAME."
 
 
 def find_model(reference: str, option: str = "--model") -> ModelSource:
@@ -67,8 +94,30 @@ def find_model(reference: str, option: str = "--model") -> ModelSource:
     if place.endswith(".py"):
         path = Path(place).expanduser().resolve()
         return ModelSource(None, path, function, _digest(path, reference, option))
+    module, _ = _REVISIONS.get(function, (None, 0))
+    if place in (BUILTIN, module):
+        return _builtin(function, option)
     path = _module_path(place, option)
     return ModelSource(place, path, function, _digest(path, reference, option))
+
+
+def find_builtin(label: str, revision: int | None) -> ModelSource | None:
+    """The built-in function that a manifest names, if this release has that revision of it."""
+    place, _, function = label.partition(":")
+    if place != BUILTIN or _REVISIONS.get(function, ("", 0))[1] != revision:
+        return None
+    return _builtin(function, "--model")
+
+
+def _builtin(function: str, option: str) -> ModelSource:
+    if function not in _REVISIONS:
+        raise BadModel(
+            where=option,
+            expected=f"a built-in function: {', '.join(_REVISIONS)}",
+            found=repr(function),
+        )
+    module, revision = _REVISIONS[function]
+    return ModelSource(module, _module_path(module, option), function, revision=revision)
 
 
 def _module_path(module: str, option: str) -> Path:

@@ -18,8 +18,6 @@ from audioloom_trainer.errors import DamagedRun
 from audioloom_trainer.models.keras_compat import path_of, read
 from audioloom_trainer.models.variables import metric_state
 
-__all__ = ["restore", "restore_weights", "restore_weights_of", "snapshot", "weights"]
-
 Arrays = dict[str, NDArray[np.generic]]
 
 

@@ -8,8 +8,6 @@ import keras
 
 from audioloom_trainer.models.keras_compat import normalisations
 
-__all__ = ["metric_state", "other_state", "seed_state"]
-
 
 def seed_state(model: keras.Model) -> list[Any]:
     """The states of the random generators of Keras 3, such as Dropout's; tf_keras has none."""

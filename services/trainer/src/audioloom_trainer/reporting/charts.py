@@ -10,8 +10,6 @@ from typing import Any
 
 from audioloom_trainer.reporting.markup import Markup, element, joined
 
-__all__ = ["line_chart", "reliability_chart"]
-
 _WIDTH, _HEIGHT = 440.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 14.0, 12.0, 40.0
 # Okabe and Ito's, which can be told apart without seeing all colours.

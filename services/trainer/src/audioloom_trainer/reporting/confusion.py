@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-__all__ = ["most_confused"]
-
 
 def most_confused(matrix: Sequence[Sequence[int]], most: int) -> list[int]:
     """The numbers of at most so many classes, those in most mistakes, in their own order.

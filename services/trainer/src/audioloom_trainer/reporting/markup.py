@@ -11,8 +11,6 @@ from html import escape
 
 from audioloom_stage import printable
 
-__all__ = ["Markup", "element", "joined", "page"]
-
 _VOID = frozenset({"meta"})
 
 

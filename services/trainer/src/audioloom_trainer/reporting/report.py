@@ -16,8 +16,6 @@ from audioloom_trainer.reporting.markup import Markup, element, joined, page
 from audioloom_trainer.reporting.style import STYLE
 from audioloom_trainer.runs.timeline import Interval, thinned
 
-__all__ = ["report"]
-
 _MOST_CLASSES = 50
 _MOST_ROWS = 200
 _MOST_POINTS = 400

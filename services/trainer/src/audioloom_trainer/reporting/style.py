@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-__all__ = ["STYLE"]
-
 _BASE = """
 :root { --ink: #1c2733; --quiet: #5d6b7a; --line: #dde3ea; --panel: #f6f8fa; }
 * { box-sizing: border-box; }

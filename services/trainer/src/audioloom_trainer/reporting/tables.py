@@ -6,8 +6,6 @@ from collections.abc import Sequence
 
 from audioloom_stage import printable
 
-__all__ = ["table"]
-
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns as wide as they need, numbers to the right, everything else to the left."""

@@ -21,13 +21,11 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.runs.npz import dump_arrays
 
-__all__ = ["ROLES", "Finished", "entry_of", "write_file", "write_report", "write_results"]
-
 ROLES = ("weights", "model", "history", "evaluation")
 
 
 @dataclass(frozen=True)
-class Finished:
+class RunResults:
     """What came out of a training.
 
     Args:
@@ -43,7 +41,7 @@ class Finished:
     evaluation: dict[str, Any]
 
 
-def write_results(folder: Location, finished: Finished) -> list[FileEntry]:
+def write_results(folder: Location, finished: RunResults) -> list[FileEntry]:
     """Write the files into the run folder; those that an earlier try left are taken as they are."""
     contents = {
         "weights": ("npz", dump_arrays(finished.weights)),

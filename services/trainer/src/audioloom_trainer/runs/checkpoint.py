@@ -41,23 +41,11 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from audioloom_trainer.errors import RunTaken
 from audioloom_trainer.runs.layout import checkpoints_folder
 from audioloom_trainer.runs.npz import BadArrays, dump_arrays, load_arrays
-from audioloom_trainer.runtime.retry import patiently
-
-__all__ = [
-    "COMMIT_NAME",
-    "Commit",
-    "Saved",
-    "Saver",
-    "checkpoint_folders",
-    "has_record",
-    "list_checkpoints",
-    "newest",
-    "read_checkpoint",
-]
+from audioloom_trainer.runtime.retry import with_retries
 
 log = structlog.get_logger()
 
-COMMIT_NAME = "commit.json"
+RECORD_NAME = "commit.json"
 _FOLDER = re.compile(r"step-[0-9]{8,}")
 _FILE = re.compile(r"commit\.json|state-[0-9a-f]{12}\.npz")
 _MOST_COMMIT_BYTES = 64 << 20
@@ -76,7 +64,7 @@ class StateRef(BaseModel):
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
-class Commit(BaseModel):
+class CheckpointRecord(BaseModel):
     """The commit record of a checkpoint.
 
     `step` counts global batches since the start of the run. `recipe` is the digest of what is
@@ -96,19 +84,19 @@ class Commit(BaseModel):
 
 
 @dataclass(frozen=True)
-class Saved:
+class Checkpoint:
     """A checkpoint that was read and is whole."""
 
-    commit: Commit
+    record: CheckpointRecord
     state: dict[str, NDArray[np.generic]]
 
     @property
     def fingerprint(self) -> str:
         """Tells two checkpoints of the same step apart."""
-        return self.commit.state.sha256
+        return self.record.state.sha256
 
 
-def list_checkpoints(run: Location) -> Iterator[tuple[Location, Commit | None]]:
+def list_checkpoints(run: Location) -> Iterator[tuple[Location, CheckpointRecord | None]]:
     """The checkpoint folders of a run, newest first, with their records; None for a bad one."""
     for entry in checkpoint_folders(run):
         yield entry.location, _read_commit(entry.location)
@@ -128,12 +116,12 @@ def checkpoint_folders(run: Location) -> list[Entry]:
 def has_record(folder: Location) -> bool:
     """Whether a checkpoint has a commit record, readable or not: a later release may read it."""
     try:
-        return any(entry.location.name == COMMIT_NAME for entry in list_folder(folder))
+        return any(entry.location.name == RECORD_NAME for entry in list_folder(folder))
     except (NotFound, NotAFolder):
         return False
 
 
-def newest(run: Location, recipe: str) -> Saved | None:
+def newest_checkpoint(run: Location, recipe: str) -> Checkpoint | None:
     """The newest whole checkpoint of a run, or None when it has none.
 
     Args:
@@ -155,7 +143,7 @@ def newest(run: Location, recipe: str) -> Saved | None:
                 hint="Nothing is overwritten: give another --name (or none), or remove the run.",
             )
         try:
-            return Saved(commit, _read_state(folder, commit.state))
+            return Checkpoint(commit, _read_state(folder, commit.state))
         except (BadArrays, NotFound) as error:
             log.warning(
                 "a damaged checkpoint is passed over", checkpoint=str(folder), found=str(error)
@@ -163,17 +151,17 @@ def newest(run: Location, recipe: str) -> Saved | None:
     return None
 
 
-def read_checkpoint(folder: Location, commit: Commit) -> Saved:
+def read_checkpoint(folder: Location, commit: CheckpointRecord) -> Checkpoint:
     """A checkpoint that `list_checkpoints` has found.
 
     Raises:
         BadArrays, NotFound: it is damaged, or has been removed meanwhile.
     """
-    return Saved(commit, _read_state(folder, commit.state))
+    return Checkpoint(commit, _read_state(folder, commit.state))
 
 
 @dataclass
-class Saver:
+class CheckpointWriter:
     """Writes checkpoints behind the training loop, one at a time.
 
     Args:
@@ -181,14 +169,12 @@ class Saver:
         recipe: the digest that every checkpoint carries.
         replicas: how many trained it, for people who look.
         keep: how many checkpoints stay.
-        patience: seconds during which storage that does not answer is asked again.
     """
 
     run: Location
     recipe: str
     replicas: int
     keep: int
-    patience: float
     _closing: threading.Event = field(default_factory=threading.Event)
     _worker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "checkpoint"))
     _pending: Future[None] | None = None
@@ -218,7 +204,7 @@ class Saver:
         data = dump_arrays(state)
         sha256 = hashlib.sha256(data).hexdigest()
         ref = StateRef(name=f"state-{sha256[:12]}.npz", bytes=len(data), sha256=sha256)
-        commit = Commit(
+        commit = CheckpointRecord(
             kind="checkpoint",
             version="1.0",
             step=step,
@@ -235,10 +221,10 @@ class Saver:
                 _remove(self.run, folder)
                 with suppress(AlreadyExists), create(folder / ref.name) as sink:
                     sink.write(data)
-                publish(folder / COMMIT_NAME, record)
+                publish(folder / RECORD_NAME, record)
             self._forget_old()
 
-        patiently(store, self.patience, given_up=self._closing)
+        with_retries(store, given_up=self._closing)
 
     def _forget_old(self) -> None:
         whole = [folder for folder, commit in list_checkpoints(self.run) if commit is not None]
@@ -287,10 +273,10 @@ def _is_whole(folder: Location) -> bool:
     return True
 
 
-def _read_commit(folder: Location) -> Commit | None:
-    where = folder / COMMIT_NAME
+def _read_commit(folder: Location) -> CheckpointRecord | None:
+    where = folder / RECORD_NAME
     try:
-        return Commit.model_validate_json(read_bytes(where, limit=_MOST_COMMIT_BYTES))
+        return CheckpointRecord.model_validate_json(read_bytes(where, limit=_MOST_COMMIT_BYTES))
     except (NotFound, NotAFolder):
         return None
     except (ValidationError, TooLarge) as error:

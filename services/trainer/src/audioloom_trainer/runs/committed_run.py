@@ -13,6 +13,7 @@ from typing import Any
 from audioloom_manifest import (
     FileEntry,
     ManifestError,
+    ModelRef,
     Opened,
     Patience,
     ShardsManifest,
@@ -26,27 +27,11 @@ from audioloom_storage import StorageError, TooLarge, read_bytes
 
 from audioloom_trainer.errors import BadModel, DamagedRun
 from audioloom_trainer.models.architecture import BadArchitecture, ForeignPart, read_architecture
-from audioloom_trainer.models.source import ModelSource, find_model
-
-__all__ = [
-    "FinishedRun",
-    "await_entries",
-    "evaluate_command",
-    "export_command",
-    "not_rebuilt",
-    "open_run",
-    "read_entry",
-    "read_json",
-    "read_role",
-    "read_trained_on",
-]
-
-NETWORKS = ("audioloom_trainer.networks:conv1d", "audioloom_trainer.networks:conv2d_gru")
-"""The functions of this package that a manifest may name."""
+from audioloom_trainer.models.source import ModelSource, find_builtin, find_model
 
 
 @dataclass(frozen=True)
-class FinishedRun:
+class CommittedRun:
     """A committed run, and what its model is built from: a function, or else its architecture."""
 
     opened: Opened[TrainingRunManifest]
@@ -54,30 +39,34 @@ class FinishedRun:
     architecture: dict[str, Any]
 
 
-def open_run(place: str, model: str | None) -> FinishedRun:
+def open_run(place: str, model: str | None) -> CommittedRun:
     """Read a committed run and find what its model is built from.
 
     Args:
         place: the run's folder or manifest.
-        model: the function, where it is not a network of this package. What a manifest names is
-            never imported.
+        model: the function, where it is not built in. What a manifest names is never imported.
 
     Raises:
         ManifestError: there is none, it is damaged, or files that it names are gone.
-        BadModel: the function's file is not there, or not the one that was trained; or none is
-            given, and the run's own architecture is not of Keras alone.
+        BadModel: the function is not there, or not the one that was trained; or none is given, and
+            the run's own architecture is not of Keras alone.
         DamagedRun: the file of the architecture holds none.
     """
     opened = read_manifest(place, expect="training-run")
-    named = opened.manifest.recipe.model.function
-    if model is not None or named in NETWORKS:
-        return FinishedRun(opened, _source_of(opened, model or named), {})
+    source = _builtin_of(opened) if model is None else _source_of(opened, model)
+    if source is not None:
+        return CommittedRun(opened, source, {})
     await_entries(opened, opened.files("weights", "model"))
-    return FinishedRun(opened, None, _architecture_of(opened))
+    return CommittedRun(opened, None, _architecture_of(opened))
+
+
+def _builtin_of(opened: Opened[TrainingRunManifest]) -> ModelSource | None:
+    named = opened.manifest.recipe.model
+    return find_builtin(named.function, named.revision)
 
 
 def _source_of(opened: Opened[TrainingRunManifest], model: str) -> ModelSource:
-    """The function that made a run's model, whose file must be the one that was trained."""
+    """The function that made a run's model: of the same file, or the same built-in revision."""
     wanted = opened.manifest.recipe.model
     source = find_model(model)
     if source.function != wanted.function.rpartition(":")[2]:
@@ -86,14 +75,20 @@ def _source_of(opened: Opened[TrainingRunManifest], model: str) -> ModelSource:
             expected=f"the function that was trained, {wanted.function}",
             found=source.function,
         )
-    if source.sha256 != wanted.sha256:
+    if (source.sha256, source.revision) != (wanted.sha256, wanted.revision):
         raise BadModel(
             where=source.path,
-            expected=f"the file that was trained, SHA-256 {wanted.sha256}",
-            found=source.sha256,
+            expected=f"the function that was trained, {_identified(wanted)}",
+            found=_identified(source),
             hint="Take the file, or the release of the package, that the run was trained with.",
         )
     return source
+
+
+def _identified(model: ModelRef | ModelSource) -> str:
+    if model.revision is not None:
+        return f"built in, revision {model.revision}"
+    return f"SHA-256 of its file {model.sha256}"
 
 
 def _architecture_of(opened: Opened[TrainingRunManifest]) -> dict[str, Any]:
@@ -104,10 +99,10 @@ def _architecture_of(opened: Opened[TrainingRunManifest]) -> dict[str, Any]:
             where=opened.location, expected="an architecture as Keras writes it", found=str(error)
         ) from None
     except ForeignPart as error:
-        raise not_rebuilt(opened, str(error)) from None
+        raise cannot_rebuild(opened, str(error)) from None
 
 
-def not_rebuilt(opened: Opened[TrainingRunManifest], found: str) -> BadModel:
+def cannot_rebuild(opened: Opened[TrainingRunManifest], found: str) -> BadModel:
     """The error of a run whose model is built by its function alone."""
     manifest = opened.manifest
     named = manifest.recipe.model.function
@@ -208,7 +203,7 @@ def evaluate_command(opened: Opened[TrainingRunManifest]) -> str:
 
 
 def _needs_model(opened: Opened[TrainingRunManifest]) -> bool:
-    if opened.manifest.recipe.model.function in NETWORKS:
+    if _builtin_of(opened) is not None:
         return False
     try:
         _architecture_of(opened)

@@ -17,13 +17,11 @@ import structlog
 import tensorflow as tf
 from audioloom_manifest import FileEntry
 
-from audioloom_trainer.errors import told
+from audioloom_trainer.errors import describe_error
 from audioloom_trainer.models.keras_compat import is_legacy, library
 from audioloom_trainer.models.predictions import class_scores
 from audioloom_trainer.runs.artifacts import entry_of
 from audioloom_trainer.shards.shard_set import ShardSet
-
-__all__ = ["model_files", "write_saved_model"]
 
 log = structlog.get_logger()
 
@@ -61,7 +59,9 @@ def _written(form: str, write: Callable[[], None]) -> bool:
         write()
     except Exception as error:  # noqa: BLE001  the user's own get_config may raise anything
         hint = "Give its classes a get_config()." if form == ".keras" else ""
-        log.warning("the model could not be written", form=form, found=told(error, 200), hint=hint)
+        log.warning(
+            "the model could not be written", form=form, found=describe_error(error, 200), hint=hint
+        )
         return False
     return True
 

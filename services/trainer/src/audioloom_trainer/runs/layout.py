@@ -13,8 +13,6 @@ from audioloom_storage import Location, locate
 
 from audioloom_trainer.errors import BadCluster
 
-__all__ = ["Launch", "checkpoints_folder", "progress_location", "read_launch"]
-
 
 @dataclass(frozen=True)
 class Launch:

@@ -9,8 +9,6 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["BadArrays", "dump_arrays", "load_arrays"]
-
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
 

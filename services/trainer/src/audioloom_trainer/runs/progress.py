@@ -22,8 +22,6 @@ from audioloom_storage import Location, NotFound, StorageError, publish, read_by
 from audioloom_trainer.errors import PeerLost
 from audioloom_trainer.runs.layout import progress_location
 
-__all__ = ["ProgressFile", "read_progress"]
-
 log = structlog.get_logger()
 
 EVERY_SECONDS = 5.0

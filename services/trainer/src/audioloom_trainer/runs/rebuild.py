@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import keras
 
-from audioloom_trainer.errors import BadModel, DamagedRun, told
-from audioloom_trainer.models.build import build_model
+from audioloom_trainer.errors import BadModel, DamagedRun, describe_error
+from audioloom_trainer.models.build import build_for
 from audioloom_trainer.models.checks import check_model
 from audioloom_trainer.models.state import restore_weights
-from audioloom_trainer.runs.committed_run import FinishedRun, not_rebuilt, read_role
+from audioloom_trainer.runs.committed_run import CommittedRun, cannot_rebuild, read_role
 from audioloom_trainer.runs.npz import BadArrays, load_arrays
 from audioloom_trainer.shards.shard_set import ShardSet
 
-__all__ = ["rebuild"]
 
-
-def rebuild(run: FinishedRun, shard_set: ShardSet) -> keras.Model:
+def rebuild(run: CommittedRun, shard_set: ShardSet) -> keras.Model:
     """Build the model again, by its function or of its architecture, and set the run's weights.
 
     Args:
@@ -29,19 +25,11 @@ def rebuild(run: FinishedRun, shard_set: ShardSet) -> keras.Model:
         BadModel: this Keras builds no model of the architecture.
     """
     recipe = run.opened.manifest.recipe
-    arguments: dict[str, Any] = dict(recipe.model.arguments)
     if run.source is None:
         model = _of_architecture(run, shard_set)
     else:
-        model = build_model(
-            run.source,
-            shape=shard_set.shape,
-            classes=shard_set.classes,
-            arguments=arguments,
-            replicas=1,
-            coefficients=shard_set.coefficients,
-            legacy=recipe.keras == "legacy",
-        )
+        legacy = recipe.keras == "legacy"
+        model = build_for(shard_set, run.source, recipe.model.arguments, legacy=legacy)
     try:
         restore_weights(model, load_arrays(read_role(run.opened, "weights")))
     except BadArrays as error:
@@ -49,12 +37,12 @@ def rebuild(run: FinishedRun, shard_set: ShardSet) -> keras.Model:
     return model
 
 
-def _of_architecture(run: FinishedRun, shard_set: ShardSet) -> keras.Model:
+def _of_architecture(run: CommittedRun, shard_set: ShardSet) -> keras.Model:
     place = str(run.opened.folder / run.opened.files("model")[0].path)
     try:
         model = keras.saving.deserialize_keras_object(run.architecture)
     except Exception as error:  # noqa: BLE001  another version of Keras may say anything
-        raise not_rebuilt(run.opened, told(error)) from None
+        raise cannot_rebuild(run.opened, describe_error(error)) from None
     try:
         check_model(model, place, shape=shard_set.shape, classes=shard_set.classes, replicas=1)
     except BadModel as error:

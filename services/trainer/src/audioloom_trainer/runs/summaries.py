@@ -21,8 +21,6 @@ from audioloom_storage import Location, NotFound, StorageError, publish, stat, w
 
 from audioloom_trainer.runs.timeline import Interval
 
-__all__ = ["Summaries", "events_of"]
-
 log = structlog.get_logger()
 
 _FOLDER = "logs/tensorboard"

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-__all__ = ["Interval", "Timeline", "bottleneck", "summed", "thinned", "waiting"]
-
 MOST_INTERVALS = 1000
 """More are merged in pairs, so that a run of any length is told in so many."""
 

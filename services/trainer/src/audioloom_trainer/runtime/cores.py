@@ -10,8 +10,6 @@ import os
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
-__all__ = ["available_cores", "limit_arithmetic"]
-
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
 _VCORES = "SKEIN_RESOURCE_VCORES"
 # Read by the libraries that NumPy may have been built with, once, when it is imported.

@@ -6,8 +6,6 @@ import ctypes
 import os
 from collections.abc import Mapping
 
-__all__ = ["keep_freed_memory"]
-
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # mallopt(3)
 _KEPT_BYTES = 1 << 30
 _MOST_ON_HEAP_BYTES = 32 << 20  # the most that glibc takes

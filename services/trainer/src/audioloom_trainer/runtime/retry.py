@@ -1,6 +1,7 @@
-"""How long to wait for storage that went away, or for room on a disk: a NameNode may be restarted.
+"""Retries of what fails because storage went away or a disk is full: a NameNode may be restarting.
 
-`audioloom_storage` waits half a minute by itself; this is for longer than that.
+`audioloom_storage` retries for half a minute by itself; this limit is for longer outages. A command
+sets it once, for the whole process.
 """
 
 from __future__ import annotations
@@ -8,43 +9,49 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
 import structlog
 from audioloom_storage import Unavailable, UnknownOutcome
 
-__all__ = ["patiently", "pauses"]
-
 log = structlog.get_logger()
 
 T = TypeVar("T")
 
-_FIRST_PAUSE_SECONDS = 0.5
-_LONGEST_PAUSE_SECONDS = 15.0
+
+@dataclass
+class RetryLimit:
+    """How long an operation that fails is retried."""
+
+    seconds: float = 300.0
+    first_pause_seconds: float = 0.5
+    longest_pause_seconds: float = 15.0
 
 
-def pauses(patience: float) -> Iterator[float]:
-    """Seconds to wait before each further try, longer and longer, until patience would end."""
-    give_up, pause = time.monotonic() + patience, _FIRST_PAUSE_SECONDS
+LIMIT = RetryLimit()
+"""The limit of this process."""
+
+
+def pauses() -> Iterator[float]:
+    """Seconds to wait before each further try, longer and longer, until the limit is reached."""
+    give_up, pause = time.monotonic() + LIMIT.seconds, LIMIT.first_pause_seconds
     while time.monotonic() + pause <= give_up:
         yield pause
-        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        pause = min(2 * pause, LIMIT.longest_pause_seconds)
 
 
-def patiently(
-    action: Callable[[], T], patience: float, *, given_up: threading.Event | None = None
-) -> T:
+def with_retries(action: Callable[[], T], *, given_up: threading.Event | None = None) -> T:
     """The result of *action*, repeated while storage does not answer.
 
     Args:
         action: may be done twice, also when nobody can tell whether it was done once.
-        patience: seconds.
-        given_up: once it is set, what fails is not tried again.
+        given_up: once it is set, nothing is retried.
 
     Raises:
-        Unavailable, UnknownOutcome: storage failed for longer than that.
+        Unavailable, UnknownOutcome: storage failed for longer than the limit.
     """
-    left, given_up = pauses(patience), given_up or threading.Event()
+    left, given_up = pauses(), given_up or threading.Event()
     while True:
         try:
             return action()
@@ -52,5 +59,5 @@ def patiently(
             pause = next(left, None)
             if pause is None or given_up.is_set():
                 raise
-            log.warning("storage does not answer, trying again", error=str(error), wait_s=pause)
+            log.warning("storage does not answer, retrying", error=str(error), wait_s=pause)
             given_up.wait(pause)

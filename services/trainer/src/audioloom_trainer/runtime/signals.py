@@ -12,8 +12,6 @@ import threading
 
 import structlog
 
-__all__ = ["StopRequest", "listen"]
-
 log = structlog.get_logger()
 
 EXIT_CODE = 75
@@ -24,28 +22,28 @@ class StopRequest:
     """Whether this process was told to end."""
 
     def __init__(self) -> None:
-        self._told = threading.Event()
+        self._requested = threading.Event()
         self._done = threading.Event()
 
     @property
-    def told(self) -> bool:
+    def requested(self) -> bool:
         """True from the signal on."""
-        return self._told.is_set()
+        return self._requested.is_set()
 
     def finished(self) -> None:
         """Say that the loop has ended by itself, so that nobody needs to end it by force."""
         self._done.set()
 
-    def tell(self, grace: float) -> None:
+    def request(self, grace: float) -> None:
         """Ask the loop to end, and end the process when it does not within *grace* seconds."""
         log.warning("told to end: saving a checkpoint if there is time", seconds=grace)
-        self._told.set()
+        self._requested.set()
         if not self._done.wait(grace):
             log.error("ended without a checkpoint of the last steps: no time was left")
             os._exit(EXIT_CODE)
 
 
-def listen(grace: float = GRACE_SECONDS) -> StopRequest:
+def handle_sigterm(grace: float = GRACE_SECONDS) -> StopRequest:
     """Take over SIGTERM in the main thread; call it before NumPy and TensorFlow are imported.
 
     The signal is blocked here, and in every thread that is started from now on: a single thread
@@ -60,7 +58,7 @@ def listen(grace: float = GRACE_SECONDS) -> StopRequest:
 
     def wait() -> None:
         signal.sigwait({signal.SIGTERM})
-        request.tell(grace)
+        request.request(grace)
 
     threading.Thread(target=wait, name="sigterm", daemon=True).start()
     return request

@@ -13,8 +13,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["without_chatter"]
-
 _STDERR = 2
 _FILTER = r"""
 import re, sys

@@ -9,8 +9,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-__all__ = ["BadExample", "bytes_value", "float_value", "int_value"]
-
 _LENGTH_DELIMITED = 2
 _CONTINUES, _LOW_BITS = 0x80, 0x7F
 _NAME, _FEATURE = 1, 2  # the fields of a map entry

@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.errors import ShardMismatch, UnknownLabel
 
-__all__ = ["Expected", "Index", "parse_index"]
-
 _COLUMNS = 4
 _HEADER_BYTES, _FOOTER_BYTES = 12, 4
 

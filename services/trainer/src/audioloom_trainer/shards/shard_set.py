@@ -20,13 +20,11 @@ from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableForm
 from audioloom_trainer.shards.layout import Layout
 from audioloom_trainer.shards.splitting import splits_by
 
-__all__ = ["Shard", "ShardSet", "Split", "Stored", "open_shards"]
-
 _NAMES = {"parquet": "Parquet", "avro": "Avro", "orc": "ORC"}
 
 
 @dataclass(frozen=True)
-class Stored:
+class FileRef:
     """A file and what the manifest says about it."""
 
     location: Location
@@ -50,8 +48,8 @@ class Shard:
     split: str
     number: int
     records: int
-    data: Stored
-    index: Stored
+    data: FileRef
+    index: FileRef
 
     @property
     def bytes(self) -> int:
@@ -217,14 +215,14 @@ def _pair(
     )
 
 
-def _stored(opened: Opened[ShardsManifest], entry: FileEntry) -> Stored:
+def _stored(opened: Opened[ShardsManifest], entry: FileEntry) -> FileRef:
     where, compression = opened.folder / entry.path, opened.manifest.recipe.compression
     if compression == "none" or entry.role != "shard":
-        return Stored(where, entry.bytes, entry.sha256)
+        return FileRef(where, entry.bytes, entry.sha256)
     if entry.uncompressed is None:
         raise ShardMismatch(
             where=opened.location,
             expected=f"what {entry.path} unpacks to, in its list of files",
             found="nothing",
         )
-    return Stored(where, entry.bytes, entry.sha256, compression, entry.uncompressed)
+    return FileRef(where, entry.bytes, entry.sha256, compression, entry.uncompressed)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from audioloom_manifest import ShardsManifest
 
-__all__ = ["splits_by"]
-
 
 def splits_by(manifest: ShardsManifest) -> str:
     """By what the records were divided, in words that follow "the splits were made by"."""

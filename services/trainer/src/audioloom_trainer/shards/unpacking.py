@@ -8,8 +8,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 
-__all__ = ["BadStream", "Unpacker"]
-
 _WBITS = {"gzip": 31, "zlib": 15}  # zlib's words for the two
 _PIECE = 1 << 20
 

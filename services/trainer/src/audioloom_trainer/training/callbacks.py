@@ -17,12 +17,10 @@ import numpy as np
 from keras import callbacks as known
 from numpy.typing import NDArray
 
-from audioloom_trainer.errors import BadCallbacks, told
+from audioloom_trainer.errors import BadCallbacks, describe_error
 from audioloom_trainer.models.arguments import with_secrets
 from audioloom_trainer.models.build import load_function
 from audioloom_trainer.models.source import ModelSource
-
-__all__ = ["ARRAYS", "Callbacks", "load_callbacks"]
 
 ARRAYS = "callback-"
 """How the names of their arrays in a checkpoint begin."""
@@ -64,7 +62,7 @@ def load_callbacks(
         found = function(**given)
     except Exception as error:
         raise BadCallbacks(
-            where=source.place, expected="a list of callbacks", found=told(error)
+            where=source.line_of(error), expected="a list of callbacks", found=describe_error(error)
         ) from error
     if not isinstance(found, list | tuple):
         raise BadCallbacks(

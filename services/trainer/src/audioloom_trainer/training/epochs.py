@@ -16,23 +16,20 @@ import structlog
 from audioloom_stage import Progress
 from numpy.typing import NDArray
 
-from audioloom_trainer.distributed.consensus import agree
+from audioloom_trainer.distributed.consensus import require_consensus
 from audioloom_trainer.distributed.steps import Outcome, make_train_block
-from audioloom_trainer.distributed.weight_digest import make_digest
+from audioloom_trainer.distributed.weight_digest import make_weight_digest
 from audioloom_trainer.errors import PeersDisagree, Stopped, ZeroLoss
-from audioloom_trainer.evaluation.scoring import Evaluated, Scoring
-from audioloom_trainer.input.batches import steps_of
+from audioloom_trainer.evaluation.scoring import Scoring, SplitEvaluation
 from audioloom_trainer.models.state import snapshot
-from audioloom_trainer.runs.checkpoint import Saver
+from audioloom_trainer.runs.checkpoint import CheckpointWriter
 from audioloom_trainer.runs.progress import ProgressFile
 from audioloom_trainer.runs.summaries import Summaries
 from audioloom_trainer.runs.timeline import Interval, Timeline, summed, waiting
 from audioloom_trainer.runtime.signals import StopRequest
 from audioloom_trainer.training.callbacks import Callbacks
-from audioloom_trainer.training.loss_limit import most_loss
-from audioloom_trainer.training.schedule import Place, Schedule, needs
-
-__all__ = ["Session"]
+from audioloom_trainer.training.loss_limit import loss_limit
+from audioloom_trainer.training.spec import RunSpec, TrainingPosition, needs
 
 log = structlog.get_logger()
 
@@ -45,35 +42,35 @@ class Session:
     """A training under way.
 
     Args:
-        scoring: the model, restored to `place`, under its strategy, and what it reads.
-        schedule: how it is trained.
-        saver: takes checkpoints; only the chief's writes.
+        spec: the run.
+        scoring: the model, restored to `position`, under its strategy, and what it reads.
+        checkpoints: takes checkpoints; only the chief's writes.
         progress: the worker's progress file.
         summaries: of the run; only the chief's write.
         bar: what is shown to people.
         stop: whether the process was told to end.
-        place: where it stands.
-        callbacks: the user's; begun, and restored to `place`.
+        position: where the training stands.
+        callbacks: the user's; begun, and restored to `position`.
         timeline: where its time goes.
     """
 
+    spec: RunSpec
     scoring: Scoring
-    schedule: Schedule
-    saver: Saver
+    checkpoints: CheckpointWriter
     progress: ProgressFile
     summaries: Summaries
     bar: Progress
     stop: StopRequest
-    place: Place
+    position: TrainingPosition
     callbacks: Callbacks
     timeline: Timeline = field(default_factory=Timeline)
 
     def __post_init__(self) -> None:
-        scoring = self.scoring
+        spec, scoring = self.spec, self.scoring
         self._strategy, self._model = scoring.strategy, scoring.model
         self._cluster, self._replicas = scoring.cluster, scoring.replicas
-        self._train_split = scoring.shard_set.split("train")
-        last = (self._train_split.layout.total - 1) % self.schedule.batch_size + 1
+        self._settings, self._train_split, self._steps = spec.settings, spec.train, spec.steps
+        last = (self._train_split.layout.total - 1) % self._settings.batch_size + 1
         self._train = make_train_block(
             self._strategy,
             self._model,
@@ -81,18 +78,21 @@ class Session:
             idle=last < self._replicas.total,
             class_weights=scoring.shard_set.class_weights,
         )
-        self._steps = steps_of(self._train_split.layout.total, self.schedule.batch_size)
-        self._digest = make_digest(self._strategy, self._model)
+        self._digest = make_weight_digest(self._strategy, self._model)
         self._wanted_block = 1
         self._saved_at = time.monotonic()
         self._traced = False
         self._staged = 0.0
-        place = self.place  # after a restart the first loss is about what came before
-        if place.history or place.records:
-            before = place.history[0]["loss"] if place.history else place.loss / place.records
-            self._learn_most_loss(before)
+        position = self.position  # after a restart the first loss is about what came before
+        if position.history or position.records:
+            before = (
+                position.history[0]["loss"]
+                if position.history
+                else position.loss / position.records
+            )
+            self._set_loss_limit(before)
 
-    def run(self) -> dict[str, Evaluated]:
+    def run(self) -> dict[str, SplitEvaluation]:
         """Train to the end and score every split that was not trained on.
 
         Raises:
@@ -100,123 +100,126 @@ class Session:
             NotFinite, NotProbabilities, LossExploded, ZeroLoss, WrongCount, PeerLost,
             PeersDisagree, and what staging raises.
         """
-        while self.place.epoch < self.schedule.epochs and not self.place.stopped:
-            if self.place.step == 0:
-                self.callbacks.epoch_begins(self.place.epoch)
+        while self.position.epoch < self._settings.epochs and not self.position.stopped:
+            if self.position.step == 0:
+                self.callbacks.epoch_begins(self.position.epoch)
             self._run_epoch()
-            self._close_epoch(last=self.place.epoch + 1 == self.schedule.epochs)
+            self._close_epoch(last=self.position.epoch + 1 == self._settings.epochs)
         self._model.optimizer.finalize_variable_values(self._model.trainable_variables)
         self.callbacks.end()
         others = sorted(self.scoring.shard_set.splits.keys() - {"train"})
         evaluated = {name: self._evaluate(name) for name in others}
-        if "val" in evaluated and self.place.history and not self.callbacks:
+        if "val" in evaluated and self.position.history and not self.callbacks:
             last = _prefixed(evaluated["val"].scores)
-            self.place.history[-1].update(last)
+            self.position.history[-1].update(last)
             if self._cluster.is_chief:
                 self.summaries.write(self._global_step, last)
         return evaluated
 
-    def _evaluate(self, split: str) -> Evaluated:
+    def _evaluate(self, split: str) -> SplitEvaluation:
         return self.scoring.evaluate(self.scoring.shard_set.split(split))
 
     @property
     def _global_step(self) -> int:
-        return self.place.epoch * self._steps + self.place.step
+        return self.position.epoch * self._steps + self.position.step
 
     def _run_epoch(self) -> None:
-        place = self.place
-        if place.step == self._steps:  # resumed from the last step of an epoch
+        position = self.position
+        if position.step == self._steps:  # resumed from the last step of an epoch
             return
         produced: deque[float] = deque()
         batches = self.scoring.stream(
-            self._train_split, self.schedule.shuffle(place.epoch), place.step, produced
+            self._train_split, self.spec.shuffle(position.epoch), position.step, produced
         )
-        while place.step < self._steps:
+        while position.step < self._steps:
             k = self._next_block()
             started = time.monotonic()
-            signals = [float(self.stop.told), *self._chiefs_signals()]
+            signals = [float(self.stop.requested), *self._chiefs_signals()]
             with self.scoring.watched(f"at step {self._global_step + 1}"):
                 outcome = self._train(batches, k, signals)
             sizes = self.scoring.check(
-                outcome, self._train_split, place.step, f"epoch {place.epoch + 1}"
+                outcome, self._train_split, position.step, f"epoch {position.epoch + 1}"
             )
             self._check_not_zero(outcome)
-            self._learn_most_loss(float(outcome.losses[0]))
-            place.loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
-            place.records += int(sizes.sum())
-            place.step += k
+            self._set_loss_limit(float(outcome.losses[0]))
+            position.loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
+            position.records += int(sizes.sum())
+            position.step += k
             ended = time.monotonic()
             wait = waiting(started, ended, [produced.popleft() for _ in range(k)])
             self._tell(k, ended - started, wait, float(outcome.losses[-1]))
             self._act_on(outcome.signals)
 
     def _close_epoch(self, *, last: bool) -> None:
-        place = self.place
-        entry = {"loss": place.loss / place.records, **self.scoring.metrics()}
+        position = self.position
+        entry = {"loss": position.loss / position.records, **self.scoring.metrics()}
         self._model.reset_metrics()
-        self._compare_weights(f"after epoch {place.epoch + 1}")
+        self._compare_weights(f"after epoch {position.epoch + 1}")
         if "val" in self.scoring.shard_set.splits and (self.callbacks or not last):
             entry.update(_prefixed(self._evaluate("val").scores))
         if self.callbacks:
-            place.stopped = self._callbacks_stop(entry)
-        place.history.append({"epoch": place.epoch + 1, **entry})
-        shown = {key: round(value, 4) for key, value in place.history[-1].items()}
+            position.stopped = self._callbacks_stop(entry)
+        position.history.append({"epoch": position.epoch + 1, **entry})
+        shown = {key: round(value, 4) for key, value in position.history[-1].items()}
         log.info("epoch", **shown, input_wait=self._input_wait_of_epoch())
-        self.progress.event("epoch", step=self._global_step, **place.history[-1])
+        self.progress.event("epoch", step=self._global_step, **position.history[-1])
         if self._cluster.is_chief:
-            self.summaries.write(self._global_step, place.history[-1], self.timeline.intervals)
-        place.epoch, place.step, place.loss, place.records = place.epoch + 1, 0, 0.0, 0
-        if last or place.stopped:  # what follows may take long: never train again for it
+            self.summaries.write(self._global_step, position.history[-1], self.timeline.intervals)
+        position.epoch, position.step, position.loss, position.records = (
+            position.epoch + 1,
+            0,
+            0.0,
+            0,
+        )
+        if last or position.stopped:  # what follows may take long: never train again for it
             self._save()
-        if place.stopped and not last:
-            self.scoring.staging.turn_to(
-                needs(self.scoring.shard_set, self.schedule, self._replicas, place)
-            )
+        if position.stopped and not last:
+            self.scoring.staging.replan(needs(self.spec, self._replicas, position))
 
     def _callbacks_stop(self, entry: dict[str, float]) -> bool:
         """Whether the callbacks end the training; all workers' have to say the same."""
         with self._strategy.scope():
-            stop = self.callbacks.epoch_ended(self.place.epoch, entry)
+            stop = self.callbacks.epoch_ended(self.position.epoch, entry)
         known = {"decisions of the callbacks": repr((stop, self.callbacks.state()))}
-        when = f"after epoch {self.place.epoch + 1}"
-        agree(self._strategy, self._cluster, self._replicas, known, when)
+        when = f"after epoch {self.position.epoch + 1}"
+        require_consensus(self._strategy, self._cluster, self._replicas, known, when)
         if stop:
-            log.info("the callbacks end the training", epoch=self.place.epoch + 1)
+            log.info("the callbacks end the training", epoch=self.position.epoch + 1)
         return stop
 
     def _next_block(self) -> int:
         """Steps until the next place where something else happens, at most those of a block."""
-        k = min(self.scoring.block, self._steps - self.place.step)
-        for every in (self.schedule.checkpoint_steps, self._compare_every):
+        k = min(self.scoring.block, self._steps - self.position.step)
+        for every in (self._settings.checkpoint_steps, self._compare_every):
             if every:
                 k = min(k, every - self._global_step % every)
         return k
 
     @property
     def _compare_every(self) -> int:
-        return self.schedule.compare_steps if self._replicas.total > 1 else 0
+        return self._settings.compare_steps if self._replicas.total > 1 else 0
 
     def _chiefs_signals(self) -> tuple[float, float]:
         """Whether it is time for a checkpoint, and how long a block is: the chief decides."""
         if not self._cluster.is_chief:
             return 0.0, 0.0
-        minutes = self.schedule.checkpoint_minutes
+        minutes = self._settings.checkpoint_minutes
         due = minutes is not None and time.monotonic() - self._saved_at >= minutes * 60
         return float(due), float(self._wanted_block)
 
     def _act_on(self, signals: NDArray[Any]) -> None:
-        told, due, block = signals.tolist()
+        stopping, due, block = signals.tolist()
         self.scoring.block = int(block)
-        step, every = self._global_step, self.schedule.checkpoint_steps
+        step, every = self._global_step, self._settings.checkpoint_steps
         if self._compare_every and step % self._compare_every == 0:
             self._compare_weights(f"at step {step}")
-        if told or due or (every and step % every == 0):
+        if stopping or due or (every and step % every == 0):
             self._save()
-        if told:
-            self.saver.wait()
+        if stopping:
+            self.checkpoints.wait()
             self.progress.event("stopped", step=self._global_step)
             raise Stopped(
-                f"{int(told)} of {self._cluster.size} workers were told to end (SIGTERM)",
+                f"{int(stopping)} of {self._cluster.size} workers were told to end (SIGTERM)",
                 found=f"a checkpoint of step {self._global_step} was saved",
                 hint="The same command goes on from there.",
             )
@@ -225,10 +228,10 @@ class Session:
         """Take a checkpoint: all workers read the state, for its sums are collective."""
         with self.scoring.watched(f"at the checkpoint of step {self._global_step}"):
             state = snapshot(self._model) | self.callbacks.arrays()
-        self.place.callbacks = self.callbacks.state()
+        self.position.callbacks = self.callbacks.state()
         self._saved_at = time.monotonic()
         if self._cluster.is_chief:
-            self.saver.save(self._global_step, state, self.place.to_json())
+            self.checkpoints.save(self._global_step, state, self.position.to_json())
             self.progress.event("checkpoint", step=self._global_step)
 
     def _waited_for_storage(self) -> float:
@@ -238,7 +241,7 @@ class Session:
 
     def _check_not_zero(self, outcome: Outcome) -> None:
         zero = np.flatnonzero(outcome.losses == 0)
-        if len(zero) and not self.schedule.allow_zero_loss:
+        if len(zero) and not self._settings.allow_zero_loss:
             raise ZeroLoss(
                 where=f"step {self._global_step + int(zero[0]) + 1}",
                 expected="a loss above 0",
@@ -247,12 +250,12 @@ class Session:
                 " do this. If it is as it should be, give --allow-zero-loss.",
             )
 
-    def _learn_most_loss(self, first: float) -> None:
-        if self.scoring.most_loss is None and not self.schedule.allow_exploding_loss:
-            self.scoring.most_loss = most_loss(first, self.scoring.shard_set)
+    def _set_loss_limit(self, first: float) -> None:
+        if self.scoring.loss_limit is None and not self._settings.allow_exploding_loss:
+            self.scoring.loss_limit = loss_limit(first, self.scoring.shard_set)
 
     def _input_wait_of_epoch(self) -> str:
-        begin = self.place.epoch * self._steps
+        begin = self.position.epoch * self._steps
         mine = [each for each in self.timeline.intervals if each.step > begin]
         return f"{summed(mine).wait:.1%}" if mine else "-"
 
@@ -266,7 +269,7 @@ class Session:
         self.bar.advance(k)
         self.progress.step(
             step=self._global_step,
-            epoch=self.place.epoch + 1,
+            epoch=self.position.epoch + 1,
             loss=loss,
             steps_per_second=round(1 / max(per_step, 1e-6), 3),
             input_wait=round(wait, 4),
@@ -285,7 +288,7 @@ class Session:
                 hint="Start all workers anew, with the same command in the same environment.",
             )
         known = {"weights": repr(found[0])}
-        agree(self._strategy, self._cluster, self._replicas, known, when)
+        require_consensus(self._strategy, self._cluster, self._replicas, known, when)
 
 
 def _prefixed(scores: dict[str, float]) -> dict[str, float]:

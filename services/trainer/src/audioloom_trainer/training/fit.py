@@ -1,23 +1,30 @@
-"""Training with TensorFlow in the process: strategy, model, state, session, results."""
+"""One training with TensorFlow in the process: strategy, model, epochs, results, commit."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import version
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import structlog
-from audioloom_manifest import FileEntry, Plan, TrainingRunStats
-from audioloom_stage import progress
+from audioloom_manifest import (
+    Attempt,
+    Committed,
+    FileEntry,
+    Producer,
+    TrainingRunStats,
+    commit,
+)
+from audioloom_stage import progress, redact_values
 from numpy.typing import NDArray
 
-from audioloom_trainer.distributed.cluster import Cluster
-from audioloom_trainer.distributed.consensus import agree
-from audioloom_trainer.distributed.failures import peers_watched
+from audioloom_trainer.distributed.consensus import require_consensus
+from audioloom_trainer.distributed.failures import translate_peer_failures
 from audioloom_trainer.distributed.steps import spread_seeds
 from audioloom_trainer.distributed.strategy import (
     describe_devices,
@@ -25,132 +32,108 @@ from audioloom_trainer.distributed.strategy import (
     make_strategy,
     versions,
 )
-from audioloom_trainer.evaluation.report import beside_the_mean
-from audioloom_trainer.evaluation.scoring import Evaluated, Scoring, evaluated_report
-from audioloom_trainer.input.batches import Replicas, steps_of
-from audioloom_trainer.input.cache_folder import opened_cache
+from audioloom_trainer.evaluation.report import with_mean_baseline
+from audioloom_trainer.evaluation.scoring import Scoring, SplitEvaluation, report_splits
+from audioloom_trainer.input.batches import Replicas
+from audioloom_trainer.input.cache_folder import open_cache
 from audioloom_trainer.input.integrity import files_of
 from audioloom_trainer.input.staging import Staging
-from audioloom_trainer.models.build import build_model, configuration
+from audioloom_trainer.models.build import build_for, configuration
 from audioloom_trainer.models.checks import metric_names
 from audioloom_trainer.models.keras_compat import library
-from audioloom_trainer.models.source import ModelSource
 from audioloom_trainer.models.state import restore, restore_weights, weights
 from audioloom_trainer.reporting.report import report
-from audioloom_trainer.runs.artifacts import Finished, write_file, write_report, write_results
-from audioloom_trainer.runs.checkpoint import Saved, Saver
+from audioloom_trainer.runs.artifacts import RunResults, write_file, write_report, write_results
+from audioloom_trainer.runs.checkpoint import Checkpoint, CheckpointWriter
 from audioloom_trainer.runs.exported_model import model_files
 from audioloom_trainer.runs.progress import ProgressFile
 from audioloom_trainer.runs.summaries import Summaries, events_of
 from audioloom_trainer.runs.timeline import bottleneck, summed
-from audioloom_trainer.runtime.retry import patiently
+from audioloom_trainer.runtime.retry import with_retries
 from audioloom_trainer.runtime.signals import StopRequest
+from audioloom_trainer.settings import parse_bytes
 from audioloom_trainer.shards.shard_set import ShardSet
 from audioloom_trainer.training.callbacks import ARRAYS, Callbacks, load_callbacks
 from audioloom_trainer.training.epochs import Session
-from audioloom_trainer.training.schedule import Place, Schedule, needs
-from audioloom_trainer.training.spec import check_replicas
-
-__all__ = ["Outcome", "Task", "Trained", "conclude", "fit", "meet"]
+from audioloom_trainer.training.spec import RunSpec, TrainingPosition, check_replicas, needs
 
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class Task:
-    """What one worker is to do.
+def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committed | None:
+    """Train from the start, or from a checkpoint, to the end, and commit the run.
 
     Args:
-        plan: the run.
-        recipe: its digest, which checkpoints carry.
-        source, arguments: the model function.
-        shard_set: what is trained on.
-        feature: what the features are called.
-        schedule: how.
-        cluster: who trains.
-        launched: which run this is, as whoever started the workers calls it.
-        common: what has to be equal on all workers, and goes into every line of progress.
-        keep_checkpoints: how many stay.
-        cache: folder for copies of shards if one was asked for, and the bytes that they may take.
-        patience: seconds during which storage that does not answer is asked again.
-        callbacks: their function, if one was asked for.
-        callback_arguments: its arguments.
-        stateless_callbacks: they may begin anew after a restart.
-        legacy: the model is one of `tf_keras`.
+        spec: the run. TensorFlow has been set up for it.
+        resume: the checkpoint to go on from.
+        stop: tells when the process is told to end.
+
+    Returns:
+        The committed run; None where another worker commits it.
     """
-
-    plan: Plan
-    recipe: str
-    source: ModelSource
-    arguments: Mapping[str, Any]
-    shard_set: ShardSet
-    feature: str
-    schedule: Schedule
-    cluster: Cluster
-    launched: str
-    common: Mapping[str, str | int]
-    keep_checkpoints: int
-    cache: tuple[str | None, int]
-    patience: float
-    callbacks: ModelSource | None = None
-    callback_arguments: Mapping[str, Any] = field(default_factory=dict)
-    stateless_callbacks: bool = False
-    legacy: bool = False
-
-
-@dataclass(frozen=True)
-class Trained:
-    """The strategy with its trained model, and what it scored."""
-
-    strategy: Any
-    replicas: Replicas
-    session: Session
-    evaluated: Mapping[str, Evaluated]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The chief's files and stats, ready to be committed."""
-
-    files: list[FileEntry]
-    stats: TrainingRunStats
-    settings: dict[str, str | int | float]
-
-
-def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
-    """Train from the start, or from a checkpoint, to the end; TensorFlow has been set up."""
-    cluster, shard_set = task.cluster, task.shard_set
-    events = ProgressFile(task.plan.folder, cluster.rank, {"rank": cluster.rank, **task.common})
+    own = version("audioloom-trainer")
+    attempt = Attempt(
+        producer=Producer(stage="trainer", version=own),
+        host=socket.gethostname(),
+        versions={"audioloom-trainer": own, **versions()},
+        settings=_execution_settings(spec),
+    )
+    cluster, launch = spec.cluster, spec.launch
+    common = {"attempt": launch.attempt, "generation": launch.generation}
+    events = ProgressFile(spec.folder, cluster.rank, {"rank": cluster.rank, **common})
     with events.failure_noted():
         strategy = make_strategy(cluster)
         replicas = local_replicas(strategy, cluster)
-        check_replicas(shard_set.split("train"), replicas.total)
-        known = {"run": task.launched}
-        known |= {name: str(value) for name, value in task.common.items()}
-        known["recipe and shards"] = task.recipe
+        check_replicas(spec.train, replicas.total)
+        known = {"run": spec.plan.name if launch.folder is None else launch.folder.uri}
+        known |= {name: str(value) for name, value in common.items()}
+        known["recipe and shards"] = spec.recipe
         known["checkpoint"] = resume.fingerprint if resume else "-"
-        agree(strategy, cluster, replicas, known | versions(), "at the start")
-    place = Place.from_json(resume.commit.position) if resume else Place()
+        require_consensus(strategy, cluster, replicas, known | versions(), "at the start")
+    session, evaluated = _train(spec, strategy, replicas, resume, stop, events)
+    committed = None
+    with events.failure_noted():
+        if cluster.is_chief:
+            files, stats = _results(spec, session, evaluated, attempt)
+            committed = with_retries(partial(commit, spec.plan, attempt, files, stats))
+        # A barrier: no worker may leave while another still needs it.
+        require_consensus(strategy, cluster, replicas, {"end": spec.plan.name}, "at the end")
+        events.event("done")
+    return committed
+
+
+def _train(
+    spec: RunSpec,
+    strategy: Any,
+    replicas: Replicas,
+    resume: Checkpoint | None,
+    stop: StopRequest,
+    events: ProgressFile,
+) -> tuple[Session, dict[str, SplitEvaluation]]:
+    cluster, shard_set, keep = spec.cluster, spec.shard_set, spec.settings.keep_checkpoints
+    position = TrainingPosition()
+    if resume is not None:
+        position = TrainingPosition.from_json(resume.record.position)
     with ExitStack() as stack:
-        staging = stack.enter_context(_staging(task, replicas, place, stack))
-        keep, patience = task.keep_checkpoints, task.patience
-        saver = Saver(task.plan.folder, task.recipe, replicas.total, keep, patience)
-        stack.callback(saver.close)
-        stack.enter_context(events.failure_noted())
+        staging = stack.enter_context(_staging(spec, replicas, position, stack))
+        checkpoints = CheckpointWriter(spec.folder, spec.recipe, replicas.total, keep)
+        stack.callback(checkpoints.close)
+        stack.enter_context(events.failure_noted())  # before storage is waited for above
         # Any operation may be the one that hears of a lost peer, such as resetting the metrics.
-        stack.enter_context(peers_watched(cluster, "in training"))
-        model = _model(task, strategy, replicas, resume)
-        callbacks = _callbacks(task, strategy, model, place, resume)
-        done, every = _steps_done(task, place)
+        stack.enter_context(translate_peer_failures(cluster, "in training"))
+        model = _model(spec, strategy, replicas, resume)
+        callbacks = _callbacks(spec, strategy, model, position, resume)
+        done = position.epoch * spec.steps + position.step
+        every, devices = spec.settings.epochs * spec.steps, describe_devices()
         if shard_set.class_weights is not None:
             log.info("the loss is weighted by class", weights=_shown_weights(shard_set))
-        events.event("start", step=done, steps=every, devices=describe_devices())
+        events.event("start", step=done, steps=every, devices=devices)
         log.info(
             "training",
             steps=every,
             from_step=done,
             replicas=replicas.total,
-            devices=describe_devices(),
+            devices=devices,
             parameters=model.count_params(),
         )
         bar = stack.enter_context(progress(every, "training", "steps"))
@@ -162,153 +145,160 @@ def fit(task: Task, resume: Saved | None, stop: StopRequest) -> Trained:
             replicas=replicas,
             shard_set=shard_set,
             staging=staging,
-            batch=task.schedule.batch_size,
+            batch=spec.settings.batch_size,
         )
         session = Session(
+            spec=spec,
             scoring=scoring,
-            schedule=task.schedule,
-            saver=saver,
+            checkpoints=checkpoints,
             progress=events,
-            summaries=Summaries(task.plan.folder),
+            summaries=Summaries(spec.folder),
             bar=bar,
             stop=stop,
-            place=place,
+            position=position,
             callbacks=callbacks,
         )
         evaluated = session.run()
-        saver.wait()
-        return Trained(strategy, replicas, session, evaluated)
+        checkpoints.wait()
+        return session, evaluated
 
 
-def conclude(task: Task, trained: Trained) -> Outcome:
-    """Write the results of a training; the chief alone does this."""
-    model, shard_set = trained.session.scoring.model, task.shard_set
-    patient = partial(patiently, patience=task.patience)
-    train_split = shard_set.split("train")
-    evaluation = patient(partial(evaluated_report, shard_set, trained.evaluated, train=train_split))
-    told = beside_the_mean(evaluation, shard_set, train=train_split)
-    scores = {name: each["scores"] for name, each in told["splits"].items()}
-    finished = Finished(
+def _results(
+    spec: RunSpec,
+    session: Session,
+    evaluated: Mapping[str, SplitEvaluation],
+    attempt: Attempt,
+) -> tuple[list[FileEntry], TrainingRunStats]:
+    """Write the results of a training, and say in the attempt what limited it."""
+    model, shard_set, folder = session.scoring.model, spec.shard_set, spec.folder
+    train, epochs = spec.train, session.position.epoch
+    evaluation = with_retries(partial(report_splits, shard_set, evaluated, train=train))
+    shown = with_mean_baseline(evaluation, shard_set, train=train)
+    results = RunResults(
         weights=weights(model),
         config=configuration(model),
-        history=trained.session.place.history,
+        history=session.position.history,
         evaluation=evaluation,
     )
-    train, epochs = train_split.layout.total, trained.session.place.epoch
     stats = TrainingRunStats(
-        steps=epochs * steps_of(train, task.schedule.batch_size),
-        records=epochs * train,
-        replicas=trained.replicas.total,
+        steps=epochs * spec.steps,
+        records=epochs * train.layout.total,
+        replicas=session.scoring.replicas.total,
         parameters=model.count_params(),
-        scores=scores,
+        scores={name: each["scores"] for name, each in shown["splits"].items()},
     )
-    files = patient(partial(write_results, task.plan.folder, finished))
-    intervals = trained.session.timeline.intervals
-    shown = report(task.plan.name, _facts(task, stats), finished.history, told, intervals)
-    files.append(patient(partial(write_report, task.plan.folder, shown)))
-    files += patient(partial(events_of, task.plan.folder))
-    made = model_files(_alone(task, model, finished.weights), task.feature, shard_set)
-    files += [patient(partial(write_file, task.plan.folder, *each)) for each in made]
-    settings: dict[str, str | int | float] = {
-        "devices": describe_devices(),
-        "workers": task.cluster.size,
-        "bottleneck": bottleneck(intervals),
-        "input_wait": round(summed(intervals).wait, 4) if intervals else 0.0,
+    files = with_retries(partial(write_results, folder, results))
+    intervals = session.timeline.intervals
+    page = report(spec.plan.name, _facts(spec, stats), results.history, shown, intervals)
+    files.append(with_retries(partial(write_report, folder, page)))
+    files += with_retries(partial(events_of, folder))
+    made = model_files(_alone(spec, model, results.weights), spec.feature, shard_set)
+    files += [with_retries(partial(write_file, folder, *each)) for each in made]
+    attempt.settings.update(
+        devices=describe_devices(),
+        workers=spec.cluster.size,
+        bottleneck=bottleneck(intervals),
+        input_wait=round(summed(intervals).wait, 4) if intervals else 0.0,
+    )
+    return files, stats
+
+
+def _execution_settings(spec: RunSpec) -> dict[str, Any]:
+    settings, model = spec.settings, spec.model
+    found = {
+        "model": settings.model if model.module is not None else model.place,
+        "threads": settings.threads,
+        "checkpoint_steps": settings.checkpoint_steps,
+        "checkpoint_minutes": settings.checkpoint_minutes,
+        "launch_attempt": spec.launch.attempt,
+        "launch_generation": spec.launch.generation,
     }
-    return Outcome(files, stats, settings)
+    return {name: redact_values(value) for name, value in found.items()}
 
 
-def _facts(task: Task, stats: TrainingRunStats) -> list[tuple[str, str]]:
-    """What a page about the run begins with."""
-    arguments = "".join(f" {name}={value}" for name, value in task.arguments.items())
-    schedule, workers = task.schedule, task.cluster.size
-    weights_text = "" if task.shard_set.class_weights is None else _shown_weights(task.shard_set)
+def _facts(spec: RunSpec, stats: TrainingRunStats) -> list[tuple[str, str]]:
+    """The facts that the report begins with."""
+    settings, workers = spec.settings, spec.cluster.size
+    arguments = "".join(f" {name}={value}" for name, value in settings.model_arg.items())
     return [
-        ("model", f"{task.source.label}{arguments}"),
-        ("shards", task.plan.inputs[0].location),
-        ("steps", f"{stats.steps:,} of {schedule.batch_size} records, {schedule.epochs} epochs"),
+        ("model", f"{spec.model.label}{arguments}"),
+        ("shards", spec.plan.inputs[0].location),
+        ("steps", f"{stats.steps:,} of {settings.batch_size} records, {settings.epochs} epochs"),
         ("replicas", f"{stats.replicas} in {workers} worker{'s' if workers > 1 else ''}"),
         ("devices", describe_devices()),
         ("parameters", f"{stats.parameters:,}"),
-        ("class weights", weights_text),
+        ("class weights", _shown_weights(spec.shard_set)),
     ]
 
 
-def meet(task: Task, trained: Trained, what: str) -> None:
-    """Wait for all workers; none may leave while another still needs it."""
-    agree(trained.strategy, task.cluster, trained.replicas, {"end": what}, "at the end")
-    trained.session.progress.event("done")
-
-
-def _staging(task: Task, replicas: Replicas, place: Place, stack: ExitStack) -> Staging:
-    cache = stack.enter_context(opened_cache(task.shard_set, *task.cache))
+def _staging(
+    spec: RunSpec, replicas: Replicas, position: TrainingPosition, stack: ExitStack
+) -> Staging:
+    settings, shard_set, cluster = spec.settings, spec.shard_set, spec.cluster
+    limit = parse_bytes(settings.cache_bytes)
+    cache = stack.enter_context(open_cache(shard_set, settings.cache, limit))
     if cache is not None:
-        wanted = [s for split in task.shard_set.splits.values() for s in split.shards]
+        wanted = [s for split in shard_set.splits.values() for s in split.shards]
         names = {cache.path(s.data, ".tfrecord").name for s in wanted}
         cache.keep_only(names | {cache.path(s.index, ".npy").name for s in wanted})
-    needed = needs(task.shard_set, task.schedule, replicas, place)
-    others = sorted(task.shard_set.splits.keys() - {"train"})
-    part = {"part": task.cluster.rank, "parts": task.cluster.size}
-    early = [file for name in others for file in files_of(task.shard_set, name, **part)]
-    return Staging(task.shard_set, needed, cache=cache, patience=task.patience, early=early)
+    others = sorted(shard_set.splits.keys() - {"train"})
+    early = [
+        file
+        for name in others
+        for file in files_of(shard_set, name, part=cluster.rank, parts=cluster.size)
+    ]
+    return Staging(shard_set, needs(spec, replicas, position), cache=cache, early=early)
 
 
-def _model(task: Task, strategy: Any, replicas: Replicas, resume: Saved | None) -> Any:
+def _model(spec: RunSpec, strategy: Any, replicas: Replicas, resume: Checkpoint | None) -> Any:
     with strategy.scope():
-        model = _built(task, replicas.total)
+        model = _built(spec, replicas.total)
     if resume is not None:
         own = {k: v for k, v in resume.state.items() if not k.startswith(ARRAYS)}
         restore(strategy, model, own)
-        log.info("resumed", step=resume.commit.step)
+        log.info("resumed", step=resume.record.step)
     spread_seeds(strategy, model, replicas)
     return model
 
 
-def _built(task: Task, replicas: int) -> Any:
-    return build_model(
-        task.source,
-        shape=task.shard_set.shape,
-        classes=task.shard_set.classes,
-        arguments=task.arguments,
-        replicas=replicas,
-        coefficients=task.shard_set.coefficients,
-        legacy=task.legacy,
-    )
+def _built(spec: RunSpec, replicas: int) -> Any:
+    arguments = spec.settings.model_arg
+    return build_for(spec.shard_set, spec.model, arguments, replicas=replicas, legacy=spec.legacy)
 
 
-def _alone(task: Task, model: Any, values: Mapping[str, NDArray[np.generic]]) -> Any:
+def _alone(spec: RunSpec, model: Any, values: Mapping[str, NDArray[np.generic]]) -> Any:
     """The model for this process alone: to write one of `tf_keras` would ask all workers."""
-    if not task.legacy:
+    if not spec.legacy:
         return model
     library(legacy=True).backend.reset_uids()  # the layers of both are called the same
-    copy = _built(task, replicas=1)
+    copy = _built(spec, replicas=1)
     restore_weights(copy, values)
     return copy
 
 
 def _callbacks(
-    task: Task, strategy: Any, model: Any, place: Place, resume: Saved | None
+    spec: RunSpec,
+    strategy: Any,
+    model: Any,
+    position: TrainingPosition,
+    resume: Checkpoint | None,
 ) -> Callbacks:
-    if task.callbacks is None:
+    if spec.callbacks is None:
         return Callbacks((), "")
-    source, arguments = task.callbacks, task.callback_arguments
-    each = load_callbacks(source, arguments, stateless=task.stateless_callbacks)
-    callbacks = Callbacks(each, source.place)
+    settings = spec.settings
+    each = load_callbacks(
+        spec.callbacks, settings.callback_arg, stateless=settings.stateless_callbacks
+    )
+    callbacks = Callbacks(each, spec.callbacks.place)
     own = ["loss", *metric_names(model)]
-    validated = [f"val_{name}" for name in own] if "val" in task.shard_set.splits else []
+    validated = [f"val_{name}" for name in own] if "val" in spec.shard_set.splits else []
     with strategy.scope():
         callbacks.begin(model, [*own, *validated])
-        if resume is not None and place.callbacks:
-            callbacks.restore(place.callbacks, resume.state)
+        if resume is not None and position.callbacks:
+            callbacks.restore(position.callbacks, resume.state)
     return callbacks
 
 
 def _shown_weights(shard_set: ShardSet) -> str:
-    pairs = zip(shard_set.labels, shard_set.class_weights or (), strict=True)
+    pairs = zip(shard_set.labels, shard_set.class_weights or (), strict=False)
     return " ".join(f"{label}={weight:.4g}" for label, weight in islice(pairs, 8))
-
-
-def _steps_done(task: Task, place: Place) -> tuple[int, int]:
-    total = task.shard_set.split("train").layout.total
-    steps = steps_of(total, task.schedule.batch_size)
-    return place.epoch * steps + place.step, task.schedule.epochs * steps

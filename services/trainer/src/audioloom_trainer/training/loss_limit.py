@@ -6,12 +6,10 @@ import math
 
 from audioloom_trainer.shards.shard_set import ShardSet
 
-__all__ = ["MOST_GROWTH", "most_loss"]
-
 MOST_GROWTH = 1e6
 
 
-def most_loss(first: float, shard_set: ShardSet) -> float:
+def loss_limit(first: float, shard_set: ShardSet) -> float:
     """What the loss of a batch may be: a million times that of the first one, or of 1.
 
     The first may not have met what later ones do: so a class that weighs more counts as such, and

@@ -1,10 +1,10 @@
-"""What a run is asked to do: its recipe, its name and its folder, before any work."""
+"""What a training run is: recipe, name and folder; and where in it a training stands."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any
 
 from audioloom_manifest import (
     ModelRef,
@@ -18,85 +18,155 @@ from audioloom_manifest import (
     run_folder,
     run_name,
 )
-from audioloom_storage import Location
+from audioloom_storage import Location, locate
 
+from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.errors import BadReplicas
-from audioloom_trainer.input.sampler import allowed_replicas
+from audioloom_trainer.input.batches import Replicas, needed_shards, steps_of
+from audioloom_trainer.input.sampler import Shuffle, allowed_replicas
+from audioloom_trainer.models.arguments import Value
 from audioloom_trainer.models.source import ModelSource
-from audioloom_trainer.shards.shard_set import Split
-
-__all__ = ["Wish", "check_replicas", "digest_of", "make_plan", "recipe_digest"]
+from audioloom_trainer.runs.layout import Launch
+from audioloom_trainer.settings import RunSettings
+from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
 
 ALGORITHM = 1
 """Raised when the same recipe would give other weights than before."""
 
 
 @dataclass(frozen=True)
-class Wish:
-    """The settings that change the result."""
+class RunSpec:
+    """One training run as one worker sees it.
 
+    Args:
+        settings: of the command.
+        plan: the run's name, folder, recipe and inputs.
+        model: the model function.
+        callbacks: the function of the callbacks, if one was given.
+        shard_set: what is trained on.
+        feature: name of the features.
+        cluster: the workers.
+        launch: what the launcher said.
+    """
+
+    settings: RunSettings
+    plan: Plan
     model: ModelSource
-    arguments: Mapping[str, str | int | float | bool | None]
-    epochs: int
-    batch_size: int
-    seed: int
-    shuffle_window: int
-    deterministic: bool
-    keras: Literal["3", "legacy"] = "3"
-    callbacks: ModelSource | None = None
-    callback_arguments: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)
+    callbacks: ModelSource | None
+    shard_set: ShardSet
+    feature: str
+    cluster: Cluster
+    launch: Launch
+
+    @property
+    def folder(self) -> Location:
+        """The run folder."""
+        return self.plan.folder
+
+    @property
+    def recipe(self) -> str:
+        """The digest of recipe and shards, which checkpoints carry."""
+        return recipe_digest(self.plan.recipe, self.plan.input_identities)
+
+    @property
+    def legacy(self) -> bool:
+        """Whether the model is one of `tf_keras`."""
+        return self.settings.keras == "legacy"
+
+    @property
+    def train(self) -> Split:
+        """The split that is trained on."""
+        return self.shard_set.split("train")
+
+    @property
+    def steps(self) -> int:
+        """Global batches of an epoch."""
+        return steps_of(self.train.layout.total, self.settings.batch_size)
+
+    def shuffle(self, epoch: int) -> Shuffle:
+        """The order of an epoch."""
+        return Shuffle(self.settings.seed, epoch, self.settings.shuffle_window)
+
+
+@dataclass
+class TrainingPosition:
+    """Where a training stands: what a checkpoint holds beside the variables."""
+
+    epoch: int = 0
+    step: int = 0
+    """Batches of the epoch that are done."""
+    loss: float = 0.0
+    """Sum over the epoch's batches of loss times records."""
+    records: int = 0
+    """Records of the epoch that are done."""
+    history: list[dict[str, float]] = field(default_factory=list)
+    stopped: bool = False
+    """The callbacks have ended the training before its last epoch."""
+    callbacks: list[dict[str, Any]] = field(default_factory=list)
+    """The state of each callback."""
+
+    def to_json(self) -> dict[str, Any]:
+        """As a checkpoint's record keeps it."""
+        return {**vars(self), "history": list(self.history)}
+
+    @classmethod
+    def from_json(cls, value: dict[str, Any]) -> TrainingPosition:
+        """Read what `to_json` gave."""
+        return cls(**value)
 
 
 def make_plan(
-    wish: Wish,
+    settings: RunSettings,
+    model: ModelSource,
+    callbacks: ModelSource | None,
     shards: Opened[ShardsManifest],
-    *,
-    root: Location | None,
-    name: str | None,
-    folder: Location | None,
+    folder: Location | None = None,
 ) -> Plan:
     """Name the run.
 
     Args:
-        wish: what is asked for.
+        settings: of the command; without a root the run lies where the shards do, without a name
+            it is called by a digest of its recipe and the shards' identity.
+        model: the model function.
+        callbacks: the function of the callbacks, if one was given.
         shards: what is trained on.
-        root: where runs/ lies; by default where shards/ does.
-        name: by default a digest of the recipe and the shards' identity.
         folder: the run folder that a launcher has made; names the run too.
     """
     recipe = TrainingRunRecipe(
         algorithm=ALGORITHM,
-        model=_reference(wish.model, wish.arguments),
-        epochs=wish.epochs,
-        batch_size=wish.batch_size,
-        seed=wish.seed,
-        shuffle_window=wish.shuffle_window,
-        deterministic=wish.deterministic,
-        keras=wish.keras,
-        callbacks=None
-        if wish.callbacks is None
-        else _reference(wish.callbacks, wish.callback_arguments),
+        model=_reference(model, settings.model_arg),
+        callbacks=None if callbacks is None else _reference(callbacks, settings.callback_arg),
+        epochs=settings.epochs,
+        batch_size=settings.batch_size,
+        seed=settings.seed,
+        shuffle_window=settings.shuffle_window,
+        deterministic=settings.deterministic,
+        keras=settings.keras,
     )
     if folder is None:
-        called = name or run_name("training-run", recipe, [shards.manifest.identity])
-        folder = run_folder(root or shards.root, "training-run", called)
+        root = shards.root if settings.root is None else locate(settings.root)
+        name = settings.name or run_name("training-run", recipe, [shards.manifest.identity])
+        folder = run_folder(root, "training-run", name)
     reference = shards.reference(root_of(folder))
     return Plan("training-run", folder.name, folder, recipe, (reference,))
 
 
-def _reference(
-    source: ModelSource, arguments: Mapping[str, str | int | float | bool | None]
-) -> ModelRef:
-    return ModelRef(function=source.label, sha256=source.sha256, arguments=dict(arguments))
+def _reference(source: ModelSource, arguments: dict[str, Value]) -> ModelRef:
+    return ModelRef(
+        function=source.label,
+        sha256=source.sha256,
+        revision=source.revision,
+        arguments=dict(arguments),
+    )
 
 
-def recipe_digest(plan: Plan) -> str:
-    """What a checkpoint carries: two plans with equal digests train the same model."""
-    return digest_of(plan.recipe, plan.input_identities)
+def recipe_digest(recipe: Recipe, inputs: list[str]) -> str:
+    """What a checkpoint carries: two runs with equal digests train the same model.
 
-
-def digest_of(recipe: Recipe, inputs: list[str]) -> str:
-    """The same, of a recipe and the identities of its inputs."""
+    Args:
+        recipe: of the run.
+        inputs: the identities of its inputs, in order.
+    """
     known = recipe.model_dump(mode="json", exclude_defaults=True)
     return digest({"recipe": known, "inputs": inputs})
 
@@ -115,3 +185,23 @@ def check_replicas(split: Split, replicas: int) -> None:
             found=f"{replicas}",
             hint="Start as many workers, or shard the features again with other --lanes.",
         )
+
+
+def needs(spec: RunSpec, replicas: Replicas, start: TrainingPosition) -> Iterator[Shard]:
+    """Every shard that a training will hold, in that order, from a position on."""
+    settings, splits = spec.settings, spec.shard_set.splits
+    batch = settings.batch_size
+
+    def whole(name: str) -> Iterator[Shard]:
+        return needed_shards(spec.shard_set.split(name), None, replicas, batch=batch)
+
+    for epoch in range(start.epoch, start.epoch if start.stopped else settings.epochs):
+        first = start.step if epoch == start.epoch else 0
+        if first < spec.steps:
+            shuffle = spec.shuffle(epoch)
+            yield from needed_shards(spec.train, shuffle, replicas, batch=batch, start=first)
+        # Callbacks look at the end of each epoch, so the last one is validated like the others.
+        if "val" in splits and (settings.callbacks or epoch + 1 < settings.epochs):
+            yield from whole("val")
+    for name in sorted(splits.keys() - {"train"}):
+        yield from whole(name)

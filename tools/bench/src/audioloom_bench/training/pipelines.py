@@ -104,14 +104,14 @@ class Epochs:
                 self.split, Shuffle(0, epoch, window), self.replicas, batch=BATCH
             )
         )
-        self._staging = Staging(self.set, needs, cache=cache, patience=0)
+        self._staging = Staging(self.set, needs, cache=cache)
         self._staging.__enter__()
 
     def batches(self) -> Callable[..., Iterator[Any]]:
         """The next epoch's, as the trainer's feed makes them; from a step on, if one is given."""
-        from audioloom_trainer.input.batches import Feed  # noqa: PLC0415
+        from audioloom_trainer.input.batches import BatchReader  # noqa: PLC0415
 
-        feed = Feed(
+        feed = BatchReader(
             self.set,
             self.split,
             next(self._shuffles),
@@ -150,7 +150,7 @@ class Epochs:
 def in_memory() -> Any:
     """The floor's: one batch, made beforehand, over and over."""
     import tensorflow as tf  # noqa: PLC0415
-    from audioloom_trainer.input.dataset import Stream  # noqa: PLC0415
+    from audioloom_trainer.input.dataset import BatchStream  # noqa: PLC0415
 
     random = np.random.default_rng(0)
     batch = (
@@ -160,4 +160,4 @@ def in_memory() -> Any:
         np.array([BATCH], dtype=np.int32),
         np.float32(BATCH),
     )
-    return Stream(iter(tf.data.Dataset.from_tensors(batch).repeat()))
+    return BatchStream(iter(tf.data.Dataset.from_tensors(batch).repeat()))

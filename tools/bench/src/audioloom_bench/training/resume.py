@@ -90,18 +90,18 @@ def keeping() -> Work:
     """A checkpoint of a model, a digest of its weights, and a few of its steps."""
     trainer = Trainer("tiny Dense", width=WIDTH)
     from audioloom_storage import locate  # noqa: PLC0415
-    from audioloom_trainer.distributed.weight_digest import make_digest  # noqa: PLC0415
+    from audioloom_trainer.distributed.weight_digest import make_weight_digest  # noqa: PLC0415
     from audioloom_trainer.models.state import snapshot  # noqa: PLC0415
-    from audioloom_trainer.runs.checkpoint import Saver  # noqa: PLC0415
+    from audioloom_trainer.runs.checkpoint import CheckpointWriter  # noqa: PLC0415
 
-    digest = make_digest(trainer.strategy, trainer.model)
+    digest = make_weight_digest(trainer.strategy, trainer.model)
     digest()  # the first call traces
 
     def go() -> dict[str, float]:
         trainer.train(in_memory(), _STEPS)
         steps = timed(lambda: trainer.train(in_memory(), _STEPS))
         with tempfile.TemporaryDirectory(prefix="audioloom-bench-") as folder:
-            saver = Saver(locate(Path(folder)), f"{0:064}", 1, 1, 0.0)
+            saver = CheckpointWriter(locate(Path(folder)), f"{0:064}", 1, 1)
             stall = timed(lambda: saver.save(1, snapshot(trainer.model), {}))
             saver.wait()
             saver.close()

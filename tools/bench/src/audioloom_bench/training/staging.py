@@ -128,7 +128,7 @@ def staged(manifest: str, scratch: Path) -> Work:
         needs = [*needed_shards(shard_set.split("train"), shuffle, Replicas(), batch=BATCH)]
         with tempfile.TemporaryDirectory(dir=scratch) as folder:
             cache = opened(Path(folder))
-            with Staging(shard_set, needs, cache=cache, patience=0) as staging:
+            with Staging(shard_set, needs, cache=cache) as staging:
                 for shard in needs:
                     staging.hold([shard])
                     staging.release([shard])

@@ -10,7 +10,7 @@ from audioloom_trainer.commands.evaluate import chosen_splits
 from audioloom_trainer.input import staging
 from audioloom_trainer.runs.committed_run import open_run, read_trained_on
 from audioloom_trainer.settings import EvaluateSettings
-from audioloom_trainer.shards.shard_set import Stored, open_shards
+from audioloom_trainer.shards.shard_set import FileRef, open_shards
 from trainer_program import Trained
 
 
@@ -20,13 +20,13 @@ def test_shards_are_brought_once_and_score_the_same_each_time(
 ) -> None:
     """Data and index of each shard of both splits, as long as the cache has room."""
     import keras
-    from audioloom_trainer.evaluation.scoring_alone import scoring_alone
+    from audioloom_trainer.evaluation.local_scoring import local_scoring
     from audioloom_trainer.runs.rebuild import rebuild
 
     brought: list[Path] = []
     copy = staging.verified_copy
 
-    def counted(file: Stored, target: Path, **options: Any) -> None:
+    def counted(file: FileRef, target: Path, **options: Any) -> None:
         brought.append(target)
         copy(file, target, **options)
 
@@ -37,7 +37,7 @@ def test_shards_are_brought_once_and_score_the_same_each_time(
     settings = EvaluateSettings(run=str(trained.run.folder), cache=str(tmp_path))
     keras.utils.clear_session()  # tests before this one have numbered layers in this process
     model = rebuild(run, shard_set)
-    with scoring_alone(settings, model, shard_set, splits, again=True) as scoring:
+    with local_scoring(settings, model, shard_set, splits, again=True) as scoring:
         times = [{each.name: scoring.evaluate(each).scores for each in splits} for _ in range(3)]
     assert [times[0]] * 3 == times
     shards = sum(len(split.shards) for split in splits)

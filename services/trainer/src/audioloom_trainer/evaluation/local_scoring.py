@@ -12,16 +12,14 @@ import tensorflow as tf
 from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.evaluation.scoring import Scoring
 from audioloom_trainer.input.batches import Replicas, needed_shards
-from audioloom_trainer.input.cache_folder import opened_cache
+from audioloom_trainer.input.cache_folder import open_cache
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.settings import EvaluateSettings, parse_bytes
 from audioloom_trainer.shards.shard_set import ShardSet, Split
 
-__all__ = ["scoring_alone"]
-
 
 @contextmanager
-def scoring_alone(
+def local_scoring(
     settings: EvaluateSettings,
     model: keras.Model,
     shard_set: ShardSet,
@@ -32,7 +30,7 @@ def scoring_alone(
     """What scores the splits, while their shards are brought in ahead of need.
 
     Args:
-        settings: the cache, the batch and the patience.
+        settings: the cache and the batch.
         model: built and compiled; its weights may change between two times.
         shard_set: what the splits belong to.
         splits: to be scored in this order.
@@ -41,10 +39,10 @@ def scoring_alone(
     alone, batch = Replicas(), settings.batch_size
     once = [shard for split in splits for shard in needed_shards(split, None, alone, batch=batch)]
     needed = cycle(once) if again else once
-    limit, patience = parse_bytes(settings.cache_bytes), settings.patience_seconds
+    limit = parse_bytes(settings.cache_bytes)
     with (
-        opened_cache(shard_set, settings.cache, limit) as cache,
-        Staging(shard_set, needed, cache=cache, patience=patience) as staging,
+        open_cache(shard_set, settings.cache, limit) as cache,
+        Staging(shard_set, needed, cache=cache) as staging,
     ):
         yield Scoring(
             strategy=tf.distribute.get_strategy(),
