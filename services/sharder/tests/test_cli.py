@@ -36,7 +36,7 @@ def test_help_imports_nothing_heavy(words: list[str]) -> None:
         (["--shard-bytes", "12XB"], "a size such as 8GB, 8GiB or 65536"),
         (["--lanes", "0"], "--lanes"),
         (["--seed", "-1"], "--seed"),
-        (["--split", "train=0.8"], "the parts add up to 0.8, expected 1"),
+        (["--split", "train=0.8"], "the ratios add up to 0.8, expected 1"),
         (["--labels", "a,,b"], "an empty label"),
         (["--labels", "a,b,a"], "the label 'a' twice"),
         (["--master", "mesos://somewhere"], "--master"),

@@ -1,4 +1,4 @@
-"""The program: the command line, once what it needs is known to be there."""
+"""The program: runs the command line, or exits with 78 where the installation is incomplete."""
 
 from __future__ import annotations
 

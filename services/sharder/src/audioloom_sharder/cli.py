@@ -35,9 +35,9 @@ def plan(settings: PlanSettings) -> Result:
 @command(app)
 def run(settings: RunSettings) -> Result:
     """Write the shards and commit their manifest; print its location."""
-    from audioloom_sharder.commands.run import shard
+    from audioloom_sharder.commands.run import run
 
-    return shard(settings)
+    return run(settings)
 
 
 @command(app)

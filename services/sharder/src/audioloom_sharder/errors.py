@@ -1,16 +1,17 @@
-"""What the sharder cannot go on with.
+"""Errors that end a command of the sharder.
 
 * BadData (of audioloom_stage: exit code 65)
   - DamagedRecord      bytes that are not the record, index or file they should be
-  - BadFeatures        features that no shards can be made of: no label, no group, a wrong size
-  - DuplicateRecord    one window of a recording twice
-  - EmptySplit         a split was asked for, and no group falls into it
+  - BadFeatures        features that cannot become shards: no label, no group, a wrong size
+  - DuplicateRecord    one window of a recording occurs twice
+  - EmptySplit         no group falls into a requested split
   - MixedInputs        features manifests made by different recipes
-  - DamagedShards      `verify` found shards that are not what their manifest says
-  - TornGroup          one group in two splits, by a pattern or a table
-  - BadTable           a table of splits that cannot be read, or says two things
+  - DamagedShards      shards that differ from their manifest
+  - TornGroup          a pattern or a table puts one group into two splits
 * Usage (exit code 2)
-  - BadSplit           the wish for splits does not say what it should
+  - InvalidOption      the options for splits make no sense
+
+A split table that cannot be read is `audioloom_manifest.tables.BadTable` (exit code 65).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class DamagedRecord(BadData):
 
 
 class BadFeatures(BadData):
-    """Features that no shards can be made of: no label, no group, a wrong size."""
+    """Features that cannot become shards: no label, no group, a wrong size."""
 
 
 class DuplicateRecord(BadData):
@@ -31,7 +32,7 @@ class DuplicateRecord(BadData):
 
 
 class EmptySplit(BadData):
-    """A split was asked for, and no group falls into it."""
+    """No group falls into a requested split."""
 
 
 class MixedInputs(BadData):
@@ -39,16 +40,12 @@ class MixedInputs(BadData):
 
 
 class DamagedShards(BadData):
-    """The shards are not what their manifest says."""
+    """The shards differ from their manifest."""
 
 
 class TornGroup(BadData):
-    """One group lies in two splits, by what a pattern or a table says."""
+    """A pattern or a table puts one group into two splits."""
 
 
-class BadTable(BadData):
-    """A table of splits cannot be read, or says two things of one recording or group."""
-
-
-class BadSplit(Usage):
-    """The wish for splits does not say what it should."""
+class InvalidOption(Usage):
+    """The options for splits make no sense."""

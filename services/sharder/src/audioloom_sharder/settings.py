@@ -10,8 +10,8 @@ from audioloom_spark.settings import SparkSettings
 from audioloom_stage import Positional, Settings, Size
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from audioloom_sharder.balance.class_weights import Wish, parse_weights
-from audioloom_sharder.splits.ratios import DEFAULT_WISH, compile_pattern
+from audioloom_sharder.balance.class_weights import ClassWeights, parse_weights
+from audioloom_sharder.splits.ratios import DEFAULT_RATIOS, compile_pattern
 
 __all__ = [
     "Assignment",
@@ -30,7 +30,7 @@ _MASTER = r"^(inline|yarn|local(\[([1-9][0-9]{0,3}|\*)\])?)$"
 
 
 class Assignment(Settings):
-    """What decides where every window goes."""
+    """The options that decide where every window goes."""
 
     groups: ClassVar = {
         "Splits": (
@@ -51,7 +51,7 @@ class Assignment(Settings):
         None, description="Name of the run. Default: a digest of recipe and inputs."
     )
     split: str | None = Field(
-        None, description=f"Splits and their shares. Default: {DEFAULT_WISH}."
+        None, description=f"Splits and their shares. Default: {DEFAULT_RATIOS}."
     )
     stratify: bool = Field(
         default=False, description="Give every label the shares of --split, as groups allow."
@@ -145,26 +145,21 @@ class Assignment(Settings):
 
     @model_validator(mode="after")
     def _one_way_of_splitting(self) -> Assignment:
-        said = [
-            flag
-            for flag, value in (
-                ("--split-pattern", self.split_pattern),
-                ("--split-table", self.split_table),
-            )
-            if value is not None
-        ]
-        if not said and self.unassigned == "drop":
-            raise ValueError("--unassigned is for --split-pattern and --split-table: give one")
-        wished = {
+        flags = {
+            "--split-pattern": self.split_pattern is not None,
+            "--split-table": self.split_table is not None,
             "--split": self.split is not None,
             "--stratify": self.stratify,
             "--keep-splits": self.keep_splits is not None,
         }
-        others = said[1:] + [flag for flag, given in wished.items() if given]
-        if said and others:
+        used = [flag for flag, is_used in flags.items() if is_used]
+        by_data = self.split_pattern is not None or self.split_table is not None
+        if not by_data and self.unassigned == "drop":
+            raise ValueError("--unassigned is for --split-pattern and --split-table: give one")
+        if by_data and len(used) > 1:
             raise ValueError(
-                f"{said[0]} and {others[0]} exclude each other: the splits are read from the data,"
-                " or shared out as wished"
+                f"{used[0]} and {used[1]} exclude each other: the splits are read from the data,"
+                " or divided by ratios"
             )
         return self
 
@@ -190,30 +185,30 @@ class Assignment(Settings):
         return self
 
     @property
-    def wish(self) -> str | None:
-        """Splits and their parts; None when the data say the splits."""
+    def ratios(self) -> str | None:
+        """Splits and their ratios; None where a pattern or a table names the splits."""
         if self.split_pattern is not None or self.split_table is not None:
             return None
-        return DEFAULT_WISH if self.split is None else self.split
+        return DEFAULT_RATIOS if self.split is None else self.split
 
     @property
     def vocabulary(self) -> tuple[str, ...] | None:
-        """The labels that were given."""
+        """The label vocabulary, when it is an option."""
         return None if self.labels is None else split_words(self.labels)
 
     @property
     def taken_labels(self) -> tuple[str, ...] | None:
-        """The labels that windows are taken with; the order says nothing."""
+        """The labels of the windows to take, sorted."""
         return None if self.only_labels is None else tuple(sorted(split_words(self.only_labels)))
 
     @property
-    def weights(self) -> Wish:
-        """The class weights that were asked for."""
+    def weights(self) -> ClassWeights:
+        """The requested class weights."""
         return parse_weights(self.class_weights)
 
     @property
     def refused_flags(self) -> tuple[str, ...]:
-        """The flags that windows are left out for; the order says nothing."""
+        """The flags of the windows to leave out, sorted."""
         return tuple(sorted(split_words(self.without_flags))) if self.without_flags else ()
 
 

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from audioloom_manifest import Opened, ShardsManifest, read_manifest
 from audioloom_sharder.balance.resampling import (
-    copies_of,
-    inside,
-    joined,
-    tally,
-    times_of,
-    where_cut,
+    copies_of_windows,
+    copies_per_label,
+    count_labels,
+    find_cuts,
+    hashes_in_cuts,
+    sum_histograms,
 )
 from audioloom_sharder.formats.example import decode
 from audioloom_sharder.formats.tfrecord import read
@@ -51,15 +51,15 @@ def test_every_label_is_taken_equally_often(
         ([labels[at] for at in some], hashes[some])
         for some in (np.arange(file, len(labels), files).tolist() for file in range(files))
     ]
-    histograms = joined(tally(*part) for part in parts if part[0])
-    cuts = where_cut(histograms, way)  # type: ignore[arg-type]
+    histograms = sum_histograms(count_labels(*part) for part in parts if part[0])
+    cuts = find_cuts(histograms, way)  # type: ignore[arg-type]
     near: dict[str, list[int]] = {}
     for part in parts:
-        for label, found in inside(*part, cuts).items():
+        for label, found in hashes_in_cuts(*part, cuts).items():
             near.setdefault(label, []).extend(found)
     counts = Counter(labels)
-    rules = copies_of(counts, way, cuts, near)  # type: ignore[arg-type]
-    times = times_of(labels, hashes, rules)
+    rules = copies_per_label(counts, way, cuts, near)  # type: ignore[arg-type]
+    times = copies_of_windows(labels, hashes, rules)
     aim = min(counts.values()) if way == "under" else max(counts.values())
     for label in counts:
         mine = times[[one == label for one in labels]]
@@ -72,20 +72,20 @@ def test_the_rule_is_that_of_a_sort() -> None:
     """The windows with the lowest hashes are taken once more, as sorting all of them would say."""
     labels = ["a"] * 7 + ["b"] * 3
     hashes = _hashes(5, 10, 2**64 - 1)
-    histograms = joined([tally(labels, hashes)])
-    cuts = where_cut(histograms, "over")
-    rules = copies_of(Counter(labels), "over", cuts, inside(labels, hashes, cuts))
+    histograms = sum_histograms([count_labels(labels, hashes)])
+    cuts = find_cuts(histograms, "over")
+    rules = copies_per_label(Counter(labels), "over", cuts, hashes_in_cuts(labels, hashes, cuts))
     assert (1, 0) == rules["a"]
     assert 2 == rules["b"].whole
     lowest = min(range(7, 10), key=lambda at: tuple(hashes[at]))
     expected = [1] * 7 + [2 + (at == lowest) for at in range(7, 10)]
-    assert expected == times_of(labels, hashes, rules).tolist()
+    assert expected == copies_of_windows(labels, hashes, rules).tolist()
 
 
 def test_labels_without_a_rule_are_taken_once() -> None:
     """What is no label of the split that is resampled."""
-    assert [1, 1] == times_of(["x", "y"], _hashes(1, 2, 9), {}).tolist()
-    assert {} == copies_of({}, "over", {}, {})
+    assert [1, 1] == copies_of_windows(["x", "y"], _hashes(1, 2, 9), {}).tolist()
+    assert {} == copies_per_label({}, "over", {}, {})
 
 
 # --- the whole stage ------------------------------------------------------------------------------

@@ -77,9 +77,9 @@ def test_a_plan_says_what_is_odd(sharder: Callable, tmp_path: Path) -> None:
     rows = [Window(f"{i}.wav", group=f"g{i}", label="only") for i in range(60)]
     features = make_features(tmp_path, [rows])
     ran = sharder("plan", features.folder)
-    assert "note: there is only one label, 'only'" in ran.out
+    assert "warning: there is only one label, 'only'" in ran.out
     assert any(
-        "instead of 24" in note for note in sharder("plan", features.folder, "--json").data["notes"]
+        "instead of 24" in note for note in sharder("plan", features.folder, "--json").data["warnings"]
     )
 
 

@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 
 import numpy as np
 import pytest
-from audioloom_sharder.io.buffers import scratch
+from audioloom_sharder.io.buffers import buffer
 from numpy.typing import NDArray
 
 _MIB = 1 << 20
@@ -23,7 +23,7 @@ def _of_a_thread(*sizes: int) -> list[int]:
     def ask() -> list[int]:
         found = []
         for size in sizes:
-            with scratch(size) as room:
+            with buffer(size) as room:
                 assert size == len(room)
                 room[:] = 1
                 found.append(_address(room))
@@ -36,7 +36,7 @@ def _of_a_thread(*sizes: int) -> list[int]:
 def test_two_at_once_never_share_memory() -> None:
     """What is in use is not handed out again."""
     with ExitStack() as stack:
-        rooms = [stack.enter_context(scratch(size)) for size in (3, 20 * _MIB, 3)]
+        rooms = [stack.enter_context(buffer(size)) for size in (3, 20 * _MIB, 3)]
         for number, room in enumerate(rooms):
             room[:] = number
         assert [{0}, {1}, {2}] == [set(np.unique(room).tolist()) for room in rooms]
@@ -44,10 +44,10 @@ def test_two_at_once_never_share_memory() -> None:
 
 def test_an_error_gives_memory_back() -> None:
     """A unit that failed leaves its memory to the next."""
-    with suppress(ValueError), scratch(5) as room:
+    with suppress(ValueError), buffer(5) as room:
         first = _address(room)
         raise ValueError("the unit failed")
-    with scratch(5) as room:
+    with buffer(5) as room:
         assert first == _address(room)
 
 
@@ -60,7 +60,7 @@ def test_the_next_unit_of_about_that_size_gets_the_same_memory(then: int) -> Non
 
 def test_threads_have_memory_of_their_own() -> None:
     """A unit in one thread never gets what a unit in another works in."""
-    with scratch(4 * _MIB) as room:
+    with buffer(4 * _MIB) as room:
         room[:] = 7
         _of_a_thread(4 * _MIB)
         assert {7} == set(np.unique(room).tolist())
@@ -72,7 +72,7 @@ def test_what_is_too_small_is_let_go_of_before_more_is_taken() -> None:
 
     def ask() -> None:
         for size in (16 * _MIB, 48 * _MIB, 16 * _MIB):
-            with scratch(size) as room:
+            with buffer(size) as room:
                 kept.append(len(room.base))
 
     with ThreadPoolExecutor(1) as pool:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from audioloom_sharder.io.executor import engine
+from audioloom_sharder.io.executor import executor
 from audioloom_sharder.settings import PlanSettings
 from audioloom_storage import NotFound, StorageError, Unavailable, locate
 
@@ -30,7 +30,7 @@ def failing(times: int, error: Callable[..., StorageError], seen: list[int]) -> 
 
 def run(task: Task) -> list[int]:
     """The answers of two units."""
-    with engine(SETTINGS, locate("/nowhere")) as run_units:
+    with executor(SETTINGS, locate("/nowhere")) as run_units:
         return list(run_units([1, 2], task))
 
 

@@ -147,9 +147,9 @@ def test_every_rank_of_millions_has_a_place(split: tuple[int, int, int]) -> None
 @given(records=st.integers(1, 10_000_000), replicas=st.integers(1, 60))
 def test_replicas_differ_by_at_most_one_record(records: int, replicas: int) -> None:
     """The shares of all replicas add up and are equal plus or minus one."""
-    shares = [replica_records(w, replicas, records) for w in range(replicas)]
-    assert records == sum(shares)
-    assert max(shares) - min(shares) <= 1
+    ratios = [replica_records(w, replicas, records) for w in range(replicas)]
+    assert records == sum(ratios)
+    assert max(ratios) - min(ratios) <= 1
 
 
 def test_shards_come_near_the_size_wished() -> None:

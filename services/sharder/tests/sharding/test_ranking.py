@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 from audioloom_sharder.sharding.ranking import (
-    bases,
     count_distinct,
     range_starts,
     ranges_for,
     ranks,
+    ranks_before,
 )
 from audioloom_sharder.windows.metadata_scan import SECTIONS
 from hypothesis import given
@@ -45,7 +45,7 @@ def test_ranges_together_rank_every_window_once(
     ]
     counts = [np.bincount(np.concatenate(some)["split"], minlength=3).tolist() for some in slices]
     found = {}
-    for some, before in zip(slices, bases(counts), strict=True):
+    for some, before in zip(slices, ranks_before(counts), strict=True):
         answer, duplicate = ranks(some, before)
         assert duplicate is None or len({one[:2] for one in everything}) < len(everything)
         for part, numbers in zip(some, answer, strict=True):

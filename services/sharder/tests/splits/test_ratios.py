@@ -6,9 +6,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from audioloom_sharder.errors import BadSplit
+from audioloom_sharder.errors import InvalidOption
 from audioloom_sharder.splits.hashing import group_hashes, split_of
-from audioloom_sharder.splits.ratios import Share, from_recorded, parse_shares, recorded
+from audioloom_sharder.splits.ratios import (
+    SplitRatio,
+    parse_ratios,
+    ratios_from_recipe,
+    ratios_to_recipe,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,11 +23,11 @@ WISH = "train=0.8,val=0.1,test=0.1"
 @pytest.mark.parametrize(
     ("wish", "text"),
     [
-        ("", "'' is not NAME=PART"),
-        ("train", "'train' is not NAME=PART"),
-        ("Train=1", "'Train=1' is not NAME=PART"),
-        ("a-b=1", "not NAME=PART"),
-        ("../x=1", "not NAME=PART"),
+        ("", "'' is not NAME=RATIO"),
+        ("train", "'train' is not NAME=RATIO"),
+        ("Train=1", "'Train=1' is not NAME=RATIO"),
+        ("a-b=1", "not NAME=RATIO"),
+        ("../x=1", "not NAME=RATIO"),
         ("train=0.8,val=0.1", "add up to 0.9, expected 1"),
         ("train=0.5,train=0.5", "'train' is named twice"),
         ("train=1,val=0", "leave a split out"),
@@ -31,23 +36,23 @@ WISH = "train=0.8,val=0.1,test=0.1"
         ("train=1/2,val=1/2", "expected a number"),
         ("train=1e0", "expected a number"),
         ("train=.", "expected a number"),
-        ("train=1,", "'' is not NAME=PART"),
+        ("train=1,", "'' is not NAME=RATIO"),
     ],
 )
 def test_a_bad_wish_is_refused(wish: str, text: str) -> None:
     """In a sentence that names the part, and shows how to write it."""
-    with pytest.raises(BadSplit, match=text):
-        parse_shares(wish)
+    with pytest.raises(InvalidOption, match=text):
+        parse_ratios(wish)
 
 
 def test_shares_are_exact_and_in_order_of_name() -> None:
     """0.1 is a tenth, not its binary neighbour; the order of the wish does not matter."""
     expected = (
-        Share("test", Fraction(1, 10)),
-        Share("train", Fraction(4, 5)),
-        Share("val", Fraction(1, 10)),
+        SplitRatio("test", Fraction(1, 10)),
+        SplitRatio("train", Fraction(4, 5)),
+        SplitRatio("val", Fraction(1, 10)),
     )
-    assert expected == parse_shares(WISH) == parse_shares("val = .1, test=0.10 ,train=0.8")
+    assert expected == parse_ratios(WISH) == parse_ratios("val = .1, test=0.10 ,train=0.8")
 
 
 @given(parts=st.lists(st.integers(1, 10**6), min_size=1, max_size=5))
@@ -55,14 +60,14 @@ def test_a_recipe_gives_the_same_shares_back(parts: list[int]) -> None:
     """Through the float of the manifest and back, exactly."""
     last = 10**7 - sum(parts)
     wish = ",".join(f"s{i}=0.{part:07d}" for i, part in enumerate([*parts, last]))
-    shares = parse_shares(wish)
-    assert shares == from_recorded(recorded(shares))
+    ratios = parse_ratios(wish)
+    assert ratios == ratios_from_recipe(ratios_to_recipe(ratios))
 
 
 def test_groups_fall_by_their_shares() -> None:
     """20,000 groups land within one per cent of the wish."""
     hashes = group_hashes((f"speaker {i}" for i in range(20_000)), seed=0)
-    counts = np.bincount(split_of(hashes, parse_shares(WISH)), minlength=3) / 20_000
+    counts = np.bincount(split_of(hashes, parse_ratios(WISH)), minlength=3) / 20_000
     assert np.allclose([0.1, 0.8, 0.1], counts, atol=0.01)
 
 
@@ -84,9 +89,9 @@ def test_the_hash_is_fixed_for_ever() -> None:
 )
 def test_adding_groups_moves_none(seed: int, few: list[str], more: list[str]) -> None:
     """A group's split does not depend on the other groups."""
-    shares = parse_shares(WISH)
-    before = split_of(group_hashes(few, seed=seed), shares).tolist()
-    after = split_of(group_hashes([*more, *few], seed=seed), shares).tolist()
+    ratios = parse_ratios(WISH)
+    before = split_of(group_hashes(few, seed=seed), ratios).tolist()
+    after = split_of(group_hashes([*more, *few], seed=seed), ratios).tolist()
     assert before == after[len(more) :]
 
 
@@ -94,11 +99,11 @@ def test_the_ends_of_the_range_belong_to_the_outer_splits() -> None:
     """Hash 0 lies in the first split, the greatest one in the last, a bound in the upper one."""
     bound = int(Fraction(1, 10) * 2**64)
     hashes = np.array([0, bound - 1, bound, 2**64 - 1], dtype=np.uint64)
-    assert [0, 0, 1, 2] == split_of(hashes, parse_shares(WISH)).tolist()
+    assert [0, 0, 1, 2] == split_of(hashes, parse_ratios(WISH)).tolist()
 
 
 def test_one_split_takes_all() -> None:
     """Without a bound there is nothing to search."""
     assert [0, 0] == split_of(
-        np.array([0, 2**64 - 1], dtype=np.uint64), parse_shares("a=1")
+        np.array([0, 2**64 - 1], dtype=np.uint64), parse_ratios("a=1")
     ).tolist()

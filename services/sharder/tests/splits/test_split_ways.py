@@ -44,7 +44,7 @@ def committed(out: str) -> Opened:
     return read_manifest(out.strip(), "shards")
 
 
-def splits_of(opened: Opened, rows: Sequence[Window], seed: int = 0) -> dict[str, str]:
+def splits_of_rows(opened: Opened, rows: Sequence[Window], seed: int = 0) -> dict[str, str]:
     """The split of each group, read from the splits file as the contract says."""
     (entry,) = opened.files("splits")
     table = np.load(Path(opened.folder.path, entry.path), allow_pickle=False)
@@ -119,7 +119,7 @@ def test_a_group_in_two_splits_is_refused(sharder: Callable, tmp_path: Path, com
 @pytest.mark.parametrize(
     ("pattern", "text"),
     [
-        ("nothing/(?P<split>.*)", "none that nothing/(?P<split>.*) describes"),
+        ("nothing/(?P<split>.*)", "no path that nothing/(?P<split>.*) matches"),
         (".*/(?P<split>[^/]+)", "found '00000.wav'"),
     ],
 )
@@ -142,7 +142,7 @@ def test_patterns_that_say_no_split_are_refused(
         (b"split,path\ntrain,a\nval,a\n", "found train and val for 'a'"),
         (b"split,path\nTrain,a\n", "found 'Train'"),
         (b"split,path\ntrain,a,b\n", "as many fields in each line"),
-        (b"split,path\ntrain,\xff\n", "CSV in UTF-8"),
+        (b"split,path\ntrain,\xff\n", "line 2 expected UTF-8"),
         (b"\0\0\0", "a first line of 3 bytes"),
         (b"split,path\n", "expected splits found none"),
         (b"PAR1 but no more", "Parquet"),
@@ -217,7 +217,7 @@ def test_labels_are_balanced_and_the_layout_does_not_matter(
     words = ("--stratify", "--split", WISH)
     ran = sharder("run", one.folder, *words)
     opened = committed(ran.out)
-    found = splits_of(opened, SKEWED)
+    found = splits_of_rows(opened, SKEWED)
     rare = [found[f"speaker {number}"] for number in range(10)]
     assert {"train": 6, "val": 2, "test": 2} == {name: rare.count(name) for name in {*rare}}
     assert (0, "") == (sharder("verify", opened.folder).code, "")
@@ -239,16 +239,16 @@ def test_deviations_are_told(sharder: Callable, tmp_path: Path) -> None:
     plan = sharder("plan", *words, "--json").data
     (home,) = [name for name, one in plan["splits"].items() if "odd" in one["labels"]]
     worst = plan["deviations"][0]
-    assert ("odd", 5, 1.0) == (worst["label"], worst["records"], worst["got"][home])
-    assert {"train": 0.6, "val": 0.2, "test": 0.2} == worst["wished"]
+    assert ("odd", 5, 1.0) == (worst["label"], worst["records"], worst["actual"][home])
+    assert {"train": 0.6, "val": 0.2, "test": 0.2} == worst["requested"]
     text = sharder("plan", *words).out
-    assert "labels that deviate most from the wish" in text
+    assert "labels furthest from the requested split" in text
     ran = sharder("run", *words)
     assert "has the label 'odd'" in ran.err
     opened = committed(ran.out)
     inspected = sharder("inspect", opened.folder, "--json").data
     assert plan["deviations"] == inspected["deviations"]
-    assert "labels that deviate most from the wish" in sharder("inspect", opened.folder).out
+    assert "labels furthest from the requested split" in sharder("inspect", opened.folder).out
 
 
 # --- kept ----------------------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def test_kept_groups_stay_and_new_ones_are_shared_out(
         "run", first.folder, second.folder, *words, "--seed", seed, "--keep-splits", old.folder
     )
     new = committed(ran.out)
-    before, after = splits_of(old, SKEWED), splits_of(new, [*SKEWED, *more], int(seed))
+    before, after = splits_of_rows(old, SKEWED), splits_of_rows(new, [*SKEWED, *more], int(seed))
     assert before == {group: after[group] for group in before}
     assert len(before) * 2 == len(after)
     assert "shards" == new.manifest.inputs[-1].kind
@@ -292,7 +292,7 @@ def test_a_pattern_says_the_splits(sharder: Callable, tmp_path: Path) -> None:
     """As the folders are; nothing of a wish stands in the recipe."""
     features = make_features(tmp_path, [BY_PATH[:100], BY_PATH[100:]])
     opened = committed(sharder("run", features.folder, "--split-pattern", PATTERN).out)
-    found = splits_of(opened, BY_PATH)
+    found = splits_of_rows(opened, BY_PATH)
     assert {str(row.group): row.path.split("/")[0] for row in BY_PATH} == found
     assert ({}, PATTERN) == (opened.manifest.recipe.splits, opened.manifest.recipe.split_pattern)
     assert 0 == sharder("verify", opened.folder).code
@@ -316,7 +316,7 @@ def test_a_table_says_the_splits(sharder: Callable, tmp_path: Path, key: str, ki
         keys, splits = zip(*said, strict=True)
         pq.write_table(pa.table({"split": pa.array(splits).dictionary_encode(), key: keys}), table)
     opened = committed(sharder("run", features.folder, "--split-table", table).out)
-    assert groups == splits_of(opened, ROWS)
+    assert groups == splits_of_rows(opened, ROWS)
     assert 0 == sharder("verify", opened.folder).code
     moved = table.rename(tmp_path / "moved")
     assert "moved" not in (gone := sharder("verify", opened.folder)).out
@@ -372,7 +372,7 @@ def test_a_killed_run_goes_on(
         patch.setattr(run, "scan_source", fail)
         assert 0 != sharder("run", *words, "--name", "part").code
     monkeypatch.setattr(run, "gather_source", fail)
-    monkeypatch.setattr(run, "settle_all", fail)
+    monkeypatch.setattr(run, "assign_all", fail)
     part = committed(sharder("run", *words, "--name", "part").out)
     assert [entry.sha256 for entry in whole.files()] == [entry.sha256 for entry in part.files()]
 

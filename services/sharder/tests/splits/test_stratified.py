@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from audioloom_sharder.splits.ratios import parse_shares
+from audioloom_sharder.splits.ratios import parse_ratios
 from audioloom_sharder.splits.stratified import FREE, stratify
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-SHARES = parse_shares("train=0.8,val=0.1,test=0.1")
+SHARES = parse_ratios("train=0.8,val=0.1,test=0.1")
 TEST, TRAIN, VAL = range(3)
 
 Counts = dict[tuple[int, int], int]
@@ -39,7 +39,7 @@ def _missing(counts: Counts, found: dict[int, int], label: int) -> list[float]:
     mine = {group: size for (group, one), size in counts.items() if one == label}
     total = sum(mine.values())
     return [
-        float(share.part) * total - sum(mine[group] for group in mine if found[group] == number)
+        float(share.ratio) * total - sum(mine[group] for group in mine if found[group] == number)
         for number, share in enumerate(SHARES)
     ]
 

@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from audioloom_manifest import Feature
 from audioloom_sharder.errors import BadFeatures
-from audioloom_sharder.statistics.coefficients import Moments, moments_of, summed
+from audioloom_sharder.statistics.coefficients import (
+    CoefficientSums,
+    coefficient_sums,
+    total_coefficients,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -22,9 +26,9 @@ def feature(values: np.ndarray) -> Feature:
     )
 
 
-def of(values: np.ndarray) -> Moments:
+def of(values: np.ndarray) -> CoefficientSums:
     windows = [one.tobytes() for one in values]
-    return moments_of(windows, feature(values), where="train 00000")
+    return coefficient_sums(windows, feature(values), where="train 00000")
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -61,13 +65,13 @@ def test_order_and_division_change_nothing(
     draw = np.random.default_rng(seed)
     values = draw.normal(0, scale, (records, 3, 11)).astype(np.float32)
     cut = np.array_split(values[draw.permutation(records)], parts)
-    assert of(values) == summed((of(one) for one in cut if len(one)), 3)
+    assert of(values) == total_coefficients((of(one) for one in cut if len(one)), 3)
 
 
 def test_they_travel_in_a_receipt() -> None:
     """Whole numbers beyond 2^53 too."""
-    moments = Moments(3, (2**80, -1), (2**90, 5))
-    assert moments == Moments.from_json(json.loads(json.dumps(moments.to_json())))
+    moments = CoefficientSums(3, (2**80, -1), (2**90, 5))
+    assert moments == CoefficientSums.from_json(json.loads(json.dumps(moments.to_json())))
 
 
 def test_of_a_constant_the_variance_is_zero() -> None:

@@ -57,7 +57,7 @@ def test_two_tries_at_every_unit_make_one_run(
         yield run
 
     whole = digests(sharder("run", *one_manifest(tmp_path / "whole"), *WORDS).out)
-    monkeypatch.setattr(shard, "engine", twice)
+    monkeypatch.setattr(shard, "executor", twice)
     ran = sharder("run", *one_manifest(tmp_path / "twice"), *WORDS)
     assert 0 == ran.code, ran.err
     assert whole == digests(ran.out)

@@ -168,14 +168,14 @@ def commit_features(
         **recipe,
     }
     made = FeaturesRecipe(**fields)
-    made_from = InputRef(
+    reopen_inputs = InputRef(
         kind="recordings",
         name=source,
         location=f"recordings/{source}",
         identity=f"sha256:{_sha256(source)}",
         sha256=_sha256(f"{source} manifest"),
     )
-    name = run_name("features", made, [made_from.identity])
+    name = run_name("features", made, [reopen_inputs.identity])
     folder = run_folder(locate(root), "features", name)
     entries = []
     for number, (data, rows) in enumerate(files):
@@ -206,7 +206,7 @@ def commit_features(
         refusals={},
         labels={},
     )
-    plan = Plan("features", name, folder, made, (made_from,))
+    plan = Plan("features", name, folder, made, (reopen_inputs,))
     attempt = Attempt(producer=Producer(stage="featurizer", version="0.1.0"), host="here")
     return commit(plan, attempt, entries, stats).opened
 

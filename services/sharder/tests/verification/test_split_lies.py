@@ -73,7 +73,7 @@ def test_another_way_than_the_recipe_says_is_found(
     assert 0 == sharder("verify", run.folder).code
     relist(run, **recipe)
     text = _problems(sharder, run)
-    assert "groups lie in another split than was decided" in text
+    assert "groups lie in another split than decided" in text
     assert ": record " in text
     assert " belongs to split " in text
 
@@ -85,7 +85,7 @@ def test_another_table_than_the_recipe_says_is_found(
     table = _table(tmp_path / "other.csv")
     relist(run, split_table_sha256=hashlib.sha256(table.read_bytes()).hexdigest())
     text = _problems(sharder, run, "--split-table", table)
-    assert "splits file: 2 groups lie in another split than was decided" in text
+    assert "splits file: 2 groups lie in another split than decided" in text
     assert "the group 'speaker 1' belongs to split train" in text
 
 
@@ -102,7 +102,7 @@ def test_a_group_that_was_not_kept_is_found(sharder: Callable, tmp_path: Path) -
     forged = replace(free, manifest=free.manifest.model_copy(update={"inputs": inputs}))
     relist(forged)
     text = _problems(sharder, forged)
-    assert "groups lie in another split than was decided" in text
+    assert "groups lie in another split than decided" in text
     assert " belongs to split " in text
 
 
@@ -111,9 +111,9 @@ def test_a_group_that_was_not_kept_is_found(sharder: Callable, tmp_path: Path) -
     [
         ("split", ["--no-inputs"], "groups in split train, found"),
         ("split", ["--no-inputs"], "by the splits file"),
-        ("split", [], "1 groups lie in another split than was decided"),
+        ("split", [], "1 groups lie in another split than decided"),
         ("lacking", ["--no-inputs"], "is not in the splits file"),
-        ("lacking", [], "1 groups of the inputs are lacking"),
+        ("lacking", [], "1 groups of the inputs are missing"),
         ("records", [], "another number of records than the inputs have"),
     ],
 )

@@ -49,7 +49,7 @@ Job = Callable[[int], None]
 def ours(asked: Asked) -> Iterator[Job]:
     """`audioloom-sharder run`, whole; its session is kept for the jobs after the first."""
     import audioloom_spark  # noqa: PLC0415 - imports count
-    from audioloom_sharder.commands.run import shard  # noqa: PLC0415
+    from audioloom_sharder.commands.run import run  # noqa: PLC0415
     from audioloom_sharder.settings import RunSettings  # noqa: PLC0415
 
     start = audioloom_spark.spark_session
@@ -73,7 +73,7 @@ def ours(asked: Asked) -> Iterator[Job]:
                 "shards": asked.shards,
                 "master": asked.master,
             }
-            shard(RunSettings(**settings))
+            run(RunSettings(**settings))
 
         yield job
 
@@ -222,14 +222,13 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
         OVERHEAD_BYTES,
         frame_into,
     )
-    from audioloom_sharder.statistics.coefficients import moments_of  # noqa: PLC0415
+    from audioloom_sharder.statistics.coefficients import coefficient_sums  # noqa: PLC0415
     from audioloom_storage import create, locate, publish  # noqa: PLC0415
     from pyspark import TaskContext  # noqa: PLC0415
 
     from audioloom_bench.made_features import FEATURE  # noqa: PLC0415
 
     feature = ShardFeature(name=FEATURE.name, dtype=FEATURE.dtype, shape=FEATURE.shape)
-
     context = TaskContext.get()
     assert context is not None  # noqa: S101 - this is a task
     name = f"{folder}/{context.partitionId():05}"
@@ -257,7 +256,7 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
                 sha256.update(room.data)
                 index.append((offset, length, offset + HEADER_BYTES + len(before), 0))
                 offset += length
-            moments_of(columns["mfcc"], feature, where=name)
+            coefficient_sums(columns["mfcc"], feature, where=name)
     publish(locate(f"{name}.idx.npy"), dump(np.array(index, np.int64)))
     yield pa.RecordBatch.from_pydict({"records": [len(index)]})
 

@@ -1,4 +1,4 @@
-"""Class weights: what a record counts in the loss of the split that is trained on."""
+"""Class weights: how much a record of each label counts in the loss of the training split."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from audioloom_stage import printable
 
 BALANCED: Literal["balanced"] = "balanced"
 
-Wish = Literal["balanced"] | dict[str, float] | None
-"""What was asked for: by the counts, by hand, or nothing."""
+ClassWeights = Literal["balanced"] | dict[str, float] | None
+"""Requested class weights: by the counts, by hand, or none."""
 
 _SHOWN = 8
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,12})?")
 
 
-def parse_weights(text: str) -> Wish:
+def parse_weights(text: str) -> ClassWeights:
     """Read ``none``, ``balanced``, or ``a=1,b=2.5``.
 
     Raises:
-        ValueError: it says something else.
+        ValueError: the text has another form.
     """
     if text == "none":
         return None
@@ -42,7 +42,7 @@ def parse_weights(text: str) -> Wish:
     return found
 
 
-def weights_of(wish: Wish, counts: Mapping[str, int]) -> dict[str, float] | None:
+def weights_of(wish: ClassWeights, counts: Mapping[str, int]) -> dict[str, float] | None:
     """The weight of each label of *counts*, in its order.
 
     Balanced are n / (k · n_label) of n records and k labels, as scikit-learn has it: every label

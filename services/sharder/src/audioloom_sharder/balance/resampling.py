@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-Way = Literal["none", "under", "over"]
+ResampleMode = Literal["none", "under", "over"]
 """No label more often than the rarest; or none less often than the commonest."""
 
 _BIN_BITS = 10
@@ -30,13 +30,13 @@ class Copies(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """Where a threshold lies: the bin of the histogram, and its place among the hashes there."""
+    """The place of a threshold: a bin of the histogram, and an index among the hashes there."""
 
     bin: int
     place: int
 
 
-Tally = dict[str, dict[int, int]]
+Histograms = dict[str, dict[int, int]]
 """Label: windows in each bin of their hashes that holds some."""
 
 
@@ -45,7 +45,7 @@ def bins_of(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
     return (hashes[:, 0] >> np.uint64(64 - _BIN_BITS)).astype(np.int64)
 
 
-def tally(labels: Sequence[str], hashes: NDArray[np.uint64]) -> Tally:
+def count_labels(labels: Sequence[str], hashes: NDArray[np.uint64]) -> Histograms:
     """Count windows by label and bin.
 
     Args:
@@ -54,13 +54,13 @@ def tally(labels: Sequence[str], hashes: NDArray[np.uint64]) -> Tally:
     """
     names, numbers = _numbered(labels)
     keys, counts = np.unique(numbers * _BINS + bins_of(hashes), return_counts=True)
-    found: Tally = {}
+    found: Histograms = {}
     for key, count in zip(keys.tolist(), counts.tolist(), strict=True):
         found.setdefault(names[key // _BINS], {})[key % _BINS] = count
     return found
 
 
-def joined(parts: Iterable[Tally]) -> dict[str, NDArray[np.int64]]:
+def sum_histograms(parts: Iterable[Histograms]) -> dict[str, NDArray[np.int64]]:
     """All parts together: label to a histogram of all bins."""
     whole: dict[str, NDArray[np.int64]] = {}
     for part in parts:
@@ -70,8 +70,8 @@ def joined(parts: Iterable[Tally]) -> dict[str, NDArray[np.int64]]:
     return whole
 
 
-def where_cut(histograms: Mapping[str, NDArray[np.int64]], way: Way) -> dict[str, Cut]:
-    """Where the threshold of each label lies; none for a label that is taken in whole copies."""
+def find_cuts(histograms: Mapping[str, NDArray[np.int64]], way: ResampleMode) -> dict[str, Cut]:
+    """The place of each label's threshold; labels that are taken in whole copies have none."""
     wanted = _wanted({label: int(each.sum()) for label, each in histograms.items()}, way)
     cuts: dict[str, Cut] = {}
     for label, (_, extra) in wanted.items():
@@ -82,7 +82,7 @@ def where_cut(histograms: Mapping[str, NDArray[np.int64]], way: Way) -> dict[str
     return cuts
 
 
-def inside(
+def hashes_in_cuts(
     labels: Sequence[str], hashes: NDArray[np.uint64], cuts: Mapping[str, Cut]
 ) -> dict[str, list[int]]:
     """The hashes of each label that lie in the bin of its cut."""
@@ -95,9 +95,9 @@ def inside(
     return found
 
 
-def copies_of(
+def copies_per_label(
     counts: Mapping[str, int],
-    way: Way,
+    way: ResampleMode,
     cuts: Mapping[str, Cut],
     near: Mapping[str, Sequence[int]],
 ) -> dict[str, Copies]:
@@ -115,7 +115,7 @@ def copies_of(
     }
 
 
-def times_of(
+def copies_of_windows(
     labels: Sequence[str], hashes: NDArray[np.uint64], rules: Mapping[str, Copies]
 ) -> NDArray[np.int64]:
     """How often each window is taken; one of a label that has no rule, once."""
@@ -128,7 +128,7 @@ def times_of(
     return np.asarray(whole + below)
 
 
-def _wanted(counts: Mapping[str, int], way: Way) -> dict[str, tuple[int, int]]:
+def _wanted(counts: Mapping[str, int], way: ResampleMode) -> dict[str, tuple[int, int]]:
     """Whole copies of each label, and how many of its windows are taken once more."""
     if not counts:
         return {}

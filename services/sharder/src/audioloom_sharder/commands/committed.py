@@ -1,4 +1,4 @@
-"""A committed run: whether its files are all there, and how it is answered."""
+"""A committed run: whether its files are complete, and the result that commands print."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from audioloom_sharder.errors import DamagedShards
 from audioloom_sharder.formats.codec import TFRECORD
 
 
-def check_standing(opened: Opened[ShardsManifest]) -> None:
-    """Refuse a run whose manifest stands but whose files are gone or of another size.
+def check_complete(opened: Opened[ShardsManifest]) -> None:
+    """Refuse a committed run whose files are missing or have another size.
 
     Raises:
         DamagedShards: with the first of them.
@@ -23,12 +23,12 @@ def check_standing(opened: Opened[ShardsManifest]) -> None:
             f"the run is committed, but {len(problems)} of its files are missing or cut",
             found=str(problems[0].error),
             where=opened.location,
-            hint=f"Remove the folder {opened.folder} and run again: the same shards come back.",
+            hint=f"Remove the folder {opened.folder} and run again: the shards will be the same.",
         )
 
 
-def numbers(opened: Opened[ShardsManifest]) -> dict[str, Any]:
-    """What a program wants to know of a run."""
+def run_data(opened: Opened[ShardsManifest]) -> dict[str, Any]:
+    """The facts about a run in JSON output."""
     manifest = opened.manifest
     return {
         "manifest": opened.location.uri,
@@ -43,14 +43,14 @@ def numbers(opened: Opened[ShardsManifest]) -> dict[str, Any]:
     }
 
 
-def describe(opened: Opened[ShardsManifest], *, ours: bool) -> Result:
-    """The answer of `run`: where the manifest is; whether this try made it."""
+def run_result(opened: Opened[ShardsManifest], *, ours: bool) -> Result:
+    """The result of `run`: the manifest, and whether this attempt made it."""
     where = str(opened.location)
     readable = opened.manifest.recipe.format == TFRECORD
     train = (f"audioloom-trainer run {opened.folder}",) if readable else ()
     return Result(
         text=where,
-        data={**numbers(opened), "already_committed": not ours},
+        data={**run_data(opened), "already_committed": not ours},
         next=(
             f"audioloom-sharder inspect {opened.folder}",
             f"audioloom-sharder verify {opened.folder}",

@@ -11,7 +11,7 @@ from audioloom_stage import Result
 from audioloom_storage import Entry, Location
 
 from audioloom_sharder.formats.names import is_product
-from audioloom_sharder.steps.job import is_between
+from audioloom_sharder.steps.job import is_intermediate
 
 
 def gc(settings: GcSettings) -> Result:
@@ -26,4 +26,4 @@ def _find(root: Location, older_than: float) -> Iterator[Entry]:
 def is_ours(path: str) -> bool:
     """Whether the sharder gives a file this path below its run folder."""
     folder, _, name = path.partition("/")
-    return is_product(folder, name) or is_between(path)
+    return is_product(folder, name) or is_intermediate(path)

@@ -1,4 +1,4 @@
-"""`inspect`: what a shards run holds, how it was made, and some of its records."""
+"""`inspect`: show the content of a shards run, how it was made, and some records."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from audioloom_stage import JSON, Result, printable
 from audioloom_storage import StorageError, open_read
 
 from audioloom_sharder.balance.class_weights import weights_text
-from audioloom_sharder.commands.committed import numbers
+from audioloom_sharder.commands.committed import run_data
 from audioloom_sharder.commands.tables import deviations_text
 from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.formats.codec import unpack
+from audioloom_sharder.formats.codec import decode_shard
 from audioloom_sharder.formats.example import Record
-from audioloom_sharder.recipe import packing_of, schema_of
+from audioloom_sharder.recipe import codec_of, schema_of
 from audioloom_sharder.settings import InspectSettings
 from audioloom_sharder.splits.deviation import SHOWN, deviations
 from audioloom_sharder.steps.merge import SHARD_ROLE
@@ -52,7 +52,7 @@ def inspect(settings: InspectSettings) -> Result:
     return Result(
         text="\n\n".join(parts),
         data={
-            **numbers(opened),
+            **run_data(opened),
             "deviations": [asdict(one) for one in far[:SHOWN]],
             "recipe": opened.manifest.recipe.model_dump(mode="json"),
             "execution": opened.manifest.execution.model_dump(mode="json"),
@@ -147,7 +147,7 @@ def _lineage(opened: Opened[ShardsManifest]) -> Iterator[str]:
 def _records(opened: Opened[ShardsManifest], split: str, count: int) -> Iterator[Record]:
     """The first records of a split in the order of their ranks: position by position."""
     recipe = opened.manifest.recipe
-    packing, schema = packing_of(recipe), schema_of(recipe, opened.manifest.stats.feature)
+    codec, schema = codec_of(recipe), schema_of(recipe, opened.manifest.stats.feature)
     files = sorted(
         (entry for entry in opened.files(SHARD_ROLE) if entry.split == split),
         key=lambda entry: entry.shard or 0,
@@ -158,7 +158,7 @@ def _records(opened: Opened[ShardsManifest], split: str, count: int) -> Iterator
         where = opened.folder / entry.path
         with open_read(where) as stream:
             try:
-                found = unpack(packing, schema, stream, entry)
+                found = decode_shard(codec, schema, stream, entry)
                 taken.append([one.record for one in islice(found, each)])
             except DamagedRecord as error:
                 raise DamagedRecord(str(error), where=where) from error

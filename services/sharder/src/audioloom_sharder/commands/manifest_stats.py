@@ -9,8 +9,8 @@ from audioloom_manifest import LabelCopies, Receipt, ShardFeature, ShardsStats, 
 
 from audioloom_sharder.balance.resampling import Copies
 from audioloom_sharder.sharding.layout import Layout
-from audioloom_sharder.sharding.ranking import Counted
-from audioloom_sharder.statistics.coefficients import Moments, summed
+from audioloom_sharder.sharding.ranking import DistinctCounts
+from audioloom_sharder.statistics.coefficients import CoefficientSums, total_coefficients
 from audioloom_sharder.steps.merge import SHARD_ROLE, shard_units
 from audioloom_sharder.windows.rules import Rules
 
@@ -18,22 +18,22 @@ from audioloom_sharder.windows.rules import Rules
 def stats_of(
     layout: Layout,
     rules: Rules,
-    counted: Counted,
+    counted: DistinctCounts,
     receipts: Sequence[Receipt],
-    left_out: Mapping[str, int],
+    excluded: Mapping[str, int],
 ) -> ShardsStats:
     """The stats of a finished run; bytes are those of the files as written."""
     size: Counter[str] = Counter()
-    moments: dict[str, list[Moments]] = defaultdict(list)
+    coefficients: dict[str, list[CoefficientSums]] = defaultdict(list)
     for unit, receipt in zip(shard_units(layout), receipts, strict=True):
         name = layout.splits[unit.split].name
         size[name] += sum(entry.bytes for entry in receipt.files if entry.role == SHARD_ROLE)
-        moments[name].append(Moments.from_json(receipt.counts["moments"]))
+        coefficients[name].append(CoefficientSums.from_json(receipt.counts["moments"]))
     feature = rules.schema.feature
     return ShardsStats(
         feature=ShardFeature(name=feature.name, dtype=feature.dtype, shape=feature.shape),
         labels=layout.labels,
-        excluded=dict(sorted(left_out.items())),
+        excluded=dict(sorted(excluded.items())),
         class_weights=layout.class_weights,
         resampling=None if rules.resampling is None else _copies(rules.resampling),
         splits={
@@ -45,7 +45,7 @@ def stats_of(
                 recordings=counted.recordings[number],
                 groups=counted.groups[number],
                 labels=split.labels,
-                coefficients=summed(moments[split.name], feature.shape[0]).stats(),
+                coefficients=total_coefficients(coefficients[split.name], feature.shape[0]).stats(),
                 targets=split.targets.stats(),
             )
             for number, split in enumerate(layout.splits)

@@ -1,43 +1,33 @@
-"""`plan`: what `run` would write, and what it would mean for training, without writing anything."""
+"""`plan`: show what `run` would write and what it means for training, without writing anything."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from functools import partial
 
-import numpy as np
 from audioloom_manifest import Plan, find_committed, root_of
 from audioloom_runs.tables import size_text, table
 from audioloom_stage import JSON, Result, printable, progress
-from numpy.typing import NDArray
 
 from audioloom_sharder.balance.class_weights import weights_text
 from audioloom_sharder.commands.tables import deviations_text
-from audioloom_sharder.commands.warnings import notes
-from audioloom_sharder.inputs.manifests import open_inputs
+from audioloom_sharder.commands.warnings import deviations_of, warnings_of
 from audioloom_sharder.inputs.reader import read_identities
-from audioloom_sharder.io.executor import engine
-from audioloom_sharder.recipe import (
-    ask,
-    open_given,
-    packing_of,
-    recipe_of,
-    rules_of,
-    sizes_of,
-)
+from audioloom_sharder.io.executor import executor
+from audioloom_sharder.recipe import request_run
 from audioloom_sharder.settings import PlanSettings
 from audioloom_sharder.sharding.assignment import divisors, replica_records, steps_per_epoch
-from audioloom_sharder.sharding.layout import Layout, SplitLayout, lay_out
-from audioloom_sharder.sharding.ranking import Counted, count_distinct
-from audioloom_sharder.splits.deviation import SHOWN, Deviation, deviations
-from audioloom_sharder.splits.groups_file import merged
-from audioloom_sharder.splits.ratios import recorded
-from audioloom_sharder.steps.decide_splits import place_in_memory
+from audioloom_sharder.sharding.layout import Layout, SplitLayout, make_layout
+from audioloom_sharder.sharding.ranking import DistinctCounts, count_distinct
+from audioloom_sharder.splits.deviation import SHOWN, Deviation
+from audioloom_sharder.splits.groups_file import merge_groups
+from audioloom_sharder.steps.decide_splits import SourceUnit, decide_in_memory, location_of
 from audioloom_sharder.steps.groups import check_whole
 from audioloom_sharder.steps.resample import resampled
-from audioloom_sharder.verification.lineage import Unit, location_of
-from audioloom_sharder.windows.metadata_scan import Looked, Summary, look, scan, summed
+from audioloom_sharder.windows.metadata_scan import COUNTED, Scan, scan
 from audioloom_sharder.windows.rules import Rules
+from audioloom_sharder.windows.selection import Windows, windows_of
+from audioloom_sharder.windows.summary import sum_summaries
 
 
 @dataclass(frozen=True)
@@ -56,68 +46,51 @@ class Epoch:
 
 
 @dataclass(frozen=True)
-class _Looked:
-    """A scanned file without its windows: what counting needs."""
-
-    summary: Summary
-    sections: dict[str, NDArray[np.void]]
-
-
-@dataclass(frozen=True)
 class _Planned:
-    """All that a plan tells."""
+    """The content of a plan."""
 
-    asked: Plan
+    plan: Plan
     committed: bool
     layout: Layout
-    counted: Counted
+    counted: DistinctCounts
     epochs: dict[str, dict[int, Epoch | None]]
     batch: int
     deviations: list[Deviation]
-    notes: list[str]
+    warnings: list[str]
 
 
 def plan(settings: PlanSettings) -> Result:
-    """Scan the inputs and show the splits, shards and steps that would come of them."""
+    """Scan the inputs and show the splits, shards and steps that a run would make."""
     settings.check_configured()
-    inputs = open_inputs(settings.features)
-    given = open_given(settings, inputs)
-    asked = ask(settings, inputs, given)
-    committed = find_committed(asked) is not None
-    recipe, sizes = recipe_of(settings, given), sizes_of(settings)
-    asked_rules = rules_of(recipe, inputs, given)
-    looked: dict[int, _Looked] = {}
-    with engine(settings, root_of(asked.folder)) as run_units:
-        sources = inputs.sources
-        rules, placed = place_in_memory(sources, asked_rules, given, inputs.where, run_units)
-        units: list[Unit] = list(zip(range(len(sources)), sources, placed, strict=True))
+    request = request_run(settings)
+    inputs = request.inputs
+    committed = find_committed(request.plan) is not None
+    with executor(settings, root_of(request.plan.folder)) as run_units:
+        rules, units = decide_in_memory(inputs, request.rules, request.split_sources, run_units)
         rules = resampled(rules, units, partial(_windows, rules), location_of, run_units)
         with progress(len(units), "scanning", "files") as bar:
-            looked.update(bar.over(run_units(units, partial(_look, rules), location_of)))
-    parts = [looked[number] for number in range(len(sources))]
-    summary = summed((one.summary for one in parts), rules.policy.splits)
-    layout = lay_out(summary, rules, sizes, where=inputs.where)
-    sections = {name: [one.sections[name] for one in parts] for name in _COUNTED}
-    if rules.policy.looked_up:
-        groups = sections["groups"]
-        check_whole(merged(groups), groups, sources, rules, placed.__getitem__)
-    counted = count_distinct(
-        sections["groups"],
-        sections["recordings"],
-        sections["contents"],
-        splits=len(rules.policy.splits),
-    )
+            scans = dict(bar.over(run_units(units, partial(_scan, rules), location_of)))
+    parts = [scans[unit.number] for unit in units]
+    summary = sum_summaries((one.summary for one in parts), rules.policy.splits)
+    layout = make_layout(summary, rules, request.sizes, where=inputs.where)
+    groups, recordings, contents = ([one.sections[name] for one in parts] for name in COUNTED)
+    if rules.policy.needs_lookup:
+        lookups = [unit.lookup for unit in units]
+        check_whole(merge_groups(groups), groups, inputs.sources, rules, lookups.__getitem__)
+    counted = count_distinct(groups, recordings, contents, splits=len(rules.policy.splits))
     epochs = {
         split.name: {
             count: epoch_of(split, count, settings.batch_size) for count in settings.replica_counts
         }
         for split in layout.splits
     }
-    said = list(notes(layout, rules, sizes, counted, summary))
-    if not packing_of(recipe).is_plain:
-        said.append("bytes are those of TFRecord without compression; files will have others")
-    far = deviations(recorded(rules.policy.shares), {one.name: one.labels for one in layout.splits})
-    planned = _Planned(asked, committed, layout, counted, epochs, settings.batch_size, far, said)
+    warnings = list(warnings_of(layout, rules, request.sizes, counted, summary))
+    if not request.codec.is_plain:
+        warnings.append("bytes are those of uncompressed TFRecord; the files will differ")
+    deviations = deviations_of(layout, rules)
+    planned = _Planned(
+        request.plan, committed, layout, counted, epochs, settings.batch_size, deviations, warnings
+    )
     return Result(text=_text(planned), data=_data(planned))
 
 
@@ -136,25 +109,21 @@ def epoch_of(split: SplitLayout, replicas: int, batch: int) -> Epoch | None:
     )
 
 
-def _windows(rules: Rules, unit: Unit) -> Looked:
-    _, source, placed = unit
-    return look(read_identities(source, rules.schema.feature), rules, placed)
+def _windows(rules: Rules, unit: SourceUnit) -> Windows:
+    return windows_of(read_identities(unit.source, rules.schema.feature), rules, unit.lookup)
 
 
-def _look(rules: Rules, unit: Unit) -> tuple[int, _Looked]:
-    number, source, placed = unit
-    found = scan(read_identities(source, rules.schema.feature), rules, placed)
-    return number, _Looked(found.summary, {name: found.sections[name] for name in _COUNTED})
-
-
-_COUNTED = ("groups", "recordings", "contents")
+def _scan(rules: Rules, unit: SourceUnit) -> tuple[int, Scan]:
+    """Scan a file; the section that counting does not need stays behind."""
+    found = scan(read_identities(unit.source, rules.schema.feature), rules, unit.lookup)
+    return unit.number, Scan({name: found.sections[name] for name in COUNTED}, found.summary)
 
 
 def _text(planned: _Planned) -> str:
     layout = planned.layout
-    verb = "committed already:" if planned.committed else "would write"
+    verb = "already committed:" if planned.committed else "would write"
     parts = [
-        f"{verb} {layout.records:,} records in {layout.shards:,} shards, {planned.asked.folder}",
+        f"{verb} {layout.records:,} records in {layout.shards:,} shards, {planned.plan.folder}",
         table(_SPLIT_HEAD, [_split_row(planned, at) for at in range(len(layout.splits))]),
         f"an epoch in global batches of {planned.batch:,} records",
         table(
@@ -167,7 +136,7 @@ def _text(planned: _Planned) -> str:
         ),
         f"class weights: {weights_text(weights)}" if (weights := layout.class_weights) else "",
         deviations_text(planned.deviations),
-        "\n".join(f"note: {printable(note)}" for note in planned.notes),
+        "\n".join(f"warning: {printable(one)}" for one in planned.warnings),
     ]
     return "\n\n".join(part for part in parts if part)
 
@@ -231,13 +200,13 @@ def _data(planned: _Planned) -> dict[str, JSON]:
             },
         }
     return {
-        "name": planned.asked.name,
-        "folder": planned.asked.folder.uri,
+        "name": planned.plan.name,
+        "folder": planned.plan.folder.uri,
         "committed": planned.committed,
         "labels": list(planned.layout.labels),
         "class_weights": planned.layout.class_weights,
         "batch_size": planned.batch,
         "splits": splits,
         "deviations": [asdict(one) for one in planned.deviations[:SHOWN]],
-        "notes": [*planned.notes],
+        "warnings": [*planned.warnings],
     }

@@ -1,4 +1,4 @@
-"""The table of labels whose share in a split deviates from the requested one."""
+"""How far each label is from the requested split ratios, for reports."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from audioloom_sharder.splits.deviation import SHOWN, Deviation
 
 
 def deviations_text(found: Sequence[Deviation]) -> str:
-    """The labels that are furthest from the wish, or nothing where there is no wish."""
+    """The labels that are furthest from the requested ratios; empty without ratios."""
     if not found:
         return ""
-    wish = found[0].wished
-    head = ("label", "records", *(f"{name} ({part:.1%})" for name, part in wish.items()))
+    ratios = found[0].requested
+    head = ("label", "records", *(f"{name} ({ratio:.1%})" for name, ratio in ratios.items()))
     rows = [
-        (one.label, f"{one.records:,}", *(f"{one.got[name]:.1%}" for name in wish))
+        (one.label, f"{one.records:,}", *(f"{one.actual[name]:.1%}" for name in ratios))
         for one in found[:SHOWN]
     ]
-    return f"labels that deviate most from the wish\n{table(head, rows)}"
+    return f"labels furthest from the requested split\n{table(head, rows)}"

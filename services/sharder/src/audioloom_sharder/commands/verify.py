@@ -1,9 +1,9 @@
-"""`verify`: read a run again and check every claim of its manifest, trusting none of them."""
+"""`verify`: read a run again and check every claim of its manifest."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -19,28 +19,34 @@ from audioloom_stage import BadData, ExitCode, Result, printable, progress
 from audioloom_storage import StorageError
 
 from audioloom_sharder.errors import DamagedShards
-from audioloom_sharder.formats.codec import Packing
-from audioloom_sharder.io.executor import RunUnits, engine
-from audioloom_sharder.recipe import ALGORITHM, packing_of, policy_of, schema_of
+from audioloom_sharder.formats.codec import Codec
+from audioloom_sharder.io.executor import RunUnits, executor
+from audioloom_sharder.recipe import ALGORITHM, codec_of, policy_of, schema_of
 from audioloom_sharder.settings import VerifySettings
 from audioloom_sharder.sharding.assignment import records_in_shard
-from audioloom_sharder.statistics.coefficients import Moments, summed
+from audioloom_sharder.statistics.coefficients import CoefficientSums, total_coefficients
+from audioloom_sharder.steps.decide_splits import location_of
 from audioloom_sharder.steps.merge import INDEX_ROLE, SHARD_ROLE
-from audioloom_sharder.verification.lineage import MadeFrom, kept_reference, location_of, made_from
-from audioloom_sharder.verification.manifest import claimed_copies, label_claims, resampling_claims
-from audioloom_sharder.verification.shard import Pair, Seen, check_pair, look_at_source, together
-from audioloom_sharder.verification.splits import against_decision, groups_of, open_groups
-from audioloom_sharder.windows.rules import Rules
+from audioloom_sharder.verification.lineage import (
+    ReopenedInputs,
+    reopen_inputs,
+)
+from audioloom_sharder.verification.manifest import (
+    check_label_stats,
+    check_resampling,
+    claimed_copies,
+)
+from audioloom_sharder.verification.shard import (
+    Findings,
+    RunClaims,
+    ShardFiles,
+    check_shard,
+    expected_findings,
+    total_findings,
+)
+from audioloom_sharder.verification.splits import compare_groups, groups_of, open_groups
 
 _SHOWN = 20
-
-
-@dataclass(frozen=True)
-class _Verdict:
-    """All that is wrong, and what was seen."""
-
-    problems: list[str]
-    seen: Seen
 
 
 def verify(settings: VerifySettings) -> Result:
@@ -54,10 +60,9 @@ def verify(settings: VerifySettings) -> Result:
             where=opened.location,
             hint="Verify them with the release that wrote them.",
         )
-    with engine(settings, opened.root) as run_units:
-        verdict = _check(opened, settings, run_units)
-    problems = verdict.problems
-    what = f"{len(opened.files(SHARD_ROLE))} shards, {verdict.seen.records:,} records"
+    with executor(settings, opened.root) as run_units:
+        problems, seen = _check(opened, settings, run_units)
+    what = f"{len(opened.files(SHARD_ROLE))} shards, {seen.records:,} records"
     told = "" if settings.inputs else " (inputs not read)"
     text = f"{opened.folder}: {what}: all as the manifest says{told}"
     if problems:
@@ -68,7 +73,7 @@ def verify(settings: VerifySettings) -> Result:
         text=text,
         data={
             "manifest": opened.location.uri,
-            "records": verdict.seen.records,
+            "records": seen.records,
             "inputs_read": settings.inputs,
             "problems": list(problems),
         },
@@ -79,64 +84,61 @@ def verify(settings: VerifySettings) -> Result:
 
 def _check(
     opened: Opened[ShardsManifest], settings: VerifySettings, run_units: RunUnits
-) -> _Verdict:
-    recipe = opened.manifest.recipe
+) -> tuple[list[str], Findings]:
+    recipe, stats = opened.manifest.recipe, opened.manifest.stats
     policy = policy_of(recipe)
-    policy = replace(
-        policy,
-        named=tuple(sorted(opened.manifest.stats.splits)) if policy.said else (),
-        kept_seed=0 if kept_reference(opened) else None,
-    )
-    rules = Rules(
-        policy,
-        schema_of(recipe, opened.manifest.stats.feature),
-        weights=recipe.class_weights,
-        resample=recipe.resample,
-        resampling=claimed_copies(opened),
-    )
-    packing = packing_of(recipe)
-    pairs, problems = _pairs(opened, packing)
-    labels = opened.manifest.stats.labels
-    made: MadeFrom | None = None
+    if policy.from_data:
+        policy = replace(policy, data_splits=tuple(sorted(stats.splits)))
+    copies = claimed_copies(opened)
+    codec = codec_of(recipe)
+    pairs, problems = _pairs(opened, codec)
+    inputs: ReopenedInputs | None = None
     if settings.inputs:
         try:
-            made = made_from(opened, settings.split_table, run_units)
-            known = replace(made.rules, resampling=rules.resampling)
-            made = replace(made, rules=known)
+            inputs = reopen_inputs(opened, settings.split_table, run_units)
+            inputs = replace(inputs, rules=replace(inputs.rules, resampling=copies))
         except (ManifestError, StorageError, BadData) as error:
             problems.append(f"input: {error}")
-    groups, table, wrong = open_groups(opened, rules)
+    groups, table, wrong = open_groups(opened, policy)
     problems += wrong
-    if made is not None and table is not None:
-        parts = list(run_units(made.units, partial(groups_of, made.rules), location_of))
-        wrong, elsewhere = against_decision(table, parts, made.rules.policy.splits)
+    if inputs is not None and table is not None:
+        parts = list(run_units(inputs.units, partial(groups_of, inputs.rules), location_of))
+        wrong, elsewhere = compare_groups(table, parts, inputs.rules.policy.splits)
         problems += wrong
         groups = replace(groups, wrong=elsewhere)
-    task = partial(check_pair, opened.folder, rules, packing, labels, groups)
-    shards: list[Seen] = []
+    claims = RunClaims(
+        opened.folder,
+        policy,
+        schema_of(recipe, stats.feature),
+        codec,
+        stats.labels,
+        copies,
+        groups,
+    )
+    shards: list[Findings] = []
     with progress(len(pairs), "reading shards", "shards") as bar:
-        for seen in bar.over(run_units(pairs, task)):
+        for seen in bar.over(run_units(pairs, partial(check_shard, claims))):
             shards.append(seen)
             problems += seen.problems
-    whole = together(shards)
-    problems += _against_stats(opened, shards)
-    problems += label_claims(opened, rules)
-    if made is not None:
-        problems += _against_inputs(opened, made, whole, run_units)
-    return _Verdict(sorted(problems), whole)
+    whole = total_findings(shards)
+    problems += _check_stats(opened, shards)
+    problems += check_label_stats(opened)
+    if inputs is not None:
+        problems += _check_inputs(opened, inputs, whole, run_units)
+    return sorted(problems), whole
 
 
-def _pairs(opened: Opened[ShardsManifest], packing: Packing) -> tuple[list[Pair], list[str]]:
-    """Each shard with its index, if it has one, and what the list of files lacks."""
+def _pairs(opened: Opened[ShardsManifest], codec: Codec) -> tuple[list[ShardFiles], list[str]]:
+    """Each shard with its index, if it has one, and problems of the list of files."""
     files = opened.files()
     pairs, problems = [], []
     for name, stats in opened.manifest.stats.splits.items():
         data, index = (_numbered(files, name, role) for role in (SHARD_ROLE, INDEX_ROLE))
         for number in range(stats.shards):
-            if number not in data or (packing.indexed and number not in index):
+            if number not in data or (codec.indexed and number not in index):
                 problems.append(f"{name} {number:05d}: the list of files lacks shard or index")
                 continue
-            pairs.append(Pair(name, number, data[number], index.get(number)))
+            pairs.append(ShardFiles(name, number, data[number], index.get(number)))
             expected = records_in_shard(number, stats.shards, stats.records)
             if data[number].records != expected:
                 problems.append(
@@ -156,9 +158,9 @@ def _numbered(files: Sequence[FileEntry], split: str, role: str) -> dict[int, Fi
     }
 
 
-def _against_stats(opened: Opened[ShardsManifest], shards: Sequence[Seen]) -> Iterator[str]:
+def _check_stats(opened: Opened[ShardsManifest], shards: Sequence[Findings]) -> Iterator[str]:
     for name, stats in opened.manifest.stats.splits.items():
-        seen = together([one for one in shards if one.split == name])
+        seen = total_findings([one for one in shards if one.split == name])
         for what, expected, found in (
             ("records", stats.records, seen.records),
             ("bytes", stats.bytes, seen.size),
@@ -167,36 +169,36 @@ def _against_stats(opened: Opened[ShardsManifest], shards: Sequence[Seen]) -> It
             if expected != found:
                 yield f"split {name}: expected {expected} {what}, found {found}"
         if stats.coefficients is not None and seen.records:
-            yield from _against_coefficients(name, stats.coefficients, seen.moments)
+            yield from _check_coefficients(name, stats.coefficients, seen.coefficients)
         if stats.targets not in (None, numbers := seen.targets.stats()):
             yield f"split {name}: expected targets of {stats.targets}, found {numbers}"
 
 
-def _against_coefficients(
-    name: str, claimed: CoefficientStats, moments: Sequence[Moments]
+def _check_coefficients(
+    name: str, claimed: CoefficientStats, coefficients: Sequence[CoefficientSums]
 ) -> Iterator[str]:
-    """Equal but for what another NumPy may round otherwise within a record."""
-    found = summed(moments, len(moments[0].values)).stats()
+    """Compare up to what another NumPy may round otherwise within a record."""
+    found = total_coefficients(coefficients, len(coefficients[0].values)).stats()
     for what in ("mean", "variance"):
         expected, seen = np.array(getattr(claimed, what)), np.array(getattr(found, what))
         if expected.shape != seen.shape or not np.allclose(expected, seen, rtol=1e-6, atol=1e-6):
             yield f"split {name}: expected the {what} of the coefficients that records have"
 
 
-def _against_inputs(
-    opened: Opened[ShardsManifest], made: MadeFrom, seen: Seen, run_units: RunUnits
+def _check_inputs(
+    opened: Opened[ShardsManifest], inputs: ReopenedInputs, seen: Findings, run_units: RunUnits
 ) -> list[str]:
-    """Every window of the features exactly once, with its own values."""
-    task = partial(look_at_source, made.rules, opened.manifest.stats.labels)
-    parts: list[Seen] = []
-    with progress(len(made.units), "reading features", "files") as bar:
-        parts.extend(bar.over(run_units(made.units, task, location_of)))
-    whole = together(parts)
+    """Check that every window of the features is there exactly once, with its own values."""
+    task = partial(expected_findings, inputs.rules, opened.manifest.stats.labels)
+    parts: list[Findings] = []
+    with progress(len(inputs.units), "reading features", "files") as bar:
+        parts.extend(bar.over(run_units(inputs.units, task, location_of)))
+    whole = total_findings(parts)
     problems = [problem for part in parts for problem in part.problems]
-    problems += resampling_claims(opened, whole.offered)
+    problems += check_resampling(opened, whole.offered)
     claimed = opened.manifest.stats.excluded
-    if whole.left_out != claimed:
-        problems.append(f"inputs: expected {claimed} left out, found {dict(whole.left_out)}")
+    if whole.excluded != claimed:
+        problems.append(f"inputs: expected {claimed} left out, found {dict(whole.excluded)}")
     if whole.records != seen.records:
         problems.append(
             f"inputs: expected {whole.records:,} records, one for each window, found"

@@ -1,4 +1,4 @@
-"""What a user should hear before training on the shards: said aloud, never an error."""
+"""Warnings about the shards that a user should read before training; never errors."""
 
 from __future__ import annotations
 
@@ -6,30 +6,32 @@ from collections.abc import Iterator
 
 import structlog
 
-from audioloom_sharder.sharding.layout import Layout, Sizes
-from audioloom_sharder.sharding.ranking import Counted
-from audioloom_sharder.splits.deviation import deviations
-from audioloom_sharder.splits.ratios import recorded
-from audioloom_sharder.windows.metadata_scan import Summary
+from audioloom_sharder.sharding.layout import Layout, ShardSizes
+from audioloom_sharder.sharding.ranking import DistinctCounts
+from audioloom_sharder.splits.deviation import Deviation, deviations
+from audioloom_sharder.splits.ratios import ratios_to_recipe
 from audioloom_sharder.windows.rules import Rules
+from audioloom_sharder.windows.summary import Summary
 
 log = structlog.get_logger()
 
 _LARGE = 0.5
 
 
-def tell(layout: Layout, rules: Rules, sizes: Sizes, counted: Counted, summary: Summary) -> None:
-    """Log every note as a warning."""
-    for note in notes(layout, rules, sizes, counted, summary):
-        log.warning(note)
+def log_warnings(
+    layout: Layout, rules: Rules, sizes: ShardSizes, counted: DistinctCounts, summary: Summary
+) -> None:
+    """Log every warning."""
+    for warning in warnings_of(layout, rules, sizes, counted, summary):
+        log.warning(warning)
 
 
-def notes(
-    layout: Layout, rules: Rules, sizes: Sizes, counted: Counted, summary: Summary
+def warnings_of(
+    layout: Layout, rules: Rules, sizes: ShardSizes, counted: DistinctCounts, summary: Summary
 ) -> Iterator[str]:
-    """What was left out of a layout, and what is odd about it, one sentence each."""
-    for reason, windows in summary.left_out.items():
-        # None is as worth saying as many: a word may be misspelt.
+    """What was left out, and what is unusual about the layout: one sentence each."""
+    for reason, windows in summary.excluded.items():
+        # Zero is worth a warning too: a word may be misspelt.
         yield f"{windows:,} windows are left out ({reason})"
     for label in sorted(set(rules.filters.only_labels or ()) - {*layout.labels}):
         yield f"no window has the label {label!r}"
@@ -48,7 +50,7 @@ def notes(
         if counted.largest_group > _LARGE * layout.records:
             yield (
                 f"one group holds {counted.largest_group:,} of {layout.records:,} records, and"
-                " groups go whole: the splits are far from what was asked for"
+                " groups stay whole: the splits are far from the requested ratios"
             )
         if counted.spread:
             yield (
@@ -62,6 +64,12 @@ def notes(
         yield f"windows of the label {label!r} occur up to {most:,} times in the training split"
 
 
+def deviations_of(layout: Layout, rules: Rules) -> list[Deviation]:
+    """How far each label of a layout is from the requested ratios."""
+    labels = {one.name: one.labels for one in layout.splits}
+    return deviations(ratios_to_recipe(rules.policy.ratios), labels)
+
+
 def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
     if rules.schema.target == "label" and len(layout.labels) == 1:
         yield f"there is only one label, {layout.labels[0]!r}: nothing can be learned from it"
@@ -73,14 +81,14 @@ def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
             some = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")  # noqa: PLR2004
             yield f"no record of split {split.name} has the label {some}"
     found = deviations(
-        recorded(rules.policy.shares), {one.name: one.labels for one in layout.splits}
+        ratios_to_recipe(rules.policy.ratios), {one.name: one.labels for one in layout.splits}
     )
     far = [one for one in found if one.missed]
     if far:
         first, name = far[0], str(far[0].missed)
-        way = "groups go whole" if rules.policy.stratify else "--stratify shares labels out"
+        way = "groups stay whole" if rules.policy.stratify else "--stratify shares labels out"
         yield (
             f"{len(far):,} of {len(found):,} labels have less than half or more than twice their"
-            f" wish in a split, such as {first.label!r}: {first.got[name]:.1%} of it in {name}"
-            f" instead of {first.wished[name]:.1%} ({way})"
+            f" ratio in a split, such as {first.label!r}: {first.actual[name]:.1%} of it in {name}"
+            f" instead of {first.requested[name]:.1%} ({way})"
         )

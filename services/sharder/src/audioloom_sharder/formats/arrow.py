@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from pyarrow import orc
 
 from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.formats.chunk_sink import Pieces
+from audioloom_sharder.formats.chunk_sink import ChunkSink
 from audioloom_sharder.formats.example import Record
 
 _ROWS_AT_ONCE = 64
@@ -45,7 +45,7 @@ def write_parquet(
     tables: Iterable[pa.Table], schema: pa.Schema, compression: str
 ) -> Iterator[bytes]:
     """A Parquet file, a row group for each of *tables*."""
-    sink = Pieces()
+    sink = ChunkSink()
     with pq.ParquetWriter(
         sink,
         schema,
@@ -62,7 +62,7 @@ def write_parquet(
 
 def write_orc(tables: Iterable[pa.Table], compression: str) -> Iterator[bytes]:
     """An ORC file, in stripes of bounded size."""
-    sink = Pieces()
+    sink = ChunkSink()
     named = "uncompressed" if compression == "none" else compression
     writer = orc.ORCWriter(sink, compression=named, stripe_size=_STRIPE_BYTES)
     for table in tables:
@@ -73,7 +73,7 @@ def write_orc(tables: Iterable[pa.Table], compression: str) -> Iterator[bytes]:
 
 
 def read_parquet(stream: BinaryIO) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet file, a few at once; what is none is `DamagedRecord`."""
+    """The rows of a Parquet file, some at a time; damage raises `DamagedRecord`."""
     with (
         _damage_told("Parquet"),
         pq.ParquetFile(stream, memory_map=False, pre_buffer=False) as file,
@@ -82,7 +82,7 @@ def read_parquet(stream: BinaryIO) -> Iterator[pa.RecordBatch]:
 
 
 def read_orc(stream: BinaryIO) -> Iterator[pa.RecordBatch]:
-    """The rows of an ORC file, a stripe at a time; what is none is `DamagedRecord`."""
+    """The rows of an ORC file, a stripe at a time; damage raises `DamagedRecord`."""
     with _damage_told("ORC"):
         file = orc.ORCFile(stream)
         for number in range(file.nstripes):
@@ -130,7 +130,7 @@ def table_of(records: Sequence[Record], dtype: str, *, target: bool) -> pa.Table
 
 
 def records_of(batch: pa.RecordBatch, dtype: str, *, target: bool) -> Iterator[Record]:
-    """The records of a batch of such columns.
+    """The records of a batch of rows.
 
     Raises:
         DamagedRecord: it has other columns, or a value is missing.
@@ -160,7 +160,7 @@ def records_of(batch: pa.RecordBatch, dtype: str, *, target: bool) -> Iterator[R
 
 
 def _same(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether types agree but for what readers call an element, and whether it may be null."""
+    """Whether types agree, except for the name of a list's element and whether it may be null."""
     if pa.types.is_list(expected):
         return bool(pa.types.is_list(found) and found.value_type == expected.value_type)
     return bool(found == expected)

@@ -17,7 +17,7 @@ from fastavro.schema import to_parsing_canonical_form
 from fastavro.write import Writer
 
 from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.formats.chunk_sink import Pieces
+from audioloom_sharder.formats.chunk_sink import ChunkSink
 from audioloom_sharder.formats.example import Record
 
 #: Between the blocks. fastavro's own are random, and would give other bytes each time.
@@ -50,7 +50,7 @@ def write(
         compression: "none" or "deflate".
         target: whether they have a number to learn.
     """
-    sink = Pieces()
+    sink = ChunkSink()
     writer = Writer(
         cast("BinaryIO", sink),
         _schema(target=target),

@@ -1,4 +1,4 @@
-"""A file that a library writes, taken away in pieces while it grows."""
+"""A file that a library writes, taken away in chunks while it grows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator
 
 
-class Pieces(io.RawIOBase):
+class ChunkSink(io.RawIOBase):
     """A sink that keeps what was written until it is taken."""
 
     def __init__(self) -> None:
@@ -14,7 +14,7 @@ class Pieces(io.RawIOBase):
         self._size = 0
 
     def writable(self) -> bool:
-        """It is nothing else."""
+        """Say that this file can be written."""
         return True
 
     def tell(self) -> int:

@@ -1,7 +1,7 @@
-"""How records lie in a shard: the format and its compression. The one place that knows them all.
+"""Encode and decode shards of every format and compression.
 
-What is packed is what the first pass made, Examples in frames. A shard of TFRecord is those bytes,
-perhaps as one compressed stream; for every other format they are decoded, and written as rows.
+The encoding step hands over Examples in TFRecord frames. A TFRecord shard consists of those bytes,
+perhaps as one compressed stream. For every other format they are decoded and written as rows.
 """
 
 from __future__ import annotations
@@ -29,107 +29,107 @@ from audioloom_sharder.formats.schema import RecordSchema
 
 TFRECORD = "tfrecord"
 
-#: Values of one row group: what a reader has to hold at least.
+#: Bytes of values in a row group, which a reader holds at once.
 _GROUP_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
-class Packing:
-    """What the shards of a run are."""
+class Codec:
+    """The format and the compression of the shards of a run."""
 
     format: str
     compression: str
 
     @property
     def indexed(self) -> bool:
-        """Whether records are found by an offset: a file of rows has its own ways."""
+        """Whether records are found by an offset; files of rows have their own ways."""
         return self.format == TFRECORD
 
     @property
     def is_plain(self) -> bool:
-        """Whether a shard is the records as they come, one after another."""
+        """Whether a shard is the framed records, one after another."""
         return self.format == TFRECORD and self.compression == "none"
 
     @property
     def is_stream(self) -> bool:
-        """Whether a file is compressed as a whole, so that it is another file when unpacked."""
+        """Whether a shard is compressed as a whole, and becomes another file when unpacked."""
         return self.format == TFRECORD and self.compression in STREAMS
 
 
-class Packed(NamedTuple):
-    """A record as it was found in a shard."""
+class DecodedRecord(NamedTuple):
+    """A record that was read from a shard."""
 
     record: Record
     payload: bytes
-    """Its Example, as it lies there, or as it would."""
+    """Its Example, as TFRecord holds it."""
     offset: int
-    """Of the record in the unpacked TFRecord file; 0 in any other format."""
+    """Where the record begins in the unpacked TFRecord file; 0 in any other format."""
     length: int
-    """There, framing included."""
+    """Bytes of the record there, framing included; 0 in any other format."""
 
 
-def pack(
-    packing: Packing, schema: RecordSchema, windows: Iterable[Sequence[memoryview]]
+def encode_shard(
+    codec: Codec, schema: RecordSchema, windows: Iterable[Sequence[memoryview]]
 ) -> Iterator[bytes | memoryview]:
     """The bytes of a shard, in pieces; those of plain TFRecord are the records themselves.
 
     Args:
-        packing: what it is to be.
+        codec: the format of the shard.
         schema: what its records hold.
-        windows: its records in order, framed and checked, some at a time; what comes out does not
-            depend on how many. Their memory is not needed any more when the next are asked for.
+        windows: its records in order, framed and checked, some at a time; the bytes do not depend
+            on how many. Their memory may be reused when the next ones are requested.
     """
     framed = chain.from_iterable(windows)
-    if packing.format == TFRECORD:
-        yield from compressed(framed, packing.compression) if packing.is_stream else framed
+    if codec.format == TFRECORD:
+        yield from compressed(framed, codec.compression) if codec.is_stream else framed
         return
     records = (decode(bytes(one[tfrecord.HEADER_BYTES : -tfrecord.FOOTER_BYTES])) for one in framed)
-    dtype, target = schema.feature.dtype, schema.target == "number"
-    if packing.format == "avro":
-        yield from avro.write(records, dtype, packing.compression, target=target)
+    dtype, target = schema.feature.dtype, schema.has_target
+    if codec.format == "avro":
+        yield from avro.write(records, dtype, codec.compression, target=target)
         return
     tables = (table_of(some, dtype, target=target) for some in _groups(records, schema))
-    if packing.format == "parquet":
-        yield from write_parquet(tables, columns_schema(target=target), packing.compression)
+    if codec.format == "parquet":
+        yield from write_parquet(tables, columns_schema(target=target), codec.compression)
     else:
-        yield from write_orc(tables, packing.compression)
+        yield from write_orc(tables, codec.compression)
 
 
-def unpack(
-    packing: Packing, schema: RecordSchema, stream: BinaryIO, entry: FileEntry
-) -> Iterator[Packed]:
+def decode_shard(
+    codec: Codec, schema: RecordSchema, stream: BinaryIO, entry: FileEntry
+) -> Iterator[DecodedRecord]:
     """Every record of a shard.
 
     Args:
-        packing: what the shard is.
+        codec: the format of the shard.
         schema: what its records hold.
         stream: the file, from its beginning.
-        entry: what the list of files says of it; a stream unpacks to no more than that.
+        entry: its line in the list of files; a stream unpacks to no more than that says.
 
     Raises:
-        DamagedRecord: it is not such a file.
+        DamagedRecord: the file is of another format, or damaged.
     """
-    if packing.format == TFRECORD:
-        if packing.is_stream:
+    if codec.format == TFRECORD:
+        if codec.is_stream:
             most = entry.uncompressed.bytes if entry.uncompressed else entry.bytes
-            stream = decompressed(stream, packing.compression, most)
+            stream = decompressed(stream, codec.compression, most)
         for one in tfrecord.read(stream):
-            yield Packed(decode(one.payload), one.payload, one.offset, one.length)
+            yield DecodedRecord(decode(one.payload), one.payload, one.offset, one.length)
         return
-    dtype, target = schema.feature.dtype, schema.target == "number"
+    dtype, target = schema.feature.dtype, schema.has_target
     records: Iterable[Record]
-    if packing.format == "avro":
-        records = avro.read(stream, dtype, packing.compression, target=target)
+    if codec.format == "avro":
+        records = avro.read(stream, dtype, codec.compression, target=target)
     else:
-        batches = read_parquet(stream) if packing.format == "parquet" else read_orc(stream)
+        batches = read_parquet(stream) if codec.format == "parquet" else read_orc(stream)
         parts = (records_of(batch, dtype, target=target) for batch in batches)
         records = chain.from_iterable(parts)
     for record in records:
-        yield Packed(record, encode(record, schema.encoding)[0], 0, 0)
+        yield DecodedRecord(record, encode(record, schema.encoding)[0], 0, 0)
 
 
 def _groups(records: Iterator[Record], schema: RecordSchema) -> Iterator[list[Record]]:
-    """Records in groups of a size that the feature alone decides."""
+    """Split records into groups whose size depends on the feature alone."""
     rows = max(1, _GROUP_BYTES // schema.values)
     while some := list(islice(records, rows)):
         yield some

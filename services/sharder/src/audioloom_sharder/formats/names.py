@@ -32,6 +32,6 @@ def groups_path(sha256: str) -> str:
 
 
 def is_product(folder: str, name: str) -> bool:
-    """Whether a name in a folder of a run is one that is given here."""
+    """Whether a file of this name in a folder of a run is a product of the sharder."""
     pattern = {FOLDER: _OURS, SPLITS_FOLDER: _GROUPS}.get(folder)
     return pattern is not None and pattern.fullmatch(name) is not None

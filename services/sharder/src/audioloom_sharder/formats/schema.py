@@ -1,4 +1,4 @@
-"""What the records of a run hold: the feature, and a label or a number to learn."""
+"""The schema of the records of a run: the feature, and a label or a number to learn."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from audioloom_sharder.formats.example import Encoding
 
 @dataclass(frozen=True)
 class RecordSchema:
-    """What every record of a run holds."""
+    """The fields of every record of a run."""
 
     feature: ShardFeature
     target: Literal["label", "number"]
     labels: tuple[str, ...] | None
-    """The vocabulary when it was given."""
+    """The label vocabulary, when the recipe has one."""
 
     @property
     def has_target(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which windows are taken: by label, by flag, by how much of a window is recording."""
+"""Filters for windows: by label, by flag, by how much of a window is recording."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Filters:
-    """What a window has to be.
+    """The conditions that a window has to meet.
 
     Attributes:
-        only_labels: it has one of these; None takes any, and those without.
-        without_flags: it has none of these.
+        only_labels: the window has one of these labels; None takes every window.
+        without_flags: the window has none of these flags.
         min_samples: so much of it is recording, and not padding.
     """
 
@@ -33,17 +33,17 @@ EVERYTHING = Filters()
 def take(
     table: pa.Table | pa.RecordBatch, filters: Filters
 ) -> tuple[NDArray[np.bool_], Counter[str]]:
-    """Which rows are taken, and how many are left out for each reason: a row for the first of them.
+    """Which rows are taken, and how many rows are left out, by the first reason.
 
     Args:
         table: rows with the columns `label`, `flags` and `valid_samples`.
-        filters: what is asked for.
+        filters: the conditions.
     """
     taken = np.ones(table.num_rows, bool)
-    left_out: Counter[str] = Counter()
+    excluded: Counter[str] = Counter()
 
     def leave(reason: str, rows: NDArray[np.bool_]) -> None:
-        left_out[reason] += int((taken & rows).sum())
+        excluded[reason] += int((taken & rows).sum())
         taken[rows] = False
 
     if filters.only_labels is not None:
@@ -59,7 +59,7 @@ def take(
     if filters.min_samples:
         samples = _as_numpy(table.column("valid_samples"))
         leave("too short", samples < filters.min_samples)
-    return taken, left_out
+    return taken, excluded
 
 
 def _as_numpy(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:

@@ -31,13 +31,13 @@ class Source:
 
     @property
     def location(self) -> Location:
-        """Where the file lies."""
+        """The location of the file."""
         return self.folder / self.entry.path
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a run reads, in an order that does not depend on how it was asked for."""
+    """The inputs of a run, in the order of their identities."""
 
     manifests: tuple[Opened[FeaturesManifest], ...]
     sources: tuple[Source, ...]
@@ -55,7 +55,7 @@ class Inputs:
 
     @property
     def root(self) -> Location:
-        """The root that the first input lies under."""
+        """The root of the first input."""
         return self.manifests[0].root
 
     @property

@@ -1,4 +1,4 @@
-"""Read features files: the columns that say what a window is, and the windows themselves."""
+"""Read features files: the identity columns of windows, and their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from audioloom_storage import open_read
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.manifests import Source
-from audioloom_sharder.io.buffers import scratch
+from audioloom_sharder.io.buffers import buffer
 
 IDENTITY_COLUMNS = (
     "path",
@@ -30,7 +30,7 @@ IDENTITY_COLUMNS = (
     "flags",
     "valid_samples",
 )
-"""What a window is, without its values."""
+"""The columns that identify a window, without its values."""
 
 REQUIRED = tuple({*IDENTITY_COLUMNS} - {"member", "label", "target", "group"})
 
@@ -63,7 +63,7 @@ def read_identities(source: Source, feature: ShardFeature) -> pa.Table:
 
 
 def read_windows(source: Source, feature: ShardFeature) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Every window of a file with its values, a few at once: the first row's number, and the rows.
+    """Every window of a file with its values, in batches: the number of the first row, and rows.
 
     The file's checksum is compared first: values that rotted would go into shards unnoticed.
 
@@ -101,7 +101,7 @@ def _checked(source: Source) -> Iterator[Any]:
             yield stream
         return
     check_file(source.folder, source.entry, content=False)
-    with scratch(source.entry.bytes) as room:
+    with buffer(source.entry.bytes) as room:
         with open_read(source.location) as stream:
             size = stream.readinto(room.data)  # type: ignore[attr-defined] # it is buffered
         found = hashlib.sha256(room[:size].data).hexdigest()

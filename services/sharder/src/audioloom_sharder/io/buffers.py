@@ -26,7 +26,7 @@ _free = _Free()
 
 
 @contextmanager
-def scratch(size: int) -> Iterator[NDArray[np.uint8]]:
+def buffer(size: int) -> Iterator[NDArray[np.uint8]]:
     """At least *size* bytes of any content, until the block ends: keep no view of them.
 
     What is kept, in each thread, is no more than was held at once, in blocks that all were free or

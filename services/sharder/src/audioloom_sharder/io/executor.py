@@ -31,22 +31,21 @@ class RunUnits(Protocol):
         task: Callable[[Unit], Answer],
         reads: Callable[[Unit], Location] | None = None,
     ) -> Iterator[Answer]:
-        """Answer for every unit; *reads* is the file that a unit reads most of."""
+        """Run the task on every unit; *reads* names the file that a unit reads most of."""
 
 
 @contextmanager
-def engine(
+def executor(
     settings: SparkSettings, root: Location, counts: dict[str, int] | None = None
 ) -> Iterator[RunUnits]:
-    """What runs units under a master: ``inline`` for this process, else a Spark master.
+    """Open an executor: ``inline`` is this process, else a Spark master.
 
-    Spark is started by the first unit there is, so a run that finds all its work done never pays
-    for it.
+    The first unit starts Spark, so a run whose work is already done never pays for it.
 
     Args:
-        settings: where.
-        root: what runs lie under.
-        counts: told how many units ran where the blocks of what they read lie, on a cluster.
+        settings: the master, and how Spark reaches a cluster.
+        root: the root of the run.
+        counts: receives the number of units that ran on a node with their blocks, on a cluster.
     """
     if settings.master == INLINE:
         yield _inline
@@ -79,7 +78,7 @@ def engine(
             if yarn is not None and reads is not None:
                 hosts = block_hosts(session[0], [[reads(unit)] for unit in units])
             locality = Locality()
-            patient = partial(_once_more, task)
+            patient = partial(_retry_once, task)
             yield from run_units(session[0], units, patient, hosts=hosts, locality=locality)
             if counts is not None and locality.units:
                 counts["units_placed"] = counts.get("units_placed", 0) + locality.units
@@ -93,17 +92,17 @@ def _inline(
     task: Callable[[Unit], Answer],
     reads: Callable[[Unit], Location] | None = None,  # noqa: ARG001 - everything is here
 ) -> Iterator[Answer]:
-    return map(partial(_once_more, task), units)
+    return map(partial(_retry_once, task), units)
 
 
-def _once_more(task: Callable[[Unit], Answer], unit: Unit) -> Answer:
-    """Do a unit; where storage failed under it, do it again.
+def _retry_once(task: Callable[[Unit], Answer], unit: Unit) -> Answer:
+    """Run a unit, and run it again when storage was unavailable.
 
-    Until its receipt a unit leaves nothing that counts. On a cluster Spark tries again by itself,
-    but not in this process or as `local[*]`.
+    A unit leaves nothing that counts before its receipt. Spark retries on a cluster, but neither in
+    this process nor with `local[*]`.
     """
     try:
         return task(unit)
     except Unavailable as error:
-        log.warning("storage failed during a unit of work: once more", found=str(error))
+        log.warning("retrying a unit of work after a storage failure", found=str(error))
         return task(unit)

@@ -1,4 +1,4 @@
-"""How many shards each split gets, and what numbers the labels have: decided before any writing."""
+"""Decide the shards of each split and the numbers of the labels, before anything is written."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from audioloom_sharder.balance.class_weights import weights_of
 from audioloom_sharder.errors import BadFeatures, EmptySplit
 from audioloom_sharder.sharding.assignment import lanes_for, records_in_shard, shards_for
-from audioloom_sharder.splits.ratios import trained_split
-from audioloom_sharder.statistics.targets import NOTHING, Targets
-from audioloom_sharder.windows.metadata_scan import SplitCount, Summary
+from audioloom_sharder.splits.ratios import training_split
+from audioloom_sharder.statistics.targets import NO_TARGETS, TargetSums
 from audioloom_sharder.windows.rules import Rules
+from audioloom_sharder.windows.summary import SplitCount, Summary
 
 MOST_LABELS = 100_000
 #: Shards that are written together are small: enough of them to be worth a task, no more.
@@ -20,8 +20,8 @@ _UNIT_SHARDS = 8
 
 
 @dataclass(frozen=True)
-class Sizes:
-    """What was asked for: lanes, and either the shards of the largest split or bytes a shard."""
+class ShardSizes:
+    """The requested lanes, and either the shards of the largest split or the bytes of a shard."""
 
     lanes: int
     shards: int | None
@@ -39,7 +39,7 @@ class SplitLayout:
     lanes: int
     shards: int
     first: int
-    targets: Targets = NOTHING
+    targets: TargetSums = NO_TARGETS
 
     def records_in(self, shard: int) -> int:
         """Records of one of its shards."""
@@ -72,25 +72,25 @@ class Layout:
         return sum(split.records for split in self.splits)
 
 
-def lay_out(summary: Summary, rules: Rules, sizes: Sizes, *, where: str) -> Layout:
+def make_layout(summary: Summary, rules: Rules, sizes: ShardSizes, *, where: str) -> Layout:
     """Decide the shards of every split and the numbers of the labels.
 
     Args:
         summary: what all features files hold.
-        rules: the run's.
-        sizes: the shards that were asked for.
+        rules: the rules of the run.
+        sizes: the requested sizes.
         where: the inputs, for errors.
 
     Raises:
         BadFeatures: some rows cannot become records; how many, and the first of them.
-        EmptySplit: nothing falls into a split that was asked for.
-        BadSplit: class weights were asked for, but no split is trained on.
+        EmptySplit: nothing falls into a requested split.
+        InvalidOption: class weights are requested, but there is no split to train on.
     """
     check_faults(summary, rules, where)
     if not any(count.records for count in summary.splits.values()):
         raise BadFeatures(
             expected="windows that the filters take",
-            found="none: " + ", ".join(f"{n:,} {why}" for why, n in summary.left_out.items()),
+            found="none: " + ", ".join(f"{n:,} {why}" for why, n in summary.excluded.items()),
             where=where,
             hint="See --only-labels, --without-flags and --min-seconds.",
         )
@@ -146,9 +146,9 @@ def _weights(
     summary: Summary, rules: Rules, labels: Sequence[str], where: str
 ) -> dict[str, float] | None:
     """The class weights, of the labels that the split has that is trained on."""
-    if rules.weights is None:
+    if rules.class_weights is None:
         return None
-    named = () if isinstance(rules.weights, str) else rules.weights
+    named = () if isinstance(rules.class_weights, str) else rules.class_weights
     if unknown := sorted({*named} - {*labels}):
         raise BadFeatures(
             expected=f"labels out of {_shown(labels)}",
@@ -156,8 +156,8 @@ def _weights(
             where=where,
             hint="A label that no window has cannot weigh anything: see --class-weights.",
         )
-    counts = summary.splits[trained_split(tuple(summary.splits))].labels
-    return weights_of(rules.weights, dict(sorted(counts.items())))
+    counts = summary.splits[training_split(tuple(summary.splits))].labels
+    return weights_of(rules.class_weights, dict(sorted(counts.items())))
 
 
 _EXPECTED = {

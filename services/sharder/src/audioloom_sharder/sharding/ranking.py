@@ -25,8 +25,8 @@ class Duplicate:
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What a range holds, by split number: distinct groups and recordings, and what looks odd."""
+class DistinctCounts:
+    """Distinct groups and recordings of a range by split number, and two unusual counts."""
 
     groups: list[int]
     recordings: list[int]
@@ -52,7 +52,7 @@ def range_starts(section: NDArray[np.void], ranges: int) -> list[int]:
 def ranks(
     parts: Sequence[NDArray[np.void]], before: Sequence[int]
 ) -> tuple[list[NDArray[np.int64]], Duplicate | None]:
-    """The rank of every window of one range, part by part in the order given.
+    """The rank of every window of one range, part by part in the order of *parts*.
 
     Args:
         parts: the range's slice of "records" of each file.
@@ -89,14 +89,14 @@ def count_distinct(
     recordings: Sequence[NDArray[np.void]],
     contents: Sequence[NDArray[np.void]],
     splits: int,
-) -> Counted:
-    """Count what the slices of one range hold, over all files."""
+) -> DistinctCounts:
+    """Count groups, recordings and contents in one range, over all files."""
     group = np.concatenate(groups)
     _, first, inverse = np.unique(group["high"], return_index=True, return_inverse=True)
     sizes = np.bincount(inverse, weights=group["records"]) if len(group) else np.zeros(1)
     content = np.unique(np.concatenate(contents))
     _, often = np.unique(content["high"], return_counts=True)
-    return Counted(
+    return DistinctCounts(
         groups=_by_split(group["split"][first], splits),
         recordings=_by_split(np.unique(np.concatenate(recordings))["split"], splits),
         largest_group=int(sizes.max()),
@@ -104,9 +104,9 @@ def count_distinct(
     )
 
 
-def add(counted: Sequence[Counted]) -> Counted:
+def sum_counts(counted: Sequence[DistinctCounts]) -> DistinctCounts:
     """All ranges together."""
-    return Counted(
+    return DistinctCounts(
         groups=[sum(column) for column in zip(*(one.groups for one in counted), strict=True)],
         recordings=[
             sum(column) for column in zip(*(one.recordings for one in counted), strict=True)
@@ -116,7 +116,7 @@ def add(counted: Sequence[Counted]) -> Counted:
     )
 
 
-def bases(counts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+def ranks_before(counts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
     """Windows of each split before each range, from their counts range by range."""
     before = [0] * len(counts[0])
     for count in counts:

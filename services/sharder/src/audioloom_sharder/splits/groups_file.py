@@ -1,4 +1,4 @@
-"""The splits file of a run: which split each group lies in, so that a later run can keep to it.
+"""The splits file of a run: the split of each group, so that a later run can keep it.
 
 A NumPy file (format 1.0, no pickled objects), ascending. A row is a group: its hash keyed with the
 run's seed, its records, and the number of its split, which counts the run's splits in the order of
@@ -19,8 +19,8 @@ GROUP = np.dtype([("group", "<u8"), ("records", "<u8"), ("split", "u1")])
 """A row of a splits file."""
 
 
-def merged(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
-    """The groups of one range, from what each features file holds of them.
+def merge_groups(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
+    """Merge the groups of one range, over all features files.
 
     Args:
         parts: items with `high` (the group's hash), `split` and `records`.
@@ -43,24 +43,26 @@ def merged(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
     return found
 
 
-def numbers_of(table: NDArray[np.void], groups: NDArray[np.uint64], none: int) -> NDArray[np.uint8]:
-    """The split number of each of *groups* (hashes), *none* for those that the table lacks."""
-    at = find(table["group"], groups)
+def splits_of_groups(
+    table: NDArray[np.void], groups: NDArray[np.uint64], none: int
+) -> NDArray[np.uint8]:
+    """The split number of each of *groups* (hashes), *none* for groups that the table lacks."""
+    at = find_sorted(table["group"], groups)
     found = np.full(len(groups), none, np.uint8)
     found[at >= 0] = table["split"][at[at >= 0]]
     return found
 
 
-def find(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """Where each of *wanted* lies among ascending *keys*; -1 when it does not."""
+def find_sorted(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.intp]:
+    """The index of each of *wanted* in ascending *keys*; -1 where it is missing."""
     at = np.searchsorted(keys, wanted)
     at[at == len(keys)] = 0
     known = keys[at] == wanted if len(keys) else np.zeros(len(wanted), bool)
     return np.where(known, at, -1)
 
 
-def head(groups: int) -> bytes:
-    """What a splits file begins with; its rows follow as they lie in memory."""
+def header(groups: int) -> bytes:
+    """The first bytes of a splits file; its rows follow as they lie in memory."""
     stream = io.BytesIO()
     described = {"descr": np.lib.format.dtype_to_descr(GROUP), "fortran_order": False}
     np.lib.format.write_array_header_1_0(stream, {**described, "shape": (groups,)})
@@ -68,7 +70,7 @@ def head(groups: int) -> bytes:
 
 
 def load(data: bytes, splits: int) -> NDArray[np.void]:
-    """Read a splits file of a run with so many *splits*.
+    """Read the splits file of a run with this number of *splits*.
 
     Raises:
         DamagedRecord: it is not such a file, out of order, or names a split there is not.

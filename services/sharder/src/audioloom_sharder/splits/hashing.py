@@ -1,4 +1,4 @@
-"""Keyed hashes: the order of the records, and which way a group falls.
+"""Keyed hashes: the order of the records, and the split of each group.
 
 Both depend on the seed and on content alone, never on how the input files are laid out. BLAKE2b
 is taken because its output is fixed for ever; NumPy promises no such thing of its generators.
@@ -14,7 +14,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_sharder.splits.ratios import Share
+from audioloom_sharder.splits.ratios import SplitRatio
 
 #: 128 bits: among 10^9 records two equal hashes mean the same record, so a tie is a duplicate.
 KEY_BYTES = 16
@@ -24,7 +24,7 @@ _SPLIT = b"audioloom split"
 
 
 def record_key(recording: str, channel: int, window: int) -> bytes:
-    """The record's identity as bytes that no other record has: the text's length goes first."""
+    """The identity of a record as unique bytes: the length of the name comes first."""
     name = recording.encode()
     return struct.pack("<I", len(name)) + name + struct.pack("<qq", channel, window)
 
@@ -44,15 +44,15 @@ def group_hashes(groups: Iterable[str], *, seed: int) -> NDArray[np.uint64]:
     return _numbers(hasher, (group.encode() for group in groups))
 
 
-def split_of(hashes: NDArray[np.uint64], shares: Sequence[Share]) -> NDArray[np.uint8]:
-    """The number of the split of each group hash; shares lie one after another on [0, 2^64).
+def split_of(hashes: NDArray[np.uint64], ratios: Sequence[SplitRatio]) -> NDArray[np.uint8]:
+    """The number of the split of each group hash; ratios lie one after another on [0, 2^64).
 
-    The answer depends on group, seed and shares alone: adding recordings never moves a group.
+    The answer depends on group, seed and ratios alone: adding recordings never moves a group.
     """
     bounds: list[int] = []
     upto = Fraction(0)
-    for share in shares[:-1]:
-        upto += share.part
+    for ratio in ratios[:-1]:
+        upto += ratio.ratio
         bounds.append(int(upto * (1 << 64)))
     edges = np.array(bounds, dtype=np.uint64)
     return np.searchsorted(edges, hashes, side="right").astype(np.uint8)

@@ -9,65 +9,67 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audioloom_sharder.inputs.window import Row, recording_name
-from audioloom_sharder.splits.groups_file import find
+from audioloom_sharder.splits.groups_file import find_sorted
 from audioloom_sharder.splits.hashing import group_hashes, split_of
 from audioloom_sharder.splits.policy import SplitPolicy
 
 NO_SPLIT = 255
-"""The number of a window that nothing says a split of."""
+"""The split number of a window that has no split."""
 
 
 @dataclass(frozen=True)
-class Placed:
-    """What was decided for one features file.
+class SplitLookup:
+    """Split numbers by key.
 
     Attributes:
-        keys: hashes of its groups or recordings (`keys_of`), ascending.
-        splits: the split number of each, or `NO_SPLIT`.
+        keys: hashes of groups or recordings (`lookup_keys`), ascending.
+        splits: the split number of each key, or `NO_SPLIT`.
     """
 
     keys: NDArray[np.uint64]
     splits: NDArray[np.uint8]
 
-    def of(self, keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """The split numbers of *keys*."""
-        at = find(self.keys, keys)
+    def find(self, keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
+        """The split numbers of *keys*, `NO_SPLIT` for unknown keys."""
+        at = find_sorted(self.keys, keys)
         found = np.full(len(keys), NO_SPLIT, np.uint8)
         found[at >= 0] = self.splits[at[at >= 0]]
         return found
 
 
-def distinct_hashes(names: Sequence[str], seed: int) -> NDArray[np.uint64]:
-    """The hash of each of *names*, each different one hashed once."""
-    different = sorted(set(names))
-    by_name = dict(zip(different, group_hashes(different, seed=seed).tolist(), strict=True))
+def hash_each(names: Sequence[str], seed: int) -> NDArray[np.uint64]:
+    """The hash of each of *names*; every distinct name is hashed once."""
+    distinct = sorted(set(names))
+    by_name = dict(zip(distinct, group_hashes(distinct, seed=seed).tolist(), strict=True))
     return np.array([by_name[name] for name in names], dtype=np.uint64)
 
 
-def keys_of(rows: Sequence[Row], groups: Sequence[str], policy: SplitPolicy) -> NDArray[np.uint64]:
-    """What the split of each row is looked up by."""
+def lookup_keys(
+    rows: Sequence[Row], groups: Sequence[str], policy: SplitPolicy
+) -> NDArray[np.uint64]:
+    """The key by which the split of each row is looked up."""
     if policy.split_key == "recording":
-        return distinct_hashes([recording_name(row) for row in rows], policy.seed)
-    return distinct_hashes(groups, policy.seed)
+        return hash_each([recording_name(row) for row in rows], policy.seed)
+    return hash_each(groups, policy.seed)
 
 
-def splits_of(
+def splits_of_rows(
     rows: Sequence[Row],
     groups: Sequence[str],
     hashes: NDArray[np.uint64],
     policy: SplitPolicy,
-    placed: Placed | None,
+    lookup: SplitLookup | None,
 ) -> NDArray[np.uint8]:
-    """The split number of each row, `NO_SPLIT` for those that nothing says a split of.
+    """The split number of each row, `NO_SPLIT` for rows without a split.
 
     Args:
         rows: the rows.
-        groups: of each, its group.
-        hashes: of each, the hash of its group.
+        groups: the group of each row.
+        hashes: the hash of each group.
         policy: how splits are decided.
-        placed: what was decided for the file; None where hash and shares say it all.
+        lookup: the decided splits of the file; None where hashes and ratios decide.
     """
-    if placed is None:
-        return split_of(hashes, policy.shares)
+    if lookup is None:
+        return split_of(hashes, policy.ratios)
     by_group = policy.split_key == "group"
-    return placed.of(hashes if by_group else keys_of(rows, groups, policy))
+    return lookup.find(hashes if by_group else lookup_keys(rows, groups, policy))

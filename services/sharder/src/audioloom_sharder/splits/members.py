@@ -1,4 +1,4 @@
-"""What a features file says before splits are decided: its groups, their labels, their splits."""
+"""The members of a features file: its groups or recordings, their labels, and splits by pattern."""
 
 from __future__ import annotations
 
@@ -12,61 +12,67 @@ from numpy.typing import NDArray
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.filters import Filters, take
 from audioloom_sharder.inputs.window import Row, recording_name, rows_of
-from audioloom_sharder.splits.lookup import NO_SPLIT, distinct_hashes, keys_of
+from audioloom_sharder.splits.lookup import NO_SPLIT, hash_each, lookup_keys
 from audioloom_sharder.splits.policy import SplitPolicy, group_of
-from audioloom_sharder.splits.ratios import MOST_SPLITS, check_name, compile_pattern, said_by
+from audioloom_sharder.splits.ratios import (
+    MOST_SPLITS,
+    check_split_name,
+    compile_pattern,
+    split_of_path,
+)
 
 
 @dataclass(frozen=True)
 class Members:
-    """One features file: its rows by `layout_of`, ascending; and splits that its paths name."""
+    """The members of one features file: rows of `member_dtype`, ascending, and split names."""
 
     rows: NDArray[np.void]
     names: tuple[str, ...] = ()
+    """The splits that a pattern finds in the paths."""
 
     @property
     def keys(self) -> NDArray[np.uint64]:
-        """Its groups or recordings, each once, ascending."""
+        """The groups or recordings, each once, ascending."""
         return np.unique(self.rows["key"])
 
 
-def layout_of(policy: SplitPolicy) -> np.dtype[np.void]:
-    """The fields of a row: what the way of splitting needs, and no more.
+def member_dtype(policy: SplitPolicy) -> np.dtype[np.void]:
+    """The fields of a row: what the policy needs, and no more.
 
-    ``key`` is what the split goes by; ``old`` its hash with the seed of the run that is kept to;
-    ``label`` (its hash) and ``records`` with that label; ``said`` the number of the split that the
-    path names.
+    ``key`` decides the split; ``old`` is its hash with the seed of the previous run; ``label`` is
+    the hash of a label and ``records`` the number of records with it; ``split`` is the number of
+    the split that a pattern finds in the path.
     """
     fields = [("key", "<u8")]
-    if policy.kept_seed is not None:
+    if policy.previous_seed is not None:
         fields.append(("old", "<u8"))
     if policy.stratify:
         fields += [("label", "<u8"), ("records", "<u4")]
     if policy.split_pattern is not None:
-        fields.append(("said", "u1"))
+        fields.append(("split", "u1"))
     return np.dtype(fields)
 
 
 def members_of(table: pa.Table, policy: SplitPolicy, filters: Filters) -> Members:
-    """Gather the members of the windows that the filters take.
+    """Collect the members of the windows that the filters take.
 
     Raises:
-        BadFeatures: a path names a split that cannot be one, or there are too many.
+        BadFeatures: a path names a split with other letters, or there are too many splits.
     """
     taken, _ = take(table, filters)
     rows = list(rows_of(table.filter(pa.array(taken))))
     groups = [group_of(row, policy) for row in rows]
-    found = np.zeros(len(rows), dtype=layout_of(policy))
-    found["key"] = keys_of(rows, groups, policy)
+    found = np.zeros(len(rows), dtype=member_dtype(policy))
+    found["key"] = lookup_keys(rows, groups, policy)
     names: tuple[str, ...] = ()
     order = ["key"]
-    if policy.kept_seed is not None:
-        found["old"] = distinct_hashes(groups, policy.kept_seed)
+    if policy.previous_seed is not None:
+        found["old"] = hash_each(groups, policy.previous_seed)
     if policy.stratify:
-        found["label"] = distinct_hashes([row.label or "" for row in rows], 0)
+        found["label"] = hash_each([row.label or "" for row in rows], 0)
         order.append("label")
     if policy.split_pattern is not None:
-        names = _read_pattern(rows, policy.split_pattern, found["said"])
+        names = _match_paths(rows, policy.split_pattern, found["split"])
     found = found[np.lexsort([found[name] for name in reversed(order)])]
     new = np.ones(len(found), bool)
     new[1:] = np.logical_or.reduce([found[name][1:] != found[name][:-1] for name in order])
@@ -76,24 +82,24 @@ def members_of(table: pa.Table, policy: SplitPolicy, filters: Filters) -> Member
     return Members(found[first], names)
 
 
-def _read_pattern(rows: Sequence[Row], text: str, said: NDArray[np.uint8]) -> tuple[str, ...]:
-    """Put the number of each row's split into *said*; the names, in the order of the numbers."""
+def _match_paths(rows: Sequence[Row], text: str, splits: NDArray[np.uint8]) -> tuple[str, ...]:
+    """Write the number of each row's split into *splits*; return the names by number."""
     pattern = compile_pattern(text)
     by_path: dict[str, int] = {}
     names: dict[str, int] = {}
     for at, row in enumerate(rows):
         path = recording_name(row)
         if path not in by_path:
-            split = said_by(pattern, path)
+            split = split_of_path(pattern, path)
             by_path[path] = NO_SPLIT
             if split is not None:
-                by_path[path] = names.setdefault(check_name(split, where=path), len(names))
+                by_path[path] = names.setdefault(check_split_name(split, where=path), len(names))
             if len(names) > MOST_SPLITS:
                 raise BadFeatures(
                     expected=f"at most {MOST_SPLITS} splits",
-                    found=f"{split!r} beside {len(names) - 1} others",
+                    found=f"{split!r} besides {len(names) - 1} others",
                     where=path,
-                    hint="See --split-pattern: its group split may catch too much.",
+                    hint="The group split of --split-pattern may match too much.",
                 )
-        said[at] = by_path[path]
+        splits[at] = by_path[path]
     return tuple(names)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from audioloom_sharder.inputs.window import Row, recording_name
-from audioloom_sharder.splits.ratios import Share
+from audioloom_sharder.splits.ratios import SplitRatio
 
 
 @dataclass(frozen=True)
@@ -14,39 +14,39 @@ class SplitPolicy:
     """What decides the split of a group or recording."""
 
     seed: int
-    shares: tuple[Share, ...]
+    ratios: tuple[SplitRatio, ...]
     ungrouped: Literal["refuse", "by-recording"]
     stratify: bool = False
     split_pattern: str | None = None
-    """What says the split of a path, in place of the shares."""
+    """The regular expression that finds the split in a path, in place of ratios."""
     split_table: str | None = None
-    """The SHA-256 of the table that says it."""
+    """The SHA-256 of the split table, in place of ratios."""
     split_key: Literal["group", "recording"] = "group"
-    """What splits are looked up by, where the hash alone does not say them."""
+    """What splits are looked up by, where `needs_lookup`."""
     unassigned: Literal["refuse", "drop"] = "refuse"
-    kept_seed: int | None = None
-    """The seed of the run whose splits are kept."""
-    named: tuple[str, ...] = ()
+    previous_seed: int | None = None
+    """The seed of the previous run, where there is one."""
+    data_splits: tuple[str, ...] = ()
     """The splits that a pattern or a table names, once that is known."""
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The names of the splits; a split's number is its place here."""
-        return self.named or tuple(share.split for share in self.shares)
+        """The names of the splits, in the order of their numbers."""
+        return self.data_splits or tuple(ratio.split for ratio in self.ratios)
 
     @property
-    def said(self) -> bool:
-        """Whether a pattern or a table says the splits."""
+    def from_data(self) -> bool:
+        """Whether a pattern or a table names the splits."""
         return self.split_pattern is not None or self.split_table is not None
 
     @property
-    def looked_up(self) -> bool:
-        """Whether splits are more than a function of the group and the shares."""
-        return self.said or self.stratify or self.kept_seed is not None
+    def needs_lookup(self) -> bool:
+        """Whether splits are more than a function of the group and the ratios."""
+        return self.from_data or self.stratify or self.previous_seed is not None
 
 
 def group_of(row: Row, policy: SplitPolicy) -> str:
-    """The group that decides the row's split; "" where it has none and none is made up."""
+    """The group that decides the split of a row; "" where it has none."""
     if row.group:
         return row.group
     return recording_name(row) if policy.ungrouped == "by-recording" else ""

@@ -1,10 +1,10 @@
-"""Assign whole groups to splits so that every label is shared out as was wished.
+"""Assign whole groups to splits so that every label comes near the split ratios.
 
 After Sechidis, Tsoumakas and Vlahavas, "On the stratification of multi-label data" (2011): a group
 belongs to the stratum of its rarest label. Strata go from the rarest label to the commonest, larger
-groups first, each to the split that needs most of that label for its size. What the strata before
-could not share out evenly is made up for, by half a group at most: else a thousand labels of two
-groups each would leave the small splits empty. A group's other labels are heeded in the same way.
+groups first, each to the split that needs most of that label for its size. Later strata make up for
+what earlier strata could not divide evenly, by half a group at most: else a thousand labels of two
+groups each would leave the small splits empty. The other labels of a group count in the same way.
 
 All arithmetic is in whole numbers, so that no machine rounds otherwise.
 """
@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_sharder.splits.ratios import Share
+from audioloom_sharder.splits.ratios import SplitRatio
 
 FREE = 255
 """The split number of a group that is not pinned."""
@@ -32,7 +32,7 @@ def stratify(
     groups: NDArray[np.uint64],
     labels: NDArray[np.uint64],
     records: NDArray[np.int64],
-    shares: Sequence[Share],
+    ratios: Sequence[SplitRatio],
     pinned: NDArray[np.uint8],
 ) -> NDArray[np.uint8]:
     """The split number of each group.
@@ -41,7 +41,7 @@ def stratify(
         groups: hash of the group, one for each (group, label), ascending: shape (rows,).
         labels: hash of the label, ascending within a group: shape (rows,).
         records: how many records of the group have the label: shape (rows,).
-        shares: the wish.
+        ratios: the requested ratios.
         pinned: of each distinct group, in their order, its split number, or `FREE`.
     """
     found = pinned.copy()
@@ -53,14 +53,14 @@ def stratify(
     names, label = np.unique(labels, return_inverse=True)
     totals = np.zeros(len(names), np.int64)
     np.add.at(totals, label, records)
-    parts = _scaled(shares)
+    parts = _scaled(ratios)
     needs = totals[:, None] * np.array(parts, np.int64)
     _subtract_pinned(needs, group, label, records, pinned)
     order = np.lexsort((names, totals))
     rank = np.empty(len(order), np.int32)
     rank[order] = np.arange(len(order))
     chosen = _in_order(groups, group, rank[label], records, first, pinned)
-    carried = [0] * len(shares)
+    carried = [0] * len(ratios)
     done = 0
     for part in _strata(chosen, rank[label[chosen]]):
         mine = int(rank[label[part[0]]])
@@ -74,7 +74,7 @@ def stratify(
             rows, size = part[begin:end], int(sizes[begin])
             own = group[rows]
             if (ends[own] - first[own] == 1).all():
-                found[own] = _share_out(need, carried, parts, size, len(rows))
+                found[own] = _distribute(need, carried, parts, size, len(rows))
                 continue
             for row, one in zip(rows.tolist(), own.tolist(), strict=True):
                 others = [at for at in range(int(first[one]), int(ends[one])) if at != row]
@@ -82,7 +82,7 @@ def stratify(
                 for at in others:
                     drift = _drift(needs[label[at]].tolist(), parts)
                     lacking = [a + b for a, b in zip(lacking, drift, strict=True)]
-                (split,) = _share_out(need, lacking, parts, size, 1)
+                (split,) = _distribute(need, lacking, parts, size, 1)
                 found[one] = split
                 for at in others:
                     needs[label[at], split] -= int(records[at]) * _ONE
@@ -115,22 +115,22 @@ def _strata(chosen: NDArray[np.intp], stratum: NDArray[np.int32]) -> Iterator[ND
             yield chosen[start : min(start + _AT_ONCE, end)]
 
 
-def _share_out(
+def _distribute(
     need: list[int], lacking: Sequence[int], parts: Sequence[int], size: int, count: int
 ) -> list[int]:
-    """Share *count* groups of *size* records out, one after another.
+    """Distribute *count* groups of *size* records, one after another.
 
     Args:
         need: what each split needs of the label; what remains is put there.
         lacking: what each split lacks of other labels, heeded up to half a group.
-        parts: the wish, in units of 2^-28.
+        parts: the ratios, in units of 2^-28.
         size: records of a group.
         count: how many groups.
     """
     step = size * _ONE
     half = step // 2
     extra = [max(-half, min(half, one)) for one in lacking]
-    # Where half the group would still be needed, for the size of the split: as seats are shared out
+    # Where half the group would still be needed, for the size of the split: as seats are divided
     # among parties by Sainte-Laguë. Python divides whole numbers correctly rounded.
     left = [a + b - half for a, b in zip(need, extra, strict=True)]
     score = [a / part for a, part in zip(left, parts, strict=True)]
@@ -145,7 +145,7 @@ def _share_out(
 
 
 def _drift(need: Sequence[int], parts: Sequence[int]) -> list[int]:
-    """How far each split is behind with a label, were the rest to be shared out as wished."""
+    """How far each split is behind with a label, if the rest were divided by the ratios."""
     left = sum(need) // _ONE
     return [one - part * left for one, part in zip(need, parts, strict=True)]
 
@@ -162,9 +162,9 @@ def _subtract_pinned(
     np.subtract.at(needs, (label[bound], split[bound]), records[bound] * _ONE)
 
 
-def _scaled(shares: Sequence[Share]) -> list[int]:
-    """The shares in units of 2^-28; they add up to one, the largest takes what rounding leaves."""
-    parts = [max(1, round(share.part * _ONE)) for share in shares]
-    largest = max(range(len(shares)), key=lambda at: (shares[at].part, -at))
+def _scaled(ratios: Sequence[SplitRatio]) -> list[int]:
+    """The ratios in units of 2^-28; they add up to one, the largest takes the rounding error."""
+    parts = [max(1, round(ratio.ratio * _ONE)) for ratio in ratios]
+    largest = max(range(len(ratios)), key=lambda at: (ratios[at].ratio, -at))
     parts[largest] += _ONE - sum(parts)
     return parts

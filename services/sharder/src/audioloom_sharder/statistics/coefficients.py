@@ -1,4 +1,4 @@
-"""Mean and variance of each coefficient, the same whatever the order of the records.
+"""Exact mean and variance of each coefficient, in whatever order the records come.
 
 Sums of floats depend on their order, and shards on none. So each record's sums over its frames are
 rounded to whole multiples of 2^-20, and whole numbers are added from there on.
@@ -23,7 +23,7 @@ _AT_ONCE = 8
 
 
 @dataclass(frozen=True)
-class Moments:
+class CoefficientSums:
     """Sums over all frames of some records, for each coefficient.
 
     Attributes:
@@ -41,7 +41,7 @@ class Moments:
         return [self.frames, list(map(str, self.values)), list(map(str, self.squares))]
 
     @classmethod
-    def from_json(cls, value: Sequence[Any]) -> Moments:
+    def from_json(cls, value: Sequence[Any]) -> CoefficientSums:
         """From a receipt."""
         frames, values, squares = value
         return cls(int(frames), tuple(map(int, values)), tuple(map(int, squares)))
@@ -56,9 +56,9 @@ class Moments:
         )
 
 
-def moments_of(
+def coefficient_sums(
     windows: Sequence[bytes | memoryview], feature: ShardFeature, *, where: object
-) -> Moments:
+) -> CoefficientSums:
     """The sums over the frames of some windows, as they lie in a shard.
 
     Args:
@@ -79,21 +79,21 @@ def moments_of(
         wide = whole.astype(np.float64)
         values.append(wide.sum(axis=2))
         squares.append(np.multiply(wide, wide, out=wide).sum(axis=2))
-    return Moments(
+    return CoefficientSums(
         frames * len(windows),
         _exact(np.concatenate(values), where),
         _exact(np.concatenate(squares), where),
     )
 
 
-def summed(parts: Iterable[Moments], coefficients: int) -> Moments:
+def total_coefficients(parts: Iterable[CoefficientSums], coefficients: int) -> CoefficientSums:
     """All of them."""
     frames, values, squares = 0, [0] * coefficients, [0] * coefficients
     for part in parts:
         frames += part.frames
         values = [a + b for a, b in zip(values, part.values, strict=True)]
         squares = [a + b for a, b in zip(squares, part.squares, strict=True)]
-    return Moments(frames, tuple(values), tuple(squares))
+    return CoefficientSums(frames, tuple(values), tuple(squares))
 
 
 def _exact(sums: NDArray[np.float64], where: object) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Mean and variance of the numbers to be learned, the same whatever the order of the records.
+"""Exact mean and variance of the targets, in whatever order the records come.
 
 A record holds its number as float32, and each of those is a whole multiple of 2^-149: so whole
 numbers are added, and nothing is rounded before the end.
@@ -20,7 +20,7 @@ MOST_TARGET = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
-class Targets:
+class TargetSums:
     """Sums over some records.
 
     Attributes:
@@ -38,7 +38,7 @@ class Targets:
         return [self.records, str(self.values), str(self.squares)]
 
     @classmethod
-    def from_json(cls, value: Sequence[Any]) -> Targets:
+    def from_json(cls, value: Sequence[Any]) -> TargetSums:
         """From a receipt."""
         return cls(*map(int, value))
 
@@ -51,7 +51,7 @@ class Targets:
         return TargetStats(mean=float(mean), variance=float(square - mean * mean))
 
 
-NOTHING = Targets()
+NO_TARGETS = TargetSums()
 
 
 def is_target(number: float | None) -> TypeGuard[float]:
@@ -59,18 +59,18 @@ def is_target(number: float | None) -> TypeGuard[float]:
     return number is not None and abs(number) <= MOST_TARGET
 
 
-def targets_of(numbers: Iterable[float]) -> Targets:
+def target_sums(numbers: Iterable[float]) -> TargetSums:
     """The sums over records with these numbers."""
     stored = np.fromiter(numbers, np.float64).astype(np.float32).astype(np.float64)
     whole = list(map(int, np.ldexp(stored, _BITS).tolist()))
-    return Targets(len(whole), sum(whole), sum(value * value for value in whole))
+    return TargetSums(len(whole), sum(whole), sum(value * value for value in whole))
 
 
-def summed_targets(parts: Iterable[Targets]) -> Targets:
+def total_targets(parts: Iterable[TargetSums]) -> TargetSums:
     """All of them."""
     records, values, squares = 0, 0, 0
     for part in parts:
         records += part.records
         values += part.values
         squares += part.squares
-    return Targets(records, values, squares)
+    return TargetSums(records, values, squares)

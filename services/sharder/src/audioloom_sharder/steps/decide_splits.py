@@ -1,97 +1,116 @@
-"""The steps before the scan, where more than a hash decides the splits: gather, then settle."""
+"""Decide the splits before the scan, where hashes are not enough: gather members, then assign."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import starmap
+from typing import NamedTuple
 
 import numpy as np
 from audioloom_manifest import Receipt
 from audioloom_storage import Location
 
-from audioloom_sharder.inputs.manifests import Source
+from audioloom_sharder.inputs.manifests import Inputs, Source
 from audioloom_sharder.inputs.reader import read_identities
 from audioloom_sharder.io.executor import RunUnits
-from audioloom_sharder.splits.assign import settle
-from audioloom_sharder.splits.lookup import Placed
-from audioloom_sharder.splits.members import Members, layout_of, members_of
-from audioloom_sharder.splits.previous_run import Given
-from audioloom_sharder.steps.job import Job, Placement, finish, read_array, unit_name, write_work
+from audioloom_sharder.splits.assign import assign_splits
+from audioloom_sharder.splits.lookup import SplitLookup
+from audioloom_sharder.splits.members import Members, member_dtype, members_of
+from audioloom_sharder.splits.sources import SplitSources
+from audioloom_sharder.steps.job import (
+    MEMBERS,
+    SPLITS,
+    Job,
+    SplitFiles,
+    publish_unit,
+    read_array,
+    unit_name,
+    write_intermediate,
+)
 from audioloom_sharder.windows.rules import Rules
 
 _SPLIT = np.dtype("u1")
 
 
 def gather_source(job: Job, number: int) -> Receipt:
-    """The unit of the first step: what features file *number* says of its groups."""
-    unit = unit_name(job, "members", number)
+    """Gather the members of features file *number*: a unit of the first step."""
+    unit = unit_name(job, MEMBERS, number)
     members = _members(job.rules, job.sources[number])
-    entry = write_work(job, unit, [members.rows.tobytes()])
-    return finish(job, unit, entry, {"rows": len(members.rows), "names": members.names})
+    entry = write_intermediate(job, unit, [members.rows.tobytes()])
+    return publish_unit(job, unit, entry, {"rows": len(members.rows), "names": members.names})
 
 
-def settle_all(job: Job, gathered: Sequence[Receipt], number: int) -> Receipt:
-    """The one unit of the second step: decide the split of every group, over all files."""
-    unit = unit_name(job, "places", number)
+def assign_all(job: Job, gathered: Sequence[Receipt], number: int) -> Receipt:
+    """Decide the split of every group, over all files: the only unit of the second step."""
+    unit = unit_name(job, SPLITS, number)
     members = [_read(job, receipt) for receipt in gathered]
-    found = settle(members, job.rules.policy, job.given, job.where)
-    entry = write_work(job, unit, (splits.astype(_SPLIT).tobytes() for splits in found.splits))
+    found = assign_splits(members, job.rules.policy, job.split_sources, job.where)
+    entry = write_intermediate(
+        job, unit, (splits.astype(_SPLIT).tobytes() for splits in found.splits)
+    )
     starts = np.cumsum([0, *map(len, found.splits)]).tolist()
-    return finish(job, unit, entry, {"names": found.names, "starts": starts})
+    return publish_unit(job, unit, entry, {"names": found.names, "starts": starts})
 
 
-def settled(job: Job, gathered: Sequence[Receipt], receipt: Receipt) -> Job:
-    """The job for the steps after, from the receipts of these."""
-    placement = Placement(
+def with_splits(job: Job, gathered: Sequence[Receipt], receipt: Receipt) -> Job:
+    """The job with its splits decided, from the receipts of both steps."""
+    split_files = SplitFiles(
         path=receipt.files[0].path,
         starts=tuple(receipt.counts["starts"]),
         members=tuple((one.files[0].path, one.counts["rows"]) for one in gathered),
     )
-    rules = _named(job.rules, tuple(receipt.counts["names"]))
-    return replace(job, rules=rules, placement=placement)
+    rules = job.rules.with_splits(tuple(receipt.counts["names"]))
+    return replace(job, rules=rules, split_files=split_files)
 
 
-def placed_of(job: Job, number: int) -> Placed | None:
-    """What was decided for features file *number*; None where the hash alone decides."""
-    placement = job.placement
-    if placement is None:
+def lookup_of(job: Job, number: int) -> SplitLookup | None:
+    """The decided splits of features file *number*; None where the hash alone decides."""
+    split_files = job.split_files
+    if split_files is None:
         return None
-    path, rows = placement.members[number]
-    members = Members(read_array(job.work / path, layout_of(job.rules.policy), 0, rows))
-    begin, end = placement.starts[number : number + 2]
-    return Placed(members.keys, read_array(job.work / placement.path, _SPLIT, begin, end - begin))
-
-
-def place_in_memory(
-    sources: Sequence[Source], rules: Rules, given: Given, where: str, run_units: RunUnits
-) -> tuple[Rules, list[Placed | None]]:
-    """The same without a run folder: the rules with all names, and what was decided file by file.
-
-    The caller holds 9 bytes a group of each file, and some 100 while it is decided.
-    """
-    if not rules.policy.looked_up:
-        return rules, [None] * len(sources)
-    found: dict[int, Members] = {}
-    answers: Iterable[tuple[int, Members]] = run_units(
-        list(enumerate(sources)), partial(_numbered, rules), _location
+    path, rows = split_files.members[number]
+    members = Members(read_array(job.work / path, member_dtype(job.rules.policy), 0, rows))
+    begin, end = split_files.starts[number : number + 2]
+    return SplitLookup(
+        members.keys, read_array(job.work / split_files.path, _SPLIT, begin, end - begin)
     )
-    found.update(answers)
-    members = [found[number] for number in range(len(sources))]
-    answer = settle(members, rules.policy, given, where)
-    placed: list[Placed | None] = [
-        Placed(one.keys, splits) for one, splits in zip(members, answer.splits, strict=True)
-    ]
-    return _named(rules, answer.names), placed
 
 
-def _numbered(rules: Rules, unit: tuple[int, Source]) -> tuple[int, Members]:
-    number, source = unit
-    return number, _members(rules, source)
+class SourceUnit(NamedTuple):
+    """A features file as a unit of work without a run folder: its number and decided splits."""
+
+    number: int
+    source: Source
+    lookup: SplitLookup | None = None
 
 
-def _location(unit: tuple[int, Source]) -> Location:
-    return unit[1].location
+def decide_in_memory(
+    inputs: Inputs, rules: Rules, split_sources: SplitSources, run_units: RunUnits
+) -> tuple[Rules, list[SourceUnit]]:
+    """Decide the splits without a run folder: the rules with all names, and a unit for each file.
+
+    The caller holds 9 bytes per group of each file, and about 100 while splits are decided.
+    """
+    units = list(starmap(SourceUnit, enumerate(inputs.sources)))
+    if not rules.policy.needs_lookup:
+        return rules, units
+    found = dict(run_units(units, partial(_numbered, rules), location_of))
+    members = [found[number] for number in range(len(units))]
+    decision = assign_splits(members, rules.policy, split_sources, inputs.where)
+    pairs = zip(units, members, decision.splits, strict=True)
+    decided = [unit._replace(lookup=SplitLookup(one.keys, splits)) for unit, one, splits in pairs]
+    return rules.with_splits(decision.names), decided
+
+
+def location_of(unit: SourceUnit) -> Location:
+    """The features file of a unit."""
+    return unit.source.location
+
+
+def _numbered(rules: Rules, unit: SourceUnit) -> tuple[int, Members]:
+    return unit.number, _members(rules, unit.source)
 
 
 def _members(rules: Rules, source: Source) -> Members:
@@ -101,9 +120,5 @@ def _members(rules: Rules, source: Source) -> Members:
 def _read(job: Job, receipt: Receipt) -> Members:
     counts = receipt.counts
     where = job.work / receipt.files[0].path
-    rows = read_array(where, layout_of(job.rules.policy), 0, counts["rows"])
+    rows = read_array(where, member_dtype(job.rules.policy), 0, counts["rows"])
     return Members(rows, tuple(counts["names"]))
-
-
-def _named(rules: Rules, names: tuple[str, ...]) -> Rules:
-    return replace(rules, policy=replace(rules.policy, named=names))

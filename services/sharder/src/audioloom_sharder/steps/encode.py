@@ -1,4 +1,4 @@
-"""The first pass over the payload: every features file becomes one segment file.
+"""Encode the payload: every features file becomes one segment file.
 
 A segment file holds the finished records of one features file, sorted by shard and position, so
 that what a shard needs of it lies in one place. It is written in runs of bounded size, one after
@@ -31,12 +31,12 @@ from audioloom_sharder.formats.tfrecord import (
 )
 from audioloom_sharder.inputs.reader import read_windows, values_of
 from audioloom_sharder.inputs.window import rows_of
-from audioloom_sharder.io.buffers import scratch
+from audioloom_sharder.io.buffers import buffer
 from audioloom_sharder.sharding.assignment import place
 from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.splits.policy import group_of
-from audioloom_sharder.steps.job import Job, finish, unit_name, write_sealed
-from audioloom_sharder.steps.rank import Keyed, Ranked, ranks_of
+from audioloom_sharder.steps.job import SEGMENTS, Job, publish_unit, unit_name, write_checksummed
+from audioloom_sharder.steps.rank import RankedRange, ScannedFile, ranks_of
 from audioloom_sharder.windows.record import record_of
 
 ENTRY = np.dtype(
@@ -72,27 +72,27 @@ class _Packed:
 
 
 def runs_of(receipt: Receipt) -> list[Run]:
-    """The runs of a segment, as the receipt of `make_segment` tells."""
+    """The runs of a segment, from the receipt of `make_segment`."""
     path = receipt.files[0].path
     return [Run(path, entries, starts) for entries, starts in receipt.counts["runs"]]
 
 
 def make_segment(
-    job: Job, layout: Layout, keyed: Keyed, ranked: Sequence[Ranked], number: int
+    job: Job, layout: Layout, scanned: ScannedFile, ranked: Sequence[RankedRange], number: int
 ) -> Receipt:
-    """The unit of the first pass: encode features file *number*."""
-    unit = unit_name(job, "segments", number)
+    """Encode features file *number*: a unit of the third step."""
+    unit = unit_name(job, SEGMENTS, number)
     runs: list[tuple[int, int]] = []
-    with scratch(_RUN_BYTES) as room:
-        packed = _pack(job, layout, keyed, ranked, number, room)
-        entry = write_sealed(job, unit, _chunks(packed, layout.shards, runs))
-    return finish(job, unit, entry, {"runs": runs})
+    with buffer(_RUN_BYTES) as room:
+        packed = _pack(job, layout, scanned, ranked, number, room)
+        entry = write_checksummed(job, unit, _chunks(packed, layout.shards, runs))
+    return publish_unit(job, unit, entry, {"runs": runs})
 
 
 def read_entries(
     folder: Location, run: Run, shards: range
 ) -> tuple[NDArray[np.int64], NDArray[np.void]]:
-    """What a run holds of consecutive *shards* (numbers in the run): shard and entry of each."""
+    """The shard and the entry of each record of consecutive *shards* in a run."""
     with open_read(folder / run.path) as stream:
         stream.seek(run.starts + shards.start * _START.itemsize)
         starts = _take(stream.read((len(shards) + 1) * _START.itemsize), _START, len(shards) + 1)
@@ -116,14 +116,14 @@ def _take(data: bytes, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
 def _pack(
     job: Job,
     layout: Layout,
-    keyed: Keyed,
-    ranked: Sequence[Ranked],
+    scanned: ScannedFile,
+    ranked: Sequence[RankedRange],
     number: int,
     room: NDArray[np.uint8],
 ) -> Iterator[_Packed]:
-    """The records of a features file in runs, all in the same room: use one, then take the next."""
+    """The records of a features file in runs; each run reuses the memory of the previous one."""
     rules = job.rules
-    places = ranks_of(job, keyed, ranked, number)
+    places = ranks_of(job, scanned, ranked, number)
     counts = np.array([split.shards for split in layout.splits])
     firsts = np.array([split.first for split in layout.splits])
     found = place(places["rank"], counts[places["split"]])
@@ -169,9 +169,9 @@ def _packed(room: NDArray[np.uint8], table: Sequence[tuple[int, ...]]) -> _Packe
 def _chunks(
     packed: Iterable[_Packed], shards: int, runs: list[tuple[int, int]]
 ) -> Iterator[tuple[memoryview, memoryview]]:
-    """The bytes of a segment file, and what stands for them in its digest: see `write_sealed`.
+    """The bytes of a segment file, and their part in its digest: see `write_checksummed`.
 
-    Where each run's tables begin is put into *runs*.
+    The start of each run's tables is added to *runs*.
     """
     done = 0
     for run in packed:

@@ -1,4 +1,4 @@
-"""The splits file: where each group lies; and groups that lie in two splits."""
+"""Write the splits file, and refuse groups that lie in two splits."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from audioloom_sharder.formats.names import groups_path
 from audioloom_sharder.inputs.manifests import Source
 from audioloom_sharder.inputs.reader import read_identities
 from audioloom_sharder.inputs.window import recording_name, rows_of
-from audioloom_sharder.splits.groups_file import head, merged
-from audioloom_sharder.splits.lookup import Placed, distinct_hashes, splits_of
+from audioloom_sharder.splits.groups_file import header, merge_groups
+from audioloom_sharder.splits.lookup import SplitLookup, hash_each, splits_of_rows
 from audioloom_sharder.splits.policy import group_of
 from audioloom_sharder.splits.previous_run import SPLITS_ROLE
-from audioloom_sharder.steps.decide_splits import placed_of
-from audioloom_sharder.steps.job import Job, unit_name
-from audioloom_sharder.steps.rank import Keyed, Ranked
+from audioloom_sharder.steps.decide_splits import lookup_of
+from audioloom_sharder.steps.job import GROUPS, Job, unit_name
+from audioloom_sharder.steps.rank import RankedRange, ScannedFile
 from audioloom_sharder.windows.rules import Rules
 
 
 def publish_groups(
-    job: Job, keyed: Sequence[Keyed], ranked: Sequence[Ranked], number: int
+    job: Job, scanned: Sequence[ScannedFile], ranked: Sequence[RankedRange], number: int
 ) -> Receipt:
     """The unit that writes the splits file; it holds one range of hashes at a time.
 
@@ -37,29 +37,31 @@ def publish_groups(
     """
     sha256 = hashlib.sha256()
     size = 0
-    for chunk in _chunks(job, keyed, ranked):
+    for chunk in _chunks(job, scanned, ranked):
         sha256.update(chunk)
         size += len(chunk)
     path = groups_path(sha256.hexdigest())
     with suppress(AlreadyExists), create(job.folder / path) as stream:  # its name is its content
-        stream.writelines(_chunks(job, keyed, ranked))
+        stream.writelines(_chunks(job, scanned, ranked))
     entry = FileEntry(
         path=path, bytes=size, sha256=sha256.hexdigest(), role=SPLITS_ROLE, records=_groups(ranked)
     )
-    unit = unit_name(job, "groups", number)
+    unit = unit_name(job, GROUPS, number)
     return publish_receipt(job.folder, Receipt(unit=unit, attempt=job.attempt, files=(entry,)))
 
 
-def _groups(ranked: Sequence[Ranked]) -> int:
+def _groups(ranked: Sequence[RankedRange]) -> int:
     return sum(sum(one.counted.groups) for one in ranked)
 
 
-def _chunks(job: Job, keyed: Sequence[Keyed], ranked: Sequence[Ranked]) -> Iterator[bytes]:
-    yield head(_groups(ranked))
+def _chunks(
+    job: Job, scanned: Sequence[ScannedFile], ranked: Sequence[RankedRange]
+) -> Iterator[bytes]:
+    yield header(_groups(ranked))
     for number in range(job.ranges):
-        parts = [one.read(job, "groups", number) for one in keyed]
-        groups = merged(parts)
-        check_whole(groups, parts, job.sources, job.rules, lambda source: placed_of(job, source))
+        parts = [one.read(job, "groups", number) for one in scanned]
+        groups = merge_groups(parts)
+        check_whole(groups, parts, job.sources, job.rules, lambda source: lookup_of(job, source))
         yield groups.tobytes()
 
 
@@ -68,16 +70,16 @@ def check_whole(
     parts: Iterable[NDArray[np.void]],
     sources: Sequence[Source],
     rules: Rules,
-    placed: Callable[[int], Placed | None],
+    lookup: Callable[[int], SplitLookup | None],
 ) -> None:
     """Refuse a group in two splits.
 
     Args:
-        groups: `splits_file.merged` of *parts*.
+        groups: `splits_file.merge_groups` of *parts*.
         parts: of each source, items with `high`.
         sources: the features files.
-        rules: the run's.
-        placed: what was decided for a source.
+        rules: the rules of the run.
+        lookup: the decided splits of a source.
 
     Raises:
         TornGroup: naming the first of them and a recording in each split.
@@ -87,25 +89,25 @@ def check_whole(
         return
     torn = groups["group"][twice[0]]
     holding = [number for number, part in enumerate(parts) if (part["high"] == torn).any()]
-    _tell(torn, len(np.unique(groups["group"][twice])), holding, sources, rules, placed)
+    _raise_torn(torn, len(np.unique(groups["group"][twice])), holding, sources, rules, lookup)
 
 
-def _tell(
+def _raise_torn(
     torn: np.uint64,
     count: int,
     holding: Sequence[int],
     sources: Sequence[Source],
     rules: Rules,
-    placed: Callable[[int], Placed | None],
+    lookup: Callable[[int], SplitLookup | None],
 ) -> NoReturn:
-    """Look again at the files that hold it for its name, and a recording in each split."""
+    """Read the files of a torn group again for its name, and for a recording in each split."""
     name = ""
     examples: dict[str, str] = {}
     for number in holding:
         rows = list(rows_of(read_identities(sources[number], rules.schema.feature)))
         names = [group_of(row, rules.policy) for row in rows]
-        hashes = distinct_hashes(names, rules.policy.seed)
-        splits = splits_of(rows, names, hashes, rules.policy, placed(number)).tolist()
+        hashes = hash_each(names, rules.policy.seed)
+        splits = splits_of_rows(rows, names, hashes, rules.policy, lookup(number)).tolist()
         for at in np.flatnonzero(hashes == torn).tolist():
             if splits[at] < len(rules.policy.splits):  # what filters leave out has none
                 name = names[at]

@@ -1,4 +1,4 @@
-"""The second pass: ranged reads of all segments, merged by position into finished shards."""
+"""Merge the segments into finished shards, by ranged reads in the order of positions."""
 
 from __future__ import annotations
 
@@ -15,23 +15,27 @@ from audioloom_storage import AlreadyExists, Location, create, publish, stat
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord, DamagedShards
-from audioloom_sharder.formats.codec import pack
+from audioloom_sharder.formats.codec import encode_shard
 from audioloom_sharder.formats.index import dump
 from audioloom_sharder.formats.names import index_path, shard_path
 from audioloom_sharder.formats.tfrecord import check
-from audioloom_sharder.io.buffers import scratch
+from audioloom_sharder.io.buffers import buffer
 from audioloom_sharder.sharding.layout import Layout, SplitLayout
-from audioloom_sharder.statistics.coefficients import Moments, moments_of, summed
+from audioloom_sharder.statistics.coefficients import (
+    CoefficientSums,
+    coefficient_sums,
+    total_coefficients,
+)
 from audioloom_sharder.steps.encode import Run, read_entries
-from audioloom_sharder.steps.job import Job, read_into, unit_name
+from audioloom_sharder.steps.job import SHARDS, Job, read_into, unit_name
 
 SHARD_ROLE, INDEX_ROLE = "shard", "index"
 MOST_COUNTED_LABELS = 256
-"""With more labels than these the list of files does not count them shard by shard."""
+"""With more labels than this, the list of files has no counts of labels by shard."""
 
 _Records: TypeAlias = list[memoryview]
 
-#: Payload held in memory. A larger shard is read twice, once for its name and once to be written.
+#: Payload held in memory. A larger shard is read twice: for its name, and to be written.
 _WINDOW_BYTES = 256 << 20
 
 
@@ -60,25 +64,27 @@ class _Rows:
 
 
 def shard_units(layout: Layout) -> list[ShardUnit]:
-    """The units of the second pass."""
+    """The units of the last step."""
     pairs = [(number, part) for number, one in enumerate(layout.splits) for part in one.units()]
     return [ShardUnit(at, split, shards) for at, (split, shards) in enumerate(pairs)]
 
 
 def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) -> Receipt:
-    """The unit of the second pass: write some shards with their indexes."""
+    """Write some shards with their indexes: a unit of the last step."""
     split = layout.splits[unit.split]
     files: list[FileEntry] = []
-    moments: list[Moments] = []
+    coefficients: list[CoefficientSums] = []
     rows, bounds = _gather(job.work, runs, split, unit.shards)
-    with scratch(max(min(int(rows.length.sum()), _WINDOW_BYTES), int(rows.length.max()))) as room:
+    with buffer(max(min(int(rows.length.sum()), _WINDOW_BYTES), int(rows.length.max()))) as room:
         read = _reader(job.work, runs, rows, room)
         for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
-            data, *index = _write(job, split, shard, rows[part], partial(read, part), moments)
+            data, *index = _write(job, split, shard, rows[part], partial(read, part), coefficients)
             counts = _label_counts(rows[part], layout.labels)
             files += [data.model_copy(update={"labels": counts}), *index]
-    name = unit_name(job, "shards", unit.number)
-    sums = {"moments": summed(moments, job.rules.schema.feature.shape[0]).to_json()}
+    name = unit_name(job, SHARDS, unit.number)
+    sums = {
+        "moments": total_coefficients(coefficients, job.rules.schema.feature.shape[0]).to_json()
+    }
     receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=sums)
     return publish_receipt(job.folder, receipt)
 
@@ -118,37 +124,39 @@ def _write(
     shard: int,
     rows: _Rows,
     read: Callable[[], Iterator[tuple[_Rows, _Records]]],
-    moments: list[Moments],
+    coefficients: list[CoefficientSums],
 ) -> tuple[FileEntry, ...]:
     sha256, plain = hashlib.sha256(), hashlib.sha256()
-    packing, length = job.packing, int(rows.length.sum())
+    codec, length = job.codec, int(rows.length.sum())
 
     def examined() -> Iterator[_Records]:
         for window, records in read():
             values = _values(job, records, window)
-            moments.append(
-                moments_of(values, job.rules.schema.feature, where=f"{split.name} {shard:05d}")
+            coefficients.append(
+                coefficient_sums(
+                    values, job.rules.schema.feature, where=f"{split.name} {shard:05d}"
+                )
             )
-            if packing.is_stream:
+            if codec.is_stream:
                 for record in records:
                     plain.update(record)
             yield records
 
     size = 0
     held: list[bytes | memoryview] = []
-    for piece in pack(packing, job.rules.schema, examined()):
+    for piece in encode_shard(codec, job.rules.schema, examined()):
         sha256.update(piece)
         size += len(piece)
-        if not packing.is_plain and length <= _WINDOW_BYTES:
+        if not codec.is_plain and length <= _WINDOW_BYTES:
             held.append(piece)
     content = sha256.hexdigest()
-    path = shard_path(split.name, shard, content, packing.format)
+    path = shard_path(split.name, shard, content, codec.format)
     again = (records for _, records in read())
     try:
         with create(job.folder / path) as stream:
-            stream.writelines(held or pack(packing, job.rules.schema, again))
+            stream.writelines(held or encode_shard(codec, job.rules.schema, again))
     except AlreadyExists:
-        # Its name is its content: it was written by an earlier try, or by the same command beside.
+        # The name is the content: an earlier attempt or the same command elsewhere wrote it.
         _check_size(job.folder / path, size)
     entry = FileEntry(
         path=path,
@@ -159,14 +167,14 @@ def _write(
         split=split.name,
         shard=shard,
         uncompressed=Uncompressed(bytes=length, sha256=plain.hexdigest())
-        if packing.is_stream
+        if codec.is_stream
         else None,
     )
-    return (entry, _write_index(job, entry, rows)) if packing.indexed else (entry,)
+    return (entry, _write_index(job, entry, rows)) if codec.indexed else (entry,)
 
 
 def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
-    """Publish the index beside a shard; it speaks of the shard as it is when it is unpacked."""
+    """Publish the index of a shard; its offsets count in the unpacked shard."""
     path = index_path(shard.path)
     data = dump(_index_of(rows))
     try:
@@ -228,9 +236,9 @@ def _windows(rows: _Rows) -> Iterator[_Rows]:
 def _reader(
     work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.uint8]
 ) -> Callable[[slice], Iterator[tuple[_Rows, _Records]]]:
-    """What reads some of the rows, a window at a time; all of them at once where the room does.
+    """A function that reads some of the rows, a window at a time; all at once where memory allows.
 
-    A window lies where the one before lay.
+    Every window reuses the memory of the previous window.
     """
     if int(rows.length.sum()) <= len(room):
         all_records = _fetch(work, runs, rows, room)

@@ -1,4 +1,4 @@
-"""The steps before any payload moves: scan every features file, then rank every range of hashes."""
+"""Scan every features file, then rank every range of hashes: the steps before payload moves."""
 
 from __future__ import annotations
 
@@ -14,23 +14,33 @@ from audioloom_sharder.errors import DuplicateRecord
 from audioloom_sharder.inputs.reader import read_identities
 from audioloom_sharder.inputs.window import rows_of
 from audioloom_sharder.sharding.ranking import (
-    Counted,
+    DistinctCounts,
     Duplicate,
-    bases,
     count_distinct,
     range_starts,
     ranks,
+    ranks_before,
 )
-from audioloom_sharder.steps.decide_splits import placed_of
-from audioloom_sharder.steps.job import Job, finish, read_array, unit_name, write_work
-from audioloom_sharder.windows.metadata_scan import SECTIONS, Looked, Summary, look, scan
+from audioloom_sharder.steps.decide_splits import lookup_of
+from audioloom_sharder.steps.job import (
+    RANKS,
+    SCANS,
+    Job,
+    publish_unit,
+    read_array,
+    unit_name,
+    write_intermediate,
+)
+from audioloom_sharder.windows.metadata_scan import COUNTED, SECTIONS, scan
+from audioloom_sharder.windows.selection import Windows, windows_of
+from audioloom_sharder.windows.summary import Summary
 
 _RANK = np.dtype("<i8")
 
 
 @dataclass(frozen=True)
-class Keyed:
-    """A scanned file, as its receipt tells: where each section and each range in it lies."""
+class ScannedFile:
+    """A scanned file: the place of each section, and of each range within it."""
 
     path: str
     summary: Summary
@@ -40,8 +50,8 @@ class Keyed:
     """Range by range, windows of each split."""
 
     @classmethod
-    def of(cls, receipt: Receipt) -> Keyed:
-        """From the receipt of `scan_source`."""
+    def of(cls, receipt: Receipt) -> ScannedFile:
+        """The content of a receipt of `scan_source`."""
         counts = receipt.counts
         return cls(
             path=receipt.files[0].path,
@@ -66,32 +76,34 @@ class Keyed:
 
 
 @dataclass(frozen=True)
-class Ranked:
-    """A ranked range, as its receipt tells: where the ranks of each file lie."""
+class RankedRange:
+    """A ranked range: the place of the ranks of each file."""
 
     path: str
-    counted: Counted
+    counted: DistinctCounts
     starts: tuple[int, ...]
     """The item at which the ranks of each file begin."""
 
     @classmethod
-    def of(cls, receipt: Receipt) -> Ranked:
-        """From the receipt of `rank_range`."""
+    def of(cls, receipt: Receipt) -> RankedRange:
+        """The content of a receipt of `rank_range`."""
         counts = receipt.counts
-        return cls(receipt.files[0].path, Counted(**counts["counted"]), tuple(counts["starts"]))
+        return cls(
+            receipt.files[0].path, DistinctCounts(**counts["counted"]), tuple(counts["starts"])
+        )
 
 
-def look_at(job: Job, number: int) -> Looked:
+def windows_of_source(job: Job, number: int) -> Windows:
     """The windows of features file *number*."""
     table = read_identities(job.sources[number], job.rules.schema.feature)
-    return look(table, job.rules, placed_of(job, number))
+    return windows_of(table, job.rules, lookup_of(job, number))
 
 
 def scan_source(job: Job, number: int) -> Receipt:
-    """The unit of the first step: scan features file *number*."""
-    unit = unit_name(job, "keys", number)
+    """Scan features file *number*: a unit of the first step."""
+    unit = unit_name(job, SCANS, number)
     table = read_identities(job.sources[number], job.rules.schema.feature)
-    found = scan(table, job.rules, placed_of(job, number))
+    found = scan(table, job.rules, lookup_of(job, number))
     starts = {name: range_starts(found.sections[name], job.ranges) for name in SECTIONS}
     records = found.sections["records"]["split"]
     edges = zip(starts["records"], starts["records"][1:], strict=False)
@@ -99,42 +111,41 @@ def scan_source(job: Job, number: int) -> Receipt:
         np.bincount(records[begin:end], minlength=len(job.rules.policy.splits)).tolist()
         for begin, end in edges
     ]
-    entry = write_work(job, unit, (found.sections[name].tobytes() for name in SECTIONS))
+    entry = write_intermediate(job, unit, (found.sections[name].tobytes() for name in SECTIONS))
     counts = {"summary": found.summary.to_json(), "starts": starts, "by_range": by_range}
-    return finish(job, unit, entry, counts)
+    return publish_unit(job, unit, entry, counts)
 
 
-def rank_range(job: Job, keyed: Sequence[Keyed], number: int) -> Receipt:
-    """The unit of the second step: rank range *number* over all scanned files.
+def rank_range(job: Job, scanned: Sequence[ScannedFile], number: int) -> Receipt:
+    """Rank range *number* over all scanned files: a unit of the second step.
 
     Raises:
         DuplicateRecord: two rows are the same window of the same recording.
     """
-    unit = unit_name(job, "ranks", number)
-    counts = [_total(keyed, each, len(job.rules.policy.splits)) for each in range(job.ranges)]
-    before = list(bases(counts))[number]
-    parts = [one.read(job, "records", number) for one in keyed]
+    unit = unit_name(job, RANKS, number)
+    counts = [_total(scanned, each, len(job.rules.policy.splits)) for each in range(job.ranges)]
+    before = list(ranks_before(counts))[number]
+    parts = [one.read(job, "records", number) for one in scanned]
     found, duplicate = ranks(parts, before)
     if duplicate is not None:
-        _tell(job, duplicate)
-    entry = write_work(job, unit, (part.astype(_RANK).tobytes() for part in found))
+        _raise_duplicate(job, duplicate)
+    entry = write_intermediate(job, unit, (part.astype(_RANK).tobytes() for part in found))
     groups, recordings, contents = (
-        [one.read(job, name, number) for one in keyed] for name in _COUNTED
+        [one.read(job, name, number) for one in scanned] for name in COUNTED
     )
     counted = count_distinct(groups, recordings, contents, splits=len(job.rules.policy.splits))
     starts = np.cumsum([0, *map(len, parts)]).tolist()
-    return finish(job, unit, entry, {"counted": asdict(counted), "starts": starts})
+    return publish_unit(job, unit, entry, {"counted": asdict(counted), "starts": starts})
 
 
-_COUNTED = ("groups", "recordings", "contents")
-
-
-def ranks_of(job: Job, keyed: Keyed, ranked: Sequence[Ranked], number: int) -> NDArray[np.void]:
+def ranks_of(
+    job: Job, scanned: ScannedFile, ranked: Sequence[RankedRange], number: int
+) -> NDArray[np.void]:
     """Row, split and rank of every record that features file *number* gives, in the order of rows.
 
     A row that is left out has none, one that is repeated has several.
     """
-    records = keyed.read(job, "records")
+    records = scanned.read(job, "records")
     pieces = [
         read_array(
             job.work / one.path,
@@ -150,11 +161,11 @@ def ranks_of(job: Job, keyed: Keyed, ranked: Sequence[Ranked], number: int) -> N
     return found[np.lexsort((found["rank"], found["row"]))]
 
 
-def _total(keyed: Sequence[Keyed], number: int, splits: int) -> list[int]:
-    return [sum(one.by_range[number][split] for one in keyed) for split in range(splits)]
+def _total(scanned: Sequence[ScannedFile], number: int, splits: int) -> list[int]:
+    return [sum(one.by_range[number][split] for one in scanned) for split in range(splits)]
 
 
-def _tell(job: Job, duplicate: Duplicate) -> NoReturn:
+def _raise_duplicate(job: Job, duplicate: Duplicate) -> NoReturn:
     source, row = duplicate.first
     other, _ = duplicate.second
     table = read_identities(job.sources[source], job.rules.schema.feature)

@@ -1,4 +1,4 @@
-"""What `verify` asks of the splits: of the records, of the splits file, of what decided them."""
+"""Check the splits of a run: of the records, in the splits file, and against the inputs."""
 
 from __future__ import annotations
 
@@ -13,25 +13,32 @@ from audioloom_storage import Location, StorageError
 from numpy.typing import NDArray
 
 from audioloom_sharder.formats.example import Record
-from audioloom_sharder.inputs.manifests import Source
 from audioloom_sharder.inputs.reader import read_identities
-from audioloom_sharder.splits.groups_file import merged, numbers_of
+from audioloom_sharder.splits.groups_file import merge_groups, splits_of_groups
 from audioloom_sharder.splits.hashing import group_hashes, split_of
-from audioloom_sharder.splits.lookup import NO_SPLIT, Placed
+from audioloom_sharder.splits.lookup import NO_SPLIT
+from audioloom_sharder.splits.policy import SplitPolicy
 from audioloom_sharder.splits.previous_run import SPLITS_ROLE, read_groups, splits_entry
-from audioloom_sharder.splits.ratios import compile_pattern, said_by
+from audioloom_sharder.splits.ratios import compile_pattern, split_of_path
+from audioloom_sharder.steps.decide_splits import SourceUnit
+from audioloom_sharder.verification.lineage import previous_run_reference
 from audioloom_sharder.windows.metadata_scan import scan
 from audioloom_sharder.windows.rules import Rules
 
+_NAMED = 1000
+"""Groups whose right split is reported."""
+
 
 @dataclass(frozen=True)
-class Groups:
-    """The splits file of a run, as tasks find it; and groups that lie elsewhere than decided."""
+class GroupSplits:
+    """The splits file of a run, and groups that lie in another split than decided."""
 
     folder: Location
+    by_hash: bool
+    """Whether splits follow from the group and the ratios alone."""
     entry: FileEntry | None = None
     wrong: dict[int, str] = field(default_factory=dict)
-    """Group hash: the split that was decided."""
+    """Group hash: the decided split."""
 
 
 @lru_cache(maxsize=1)
@@ -41,55 +48,55 @@ def _table(folder: Location, entry: FileEntry, splits: int) -> NDArray[np.void]:
 
 
 def wrong_splits(
-    split: str, records: Sequence[Record], rules: Rules, groups: Groups
+    split: str, records: Sequence[Record], policy: SplitPolicy, groups: GroupSplits
 ) -> Iterator[str]:
-    """What is wrong with records that lie in *split*."""
-    hashes = group_hashes((record.group for record in records), seed=rules.policy.seed)
-    several = len(rules.policy.splits) > 1
-    by_hash = not rules.policy.looked_up
-    hashed = split_of(hashes, rules.policy.shares).tolist() if by_hash else [0] * len(records)
+    """The problems of records that lie in *split*."""
+    hashes = group_hashes((record.group for record in records), seed=policy.seed)
+    several = len(policy.splits) > 1
+    hashed = split_of(hashes, policy.ratios).tolist() if groups.by_hash else [0] * len(records)
     numbers = hashed
     if groups.entry is not None:
-        table = _table(groups.folder, groups.entry, len(rules.policy.splits))
-        numbers = numbers_of(table, hashes, NO_SPLIT).tolist()
-    pattern = rules.policy.split_pattern and compile_pattern(rules.policy.split_pattern)
+        table = _table(groups.folder, groups.entry, len(policy.splits))
+        numbers = splits_of_groups(table, hashes, NO_SPLIT).tolist()
+    pattern = policy.split_pattern and compile_pattern(policy.split_pattern)
     for at, (record, value) in enumerate(zip(records, hashes.tolist(), strict=True)):
         group = f"record {at}: the group {record.group!r:.100}"
         if not record.group:
             if several:
                 yield f"{group} is no group"
             continue
-        if by_hash and rules.policy.splits[hashed[at]] != split:
-            yield f"{group} belongs to split {rules.policy.splits[hashed[at]]}"
+        if groups.by_hash and policy.splits[hashed[at]] != split:
+            yield f"{group} belongs to split {policy.splits[hashed[at]]}"
         elif value in groups.wrong:
             yield f"{group} belongs to split {groups.wrong[value]}"
         elif numbers[at] == NO_SPLIT:
             yield f"{group} is not in the splits file"
-        elif rules.policy.splits[numbers[at]] != split:
-            yield f"{group} lies in split {rules.policy.splits[numbers[at]]} by the splits file"
-        elif pattern and said_by(pattern, record.path) != split:
+        elif policy.splits[numbers[at]] != split:
+            yield f"{group} lies in split {policy.splits[numbers[at]]} by the splits file"
+        elif pattern and split_of_path(pattern, record.path) != split:
             yield (
                 f"record {at}: the path {record.path!r:.200} belongs to split"
-                f" {said_by(pattern, record.path)}"
+                f" {split_of_path(pattern, record.path)}"
             )
 
 
 def open_groups(
-    opened: Opened[ShardsManifest], rules: Rules
-) -> tuple[Groups, NDArray[np.void] | None, list[str]]:
-    """The splits file, all of them read, and what the manifest claims of them that is not so.
+    opened: Opened[ShardsManifest], policy: SplitPolicy
+) -> tuple[GroupSplits, NDArray[np.void] | None, list[str]]:
+    """The splits file, its groups, and the problems against the stats of the manifest.
 
-    A run that an older release split by hash has none, and needs none.
+    A run that an older release split by hash has no splits file, and needs none.
     """
-    if not opened.files(SPLITS_ROLE) and not rules.policy.looked_up:
-        return Groups(opened.folder), None, []
+    by_hash = not policy.needs_lookup and previous_run_reference(opened) is None
+    if not opened.files(SPLITS_ROLE) and by_hash:
+        return GroupSplits(opened.folder, by_hash), None, []
     try:
         entry = splits_entry(opened)
-        table = _table(opened.folder, entry, len(rules.policy.splits))
+        table = _table(opened.folder, entry, len(policy.splits))
     except (ManifestError, StorageError, BadData) as error:
-        return Groups(opened.folder), None, [f"splits file: {error}"]
+        return GroupSplits(opened.folder, by_hash), None, [f"splits file: {error}"]
     problems = []
-    for number, name in enumerate(rules.policy.splits):
+    for number, name in enumerate(policy.splits):
         stats = opened.manifest.stats.splits[name]
         mine = table[table["split"] == number]
         if len(mine) != stats.groups:
@@ -99,54 +106,51 @@ def open_groups(
             )
         # Where there is one split only, records may have no group.
         records = int(mine["records"].sum())
-        if records != stats.records and (len(rules.policy.splits) > 1 or records > stats.records):
+        if records != stats.records and (len(policy.splits) > 1 or records > stats.records):
             problems.append(
                 f"splits file: expected {stats.records:,} records in split {name}, found"
                 f" {records:,}"
             )
-    return Groups(opened.folder, entry), table, problems
+    return GroupSplits(opened.folder, by_hash, entry), table, problems
 
 
-def groups_of(rules: Rules, unit: tuple[int, Source, Placed | None]) -> NDArray[np.void]:
-    """The groups of one features file, by what was decided for it."""
-    _, source, placed = unit
-    return scan(read_identities(source, rules.schema.feature), rules, placed).sections["groups"]
+def groups_of(rules: Rules, unit: SourceUnit) -> NDArray[np.void]:
+    """The groups of one features file, with their decided splits."""
+    table = read_identities(unit.source, rules.schema.feature)
+    return scan(table, rules, unit.lookup).sections["groups"]
 
 
-def against_decision(
+def compare_groups(
     table: NDArray[np.void], parts: Sequence[NDArray[np.void]], splits: Sequence[str]
 ) -> tuple[list[str], dict[int, str]]:
-    """Compare the splits file with what the inputs give.
+    """Compare the splits file with the inputs.
 
     Args:
         table: the splits file.
         parts: `groups_of` every features file.
-        splits: the names.
+        splits: the names of the splits.
 
     Returns:
-        What is wrong, and for groups in another split (the first thousand) the right one.
+        The problems, and the right split of groups in another split (the first thousand).
     """
-    expected = merged(parts)
+    expected = merge_groups(parts)
     if np.array_equal(expected, table):
         return [], {}
     problems = []
     if torn := len(expected) - len(np.unique(expected["group"])):
-        problems.append(f"inputs: {torn:,} groups lie in two splits, by what is said of them")
-    found = numbers_of(table, expected["group"], NO_SPLIT)
+        problems.append(f"inputs: {torn:,} groups lie in two splits")
+    found = splits_of_groups(table, expected["group"], NO_SPLIT)
     elsewhere = np.flatnonzero((found != expected["split"]) & (found != NO_SPLIT))
     lacking = int((found == NO_SPLIT).sum())
     beyond = len(np.setdiff1d(table["group"], expected["group"]))
     problems += [
         f"splits file: {count:,} groups {what}"
         for count, what in (
-            (len(elsewhere), "lie in another split than was decided"),
-            (lacking, "of the inputs are lacking"),
+            (len(elsewhere), "lie in another split than decided"),
+            (lacking, "of the inputs are missing"),
             (beyond, "are not in the inputs"),
         )
         if count
     ] or ["splits file: groups with another number of records than the inputs have"]
     wrong = {int(row["group"]): splits[row["split"]] for row in expected[elsewhere[:_NAMED]]}
     return problems, wrong
-
-
-_NAMED = 1000

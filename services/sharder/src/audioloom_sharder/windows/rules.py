@@ -1,12 +1,12 @@
-"""All that decides what becomes of a window."""
+"""The rules for windows: which ones a run takes, their splits and their records."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from audioloom_sharder.balance.class_weights import Wish
-from audioloom_sharder.balance.resampling import Copies, Way
+from audioloom_sharder.balance.class_weights import ClassWeights
+from audioloom_sharder.balance.resampling import Copies, ResampleMode
 from audioloom_sharder.formats.schema import RecordSchema
 from audioloom_sharder.inputs.filters import EVERYTHING, Filters
 from audioloom_sharder.splits.policy import SplitPolicy
@@ -14,13 +14,16 @@ from audioloom_sharder.splits.policy import SplitPolicy
 
 @dataclass(frozen=True)
 class Rules:
-    """Which windows a run takes, where they go, and what their records hold."""
+    """The rules for all windows of a run."""
 
     policy: SplitPolicy
     schema: RecordSchema
     filters: Filters = EVERYTHING
-    weights: Wish = None
-    """The class weights that were asked for."""
-    resample: Way = "none"
+    class_weights: ClassWeights = None
+    resample: ResampleMode = "none"
     resampling: Mapping[str, Copies] | None = None
-    """How often windows of each label of the training split are taken, once that is known."""
+    """How often windows of each label of the training split are taken, once that is decided."""
+
+    def with_splits(self, names: tuple[str, ...]) -> Rules:
+        """The rules with the names of splits that the data decide."""
+        return replace(self, policy=replace(self.policy, data_splits=names))

@@ -1,0 +1,118 @@
+"""The windows of a features file that a run takes: their groups, splits and rank hashes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from audioloom_sharder.balance.resampling import copies_of_windows
+from audioloom_sharder.inputs.filters import take
+from audioloom_sharder.inputs.window import Row, recording_name, rows_of
+from audioloom_sharder.splits.hashing import rank_hashes
+from audioloom_sharder.splits.lookup import NO_SPLIT, SplitLookup, hash_each, splits_of_rows
+from audioloom_sharder.splits.policy import group_of
+from audioloom_sharder.splits.ratios import training_split
+from audioloom_sharder.windows.rules import Rules
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of one features file that a run takes, element by element.
+
+    Attributes:
+        rows: their identity columns.
+        numbers: their row numbers in the file.
+        groups: their groups.
+        group_hash: the hash of each group.
+        split: the split number of each window.
+        excluded: reason for leaving windows out: the number of windows.
+        seed: the key of the rank hashes.
+    """
+
+    rows: list[Row]
+    numbers: NDArray[np.intp]
+    groups: list[str]
+    group_hash: NDArray[np.uint64]
+    split: NDArray[np.uint8]
+    excluded: Counter[str]
+    seed: int
+
+    @cached_property
+    def hashes(self) -> NDArray[np.uint64]:
+        """The rank hash of each window, shape (windows, 2); computed when first needed."""
+        return rank_hashes(
+            [recording_name(row) for row in self.rows],
+            [row.channel for row in self.rows],
+            [row.window for row in self.rows],
+            seed=self.seed,
+        )
+
+    def __getitem__(self, which: NDArray[np.bool_]) -> Windows:
+        return Windows(
+            list(compress(self.rows, which.tolist())),
+            self.numbers[which],
+            list(compress(self.groups, which.tolist())),
+            self.group_hash[which],
+            self.split[which],
+            self.excluded,
+            self.seed,
+        )
+
+
+def windows_of(
+    table: pa.Table | pa.RecordBatch, rules: Rules, lookup: SplitLookup | None = None
+) -> Windows:
+    """The windows that a run takes of a features file.
+
+    Args:
+        table: the identity columns.
+        rules: the rules of the run.
+        lookup: the decided splits of the file, where `SplitPolicy.needs_lookup`.
+    """
+    taken, excluded = take(table, rules.filters)
+    # Without the values: a filter copies what it takes.
+    rows = list(rows_of(table.select(list(Row._fields)).filter(pa.array(taken))))
+    groups = [group_of(row, rules.policy) for row in rows]
+    group_hash = hash_each(groups, rules.policy.seed)
+    found = Windows(
+        rows=rows,
+        numbers=np.flatnonzero(taken),
+        groups=groups,
+        group_hash=group_hash,
+        split=splits_of_rows(rows, groups, group_hash, rules.policy, lookup),
+        excluded=excluded,
+        seed=rules.policy.seed,
+    )
+    if rules.policy.unassigned == "refuse":
+        return found
+    assigned = found.split != NO_SPLIT
+    if lost := int((~assigned).sum()):
+        excluded["no split"] += lost
+    return found[assigned]
+
+
+def resampled_windows(windows: Windows, rules: Rules) -> tuple[list[str], NDArray[np.uint64]]:
+    """Labels and rank hashes of the labelled windows of the training split."""
+    mine = _in_training(windows, rules)
+    return [row.label or "" for row in compress(windows.rows, mine.tolist())], windows.hashes[mine]
+
+
+def copies_of(windows: Windows, rules: Rules) -> NDArray[np.int64]:
+    """The number of records that each window becomes: one, except for resampling."""
+    copies = np.ones(len(windows.rows), np.int64)
+    if rules.resampling is not None:
+        labels, hashes = resampled_windows(windows, rules)
+        copies[_in_training(windows, rules)] = copies_of_windows(labels, hashes, rules.resampling)
+    return copies
+
+
+def _in_training(windows: Windows, rules: Rules) -> NDArray[np.bool_]:
+    labelled = np.fromiter((bool(row.label) for row in windows.rows), bool, len(windows.rows))
+    splits = rules.policy.splits
+    return np.asarray(labelled & (windows.split == splits.index(training_split(splits))), bool)
