@@ -79,7 +79,8 @@ def test_a_plan_says_what_is_odd(sharder: Callable, tmp_path: Path) -> None:
     ran = sharder("plan", features.folder)
     assert "warning: there is only one label, 'only'" in ran.out
     assert any(
-        "instead of 24" in note for note in sharder("plan", features.folder, "--json").data["warnings"]
+        "instead of 24" in note
+        for note in sharder("plan", features.folder, "--json").data["warnings"]
     )
 
 
