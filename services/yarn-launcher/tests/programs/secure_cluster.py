@@ -18,8 +18,8 @@ from pathlib import Path
 from audioloom_mini_cluster import cluster, plan
 from audioloom_mini_cluster.jars import default_cache, ensure_jars
 from audioloom_mini_cluster.java import find_java
-from audioloom_mini_cluster.subreaper import end_descendants
 from audioloom_mini_cluster.native import unpack_native
+from audioloom_mini_cluster.subreaper import end_descendants
 
 REALM = "LOOM.TEST"
 DAEMON, USER = f"loom/loom@{REALM}", f"me@{REALM}"
