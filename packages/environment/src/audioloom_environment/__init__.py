@@ -1,9 +1,12 @@
 """An installed environment as one archive that carries its Python, shipped once, by its digest."""
 
 from audioloom_environment.archive import pack
+from audioloom_environment.build import BuildInputs, build_environment, build_inputs
 from audioloom_environment.contents import Environment, describe
 from audioloom_environment.errors import (
+    CannotBuild,
     ChangedWhilePacking,
+    IngredientMissing,
     NotAnEnvironment,
     NotRelocatable,
     PackingFailed,
@@ -18,12 +21,17 @@ from audioloom_environment.shipping import (
 )
 
 __all__ = [
+    "BuildInputs",
+    "CannotBuild",
     "ChangedWhilePacking",
     "Environment",
+    "IngredientMissing",
     "NotAnEnvironment",
     "NotRelocatable",
     "PackingFailed",
     "Shipped",
+    "build_environment",
+    "build_inputs",
     "describe",
     "find_archive",
     "own_place",

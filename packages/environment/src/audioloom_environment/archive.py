@@ -20,10 +20,8 @@ from isal import igzip
 from audioloom_environment.bytecode import compiled
 from audioloom_environment.contents import Environment
 from audioloom_environment.errors import ChangedWhilePacking
-from audioloom_environment.files import Member
+from audioloom_environment.files import Member, sha256_of
 from audioloom_environment.relocation import relocate
-
-__all__ = ["pack"]
 
 _LEVEL = 1
 _ELF = b"\x7fELF"
@@ -127,9 +125,8 @@ def _patched(environment: Environment) -> Iterator[dict[str, Path]]:
             copy = Path(scratch, f"{number}-{Path(member.path).name}")
             source = cast("Path", member.source)
             shutil.copyfile(source, copy)
-            with copy.open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != member.sha256:
-                    raise _changed(source, "other bytes")
+            if sha256_of(copy) != member.sha256:
+                raise _changed(source, "other bytes")
             copies[member.path] = copy
         program = f"bin/{environment.interpreter.name}"
         relocate(copies[program], [copy for path, copy in copies.items() if path != program])

@@ -20,8 +20,6 @@ from audioloom_environment.contents import Environment
 from audioloom_environment.errors import PackingFailed
 from audioloom_environment.files import Member
 
-__all__ = ["compiled"]
-
 _PART = 256
 _PROGRAM = Path(__file__).with_name("_compile.py")
 

@@ -25,8 +25,6 @@ from audioloom_environment.records import (
 from audioloom_environment.references import Reference, read_references
 from audioloom_environment.relocation import relocatable_script
 
-__all__ = ["DESCRIPTION", "Environment", "describe"]
-
 #: Raised when the same environment would become other bytes.
 LAYOUT = 2
 

@@ -1,16 +1,19 @@
-"""What packing an environment says when it cannot.
+"""What building and packing an environment say when they cannot.
 
 * BadConfiguration (audioloom_stage, exit code 78)
   - NotAnEnvironment       no Python environment lies there, or one of another kind
   - NotRelocatable         something in it works at this place only; it is named
   - PackingFailed          a tool failed on the interpreter
+  - CannotBuild            an environment cannot be built from that
+* InputMissing (audioloom_stage, exit code 66)
+  - IngredientMissing      a file or folder to build from is not there
 * TryAgain (audioloom_stage, exit code 75)
   - ChangedWhilePacking    a file is not what it was when the digest was taken
 """
 
 from __future__ import annotations
 
-from audioloom_stage import BadConfiguration, TryAgain
+from audioloom_stage import BadConfiguration, InputMissing, TryAgain
 
 
 class NotAnEnvironment(BadConfiguration):
@@ -23,6 +26,14 @@ class NotRelocatable(BadConfiguration):
 
 class PackingFailed(BadConfiguration):
     """A tool failed on the interpreter."""
+
+
+class CannotBuild(BadConfiguration):
+    """An environment cannot be built from that."""
+
+
+class IngredientMissing(InputMissing):
+    """A file or a folder that an environment is to be built from is not there."""
 
 
 class ChangedWhilePacking(TryAgain):

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from audioloom_environment.records import Claim
 
-__all__ = ["Member", "bytes_member", "file_member", "members_below"]
-
 _SLACK_NS = 2_000_000_000  # file systems that keep whole or even seconds
 
 
@@ -58,7 +56,7 @@ def file_member(
         and claim.size == found.st_size
         and found.st_mtime_ns <= claim.said_ns + _SLACK_NS
     )
-    sha256 = claim.sha256 if believed and claim is not None else _sha256(source)
+    sha256 = claim.sha256 if believed and claim is not None else sha256_of(source)
     mode = 0o755 if found.st_mode & stat.S_IXUSR else 0o644
     return Member(path, source, mode, found.st_size, sha256, patched=patched)
 
@@ -97,6 +95,7 @@ def _circle(parent: str, name: str) -> bool:
     return path.is_symlink() and Path(parent).resolve().is_relative_to(path.resolve())
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The digest of a file, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -15,8 +15,6 @@ from dataclasses import dataclass, field
 from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
 
-__all__ = ["Claim", "Distribution", "canonical", "read_distributions"]
-
 #: Of the installation, not of what was installed: they name this machine, or change every time.
 PERSONAL = ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json")
 

@@ -14,8 +14,6 @@ from pathlib import Path
 from audioloom_environment.errors import NotRelocatable
 from audioloom_environment.records import Distribution
 
-__all__ = ["Reference", "read_references"]
-
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 _NOT_SHIPPED = {"conftest.py", "noxfile.py", "setup.py", "build", "dist", "tests", "test"}
 

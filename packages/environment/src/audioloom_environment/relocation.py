@@ -10,8 +10,6 @@ from pathlib import Path
 
 from audioloom_environment.errors import NotRelocatable, PackingFailed
 
-__all__ = ["find_patchelf", "relocatable_script", "relocate"]
-
 # The interpreter beside the script, also when the script is called through a link. A valid line of
 # sh and, being a string, of Python: the form that uv and virtualenv write.
 _START = b"""#!/bin/sh

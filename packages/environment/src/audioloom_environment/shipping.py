@@ -24,8 +24,6 @@ from audioloom_storage import (
 from audioloom_environment.archive import pack
 from audioloom_environment.contents import Environment, describe
 
-__all__ = ["Shipped", "find_archive", "own_place", "put_archive", "put_own", "ship"]
-
 log = structlog.get_logger()
 
 

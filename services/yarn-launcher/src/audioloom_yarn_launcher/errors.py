@@ -14,7 +14,6 @@
   - BadJob        (stage: BadConfiguration)    a job file says what makes no sense
   - BadRecord     (stage: BadData)         a record of a run cannot be read
   - NoCluster     (stage: BadConfiguration)    this machine knows of no Hadoop cluster
-  - CannotBuild   (stage: BadConfiguration)    an environment cannot be built from that
   - NotOffered    (stage: BadConfiguration)    the cluster has no such queue, or no such node
   - NotAllowed    (stage: NoPermission)    the cluster does not let this user
   - ResourceManagerDown (stage: ServiceDown)   no ResourceManager answers
@@ -116,7 +115,3 @@ class NotStarted(TryAgain):
 
 class ApplicationEnded(ApplicationLost):
     """The application was ended on purpose, by somebody or for its size: so may the next be."""
-
-
-class CannotBuild(BadConfiguration):
-    """An environment cannot be built from that."""

@@ -1,4 +1,4 @@
-"""What an environment is made from, and the digest of it: known before anything is built."""
+"""Build an environment of pinned distributions; its digest is known before anything is built."""
 
 from __future__ import annotations
 
@@ -6,23 +6,29 @@ import hashlib
 import json
 import platform
 import re
-from collections.abc import Callable, Iterator
+import shutil
+import subprocess
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from audioloom_yarn_launcher.errors import CannotBuild, NoEnvironment
-from audioloom_yarn_launcher.settings import EnvSettings
+import structlog
+
+from audioloom_environment.contents import Environment, describe
+from audioloom_environment.errors import CannotBuild, IngredientMissing
+from audioloom_environment.files import sha256_of
 
 LAYOUT = 2
-"""Raised when the same ingredients would become another archive."""
+"""Raised when the same inputs would become another archive."""
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?==[^\s*;]+$")
 _LEFT_OUT = frozenset({"__pycache__", ".git", ".nox", ".venv", "build", "dist", "tests"})
+_MOST_SAID = 1500
 
-Run = Callable[..., str]
+log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
-class Ingredients:
+class BuildInputs:
     """What an environment is made from.
 
     Args:
@@ -42,28 +48,38 @@ class Ingredients:
     packages: tuple[str, ...]
 
 
-def gather(settings: EnvSettings, folder: Path, run: Run) -> Ingredients:
-    """Look at what was asked for.
+def build_inputs(
+    folder: Path,
+    *,
+    python: str,
+    requirements: str | None = None,
+    wheels: str | None = None,
+    project: str | None = None,
+    extras: tuple[str, ...] = (),
+    packages: tuple[str, ...] = (),
+) -> BuildInputs:
+    """Look at what an environment is to be made from.
 
     Args:
-        settings: of `env pack`.
         folder: an empty one, for what is derived from a project.
-        run: runs a tool, and answers what it printed.
+        python: the version, `3.11`.
+        requirements: a file that pins every distribution.
+        wheels: a folder that all distributions are taken from.
+        project: a folder with a lock, which is installed with what the lock pins.
+        extras: of the project.
+        packages: wheels, folders of projects, `name==version`.
 
     Raises:
-        NoEnvironment: something is not there.
+        IngredientMissing: something is not there.
         CannotBuild: something is not pinned, or nothing was asked for.
     """
-    requirements = _existing(settings.requirements)
-    wheels = _existing(settings.wheels)
-    packages = [_package(each) for each in settings.with_]
+    pins, wheelhouse = _existing(requirements), _existing(wheels)
+    added = [_package(each) for each in packages]
     local: list[str] = []
-    if settings.project is not None:
-        project = _existing(settings.project)
-        assert project is not None  # noqa: S101 - it was named
-        requirements = _locked(project, settings.extra, folder, run)
-        local = _local_projects(project, settings.extra, run)
-    if requirements is None and not packages:
+    if (source := _existing(project)) is not None:
+        pins = _locked(source, extras, folder)
+        local = _local_projects(source, extras)
+    if pins is None and not added:
         raise CannotBuild(
             "there is nothing to build an environment from",
             expected="--requirements FILE, --project FOLDER or --with PACKAGE",
@@ -71,16 +87,36 @@ def gather(settings: EnvSettings, folder: Path, run: Run) -> Ingredients:
         )
     facts = {
         "layout": LAYOUT,
-        "python": settings.python_version,
+        "python": python,
         "platform": f"{platform.system()} {platform.machine()} {'-'.join(platform.libc_ver())}",
-        "requirements": _lines(requirements) if requirements else None,
-        "wheels": [f"{each.name} {_sha256(each)}" for each in _wheels_in(wheels)],
-        "packages": [_package_facts(each) for each in (*local, *packages)],
+        "requirements": _lines(pins) if pins else None,
+        "wheels": [f"{each.name} {sha256_of(each)}" for each in _wheels_in(wheelhouse)],
+        "packages": [_package_facts(each) for each in (*local, *added)],
     }
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    return Ingredients(
-        digest, settings.python_version, requirements, wheels, tuple(local), tuple(packages)
-    )
+    return BuildInputs(digest, python, pins, wheelhouse, tuple(local), tuple(added))
+
+
+def build_environment(inputs: BuildInputs, folder: Path) -> Environment:
+    """Build the environment in a folder, with the program `uv`.
+
+    Raises:
+        CannotBuild: a step of it failed, or uv is not there.
+    """
+    prefix = folder / "environment"
+    log.info("building the environment", python=inputs.python)
+    _run("uv", "venv", "--quiet", "--relocatable", f"--python={inputs.python}", str(prefix))
+    install = ("uv", "pip", "install", "--quiet", f"--python={prefix}")
+    if inputs.requirements is not None:
+        offline: tuple[str, ...] = ()
+        if inputs.wheels is not None:
+            offline = ("--no-index", f"--find-links={inputs.wheels}")
+        _run(*install, *offline, f"--requirements={inputs.requirements}")
+    if inputs.local:
+        _run(*install, "--no-deps", *inputs.local)
+    if inputs.packages:
+        _run(*install, *inputs.packages)
+    return describe(prefix)
 
 
 def _existing(text: str | None) -> Path | None:
@@ -88,7 +124,7 @@ def _existing(text: str | None) -> Path | None:
         return None
     path = Path(text).absolute()
     if not path.exists():
-        raise NoEnvironment("an ingredient of the environment is not there", where=path)
+        raise IngredientMissing("an ingredient of the environment is not there", where=path)
     return path
 
 
@@ -109,9 +145,9 @@ def _package(text: str) -> str:
 def _package_facts(package: str) -> list[str]:
     path = Path(package)
     if path.is_file():
-        return [path.name, _sha256(path)]
+        return [path.name, sha256_of(path)]
     if path.is_dir():
-        files = [f"{each.relative_to(path)} {_sha256(each)}" for each in _sources(path)]
+        files = [f"{each.relative_to(path)} {sha256_of(each)}" for each in _sources(path)]
         return [path.name, *files]
     return [package]
 
@@ -131,19 +167,14 @@ def _lines(requirements: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def _wheels_in(folder: Path | None) -> list[Path]:
     return sorted(folder.glob("*.whl")) if folder else []
 
 
-def _locked(project: Path, extras: tuple[str, ...], folder: Path, run: Run) -> Path:
+def _locked(project: Path, extras: tuple[str, ...], folder: Path) -> Path:
     """What the lock of a project pins, without what lies beside it."""
     target = folder / "locked.txt"
-    run(
+    _run(
         *("uv", "export", "--quiet", "--locked", "--no-default-groups", "--no-emit-local"),
         *(f"--project={project}", f"--output-file={target}"),
         *(f"--extra={each}" for each in extras),
@@ -151,12 +182,31 @@ def _locked(project: Path, extras: tuple[str, ...], folder: Path, run: Run) -> P
     return target
 
 
-def _local_projects(project: Path, extras: tuple[str, ...], run: Run) -> list[str]:
+def _local_projects(project: Path, extras: tuple[str, ...]) -> list[str]:
     """The project, and those that its lock installs from folders."""
-    lines = run(
+    lines = _run(
         *("uv", "export", "--quiet", "--locked", "--no-default-groups", "--no-hashes"),
         *("--no-header", "--no-annotate", f"--project={project}"),
         *(f"--extra={each}" for each in extras),
     ).splitlines()
     local = [line.removeprefix("-e ").strip() for line in lines if line.startswith("-e ")]
     return sorted(str((project / each).resolve()) for each in local)
+
+
+def _run(*command: str) -> str:
+    """Run a tool to its end; what it printed."""
+    if shutil.which(command[0]) is None:
+        raise CannotBuild(
+            f"the program `{command[0]}` is missing, which builds environments",
+            expected=f"{command[0]} on the PATH",
+            found="none",
+            hint="pip install uv",
+        )
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise CannotBuild(
+            "a step of the building failed",
+            where=" ".join(command[:3]),
+            found=done.stderr.strip()[-_MOST_SAID:],
+        )
+    return done.stdout

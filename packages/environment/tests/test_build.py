@@ -1,14 +1,12 @@
 from pathlib import Path
+from typing import Any
 
 import pytest
-from audioloom_yarn_launcher.commands.build_inputs import Ingredients, gather
-from audioloom_yarn_launcher.errors import CannotBuild, NoEnvironment
-from audioloom_yarn_launcher.settings import EnvSettings
+from audioloom_environment import BuildInputs, CannotBuild, IngredientMissing, build_inputs
 
 
-def of(folder: Path, **given: object) -> Ingredients:
-    settings = EnvSettings.model_validate({"action": "pack", "root": "/r", **given})
-    return gather(settings, folder, run=lambda *_: "")
+def of(folder: Path, python: str = "3.11", **given: Any) -> BuildInputs:
+    return build_inputs(folder, python=python, **given)
 
 
 def test_nothing_is_nothing_to_build_from(tmp_path: Path) -> None:
@@ -21,12 +19,12 @@ def test_nothing_is_nothing_to_build_from(tmp_path: Path) -> None:
 def test_a_package_that_is_not_pinned_is_refused(package: str, tmp_path: Path) -> None:
     """The name of the archive would say something else tomorrow."""
     with pytest.raises(CannotBuild, match="tomorrow"):
-        of(tmp_path, with_=[package])
+        of(tmp_path, packages=(package,))
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     """Before anything is built."""
-    with pytest.raises(NoEnvironment, match="locked"):
+    with pytest.raises(IngredientMissing, match="locked"):
         of(tmp_path, requirements=str(tmp_path / "locked.txt"))
 
 
@@ -36,7 +34,7 @@ def test_the_digest_is_that_of_what_goes_in(tmp_path: Path) -> None:
     (folder / "src").mkdir(parents=True)
     (folder / "src/a.py").write_text("a = 1")
     (tmp_path / "locked.txt").write_text("x==1\n")
-    given = {"requirements": str(tmp_path / "locked.txt"), "with_": [str(folder)]}
+    given = {"requirements": str(tmp_path / "locked.txt"), "packages": (str(folder),)}
     first = of(tmp_path, **given)
     (tmp_path / "locked.txt").write_text("# made by hand\nx==1\n")
     (folder / "__pycache__").mkdir()
@@ -46,5 +44,5 @@ def test_the_digest_is_that_of_what_goes_in(tmp_path: Path) -> None:
     second = of(tmp_path, **given)
     (tmp_path / "locked.txt").write_text("x==2\n")
     digests = [first.digest, second.digest, of(tmp_path, **given).digest]
-    digests.append(of(tmp_path, **given, python_version="3.12").digest)
+    digests.append(of(tmp_path, **given, python="3.12").digest)
     assert 4 == len(set(digests))
