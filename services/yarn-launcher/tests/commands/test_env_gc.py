@@ -13,9 +13,8 @@ from audioloom_yarn_launcher.commands.env_list import list_environments
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.runs.archive_usage import Archive, Use, find_archives, find_uses
 from audioloom_yarn_launcher.runs.attempts import AttemptEnd, AttemptStarted, begin, record_end
-from audioloom_yarn_launcher.runs.localization import Localization
 from audioloom_yarn_launcher.runs.process_identity import this_process
-from audioloom_yarn_launcher.runs.submissions import Submission, record_submission
+from audioloom_yarn_launcher.runs.submissions import Localization, Submission, record_submission
 from audioloom_yarn_launcher.settings import EnvSettings
 from hypothesis import given
 from hypothesis import strategies as st

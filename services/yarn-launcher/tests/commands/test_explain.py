@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,8 @@ def explained(folder: Path) -> tuple[dict[str, str], Any]:
     """The facts by their names, and the data."""
     result = show_explanation(ExplainSettings(run=str(folder)))
     assert not isinstance(result.text, str)
-    lines = [line.partition("  ") for line in result.text]
+    # Numbers stand on the right of their column.
+    lines = [re.sub("^ +(?=[0-9]+  )", "", line).partition("  ") for line in result.text]
     json.dumps(result.data)
     named = {name: text.strip() for name, _, text in lines if name}
     return named | {"more": " ".join(text for name, _, text in lines if not name)}, result.data

@@ -21,7 +21,7 @@ def lines_of(folder: Path) -> list[str]:
 def table(folder: Path, *names: str) -> list[list[str]]:
     """These cells of the rows of the workers."""
     lines = lines_of(folder)
-    heading, *rows = [re.split(r"  +", line) for line in lines[lines.index("") + 1 :]]
+    heading, *rows = [re.split(r"  +", line.strip()) for line in lines[lines.index("") + 1 :]]
     return [[row[heading.index(name)] for name in names] for row in rows]
 
 

@@ -88,7 +88,7 @@ def test_it_is_drawn_over_itself_and_leaves_the_run_alone(
     )
     launches.started.append(watching)
     seen = b""
-    while HINT.encode() not in seen or b"\x1b[K" not in seen:
+    while HINT.encode() not in seen or b"\x1b[2K" not in seen:
         seen += os.read(ours, 65536)
     watching.send_signal(signal.SIGINT)
     code, out, _ = finish(watching)
@@ -99,7 +99,7 @@ def test_it_is_drawn_over_itself_and_leaves_the_run_alone(
         b"next: audioloom-yarn-launcher logs " + str(folder).encode() + b" --follow\r\n"
     ):
         seen += os.read(ours, 65536)
-    assert b"F\x1b[J" in seen  # taken away
+    assert b"\x1b[1A\x1b[2K" in seen  # taken away
     launches.go()
     assert 0 == finish(process)[0]
 

@@ -1,4 +1,4 @@
-from audioloom_yarn_launcher.monitoring.rendezvous_table import rendezvous_table
+from audioloom_yarn_launcher.monitoring.tables import arrivals_table
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, arrivals, missing_text, silent_text
 from audioloom_yarn_launcher.rendezvous.messages import Member, Reports
 
@@ -26,14 +26,14 @@ def test_the_last_line_of_what_a_silent_worker_said_is_told() -> None:
 
 def test_the_table_shows_how_far_each_came() -> None:
     """And the words of the silent, of which a terminal obeys none."""
-    lines = rendezvous_table(arrivals(HERE, [SILENT, *WAITING[:1]]))
+    lines = arrivals_table(arrivals(HERE, [SILENT, *WAITING[:1]]))
     assert [
         "worker    rank  state          host  for   what is known",
         "worker_0  1     came           n1    -     n1:4000",
         "worker_1  -     silent         n2    12 s  it hangs",
         "worker_2  -     not-allocated  -     -     no room",
-        "worker_1 said last:",
+        "worker_1 wrote last:",
         "  | a",
         "  | \\x1bb",
     ] == lines
-    assert [] == rendezvous_table(())
+    assert [] == arrivals_table(())

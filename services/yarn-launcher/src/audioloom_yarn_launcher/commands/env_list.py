@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from audioloom_runs.tables import table
 from audioloom_stage import JSON, InputMissing, Result
 from audioloom_storage import exists, locate
 
-from audioloom_yarn_launcher.monitoring.tables import table
 from audioloom_yarn_launcher.runs.archive_usage import Archive, Use, find_archives, find_uses
 from audioloom_yarn_launcher.settings import EnvSettings
 
@@ -23,9 +23,9 @@ def list_environments(settings: EnvSettings) -> Result:
     found = [(archive, _users(archive, uses)) for archive in find_archives(root)]
     if not found:
         return Result(f"no environments under {root}", {"root": root.uri, "environments": []})
-    rows = [_COLUMNS, *(_row(archive, users) for archive, users in found)]
+    rows = [_row(archive, users) for archive, users in found]
     data: list[JSON] = [_data(archive, users) for archive, users in found]
-    return Result(table(rows), {"root": root.uri, "environments": data})
+    return Result(table(_COLUMNS, rows).splitlines(), {"root": root.uri, "environments": data})
 
 
 def _users(archive: Archive, uses: list[Use]) -> list[Use]:

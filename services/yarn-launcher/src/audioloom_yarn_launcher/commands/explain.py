@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from audioloom_manifest import MANIFEST_NAME
+from audioloom_runs.tables import facts, table
 from audioloom_stage import JSON, Result, result_columns, safe_text
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
@@ -19,7 +20,6 @@ from audioloom_yarn_launcher.monitoring.root_cause import (
     root_cause,
 )
 from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
-from audioloom_yarn_launcher.monitoring.tables import facts, table
 from audioloom_yarn_launcher.runs.attempts import Attempt
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
@@ -27,6 +27,7 @@ from audioloom_yarn_launcher.runs.sidecar_events import SidecarHistory, read_his
 from audioloom_yarn_launcher.settings import ExplainSettings
 
 LAST_LINES = 8
+_COLUMNS = ("attempt", "begun (UTC)", "outcome", "cause")
 _AGAIN = "Run the same command again to go on."
 _HINTS = {
     "memory": "Run the same command again with more --memory.",
@@ -58,11 +59,12 @@ def show_explanation(settings: ExplainSettings) -> Result:
     ranked = {number: rank_attempt(each) for number, each in known.items()}
     bad = [each for each in ranked.values() if each is not None]
     first = None if view.state in ("committed", "finished") else root_cause(bad)
-    text = [*facts(_facts(view, known, bad, first), result_columns())]
+    columns = result_columns()
+    text = facts(_facts(view, known, bad, first), columns=columns).splitlines()
     if first is not None and (last := _last_output(view, first.first)):
         text += ["", "last output", *(f"  | {safe_text(line)}" for line in last)]
     if len(view.attempts) > 1 or (view.attempts and first is None):
-        text += ["", *table(_rows(view, ranked), result_columns())]
+        text += ["", *table(_COLUMNS, _rows(view, ranked), columns=columns).splitlines()]
     text += _sidecars(stories := read_histories(view.folder))
     follow: tuple[str, ...] = ()
     if first is not None and first.first.rank is not None:
@@ -150,17 +152,11 @@ def _last_output(view: RunView, finding: FailureCause) -> list[str]:
 
 
 def _rows(view: RunView, ranked: Mapping[int, RankedCause | None]) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("attempt", "begun (UTC)", "outcome", "why")]
+    rows: list[tuple[str, ...]] = []
     for each in view.attempts:
         number, found = each.started.attempt, ranked[each.started.attempt]
-        rows.append(
-            (
-                str(number),
-                each.started.started[:19].replace("T", " "),
-                _outcome(view, each),
-                safe_text(found.text) if found else "-",
-            )
-        )
+        began = each.started.started[:19].replace("T", " ")
+        rows.append((str(number), began, _outcome(view, each), found.text if found else "-"))
     return rows
 
 

@@ -10,9 +10,8 @@ from audioloom_stage import JSON, Result
 from audioloom_storage import Location, exists
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM, result_of
-from audioloom_yarn_launcher.monitoring.rendezvous_table import tell_rendezvous
 from audioloom_yarn_launcher.monitoring.run_status import view_run, view_workers
-from audioloom_yarn_launcher.monitoring.worker_table import worker_table
+from audioloom_yarn_launcher.monitoring.tables import report_arrivals, worker_table
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record
 from audioloom_yarn_launcher.yarn.diagnostics import ours, refusal
 
@@ -41,7 +40,7 @@ def ended(folder: Location, ending: ApplicationEnd) -> Result:
         for line in worker_table(view_workers(view_run(folder)), columns, over=True):
             sys.stderr.write(f"{line}\n")
         if cause is not None:
-            tell_rendezvous(folder, ending.attempts[-1].started.attempt)
+            report_arrivals(folder, ending.attempts[-1].started.attempt)
     return result_of(
         folder,
         None if exists(folder / MANIFEST_NAME) else cause,

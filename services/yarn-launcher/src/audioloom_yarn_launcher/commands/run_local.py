@@ -16,7 +16,7 @@ from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.local.kv_server import StoreServer
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.local.workers import AgentCommand, LocalWorkers, worker_command
-from audioloom_yarn_launcher.monitoring.rendezvous_table import tell_rendezvous
+from audioloom_yarn_launcher.monitoring.tables import report_arrivals
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import Plan
 from audioloom_yarn_launcher.runs.lease import acquire
@@ -58,7 +58,7 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
     with local_gang(spec.plan, spec.limits, agents, hidden(spec.command)) as gang:
         cause, last = run_attempts(gang, spec, started)
     if cause is not None:
-        tell_rendezvous(spec.location, last.attempt)
+        report_arrivals(spec.location, last.attempt)
     attempts = last.attempt - started.attempt + 1
     return result_of(spec.location, cause, attempts=attempts, last=last.attempt)
 

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from audioloom_manifest import MANIFEST_NAME
+from audioloom_runs import tables
 from audioloom_stage import JSON, Result, result_columns
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
-from audioloom_yarn_launcher.monitoring import tables
 from audioloom_yarn_launcher.monitoring.live import show_live
-from audioloom_yarn_launcher.monitoring.rendezvous_table import arrivals_of, rendezvous_table
 from audioloom_yarn_launcher.monitoring.run_status import (
     RunView,
     WorkerView,
@@ -19,7 +18,7 @@ from audioloom_yarn_launcher.monitoring.run_status import (
     view_run,
     view_workers,
 )
-from audioloom_yarn_launcher.monitoring.worker_table import worker_table
+from audioloom_yarn_launcher.monitoring.tables import arrivals_of, arrivals_table, worker_table
 from audioloom_yarn_launcher.runs.pending import Pending
 from audioloom_yarn_launcher.runs.record import check_manifest
 from audioloom_yarn_launcher.settings import StatusSettings
@@ -39,17 +38,17 @@ def show_status(settings: StatusSettings) -> Result:
         check_manifest(folder / MANIFEST_NAME)
     workers = view_workers(view)
     columns = result_columns()
-    text = _head(view, workers)
+    text = _head(view, workers).splitlines()
     for table in (
         worker_table(workers, columns, over=view.over),
-        rendezvous_table(arrivals_of(view.last), columns),
+        arrivals_table(arrivals_of(view.last), columns),
     ):
         text += ["", *table] if table else []
     follow = () if view.over else (f"{PROGRAM} logs {view.folder} --follow",)
     return Result(text, _data(view, workers), next=follow)
 
 
-def _head(view: RunView, workers: Sequence[WorkerView]) -> list[str]:
+def _head(view: RunView, workers: Sequence[WorkerView]) -> str:
     facts = {"run": view.folder.name, "state": view.state, "folder": str(view.folder)}
     if view.state == "committed":
         facts["manifest"] = str(view.folder / MANIFEST_NAME)
@@ -71,7 +70,7 @@ def _head(view: RunView, workers: Sequence[WorkerView]) -> list[str]:
         if attempt.ended is not None and attempt.ended.cause is not None:
             number = attempt.started.attempt
             facts[f"cause of {number}"] = attempt.ended.cause.text
-    return tables.facts(facts, result_columns())
+    return tables.facts(facts, columns=result_columns())
 
 
 def _waiting(pending: Pending) -> dict[str, str]:

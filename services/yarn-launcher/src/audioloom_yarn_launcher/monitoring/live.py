@@ -1,4 +1,4 @@
-"""`status --follow`: a run as it goes, drawn over itself on a terminal, else told in the log."""
+"""`status --follow`: a live view of a run on a terminal, otherwise lines in the log."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 import structlog
 from audioloom_stage import safe_text
 from audioloom_stage.progress_bar import bar_line
 from audioloom_storage import Location
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
 
 from audioloom_yarn_launcher.monitoring.run_status import (
     RunView,
@@ -20,7 +23,7 @@ from audioloom_yarn_launcher.monitoring.run_status import (
     view_run,
     view_workers,
 )
-from audioloom_yarn_launcher.monitoring.worker_table import worker_table
+from audioloom_yarn_launcher.monitoring.tables import worker_table
 
 EVERY_S = 2.0
 TELL_EVERY_S = 10.0
@@ -31,20 +34,29 @@ log = structlog.get_logger()
 
 def show_live(folder: Location) -> None:
     """Show the run until it is over, or Ctrl-C; nothing stays on the terminal."""
-    screen = Screen() if can_draw() else None
     told, before = "", float("-inf")
-    with suppress(KeyboardInterrupt):
-        while not (view := view_run(folder)).over:
+    with suppress(KeyboardInterrupt), _screen() as screen:
+        while not (status := view_run(folder)).over:
             begun = time.monotonic()
-            workers = view_workers(view)
+            workers = view_workers(status)
             if screen is not None:
-                screen.draw(live_page(view, workers, shutil.get_terminal_size()))
-            elif view.state != told or begun - before >= TELL_EVERY_S:
-                log.info("the run goes on", state=view.state, **_numbers(view, workers))
-                told, before = view.state, begun
+                page = live_page(status, workers, shutil.get_terminal_size())
+                screen.update(Text("\n".join(page)), refresh=True)
+            elif status.state != told or begun - before >= TELL_EVERY_S:
+                log.info("the run goes on", state=status.state, **_numbers(status, workers))
+                told, before = status.state, begun
             time.sleep(max(EVERY_S, time.monotonic() - begun))
-    if screen is not None:
-        screen.clear()
+
+
+@contextmanager
+def _screen() -> Iterator[Live | None]:
+    """A part of the terminal that is drawn again and again; None without a terminal."""
+    if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
+        yield None
+        return
+    console = Console(file=sys.stderr, color_system=None, highlight=False)
+    with Live(console=console, transient=True, auto_refresh=False) as live:
+        yield live
 
 
 def live_page(view: RunView, workers: Sequence[WorkerView], size: os.terminal_size) -> list[str]:
@@ -64,37 +76,6 @@ def live_page(view: RunView, workers: Sequence[WorkerView], size: os.terminal_si
         body.append(f"… and {len(workers) - len(shown)} more")
     lines = [*head, "", *body, "", *foot]
     return [line[: size.columns - 1] for line in lines]
-
-
-class Screen:
-    """Lines at the bottom of a terminal that are drawn over each other."""
-
-    def __init__(self) -> None:
-        self._drawn = 0
-
-    def draw(self, lines: Sequence[str]) -> None:
-        """Draw these in the place of those before."""
-        over = f"\x1b[{self._drawn}F" if self._drawn else ""
-        try:
-            self._write(over + "".join(f"\x1b[K{line}\n" for line in lines) + "\x1b[J")
-        finally:  # Ctrl-C may come between them, and what is drawn has to be taken away
-            self._drawn = len(lines)
-
-    def clear(self) -> None:
-        """Take them away."""
-        if self._drawn:
-            self._write(f"\x1b[{self._drawn}F\x1b[J")
-        self._drawn = 0
-
-    def _write(self, text: str) -> None:
-        with suppress(OSError, ValueError):  # nobody looks any more
-            sys.stderr.write(text)
-            sys.stderr.flush()
-
-
-def can_draw() -> bool:
-    """Whether somebody looks who sees lines drawn over each other."""
-    return sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def _title(view: RunView) -> str:

@@ -1,48 +1,163 @@
-"""What commands answer to people: facts and tables, on lines that fit where they are read."""
+"""The tables of a run: its workers, and how far they came if the gang was not complete in time."""
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+from audioloom_runs.tables import table
 from audioloom_stage import safe_text
+from audioloom_storage import Location
 
-LEAST_TEXT = 30
+from audioloom_yarn_launcher.monitoring.run_status import WorkerView
+from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
+from audioloom_yarn_launcher.rendezvous.roles import WORKER
+from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_STEP, _ROUND = 1024, 100
+_ALWAYS = ("rank", "state", "host", "attempts", "step", "loss", "log")
+_SPARE = ("pid", "log", "attempts", "exit", "gpu", "role", "host")
+"""The first columns to leave out on a narrow terminal."""
+_ARRIVAL_COLUMNS = ("worker", "rank", "state", "host", "for", "what is known")
+MOST_TAILS, MOST_LINES = 3, 10
 
 
-def facts(named: Mapping[str, str], columns: int | None = None) -> list[str]:
-    """A line a fact, its name before it; a long one goes on below itself.
+def worker_table(
+    workers: Sequence[WorkerView], columns: int | None = None, *, over: bool
+) -> list[str]:
+    """One line a worker, below a heading; no lines without workers.
 
     Args:
-        named: each by its name.
-        columns: of the terminal; None where nobody reads and a line may be of any length.
+        workers: by rank.
+        columns: of the terminal, None for any number.
+        over: the run is over, so the highest memory is shown.
     """
-    width = max(map(len, named), default=0)
-    found: list[str] = []
-    for name, text in named.items():
-        first, *rest = _wrapped(safe_text(text), columns, width + 2)
-        found += [
-            f"{name:<{width}}  {first}".rstrip(),
-            *(f"{'':<{width}}  {each}" for each in rest),
-        ]
-    return found
+    if not workers:
+        return []
+    cells = {name: [of(each, over) for each in workers] for name, of in _COLUMNS.items()}
+    shown = {
+        name: [name, *(safe_text(cell) or "-" for cell in column)]
+        for name, column in cells.items()
+        if name in _ALWAYS or any(column)
+    }
+    if {each.role for each in workers} == {WORKER}:
+        del shown["role"]
+    for name in _SPARE:
+        if columns is None or _width(shown) <= columns:
+            break
+        shown.pop(name, None)
+    head, *rows = zip(*shown.values(), strict=True)
+    return table(head, rows).splitlines()
 
 
-def table(rows: Sequence[Sequence[str]], columns: int | None = None) -> list[str]:
-    """A line a row, the first of them the heading; the last column goes on below itself."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    before = sum(widths[:-1]) + 2 * (len(widths) - 1)
-    found: list[str] = []
-    for row in rows:
-        cells = zip(row[:-1], widths[:-1], strict=True)
-        start = "".join(f"{cell:<{width}}  " for cell, width in cells)
-        first, *rest = _wrapped(row[-1], columns, before)
-        found += [f"{start}{first}".rstrip(), *(f"{'':<{before}}{each}" for each in rest)]
-    return found
+def arrivals_table(rows: Sequence[Arrival], columns: int | None = None) -> list[str]:
+    """One line a worker, below a heading, and the last output of the first silent workers.
+
+    Args:
+        rows: none if the gang was complete; then there are no lines.
+        columns: of the terminal, None for any number.
+    """
+    if not rows:
+        return []
+    cells = [_row(each) for each in rows]
+    lines = table(_ARRIVAL_COLUMNS, cells, columns=columns).splitlines()
+    for each in [row for row in rows if row.tail][:MOST_TAILS]:
+        lines.append(f"{each.worker} wrote last:")
+        lines += [f"  | {safe_text(line)}" for line in each.tail.splitlines()[-MOST_LINES:]]
+    return lines
 
 
-def _wrapped(text: str, columns: int | None, before: int) -> list[str]:
-    if columns is None or len(text) <= columns - before:
-        return [text]
-    room = max(columns - before, LEAST_TEXT)
-    return textwrap.wrap(text, room, break_on_hyphens=False, break_long_words=False) or [""]
+def arrivals_of(attempt: Attempt | None) -> tuple[Arrival, ...]:
+    """The recorded arrivals of an attempt."""
+    return attempt.ended.arrivals if attempt is not None and attempt.ended is not None else ()
+
+
+def report_arrivals(folder: Location, number: int) -> None:
+    """Write the arrivals of an attempt to stderr, if its gang was not complete in time."""
+    (attempt,) = [each for each in read_attempts(folder) if each.started.attempt == number]
+    for line in arrivals_table(arrivals_of(attempt)):
+        sys.stderr.write(f"{line}\n")
+
+
+def size_text(size: float) -> str:
+    """`12.1 GiB`."""
+    for unit in _UNITS:
+        if size < _STEP or unit == _UNITS[-1]:
+            break
+        size /= _STEP
+    return f"{size:.0f} {unit}" if size >= _ROUND or unit == "B" else f"{size:.1f} {unit}"
+
+
+def _row(each: Arrival) -> tuple[str, ...]:
+    cells = (
+        each.worker,
+        each.rank,
+        each.state,
+        each.host,
+        None if each.since_s is None else f"{each.since_s:.0f} s",
+        each.reason or each.address,
+    )
+    return tuple("-" if cell in (None, "") else str(cell) for cell in cells)
+
+
+def _width(shown: Mapping[str, Sequence[str]]) -> int:
+    return sum(max(map(len, column)) + 2 for column in shown.values()) - 2
+
+
+def _text(value: object) -> str:
+    if value is None or isinstance(value, bool):
+        return ""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _step(worker: WorkerView) -> str:
+    step, steps = worker.progress.get("step"), worker.progress.get("steps")
+    return _text(step) + (f"/{steps}" if step is not None and steps is not None else "")
+
+
+def _rate(value: object) -> str:
+    return f"{value:.3g}" if isinstance(value, int | float) else ""
+
+
+def _share(value: object) -> str:
+    return f"{value:.0%}" if isinstance(value, int | float) else ""
+
+
+def _memory(usage: Mapping[str, Any], which: str) -> str:
+    taken = usage.get(which)
+    limit = usage.get("memory_limit_bytes")
+    if not isinstance(taken, int) or not taken:
+        return ""
+    return size_text(taken) + (f" of {size_text(limit)}" if isinstance(limit, int) else "")
+
+
+def _gpu(usage: Mapping[str, Any]) -> str:
+    gpus = usage.get("gpus")
+    known = [each for each in gpus if isinstance(each, dict)] if isinstance(gpus, list) else []
+    return ", ".join(
+        f"{_share(gpu.get('busy'))} {size_text(gpu['memory_bytes'])}".strip()
+        for gpu in known
+        if isinstance(gpu.get("memory_bytes"), int)
+    )
+
+
+_COLUMNS: dict[str, Callable[[WorkerView, bool], str]] = {
+    "rank": lambda worker, _: str(worker.rank),
+    "role": lambda worker, _: worker.role,
+    "state": lambda worker, _: worker.state,
+    "host": lambda worker, _: worker.host,
+    "pid": lambda worker, _: _text(worker.pid),
+    "attempts": lambda worker, _: str(worker.attempts),
+    "exit": lambda worker, _: worker.exit,
+    "step": lambda worker, _: _step(worker),
+    "loss": lambda worker, _: _text(worker.progress.get("loss")),
+    "steps/s": lambda worker, _: _rate(worker.progress.get("steps_per_second")),
+    "wait": lambda worker, _: _share(worker.progress.get("input_wait")),
+    "memory": lambda worker, over: _memory(
+        worker.usage, "most_memory_bytes" if over else "memory_bytes"
+    ),
+    "gpu": lambda worker, over: "" if over else _gpu(worker.usage),
+    "log": lambda worker, _: "" if worker.log is None else f"logs/{worker.log.name}",
+}
