@@ -45,7 +45,7 @@ def test_what_needs_no_model_imports_no_tensorflow(trained: Trained, verb: str) 
         "run": ["run", str(trained.root / "shards" / "demo"), *SMALL],
         "inspect": ["inspect", str(trained.run.folder)],
         "verify": ["verify", str(trained.run.folder)],
-    }.get(verb, [verb, str(trained.root)])
+    }.get(verb, [verb, "--root", str(trained.root)])
     assert (0, []) == imported(words, ("tensorflow", "keras"))
 
 
@@ -56,10 +56,10 @@ def test_what_needs_no_model_imports_no_tensorflow(trained: Trained, verb: str) 
         (["--batch-size", "many"], "--batch-size"),
         (["--seed", "-1"], "--seed"),
         (["--shuffle-window", "0"], "--shuffle-window"),
-        (["--checkpoint-minutes", "0"], "--checkpoint-minutes"),
+        (["--checkpoint-interval", "0"], "--checkpoint-interval"),
         (["--keep-checkpoints", "0"], "--keep-checkpoints"),
-        (["--cache-bytes", "12XB"], "a size like 512MiB"),
-        (["--cache-bytes", "0"], "a size like 512MiB"),
+        (["--cache-bytes", "12XB"], "a size such as 8GB, 8GiB or 65536"),
+        (["--cache-bytes", "0"], "a value greater than 0"),
         (["--name", "../x"], "--name"),
         (["--model-arg", "filters"], "--model-arg"),
         (["--root", "s3://bucket/x"], "s3://"),
@@ -79,7 +79,7 @@ def test_settings_come_from_a_file(trainer: Callable, trained: Trained, tmp_path
     """A table of the trainer; a key of another of its commands is passed over."""
     config = tmp_path / "loom.toml"
     config.write_text(
-        "[trainer]\nepochs = 2\nbatch_size = 16\nmodel_arg = {filters = 4}\nolder_than_hours = 3\n"
+        "[trainer]\nepochs = 2\nbatch_size = 16\nmodel_arg = {filters = 4}\nolder_than = '3h'\n"
     )
     ran = trainer("run", trained.root / "shards" / "demo", "--config", config, "--json")
     assert (0, True) == (ran.code, ran.data["already_committed"])
@@ -127,7 +127,7 @@ def test_json_is_one_object_with_kind_and_version(
         "verify": (trained.run.folder,),
         "evaluate": (trained.run.folder, "--split", "val"),
     }
-    ran = trainer(verb, *words.get(verb, (trained.root,)), "--json")
+    ran = trainer(verb, *words.get(verb, ("--root", trained.root)), "--json")
     assert (0, 1) == (ran.code, ran.out.count("\n"))
     assert (f"audioloom.trainer.{verb}", 1) == (ran.data["kind"], ran.data["version"])
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = stage_app(
     "trainer",
-    help="Train a Keras model on shards, alone or as one of the workers that TF_CONFIG names.",
+    help="Train a Keras model on shards, alone or as a worker of TF_CONFIG.",
     stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
     settings="audioloom_trainer.settings",
 )
@@ -31,7 +31,7 @@ app = stage_app(
 
 @command(app)
 def run(settings: RunSettings) -> Result:
-    """Train to the end and commit the run; print where its manifest is."""
+    """Train a model and commit the run; print the location of its manifest."""
     from audioloom_trainer.runtime.cores import limit_arithmetic
     from audioloom_trainer.runtime.signals import handle_sigterm
 
@@ -44,7 +44,7 @@ def run(settings: RunSettings) -> Result:
 
 @command(app)
 def evaluate(settings: EvaluateSettings) -> Result:
-    """Score a committed run on splits of its own shards, or of others; or one that is at work."""
+    """Score a committed run, or with --follow one that still trains, on splits."""
     from audioloom_trainer.runtime.cores import limit_arithmetic
 
     limit_arithmetic(settings.threads)  # before the next lines, which import NumPy
@@ -59,7 +59,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
 
 @command(app)
 def export(settings: ExportSettings) -> Result:
-    """Write the model of a committed run as a .keras file or a SavedModel."""
+    """Export the model of a committed run as a .keras file or a SavedModel."""
     from audioloom_trainer.commands.export import export
 
     return export(settings)
@@ -67,7 +67,7 @@ def export(settings: ExportSettings) -> Result:
 
 @command(app)
 def inspect(settings: InspectSettings) -> Result:
-    """Show what a run is and what it scored, or how far it is."""
+    """Show what a run is and its scores, or its progress."""
     from audioloom_trainer.commands.inspect import inspect
 
     return inspect(settings)
@@ -75,7 +75,7 @@ def inspect(settings: InspectSettings) -> Result:
 
 @command(app)
 def verify(settings: VerifySettings) -> Result:
-    """Read a committed run again and check all that its manifest claims."""
+    """Check everything that the manifest of a run claims."""
     from audioloom_trainer.commands.verify import verify
 
     return verify(settings)
@@ -83,7 +83,7 @@ def verify(settings: VerifySettings) -> Result:
 
 @command(app)
 def list_(settings: ListSettings) -> Result:
-    """List the runs under a root, unfinished ones too."""
+    """List the training runs under a root, unfinished ones too."""
     from audioloom_trainer.commands.list import list_runs
 
     return list_runs(settings)
@@ -91,7 +91,7 @@ def list_(settings: ListSettings) -> Result:
 
 @command(app)
 def gc(settings: GcSettings) -> Result:
-    """Find files in runs/ that nothing needs any more; remove them with --delete."""
+    """Find leftovers and unneeded checkpoints; delete them with --delete."""
     from audioloom_trainer.commands.gc import gc
 
     return gc(settings)

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from audioloom_stage import Positional, Settings
-from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
+from audioloom_runs.settings import GcSettings, ListSettings, RunName
+from audioloom_stage import Duration, Positional, Settings, Size
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from audioloom_trainer.models.arguments import Value, check_no_secret
 
+__all__ = [
+    "EvaluateSettings",
+    "ExportSettings",
+    "GcSettings",
+    "InspectSettings",
+    "ListSettings",
+    "RunSettings",
+    "VerifySettings",
+]
+
 DEFAULT_MODEL = "builtin:conv1d"
-
-_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_UNITS |= {"KIB": 1 << 10, "MIB": 1 << 20, "GIB": 1 << 30, "TIB": 1 << 40}
-_SIZE = re.compile(r"([0-9]{1,15})\s*([A-Za-z]{0,3})")
-_NAME = r"^[a-z0-9][a-z0-9._-]{0,99}$"
-
-
-def parse_bytes(text: str) -> int:
-    """Bytes in `512MiB`, `20GB` or `65536`.
-
-    Raises:
-        ValueError: it says no positive size.
-    """
-    match = _SIZE.fullmatch(text.strip())
-    if match is None or match[2].upper() not in _UNITS or not int(match[1]):
-        raise ValueError(f"expected a size like 512MiB, 20GB or 65536, found {text!r}")
-    return int(match[1]) * _UNITS[match[2].upper()]
 
 
 def _as_text(value: Any) -> Any:
@@ -37,118 +30,101 @@ def _as_text(value: Any) -> Any:
 ModelArguments = Annotated[
     dict[str, Value],
     AfterValidator(check_no_secret),
-    Field(
-        description="Arguments for the model function, as key=value; may be repeated. A secret is"
-        " named, never given: hf_token=env:HF_TOKEN takes it from that variable."
-    ),
+    Field(description="Argument of the model function; secrets only as token=env:HF_TOKEN."),
 ]
 CallbackArguments = Annotated[
     dict[str, Value],
     AfterValidator(check_no_secret),
-    Field(
-        description="Arguments for the callbacks' function, as key=value; may be repeated. Secrets"
-        " as for --model-arg."
-    ),
+    Field(description="Argument of the callbacks function; secrets as for --model-arg."),
+]
+Keras = Annotated[
+    Literal["3", "legacy"],
+    BeforeValidator(_as_text),
+    Field(description="Keras version of the model: 3, or legacy (tf_keras)."),
 ]
 Threads = Annotated[
-    int,
-    Field(
-        ge=0,
-        le=4096,
-        description="Threads of TensorFlow and of NumPy's arithmetic; 0 takes the cores there are.",
-    ),
+    int, Field(ge=0, le=4096, description="Threads of TensorFlow and NumPy; 0 means all cores.")
 ]
 Cache = Annotated[
     str | None,
-    Field(
-        description="Folder on local disk for copies of shards. Default: read them in place; where"
-        " they lie on HDFS, the container's local folder or a temporary one."
-    ),
+    Field(description="Local folder for copies of shards. Default: chosen by the storage."),
 ]
-CacheBytes = Annotated[
-    str,
-    BeforeValidator(_as_text),
-    Field(description="Most that the copies of this worker may take, such as 20GiB."),
+CacheBytes = Annotated[Size, Field(gt=0, description="Largest size of this worker's cache.")]
+StorageTimeout = Annotated[
+    Duration,
+    Field(ge=0, description="Retry unavailable storage or a full disk for this long."),
 ]
-Patience = Annotated[
-    float,
-    Field(
-        ge=0,
-        description="How long storage that does not answer, or a full disk, is tried again.",
-    ),
-]
+_RESOURCES = {"Resources": "cache cache_bytes storage_timeout threads"}
 
 
 class RunSettings(Settings):
     """`run`: train."""
 
+    groups: ClassVar = {
+        "Model": "model model_arg keras callbacks callback_arg stateless_callbacks",
+        "Training": (
+            "epochs batch_size seed shuffle_window deterministic allow_zero_loss"
+            " allow_exploding_loss compare_steps"
+        ),
+        "Checkpoints": "checkpoint_interval checkpoint_steps keep_checkpoints",
+        **_RESOURCES,
+    }
+
     shards: Annotated[str, Positional("SHARDS")] = Field(
-        description="A shards run: its folder or manifest."
+        description="Shards run: its folder or manifest."
     )
     root: str | None = Field(
-        None, description="Root to write under, in runs/. Default: the root of the shards."
+        None, description="Root folder to write under. Default: that of SHARDS."
     )
-    name: str | None = Field(
-        None, pattern=_NAME, description="Name of the run. Default: a digest of recipe and shards."
+    name: RunName | None = Field(
+        None, description="Name of the run. Default: a digest of recipe and shards."
     )
     model: str = Field(
         DEFAULT_MODEL,
-        description="Function that returns a compiled Keras 3 model: package.module:function,"
-        " path/to/file.py:function, builtin:conv1d or builtin:conv2d_gru.",
+        description="Model function: builtin:NAME, package.module:function or file.py:function.",
     )
     model_arg: ModelArguments = Field(default_factory=dict)
-    keras: Annotated[Literal["3", "legacy"], BeforeValidator(_as_text)] = Field(
-        "3", description="What the model is made with: Keras 3, or the older one of tf_keras."
-    )
+    keras: Keras = "3"
     callbacks: str | None = Field(
-        None,
-        description="Function that returns a list of Keras callbacks, named as --model is; such as"
-        " builtin:early_stopping.",
+        None, description="Function that returns Keras callbacks, such as builtin:early_stopping."
     )
     callback_arg: CallbackArguments = Field(default_factory=dict)
     stateless_callbacks: bool = Field(
-        default=False,
-        description="Take callbacks that have no get_state() and set_state(): after a restart they"
-        " begin anew.",
+        default=False, description="Accept callbacks without state: a restart resets them."
     )
-    epochs: int = Field(20, ge=1, le=1_000_000, description="Times that each record is seen.")
+    epochs: int = Field(20, ge=1, le=1_000_000, description="Number of epochs.")
     batch_size: int = Field(
-        64, ge=1, le=1_000_000, description="Records of a global batch, over all replicas together."
+        64, ge=1, le=1_000_000, description="Records of a global batch, over all replicas."
     )
-    seed: int = Field(0, ge=0, le=2**63 - 1, description="Of the order, the weights and dropout.")
+    seed: int = Field(
+        0, ge=0, le=2**63 - 1, description="Seed of the order, the weights and dropout."
+    )
     shuffle_window: int = Field(
         8, ge=1, le=1_000_000, description="Shards of a lane that are shuffled together."
     )
     deterministic: bool = Field(
-        default=True, description="Give the same bits for the same replicas, at some cost on GPUs."
-    )
-    checkpoint_steps: int | None = Field(
-        None, ge=1, description="Take a checkpoint every so many steps."
-    )
-    checkpoint_minutes: float | None = Field(
-        10.0, gt=0, description="Take a checkpoint every so many minutes."
-    )
-    compare_steps: int = Field(
-        100, ge=1, description="Compare the weights of all replicas every so many steps."
+        default=True, description="Compute the same bits every time; slower on GPUs."
     )
     allow_zero_loss: bool = Field(
-        default=False, description="Go on when the loss of a batch is exactly 0."
+        default=False, description="Continue when the loss of a batch is exactly 0."
     )
     allow_exploding_loss: bool = Field(
-        default=False,
-        description="Go on when the loss of a batch is a million times that of the first.",
+        default=False, description="Continue when the loss grows a million times."
     )
-    keep_checkpoints: int = Field(2, ge=1, le=1000, description="How many checkpoints stay.")
+    compare_steps: int = Field(
+        100, ge=1, description="Steps between comparisons of the replicas' weights."
+    )
+    checkpoint_interval: Duration | None = Field(
+        Duration(600), gt=0, description="Time between checkpoints."
+    )
+    checkpoint_steps: int | None = Field(
+        None, ge=1, description="Steps between checkpoints, in addition to the interval."
+    )
+    keep_checkpoints: int = Field(2, ge=1, le=1000, description="Number of checkpoints to keep.")
     cache: Cache = None
-    cache_bytes: CacheBytes = "20GiB"
-    patience_seconds: Patience = 300.0
+    cache_bytes: CacheBytes = Size(20 << 30)
+    storage_timeout: StorageTimeout = Duration(300)
     threads: Threads = 0
-
-    @field_validator("cache_bytes")
-    @classmethod
-    def _is_size(cls, value: str) -> str:
-        parse_bytes(value)
-        return value
 
     @model_validator(mode="after")
     def _callbacks_can_be_called(self) -> RunSettings:
@@ -165,49 +141,35 @@ class RunSettings(Settings):
 
 class _OfOneRun(Settings):
     run: Annotated[str, Positional("RUN")] = Field(
-        description="A training run: its folder or manifest."
+        description="Training run: its folder or manifest."
     )
 
 
 class EvaluateSettings(Settings):
     """`evaluate`: score a run on shards."""
 
+    groups: ClassVar = {"Model": "model model_arg keras", **_RESOURCES}
+
     run: Annotated[str, Positional("RUN")] = Field(
-        "",
-        description="A training run: its folder or manifest. With --follow, below a launcher, the"
-        " one that it runs.",
-    )
-    follow: bool = Field(
-        default=False,
-        description="Score each checkpoint as it comes, until the run is committed; --shards,"
-        " --model, --model-arg and --keras are those of the training.",
-    )
-    model: str | None = Field(
-        None,
-        description="The model function, when the model is not of Keras's own classes alone: as it"
-        " was given to `run`. It has to be the file that was trained.",
-    )
-    model_arg: ModelArguments = Field(default_factory=dict)
-    keras: Annotated[Literal["3", "legacy"], BeforeValidator(_as_text)] = Field(
-        "3", description="(--follow) What the model is made with, as for `run`."
+        "", description="Training run: its folder or manifest. Optional with --follow."
     )
     shards: str | None = Field(
-        None, description="Another shards run to score on. Default: the one it was trained on."
+        None, description="Shards run to score on. Default: that of the training."
     )
-    split: tuple[str, ...] = Field(
-        (), description="Splits to score; may be repeated. Default: all but train."
-    )
+    split: tuple[str, ...] = Field((), description="Split to score. Default: all but train.")
     batch_size: int = Field(64, ge=1, le=1_000_000, description="Records of a batch.")
+    follow: bool = Field(
+        default=False, description="Score each new checkpoint until the run is committed."
+    )
+    model: str | None = Field(
+        None, description="Model function as given to `run`, if the model has own classes."
+    )
+    model_arg: ModelArguments = Field(default_factory=dict)
+    keras: Keras = "3"
     cache: Cache = None
-    cache_bytes: CacheBytes = "20GiB"
-    patience_seconds: Patience = 300.0
+    cache_bytes: CacheBytes = Size(20 << 30)
+    storage_timeout: StorageTimeout = Duration(300)
     threads: Threads = 0
-
-    @field_validator("cache_bytes")
-    @classmethod
-    def _is_size(cls, value: str) -> str:
-        parse_bytes(value)
-        return value
 
     @model_validator(mode="after")
     def _is_followed_or_finished(self) -> EvaluateSettings:
@@ -223,9 +185,9 @@ class EvaluateSettings(Settings):
 class ExportSettings(_OfOneRun):
     """`export`: the model, for use elsewhere."""
 
-    to: str = Field(description="Folder to write into; made when it is missing.")
+    to: str = Field(description="Folder to write into; made if it is missing.")
     format: Literal["keras", "saved-model"] = Field(
-        "keras", description="A .keras file, or a SavedModel folder for serving."
+        "keras", description="Format: a .keras file, or a SavedModel folder."
     )
 
 
@@ -237,37 +199,5 @@ class VerifySettings(_OfOneRun):
     """`verify`: read all of a run again."""
 
     inputs: bool = Field(
-        default=True,
-        description="Look for the shards too, and compare what their manifest says.",
+        default=True, description="Read the shards' manifest too, and compare what it says."
     )
-
-
-class _OfARoot(Settings):
-    root: Annotated[str, Positional("ROOT")] = Field(
-        description="Folder that holds recordings/, features/, shards/ and runs/."
-    )
-
-
-class ListSettings(_OfARoot):
-    """`list`: the runs under a root."""
-
-
-class GcSettings(_OfARoot):
-    """`gc`: what nothing needs any more."""
-
-    delete: bool = Field(default=False, description="Remove what is found.")
-    dry_run: bool = Field(
-        default=False, description="Only show what is found; so it is without --delete."
-    )
-    older_than_hours: float = Field(
-        24.0,
-        ge=0,
-        le=1e6,
-        description="Leave alone what changed later: a run may be writing it.",
-    )
-
-    @model_validator(mode="after")
-    def _one_of_both(self) -> GcSettings:
-        if self.delete and self.dry_run:
-            raise ValueError("--delete and --dry-run exclude each other: give one")
-        return self

@@ -79,26 +79,26 @@ def test_a_dry_run_touches_nothing(
 ) -> None:
     """It shows what would go: what dead tries left, and the checkpoint of the finished run."""
     before = files(tmp_path)
-    ran = trainer("gc", tmp_path, *words)
+    ran = trainer("gc", "--root", tmp_path, *words)
     assert 0 == ran.code
     assert before == files(tmp_path)
     for name in (*OURS, "checkpoints/step-00000012/commit.json"):
         assert f"{copied.run.folder}/{name}" in ran.out
-    assert f"would remove {len(OURS) + 2} files" in ran.out
+    assert f"would delete {len(OURS) + 2} files" in ran.out
     command = shlex.split(ran.err.removeprefix("next: "))
-    assert ["audioloom-trainer", "gc", str(tmp_path), "--delete"] == command
+    assert ["audioloom-trainer", "gc", "--root", str(tmp_path), "--delete"] == command
 
 
 def test_only_ours_and_unneeded_goes(trainer: Trainer, copied: Trained, tmp_path: Path) -> None:
     """Foreign names, the run's story and all that the manifest names stay; the run works."""
     folder = Path(copied.run.folder.path)
     named = {entry.path for entry in copied.run.files()}
-    ran = trainer("gc", tmp_path, "--delete", "--json")
+    ran = trainer("gc", "--root", tmp_path, "--delete", "--json")
     assert (True, len(OURS) + 2) == (ran.data["deleted"], len(ran.data["files"]))
     expected = {"manifest.json", copied.run.manifest.files.name, "progress/0.jsonl", *named}
     assert expected | set(FOREIGN) == files(folder)
     assert 0 == trainer("inspect", folder).code
-    assert [] == trainer("gc", tmp_path, "--delete", "--json").data["files"]
+    assert [] == trainer("gc", "--root", tmp_path, "--delete", "--json").data["files"]
 
 
 def test_an_emptied_folder_of_checkpoints_goes(
@@ -107,7 +107,7 @@ def test_an_emptied_folder_of_checkpoints_goes(
     """Of a committed run, for nothing writes there any more."""
     copied = trained.copy(tmp_path)
     age(tmp_path, hours=48)
-    trainer("gc", tmp_path, "--delete")
+    trainer("gc", "--root", tmp_path, "--delete")
     assert not Path(copied.run.folder.path, "checkpoints").exists()
 
 
@@ -120,7 +120,9 @@ def test_links_are_not_followed(
     linked.rename(moved)
     linked.symlink_to(moved)
     before = files(moved)
-    found = trainer("gc", tmp_path, "--delete", "--older-than-hours", 0, "--json").data["files"]
+    found = trainer("gc", "--root", tmp_path, "--delete", "--older-than", "0s", "--json").data[
+        "files"
+    ]
     assert [] == [name for name in found if Path(name).is_relative_to(linked)]
     assert (before, True) == (files(moved), linked.is_symlink())
 
@@ -132,7 +134,7 @@ def test_a_folder_of_checkpoints_with_a_link_stays(
     folder = Path(trained.copy(tmp_path).run.folder.path, "checkpoints")
     (folder / "best").symlink_to(tmp_path)
     age(tmp_path, hours=48)
-    trainer("gc", tmp_path, "--delete")
+    trainer("gc", "--root", tmp_path, "--delete")
     assert (folder / "best").is_symlink()
 
 
@@ -144,9 +146,9 @@ def test_all_that_is_written_is_known(trained: Trained) -> None:
 def test_what_is_young_stays(trainer: Trainer, copied: Trained, tmp_path: Path) -> None:
     """A run may be writing it; the hours are part of the command that is shown."""
     age(tmp_path, hours=2)
-    assert [] == trainer("gc", tmp_path, "--delete", "--json").data["files"]
-    ran = trainer("gc", tmp_path, "--older-than-hours", 1)
-    assert "--delete --older-than-hours 1" in ran.err
+    assert [] == trainer("gc", "--root", tmp_path, "--delete", "--json").data["files"]
+    ran = trainer("gc", "--root", tmp_path, "--older-than", "1h")
+    assert "--delete --older-than 60m" in ran.err
 
 
 def test_an_unfinished_run_keeps_its_checkpoints(
@@ -157,7 +159,7 @@ def test_an_unfinished_run_keeps_its_checkpoints(
     gone = {name for name in OURS if name.endswith(".part") or name.startswith("checkpoints/")}
     folder = Path(copied.run.folder.path)
     before = files(folder)
-    trainer("gc", tmp_path, "--delete")
+    trainer("gc", "--root", tmp_path, "--delete")
     assert before - gone == files(folder)
 
 
@@ -187,7 +189,7 @@ def test_a_checkpoint_that_became_whole_meanwhile_stays(
         return remove_garbage(root, found)
 
     monkeypatch.setattr(gc_module, "remove_garbage", later)
-    removed = trainer("gc", tmp_path, "--delete", "--json").data["files"]
+    removed = trainer("gc", "--root", tmp_path, "--delete", "--json").data["files"]
     assert any(name.endswith(".part") for name in removed)
     assert {"commit.json", state.name} == files(half)
 
@@ -200,7 +202,7 @@ def test_a_checkpoint_whose_record_cannot_be_read_stays(
     (half / "commit.json").write_text(text)
     before = files(half)
     age(tmp_path, hours=48)
-    trainer("gc", tmp_path, "--delete")
+    trainer("gc", "--root", tmp_path, "--delete")
     assert before == files(half)
 
 
@@ -212,7 +214,7 @@ def test_empty_folders_of_others_stay(
     folder = Path(trained.copy(tmp_path).run.folder.path, "checkpoints", name)
     folder.mkdir()
     age(tmp_path, hours=48)
-    trainer("gc", tmp_path, "--delete")
+    trainer("gc", "--root", tmp_path, "--delete")
     assert folder.is_dir()
 
 
@@ -223,7 +225,7 @@ def test_a_young_folder_of_checkpoints_stays(
     folder = Path(trained.copy(tmp_path).run.folder.path, "checkpoints")
     age(tmp_path, hours=48)
     (folder / "step-00000099").mkdir()
-    trainer("gc", tmp_path, "--delete")
+    trainer("gc", "--root", tmp_path, "--delete")
     assert [folder / "step-00000099"] == list(folder.iterdir())
 
 
@@ -233,14 +235,14 @@ def test_a_run_that_cannot_be_read_is_left_alone(
     """What it names is not known."""
     Path(copied.run.location.path).write_text("{")
     age(tmp_path, hours=48)
-    assert [] == trainer("gc", tmp_path, "--delete", "--json").data["files"]
+    assert [] == trainer("gc", "--root", tmp_path, "--delete", "--json").data["files"]
 
 
 def test_delete_and_dry_run_exclude_each_other(trainer: Trainer, tmp_path: Path) -> None:
     """Both is a mistake, so neither is done."""
-    assert 2 == trainer("gc", tmp_path, "--delete", "--dry-run").code
+    assert 2 == trainer("gc", "--root", tmp_path, "--delete", "--dry-run").code
 
 
 def test_a_missing_root_is_told(trainer: Trainer, tmp_path: Path) -> None:
     """Exit code 66."""
-    assert 66 == trainer("gc", tmp_path / "nothing").code
+    assert 66 == trainer("gc", "--root", tmp_path / "nothing").code

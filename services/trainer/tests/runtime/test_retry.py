@@ -134,7 +134,7 @@ def test_who_is_told_to_end_while_storage_is_away_does(
     """Within the seconds that were promised, whatever patience was asked for."""
     made = make_shards(tmp_path, records={"train": 61}, lanes=6)
     words = ("run", made.folder, "--model", NETWORK, "--batch-size", 8, "--epochs", 1000)
-    words += ("--checkpoint-steps", 4, "--patience-seconds", 3600)
+    words += ("--checkpoint-steps", 4, "--storage-timeout", 3600)
     faults = {"storage_gone_at_step": 20, "told_at_step": 22}
     worker = forkserver.start(*words, "--name", "told", **faults)
     log = worker.folder / "err"

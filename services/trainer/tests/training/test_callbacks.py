@@ -20,7 +20,7 @@ KILLED, TRY_AGAIN = -9, 75
     [
         ("forgetful", "without get_state() and set_state(state)"),
         ("each_step", "EachStep with on_train_batch_end()"),
-        ("checkpoints", "--checkpoint-minutes"),
+        ("checkpoints", "--checkpoint-interval"),
         ("elsewhere", "monitor='val_f1'"),
         ("nothing", "NoneType"),
         ("strangers", "callbacks of Keras 3"),

@@ -55,7 +55,7 @@ class Crashing:
 
     def sweep(self) -> list[Path]:
         """Collect garbage; answer the temporary files that it left."""
-        words = ("gc", self._folder / "root", "--delete", "--older-than-hours", "0")
+        words = ("gc", "--root", self._folder / "root", "--delete", "--older-than", "0s")
         assert 0 == self._nursery.run(*words).code
         self._committed()
         return [path for path in self.run_folder.rglob("*") if is_temporary(path.name)]

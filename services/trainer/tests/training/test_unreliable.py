@@ -31,7 +31,7 @@ class Unreliable:
             2,
             "--keep-checkpoints",
             2,
-            "--patience-seconds",
+            "--storage-timeout",
             1,
         )
         self._run_folder = folder / "root" / "runs" / "run"

@@ -20,7 +20,7 @@ from audioloom_trainer.shards.shard_set import ShardSet, Split, open_shards
 
 def evaluate(settings: EvaluateSettings) -> Result:
     """Build the model in this process and score it."""
-    LIMIT.seconds = settings.patience_seconds
+    LIMIT.seconds = settings.storage_timeout
     run = open_run(settings.run, settings.model)
     trained_on = read_trained_on(run.opened)
     opened = trained_on

@@ -50,7 +50,7 @@ def follow(settings: EvaluateSettings) -> Result:
     Those that are scored already are passed over, and so are those that the training has removed
     before their turn came.
     """
-    LIMIT.seconds = settings.patience_seconds
+    LIMIT.seconds = settings.storage_timeout
     run = _run_folder(settings)
     bind(run=run.name)
     opened = read_manifest(str(settings.shards), expect="shards")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
-import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from itertools import filterfalse
 
 from audioloom_manifest import MANIFEST_NAME, Opened, garbage, list_manifests, remove_garbage
-from audioloom_stage import InputMissing, Result
+from audioloom_runs.garbage import collect_garbage
+from audioloom_runs.settings import GcSettings
+from audioloom_stage import Result
 from audioloom_storage import (
     Entry,
     Location,
@@ -18,7 +20,6 @@ from audioloom_storage import (
     NotFound,
     exists,
     finished_path,
-    locate,
     remove_empty_folder,
     stat,
     walk,
@@ -26,7 +27,6 @@ from audioloom_storage import (
 
 from audioloom_trainer.runs.checkpoint import checkpoint_folders, has_record
 from audioloom_trainer.runs.layout import checkpoints_folder
-from audioloom_trainer.settings import GcSettings
 
 # What the trainer writes below a run, but for its progress, which tells the run's story.
 _OURS = re.compile(
@@ -52,31 +52,8 @@ def gc(settings: GcSettings) -> Result:
     A committed run needs no checkpoint. Of an unfinished one the whole checkpoints stay. What has
     another name than the trainer gives is never touched.
     """
-    root = locate(settings.root)
-    if not exists(root):
-        raise InputMissing(expected="a root folder", found="nothing", where=root)
-    found = list({entry.location: entry for entry in _found(root, settings)}.values())
-    if settings.delete:
-        folders = list(_folders(root, settings))  # before what is in them goes: that is a change
-        found = list(remove_garbage(root, filterfalse(_is_needed_now, found)))
-        for folder in folders:
-            with suppress(NotAFolder):  # a link lies there now, or on the way
-                remove_empty_folder(folder, within=root)
-    size = sum(entry.size for entry in found)
-    verb = "removed" if settings.delete else "would remove"
-    lines = [str(entry.location) for entry in found]
-    again = ["audioloom-trainer", "gc", str(root), "--delete"]
-    if settings.older_than_hours != GcSettings.model_fields["older_than_hours"].default:
-        again += ["--older-than-hours", f"{settings.older_than_hours:g}"]
-    return Result(
-        text=[*lines, f"{verb} {len(found):,} files, {size:,} bytes"],
-        data={
-            "deleted": settings.delete,
-            "files": [entry.location.uri for entry in found],
-            "bytes": size,
-        },
-        next=() if settings.delete or not found else (shlex.join(again),),
-    )
+    remove = partial(_remove, settings.older_than)
+    return collect_garbage("audioloom-trainer gc", settings, _find, remove=remove)
 
 
 def is_ours(path: str) -> bool:
@@ -88,10 +65,14 @@ def _is_kept(path: str) -> bool:
     return _KEPT.fullmatch(path) is not None
 
 
-def _found(root: Location, settings: GcSettings) -> Iterator[Entry]:
-    seconds = settings.older_than_hours * 3600
-    yield from garbage(root, "training-run", is_ours, older_than=seconds, is_kept=_is_kept)
-    before = _before(settings)
+def _find(root: Location, older_than: float) -> Iterable[Entry]:
+    found = _found(root, older_than)
+    return {entry.location: entry for entry in found}.values()
+
+
+def _found(root: Location, older_than: float) -> Iterator[Entry]:
+    yield from garbage(root, "training-run", is_ours, older_than=older_than, is_kept=_is_kept)
+    before = _before(older_than)
     for folder, manifest in list_manifests(root, "training-run"):
         if manifest is not None:
             continue  # committed: its checkpoints were found above; unreadable: nothing is known
@@ -104,6 +85,14 @@ def _found(root: Location, settings: GcSettings) -> Iterator[Entry]:
                     yield entry
 
 
+def _remove(older_than: float, root: Location, found: Iterable[Entry]) -> Iterator[Entry]:
+    folders = list(_folders(root, older_than))  # before what is in them goes: that is a change
+    yield from remove_garbage(root, filterfalse(_is_needed_now, found))
+    for folder in folders:
+        with suppress(NotAFolder):  # a link lies there now, or on the way
+            remove_empty_folder(folder, within=root)
+
+
 def _is_needed_now(entry: Entry) -> bool:
     """Whether it was the state of half a checkpoint, which a training that went on made whole."""
     folder = entry.location.parent
@@ -113,7 +102,7 @@ def _is_needed_now(entry: Entry) -> bool:
     return has_record(folder) and not exists(run / MANIFEST_NAME)
 
 
-def _folders(root: Location, settings: GcSettings) -> Iterator[Location]:
+def _folders(root: Location, older_than: float) -> Iterator[Location]:
     """Old folders of checkpoints, and then what they lie in, if that is old as well.
 
     Of committed runs alone: in another one a training may be about to write there.
@@ -122,9 +111,9 @@ def _folders(root: Location, settings: GcSettings) -> Iterator[Location]:
         if isinstance(manifest, Opened):
             with suppress(NotFound):
                 for entry in (*checkpoint_folders(run), stat(checkpoints_folder(run))):
-                    if entry.modified_ns <= _before(settings):
+                    if entry.modified_ns <= _before(older_than):
                         yield entry.location
 
 
-def _before(settings: GcSettings) -> int:
-    return time.time_ns() - int(settings.older_than_hours * 3600e9)
+def _before(older_than: float) -> int:
+    return time.time_ns() - int(older_than * 1e9)

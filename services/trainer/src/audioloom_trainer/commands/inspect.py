@@ -14,11 +14,11 @@ from audioloom_manifest import (
     TrainingRunManifest,
     read_manifest,
 )
+from audioloom_runs.tables import table
 from audioloom_stage import InputMissing, Result, safe_text
 from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
 
 from audioloom_trainer.evaluation.scores import score_table
-from audioloom_trainer.reporting.tables import table
 from audioloom_trainer.runs.checkpoint import list_checkpoints
 from audioloom_trainer.runs.committed_run import (
     await_entries,
@@ -38,7 +38,7 @@ def inspect(settings: InspectSettings) -> Result:
         folder = locate(settings.run)
         if folder.name == MANIFEST_NAME:
             folder = folder.parent
-        progress = _progress(folder)
+        progress = last_progress(folder)
         checkpoints = [(f.name, c.step) for f, c in list_checkpoints(folder) if c is not None]
         if not progress and not checkpoints:
             launched = any(_files(folder / "attempts"))
@@ -50,7 +50,7 @@ def inspect(settings: InspectSettings) -> Result:
                 else "none of them",
                 hint=shlex.join(["audioloom-yarn-launcher", "status", str(folder)])
                 if launched
-                else "audioloom-trainer list ROOT shows the runs that there are.",
+                else "audioloom-trainer list --root ROOT shows the runs that there are.",
             ) from error
         return _unfinished(folder, progress, checkpoints)
     return _committed(opened)
@@ -137,7 +137,7 @@ def _unfinished(
     )
 
 
-def _progress(folder: Location) -> dict[str, dict[str, Any]]:
+def last_progress(folder: Location) -> dict[str, dict[str, Any]]:
     """The last line of each worker's progress, by rank."""
     found = {}
     for where in _files(folder / "progress"):

@@ -1,64 +1,62 @@
-"""`list`: the training runs under a root."""
+"""`list`: the training runs under a root, whatever became of them."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from audioloom_manifest import (
-    ManifestError,
-    Opened,
-    TrainingRunManifest,
-    list_manifests,
-)
-from audioloom_stage import JSON, InputMissing, Result
-from audioloom_storage import exists, locate
+from audioloom_manifest import Opened
+from audioloom_runs import run_list
+from audioloom_runs.settings import ListSettings
+from audioloom_stage import Result
+from audioloom_storage import Location
 
-from audioloom_trainer.reporting.tables import table
+from audioloom_trainer.commands.inspect import last_progress
 from audioloom_trainer.runs.checkpoint import list_checkpoints
-from audioloom_trainer.settings import ListSettings
+
+_SILENT = timedelta(minutes=5)  # a worker writes its progress every few seconds, or minutes
 
 
 def list_runs(settings: ListSettings) -> Result:
-    """One line a run; what cannot be read, or was not finished, says so."""
-    root = locate(settings.root)
-    if not exists(root):
-        raise InputMissing(expected="a root folder", found="nothing", where=root)
-    rows: list[tuple[str, ...]] = []
-    data: list[JSON] = []
-    for folder, found in list_manifests(root, "training-run"):
-        if isinstance(found, Opened) and isinstance(found.manifest, TrainingRunManifest):
-            rows.append(_row(found.manifest))
-            scores = {name: dict(each) for name, each in found.manifest.stats.scores.items()}
-            data.append({"name": folder.name, "state": "committed", "scores": scores})
-            continue
-        steps = [commit.step for _, commit in list_checkpoints(folder) if commit is not None]
-        state = _state(found)
-        rows.append((folder.name, state, f"{steps[0]:,}" if steps else "0"))
-        data.append({"name": folder.name, "state": state, "checkpoints": steps})
-    head = ("name", "state", "steps", "replicas", "model", "shards", "scores")
-    text = table(head, rows) if rows else f"no training runs under {root}"
-    return Result(text=text, data={"root": root.uri, "runs": data})
+    """List training runs with their steps, model and scores."""
+    return run_list.list_runs(
+        settings,
+        ("training-run",),
+        columns=("steps", "replicas", "model", "shards", "scores"),
+        committed=_committed,
+        uncommitted=_uncommitted,
+    )
 
 
-def _state(found: Opened[Any] | ManifestError | None) -> str:
-    if isinstance(found, ManifestError):
-        return f"unreadable: expected {found.expected}, found {found.found}"
-    return "unfinished" if found is None else f"a {found.manifest.kind} manifest"
-
-
-def _row(manifest: TrainingRunManifest) -> tuple[str, ...]:
+def _committed(opened: Opened[Any]) -> dict[str, Any]:
+    manifest = opened.manifest
     stats = manifest.stats
-    scores = " ".join(
-        f"{name}:{found['accuracy']:.3f}" if "accuracy" in found else f"{name}:{found['loss']:.3g}"
-        for name, found in sorted(stats.scores.items())
-        if "accuracy" in found or "loss" in found
-    )
-    return (
-        manifest.name,
-        "committed",
-        f"{stats.steps:,}",
-        f"{stats.replicas}",
-        manifest.recipe.model.function,
-        manifest.inputs[0].name,
-        scores,
-    )
+    return {
+        "steps": stats.steps,
+        "replicas": stats.replicas,
+        "model": manifest.recipe.model.function,
+        "shards": manifest.inputs[0].name,
+        "scores": {name: _score(found) for name, found in sorted(stats.scores.items())},
+    }
+
+
+def _score(found: dict[str, float]) -> float | None:
+    """Answer the one score that is listed: the accuracy, or of a number the loss."""
+    score = found.get("accuracy", found.get("loss"))
+    return None if score is None else round(score, 3)
+
+
+def _uncommitted(folder: Location) -> dict[str, Any]:
+    """Answer the state of a run by its checkpoints and by what its workers wrote last."""
+    steps = [commit.step for _, commit in list_checkpoints(folder) if commit is not None]
+    more = {"steps": steps[0] if steps else 0, "checkpoints": steps}
+    lines = last_progress(folder).values()
+    if not lines:
+        return more
+    failed = next((line for line in lines if line.get("event") == "failed"), None)
+    if failed is not None:
+        return {**more, "state": "failed", "detail": str(failed.get("text", ""))[:200]}
+    newest = max(datetime.fromisoformat(line["time"]) for line in lines)
+    alive = datetime.now(UTC) - newest < _SILENT
+    stopped = all(line.get("event") == "stopped" for line in lines)
+    return {**more, "state": "stopped" if stopped else "running" if alive else "killed"}

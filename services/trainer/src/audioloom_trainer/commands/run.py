@@ -35,7 +35,7 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
         settings: of the command.
         stop: tells when the process is told to end.
     """
-    LIMIT.seconds = settings.patience_seconds
+    LIMIT.seconds = settings.storage_timeout
     cluster, launch = read_cluster(os.environ), read_launch(os.environ)
     model = find_model(settings.model)
     callbacks = find_model(settings.callbacks, "--callbacks") if settings.callbacks else None

@@ -14,7 +14,7 @@ from audioloom_trainer.evaluation.scoring import Scoring
 from audioloom_trainer.input.batches import Replicas, needed_shards
 from audioloom_trainer.input.cache_folder import open_cache
 from audioloom_trainer.input.staging import Staging
-from audioloom_trainer.settings import EvaluateSettings, parse_bytes
+from audioloom_trainer.settings import EvaluateSettings
 from audioloom_trainer.shards.shard_set import ShardSet, Split
 
 
@@ -39,7 +39,7 @@ def local_scoring(
     alone, batch = Replicas(), settings.batch_size
     once = [shard for split in splits for shard in needed_shards(split, None, alone, batch=batch)]
     needed = cycle(once) if again else once
-    limit = parse_bytes(settings.cache_bytes)
+    limit = settings.cache_bytes
     with (
         open_cache(shard_set, settings.cache, limit) as cache,
         Staging(shard_set, needed, cache=cache) as staging,

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from audioloom_runs.tables import table
 from numpy.typing import NDArray
-
-from audioloom_trainer.reporting.tables import table
 
 
 def baselines(train: Mapping[str, int], split: Mapping[str, int]) -> dict[str, float]:

@@ -31,8 +31,8 @@ _STATE = {
     known.LearningRateScheduler: (),
 }
 _OURS = {
-    known.BackupAndRestore: "The trainer takes checkpoints: see --checkpoint-minutes.",
-    known.ModelCheckpoint: "The trainer takes checkpoints: see --checkpoint-minutes.",
+    known.BackupAndRestore: "The trainer takes checkpoints: see --checkpoint-interval.",
+    known.ModelCheckpoint: "The trainer takes checkpoints: see --checkpoint-interval.",
     known.TerminateOnNaN: "The trainer ends at a loss that is not finite.",
 }
 _NEVER_CALLED = tuple(

@@ -203,8 +203,8 @@ class Session:
         """Whether it is time for a checkpoint, and how long a block is: the chief decides."""
         if not self._cluster.is_chief:
             return 0.0, 0.0
-        minutes = self._settings.checkpoint_minutes
-        due = minutes is not None and time.monotonic() - self._saved_at >= minutes * 60
+        interval = self._settings.checkpoint_interval
+        due = interval is not None and time.monotonic() - self._saved_at >= interval
         return float(due), float(self._wanted_block)
 
     def _act_on(self, signals: NDArray[Any]) -> None:

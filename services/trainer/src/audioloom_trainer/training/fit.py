@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
-from importlib.metadata import version
 from itertools import islice
 from typing import Any
 
@@ -16,11 +14,11 @@ from audioloom_manifest import (
     Attempt,
     Committed,
     FileEntry,
-    Producer,
     TrainingRunStats,
     commit,
 )
-from audioloom_stage import progress, redact_values
+from audioloom_runs.attempts import new_attempt
+from audioloom_stage import progress
 from numpy.typing import NDArray
 
 from audioloom_trainer.distributed.consensus import require_consensus
@@ -51,7 +49,6 @@ from audioloom_trainer.runs.summaries import Summaries, events_of
 from audioloom_trainer.runs.timeline import bottleneck, summed
 from audioloom_trainer.runtime.retry import with_retries
 from audioloom_trainer.runtime.signals import StopRequest
-from audioloom_trainer.settings import parse_bytes
 from audioloom_trainer.shards.shard_set import ShardSet
 from audioloom_trainer.training.callbacks import ARRAYS, Callbacks, load_callbacks
 from audioloom_trainer.training.epochs import Session
@@ -71,12 +68,11 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
     Returns:
         The committed run; None where another worker commits it.
     """
-    own = version("audioloom-trainer")
-    attempt = Attempt(
-        producer=Producer(stage="trainer", version=own),
-        host=socket.gethostname(),
-        versions={"audioloom-trainer": own, **versions()},
-        settings=_execution_settings(spec),
+    attempt = new_attempt(
+        "trainer",
+        _execution_settings(spec),
+        libraries=("audioloom-trainer",),
+        versions=versions(),
     )
     cluster, launch = spec.cluster, spec.launch
     common = {"attempt": launch.attempt, "generation": launch.generation}
@@ -205,15 +201,14 @@ def _results(
 
 def _execution_settings(spec: RunSpec) -> dict[str, Any]:
     settings, model = spec.settings, spec.model
-    found = {
+    return {
         "model": settings.model if model.module is not None else model.place,
         "threads": settings.threads,
         "checkpoint_steps": settings.checkpoint_steps,
-        "checkpoint_minutes": settings.checkpoint_minutes,
+        "checkpoint_interval": settings.checkpoint_interval,
         "launch_attempt": spec.launch.attempt,
         "launch_generation": spec.launch.generation,
     }
-    return {name: redact_values(value) for name, value in found.items()}
 
 
 def _facts(spec: RunSpec, stats: TrainingRunStats) -> list[tuple[str, str]]:
@@ -235,7 +230,7 @@ def _staging(
     spec: RunSpec, replicas: Replicas, position: TrainingPosition, stack: ExitStack
 ) -> Staging:
     settings, shard_set, cluster = spec.settings, spec.shard_set, spec.cluster
-    limit = parse_bytes(settings.cache_bytes)
+    limit = settings.cache_bytes
     cache = stack.enter_context(open_cache(shard_set, settings.cache, limit))
     if cache is not None:
         wanted = [s for split in shard_set.splits.values() for s in split.shards]
