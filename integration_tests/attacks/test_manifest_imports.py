@@ -123,7 +123,8 @@ def test_a_function_that_a_manifest_names_is_not_imported(
     name = function.partition(":")[0]
     file = planted if name.startswith("planted") else Path(os.__file__)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    model = {"function": function, "sha256": digest, "arguments": {"hook": "x"}}
+    model = {"function": function, "sha256": digest, "revision": None}
+    model["arguments"] = {"hook": "x"}
     forge(programs, forged, lambda value: value["recipe"].update(model=model))
     codes, ran = tried(programs, forged, tmp_path)
     refused(f"a manifest that names {function}", held=codes[0] == 0 and not ran)

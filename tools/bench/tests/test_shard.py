@@ -9,7 +9,7 @@ from audioloom_bench.made_features import made_features
 from audioloom_bench.measure import Lane
 from audioloom_bench.shard import FLOOR, JVM, NAIVE, OURS, Taken
 from audioloom_bench.shard_lanes import Asked
-from audioloom_sharder.formats.tfrecord import read
+from audioloom_manifest.records.tfrecord import read
 
 ROWS, SHARDS = 40, 4
 TITLE = "memory, 2 cores"

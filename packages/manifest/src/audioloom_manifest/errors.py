@@ -10,6 +10,7 @@
   * WrongIdentity         its identity is not that of its recipe, inputs and files
   * MissingFile           a file that the manifest names is not there
   * NameTaken             a run of that name was made by another recipe or from other inputs
+* RecordError             bytes that are not the record, index or stream they should be
 """
 
 from __future__ import annotations
@@ -81,6 +82,10 @@ class MissingFile(ManifestError, FileNotFoundError):
 
 class NameTaken(ManifestError, FileExistsError):
     """A committed run of that name has another recipe or other inputs."""
+
+
+class RecordError(ValueError):
+    """Bytes are not the record, index or compressed stream that they should be."""
 
 
 def shorten(text: str, limit: int = 300) -> str:

@@ -16,10 +16,11 @@ A split table that cannot be read is `audioloom_manifest.tables.BadTable` (exit 
 
 from __future__ import annotations
 
+from audioloom_manifest.errors import RecordError
 from audioloom_stage.errors import BadData, Usage
 
 
-class DamagedRecord(BadData):
+class DamagedRecord(BadData, RecordError):
     """Bytes that are not the record, index or file they should be."""
 
 

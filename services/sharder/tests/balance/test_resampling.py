@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audioloom_manifest import Opened, ShardsManifest, read_manifest
+from audioloom_manifest.records.example import decode
+from audioloom_manifest.records.tfrecord import read
 from audioloom_sharder.balance.resampling import (
     copies_of_windows,
     copies_per_label,
@@ -18,8 +20,6 @@ from audioloom_sharder.balance.resampling import (
     hashes_in_cuts,
     sum_histograms,
 )
-from audioloom_sharder.formats.example import decode
-from audioloom_sharder.formats.tfrecord import read
 from hypothesis import given
 from hypothesis import strategies as st
 from manifest_editing import write_manifest

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from audioloom_manifest import Headerless, Opened, ShardsManifest, read_manifest
 from audioloom_manifest.parquet import feature_bytes
-from audioloom_sharder.formats.example import Record, decode
-from audioloom_sharder.formats.tfrecord import read
+from audioloom_manifest.records.example import Record, decode
+from audioloom_manifest.records.tfrecord import read
 from audioloom_sharder.inputs import reader as features_module
 from audioloom_sharder.steps import encode, job, merge
 from sharder_features import (

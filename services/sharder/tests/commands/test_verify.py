@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audioloom_manifest import Opened, read_manifest
-from audioloom_sharder.formats.index import dump
-from audioloom_sharder.formats.tfrecord import HEADER_BYTES, frame, masked_crc, read
+from audioloom_manifest.records.index import HEADER_BYTES, dump
+from audioloom_manifest.records.tfrecord import frame, masked_crc, read
 from manifest_editing import write_manifest
 from sharder_features import make_features, windows
 from sharder_forging import records_of, relist, rewrite, shards_of

@@ -6,9 +6,9 @@ from itertools import pairwise
 import fastavro
 import numpy as np
 import pytest
+from audioloom_manifest.records.example import Record
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats import avro
-from audioloom_sharder.formats.example import Record
 from audioloom_storage.errors import Unavailable
 
 VALUES = np.arange(12, dtype="<f4") / 7

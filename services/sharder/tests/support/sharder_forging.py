@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 from audioloom_manifest import FileEntry, Opened
-from audioloom_sharder.formats.example import Record, decode, encode
-from audioloom_sharder.formats.index import dump
-from audioloom_sharder.formats.tfrecord import frame, read
+from audioloom_manifest.records.example import Record, decode, encode
+from audioloom_manifest.records.index import dump
+from audioloom_manifest.records.tfrecord import frame, read
 from manifest_editing import write_manifest
 
 

@@ -129,6 +129,7 @@ def test_what_a_manifest_names_is_not_imported(
     model = {
         "function": "planted:build",
         "sha256": hashlib.sha256(module.read_bytes()).hexdigest(),
+        "revision": None,
         "arguments": {},
     }
     edit_manifest(plain, lambda value: value["recipe"].update(model=model))

@@ -21,9 +21,9 @@ from audioloom_manifest import (
     commit,
     run_folder,
 )
-from audioloom_sharder.formats.example import Record, encode
-from audioloom_sharder.formats.index import dump
-from audioloom_sharder.formats.tfrecord import HEADER_BYTES, frame
+from audioloom_manifest.records.example import Record, encode
+from audioloom_manifest.records.index import HEADER_BYTES, dump
+from audioloom_manifest.records.tfrecord import frame
 from audioloom_storage import Location, create, make_folder
 
 SHAPE, CLASSES, LANES = (40, 313), 8, 24

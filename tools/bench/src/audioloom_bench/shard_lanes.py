@@ -215,13 +215,9 @@ def _write_shard(folder: str, batches: Iterator[Any]) -> Iterator[Any]:
     import numpy as np  # noqa: PLC0415
     import pyarrow as pa  # noqa: PLC0415
     from audioloom_manifest import ShardFeature  # noqa: PLC0415
-    from audioloom_sharder.formats.example import Record, around  # noqa: PLC0415
-    from audioloom_sharder.formats.index import dump  # noqa: PLC0415
-    from audioloom_sharder.formats.tfrecord import (  # noqa: PLC0415
-        HEADER_BYTES,
-        OVERHEAD_BYTES,
-        frame_into,
-    )
+    from audioloom_manifest.records.example import Record, around  # noqa: PLC0415
+    from audioloom_manifest.records.index import HEADER_BYTES, dump  # noqa: PLC0415
+    from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, frame_into  # noqa: PLC0415
     from audioloom_sharder.statistics.coefficients import coefficient_sums  # noqa: PLC0415
     from audioloom_storage import create, locate, publish  # noqa: PLC0415
     from pyspark import TaskContext  # noqa: PLC0415

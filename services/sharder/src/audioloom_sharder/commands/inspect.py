@@ -16,6 +16,8 @@ from audioloom_manifest import (
     read_manifest,
     resolve_input,
 )
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.example import Record
 from audioloom_runs.tables import size_text, table
 from audioloom_stage import JSON, Result, printable
 from audioloom_storage import StorageError, open_read
@@ -25,7 +27,6 @@ from audioloom_sharder.commands.committed import run_data
 from audioloom_sharder.commands.tables import deviations_text
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.codec import decode_shard
-from audioloom_sharder.formats.example import Record
 from audioloom_sharder.recipe import codec_of, schema_of
 from audioloom_sharder.settings import InspectSettings
 from audioloom_sharder.splits.deviation import SHOWN, deviations
@@ -160,7 +161,7 @@ def _records(opened: Opened[ShardsManifest], split: str, count: int) -> Iterator
             try:
                 found = decode_shard(codec, schema, stream, entry)
                 taken.append([one.record for one in islice(found, each)])
-            except DamagedRecord as error:
+            except RecordError as error:
                 raise DamagedRecord(str(error), where=where) from error
     columns = (one[at] for at in range(each) for one in taken if at < len(one))
     yield from islice(columns, count)

@@ -18,11 +18,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from audioloom_manifest.records.example import Record
 from pyarrow import orc
 
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.chunk_sink import ChunkSink
-from audioloom_sharder.formats.example import Record
 
 _ROWS_AT_ONCE = 64
 _STRIPE_BYTES = 16 << 20

@@ -12,13 +12,13 @@ from typing import Any, BinaryIO, cast
 
 import fastavro
 import numpy as np
+from audioloom_manifest.records.example import Record
 from audioloom_storage import StorageError
 from fastavro.schema import to_parsing_canonical_form
 from fastavro.write import Writer
 
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.chunk_sink import ChunkSink
-from audioloom_sharder.formats.example import Record
 
 #: Between the blocks. fastavro's own are random, and would give other bytes each time.
 _MARKER = b"audioloom shard\n"

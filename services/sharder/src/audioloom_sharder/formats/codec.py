@@ -12,8 +12,12 @@ from itertools import chain, islice
 from typing import BinaryIO, NamedTuple
 
 from audioloom_manifest import FileEntry
+from audioloom_manifest.records import tfrecord
+from audioloom_manifest.records.compression import STREAMS, compressed, open_decompressed
+from audioloom_manifest.records.example import Record, decode, encode
+from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
 
-from audioloom_sharder.formats import avro, tfrecord
+from audioloom_sharder.formats import avro
 from audioloom_sharder.formats.arrow import (
     columns_schema,
     read_orc,
@@ -23,8 +27,6 @@ from audioloom_sharder.formats.arrow import (
     write_orc,
     write_parquet,
 )
-from audioloom_sharder.formats.compression import STREAMS, compressed, decompressed
-from audioloom_sharder.formats.example import Record, decode, encode
 from audioloom_sharder.formats.schema import RecordSchema
 
 TFRECORD = "tfrecord"
@@ -83,7 +85,7 @@ def encode_shard(
     if codec.format == TFRECORD:
         yield from compressed(framed, codec.compression) if codec.is_stream else framed
         return
-    records = (decode(bytes(one[tfrecord.HEADER_BYTES : -tfrecord.FOOTER_BYTES])) for one in framed)
+    records = (decode(bytes(one[HEADER_BYTES:-FOOTER_BYTES])) for one in framed)
     dtype, target = schema.feature.dtype, schema.has_target
     if codec.format == "avro":
         yield from avro.write(records, dtype, codec.compression, target=target)
@@ -112,7 +114,7 @@ def decode_shard(
     if codec.format == TFRECORD:
         if codec.is_stream:
             most = entry.uncompressed.bytes if entry.uncompressed else entry.bytes
-            stream = decompressed(stream, codec.compression, most)
+            stream = open_decompressed(stream, codec.compression, most)
         for one in tfrecord.read(stream):
             yield DecodedRecord(decode(one.payload), one.payload, one.offset, one.length)
         return

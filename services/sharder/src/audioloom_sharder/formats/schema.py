@@ -8,8 +8,7 @@ from typing import Literal
 
 from audioloom_manifest import ShardFeature
 from audioloom_manifest.parquet import feature_bytes
-
-from audioloom_sharder.formats.example import Encoding
+from audioloom_manifest.records.example import Encoding
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,13 @@ from typing import Any
 
 import numpy as np
 from audioloom_manifest import Receipt
+from audioloom_manifest.records.example import around
+from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
+from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES, frame_into
 from audioloom_storage import Location, open_read
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.formats.example import around
-from audioloom_sharder.formats.tfrecord import (
-    FOOTER_BYTES,
-    HEADER_BYTES,
-    OVERHEAD_BYTES,
-    frame_into,
-)
 from audioloom_sharder.inputs.reader import read_windows, values_of
 from audioloom_sharder.inputs.window import rows_of
 from audioloom_sharder.io.buffers import buffer

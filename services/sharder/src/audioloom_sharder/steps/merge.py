@@ -11,14 +11,15 @@ from typing import TypeAlias
 
 import numpy as np
 from audioloom_manifest import FileEntry, Receipt, Uncompressed, publish_receipt
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.index import dump
+from audioloom_manifest.records.tfrecord import check
 from audioloom_storage import AlreadyExists, Location, create, publish, stat
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord, DamagedShards
 from audioloom_sharder.formats.codec import encode_shard
-from audioloom_sharder.formats.index import dump
 from audioloom_sharder.formats.names import index_path, shard_path
-from audioloom_sharder.formats.tfrecord import check
 from audioloom_sharder.io.buffers import buffer
 from audioloom_sharder.sharding.layout import Layout, SplitLayout
 from audioloom_sharder.statistics.coefficients import (
@@ -269,7 +270,7 @@ def _fetch(work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.ui
             record = data[offset - start : offset - start + length]
             try:
                 check(record)
-            except DamagedRecord as error:
+            except RecordError as error:
                 raise DamagedRecord(
                     str(error),
                     where=f"{where} at byte {offset}",

@@ -15,6 +15,10 @@ from hashlib import blake2b
 
 import numpy as np
 from audioloom_manifest import FileEntry, ManifestError, Uncompressed, check_file
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.example import Record, encode
+from audioloom_manifest.records.index import HEADER_BYTES, load
+from audioloom_manifest.records.tfrecord import frame, masked_crc
 from audioloom_stage import BadData
 from audioloom_storage import Location, StorageError, open_read, read_bytes, stat
 from numpy.typing import NDArray
@@ -22,10 +26,7 @@ from numpy.typing import NDArray
 from audioloom_sharder.balance.resampling import Copies, copies_of_windows
 from audioloom_sharder.errors import BadFeatures, DamagedRecord
 from audioloom_sharder.formats.codec import Codec, decode_shard
-from audioloom_sharder.formats.example import Record, encode
-from audioloom_sharder.formats.index import load
 from audioloom_sharder.formats.schema import RecordSchema
-from audioloom_sharder.formats.tfrecord import HEADER_BYTES, frame, masked_crc
 from audioloom_sharder.inputs.reader import read_windows, values_of
 from audioloom_sharder.splits.hashing import rank_hashes, record_key
 from audioloom_sharder.splits.policy import SplitPolicy, group_of
@@ -147,7 +148,7 @@ def check_shard(claims: RunClaims, files: ShardFiles) -> Findings:
             _check_index(claims.folder / files.index.path, files.index.bytes, rows, seen)
     except StorageError:
         pass  # reported above
-    except (DamagedRecord, BadFeatures) as error:
+    except (RecordError, BadFeatures) as error:
         seen.report(f"{claims.folder / files.shard.path}: {error}")
     return seen
 
@@ -269,7 +270,7 @@ def _check_order(
 def _check_index(where: Location, size: int, expected: NDArray[np.int64], seen: Findings) -> None:
     try:
         found = load(read_bytes(where, limit=size))
-    except DamagedRecord as error:
+    except RecordError as error:
         seen.report(f"{where}: {error}")
         return
     if not np.array_equal(found, expected):

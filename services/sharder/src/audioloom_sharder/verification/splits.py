@@ -8,11 +8,11 @@ from functools import lru_cache
 
 import numpy as np
 from audioloom_manifest import FileEntry, ManifestError, Opened, ShardsManifest
+from audioloom_manifest.records.example import Record
 from audioloom_stage import BadData
 from audioloom_storage import Location, StorageError
 from numpy.typing import NDArray
 
-from audioloom_sharder.formats.example import Record
 from audioloom_sharder.inputs.reader import read_identities
 from audioloom_sharder.splits.groups_file import merge_groups, splits_of_groups
 from audioloom_sharder.splits.hashing import group_hashes, split_of

@@ -12,10 +12,10 @@ from itertools import compress
 
 import numpy as np
 import pyarrow as pa
+from audioloom_manifest.records.example import encoded_size
+from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES
 from numpy.typing import NDArray
 
-from audioloom_sharder.formats.example import encoded_size
-from audioloom_sharder.formats.tfrecord import OVERHEAD_BYTES
 from audioloom_sharder.inputs.window import recording_name
 from audioloom_sharder.splits.groups_file import merge_groups
 from audioloom_sharder.splits.hashing import group_hashes

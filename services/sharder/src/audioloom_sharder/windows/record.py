@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from audioloom_sharder.formats.example import Record
+from audioloom_manifest.records.example import Record
+
 from audioloom_sharder.formats.schema import RecordSchema
 from audioloom_sharder.inputs.window import Row, recording_name
 from audioloom_sharder.statistics.targets import is_target

@@ -10,17 +10,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.compression import decompressed
+from audioloom_manifest.records.example import value
+from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
 from audioloom_storage import open_read, read_bytes
 
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.input.sampler import EpochOrder
-from audioloom_trainer.shards.example import BadExample, bytes_value, int_value
 from audioloom_trainer.shards.index import Expected, Index, parse_index
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
-from audioloom_trainer.shards.unpacking import BadStream, Unpacker
 
 _BLOCK = 1 << 20
-_HEADER_BYTES, _FOOTER_BYTES = 12, 4
 
 Range = tuple[int, int]
 """First byte, and the one after the last."""
@@ -84,32 +85,30 @@ def _read(shard: Shard, ranges: list[Range]) -> list[bytes]:
 def _unpack(shard: Shard, ranges: list[Range]) -> list[bytes]:
     pieces = [bytearray() for _ in ranges]
     at = 0
-
-    def keep(piece: bytes) -> None:
-        nonlocal at
-        for (start, end), kept in zip(ranges, pieces, strict=True):
-            kept.extend(piece[max(0, start - at) : max(0, end - at)])
-        at += len(piece)
-
-    unpacker = Unpacker(shard.data.compression, shard.data.content.bytes, keep)
     with open_read(shard.data.location) as source:
-        while at < ranges[-1][1] and (block := source.read(_BLOCK)):
-            try:
-                unpacker.add(block)
-            except BadStream as error:
-                raise _mismatch(shard, str(error)) from None
+        blocks = iter(lambda: source.read(_BLOCK), b"")
+        content = shard.data.content.bytes
+        try:
+            for piece in decompressed(blocks, shard.data.compression, content):
+                for (start, end), kept in zip(ranges, pieces, strict=True):
+                    kept.extend(piece[max(0, start - at) : max(0, end - at)])
+                at += len(piece)
+                if at >= ranges[-1][1]:
+                    break
+        except RecordError as error:
+            raise _mismatch(shard, str(error)) from None
     return [bytes(piece) for piece in pieces]
 
 
 def _origin(shard: Shard, record: bytes) -> Origin:
-    payload = memoryview(record)[_HEADER_BYTES:-_FOOTER_BYTES]
+    payload = memoryview(record)[HEADER_BYTES:-FOOTER_BYTES]
     try:
         return Origin(
-            path=bytes_value(payload, "path").decode(errors="replace"),
-            window=int_value(payload, "window"),
-            channel=int_value(payload, "channel"),
+            path=value(payload, "path", bytes).decode(errors="replace"),
+            window=value(payload, "window", int),
+            channel=value(payload, "channel", int),
         )
-    except BadExample as error:
+    except RecordError as error:
         raise _mismatch(shard, str(error)) from None
 
 

@@ -12,17 +12,18 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from audioloom_manifest import Uncompressed
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.compression import decompressed
 from audioloom_storage import open_read
 
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.runtime.retry import with_retries
 from audioloom_trainer.shards.shard_set import FileRef
-from audioloom_trainer.shards.unpacking import BadStream, Unpacker
 
 _BLOCK = 256 << 10
 _OURS = re.compile(r"[0-9a-f]{64}\.(tfrecord|npy)(\.part)?")
@@ -127,7 +128,7 @@ def verified_copy(file: FileRef, target: Path) -> None:
     """
     if _is_own(target, stat.S_IFREG):
         with target.open("rb") as source:
-            if _sha256(source, None) == (file.content.bytes, file.content.sha256):
+            if _sha256(source) == (file.content.bytes, file.content.sha256):
                 return
     target.unlink(missing_ok=True)
     part = target.with_name(target.name + ".part")
@@ -144,7 +145,7 @@ def verify_in_place(file: FileRef) -> None:
     def read() -> None:
         with open_read(file.location) as source:
             _check_size(file, source)
-            _check(file, *_sha256(source, None))
+            _check(file, *_sha256(source))
 
     with_retries(read)
 
@@ -160,20 +161,15 @@ def _copy(file: FileRef, part: Path) -> None:
 
 
 def _unpack(file: FileRef, wanted: Uncompressed, source: BinaryIO, sink: BinaryIO) -> None:
-    plain = hashlib.sha256()
-
-    def keep(piece: bytes) -> None:
-        plain.update(piece)
-        sink.write(piece)
-
-    unpacker = Unpacker(file.compression, wanted.bytes, keep)
+    plain, blocks = hashlib.sha256(), _Blocks(source)
     try:
-        found = _sha256(source, unpacker.add)
-        unpacker.end()
-    except BadStream as error:
+        for piece in decompressed(blocks, file.compression, wanted.bytes):
+            plain.update(piece)
+            sink.write(piece)
+    except RecordError as error:
         expected = f"a {file.compression} stream of {wanted.bytes} bytes"
         raise _mismatch(file, expected, str(error)) from None
-    _check(file, *found)
+    _check(file, *blocks.seen())
     if plain.hexdigest() != wanted.sha256:
         expected = f"a stream that unpacks to SHA-256 {wanted.sha256}"
         raise _mismatch(file, expected, plain.hexdigest())
@@ -192,17 +188,33 @@ def _check(file: FileRef, size: int, sha256: str) -> None:
         raise _mismatch(file, expected, f"{size} bytes with {sha256}")
 
 
-def _sha256(source: BinaryIO, sink: Callable[[memoryview], object] | None) -> tuple[int, str]:
-    found, size = hashlib.sha256(), 0
-    # One buffer for all blocks: for new ones the kernel may have to find pages each time.
-    with memoryview(bytearray(_BLOCK)) as buffer:
-        while count := source.readinto(buffer):  # type: ignore[attr-defined] # it is buffered
+class _Blocks:
+    """The blocks of a file, counted and digested as they are taken."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self._sha256 = hashlib.sha256()
+        self._size = 0
+
+    def __iter__(self) -> Iterator[memoryview]:
+        # One buffer for all blocks: for new ones the kernel may have to find pages each time.
+        buffer = memoryview(bytearray(_BLOCK))
+        while count := self._source.readinto(buffer):  # type: ignore[attr-defined] # it is buffered
             block = buffer[:count]
-            found.update(block)
-            size += count
-            if sink is not None:
-                sink(block)
-    return size, found.hexdigest()
+            self._sha256.update(block)
+            self._size += count
+            yield block
+
+    def seen(self) -> tuple[int, str]:
+        """Size and SHA-256 of all blocks."""
+        return self._size, self._sha256.hexdigest()
+
+
+def _sha256(source: BinaryIO, sink: Callable[[memoryview], object] = len) -> tuple[int, str]:
+    blocks = _Blocks(source)
+    for block in blocks:
+        sink(block)
+    return blocks.seen()
 
 
 def _mismatch(file: FileRef, expected: str, found: str) -> ShardMismatch:

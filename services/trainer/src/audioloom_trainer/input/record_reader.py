@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.example import value
+from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
 from numpy.typing import NDArray
 
 from audioloom_trainer.errors import ShardMismatch
-from audioloom_trainer.shards.example import BadExample, float_value
 from audioloom_trainer.shards.index import Index
 
 Features = NDArray[Any]
@@ -21,7 +23,6 @@ Features = NDArray[Any]
 Targets = NDArray[Any]
 """int32 class numbers, or float32 numbers."""
 
-_HEADER_BYTES, _FOOTER_BYTES = 12, 4
 _ALIGNMENT = 64  # EIGEN_MAX_ALIGN_BYTES with AVX-512, the most there is
 
 
@@ -119,8 +120,8 @@ def _numbers(descriptor: int, index: Index, path: Path) -> NDArray[np.float32]:
     ):
         record = os.pread(descriptor, length, offset)
         try:
-            found[row] = float_value(memoryview(record)[_HEADER_BYTES:-_FOOTER_BYTES], "target")
-        except BadExample as error:
+            found[row] = value(memoryview(record)[HEADER_BYTES:-FOOTER_BYTES], "target", float)
+        except RecordError as error:
             raise ShardMismatch(
                 where=path,
                 expected="a number to learn in each record",

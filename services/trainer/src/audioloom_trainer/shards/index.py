@@ -1,22 +1,15 @@
-"""The index beside a shard: where each record's values lie, and its class.
-
-A NumPy file (format 1.0, no pickled objects) of little-endian int64, shape (records, 4): offset of
-the record in the shard, its length with framing, absolute offset of the feature values, class
-number (-1 for none).
-"""
+"""The index of a shard, held against what the manifest says of the shard."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 
 import numpy as np
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.index import COLUMNS, FOOTER_BYTES, HEADER_BYTES, load
 from numpy.typing import NDArray
 
 from audioloom_trainer.errors import ShardMismatch, UnknownLabel
-
-_COLUMNS = 4
-_HEADER_BYTES, _FOOTER_BYTES = 12, 4
 
 
 @dataclass(frozen=True)
@@ -57,7 +50,7 @@ def parse_index(data: bytes, expected: Expected, where: object) -> Index:
     rows = _rows(data, where)
     if len(rows) != expected.records:
         raise _mismatch(where, f"{expected.records} records", f"{len(rows)}")
-    offset, length, values, label = (np.ascontiguousarray(rows[:, c]) for c in range(_COLUMNS))
+    offset, length, values, label = (np.ascontiguousarray(rows[:, c]) for c in range(len(COLUMNS)))
     if (length < 1).any() or (length > expected.bytes).any():  # so that no sum overflows
         found = f"lengths from {length.min()} to {length.max()}"
         raise _mismatch(where, f"records of 1 to {expected.bytes} bytes", found)
@@ -66,8 +59,8 @@ def parse_index(data: bytes, expected: Expected, where: object) -> Index:
     if not np.array_equal(starts, offset) or ends[-1] != expected.bytes:
         found = f"a gap, or an end at byte {ends[-1]}"
         raise _mismatch(where, f"records one after the other up to byte {expected.bytes}", found)
-    fits = (values >= offset + _HEADER_BYTES) & (
-        values <= ends - (_FOOTER_BYTES + expected.value_bytes)
+    fits = (values >= offset + HEADER_BYTES) & (
+        values <= ends - (FOOTER_BYTES + expected.value_bytes)
     )
     if not fits.all():
         row = int(np.flatnonzero(~fits)[0])
@@ -79,17 +72,10 @@ def parse_index(data: bytes, expected: Expected, where: object) -> Index:
 
 
 def _rows(data: bytes, where: object) -> NDArray[np.int64]:
-    stream = io.BytesIO(data)
-    wanted = f"a NumPy array of int64 and shape (records, {_COLUMNS})"
     try:
-        rows = np.lib.format.read_array(stream, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        raise _mismatch(where, wanted, str(error)) from None
-    if rows.dtype != np.dtype("<i8") or rows.shape[1:] != (_COLUMNS,) or not len(rows):
-        raise _mismatch(where, wanted, f"{rows.dtype} and shape {rows.shape}")
-    if stream.read(1):
-        raise _mismatch(where, wanted, "bytes after its end")
-    return np.asarray(rows, dtype=np.int64)
+        return load(data)
+    except RecordError as error:
+        raise _mismatch(where, "the index of a shard", str(error)) from None
 
 
 def _check_labels(label: NDArray[np.int64], classes: int, where: object) -> None:

@@ -6,8 +6,8 @@ import io
 
 import numpy as np
 import pytest
-from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.formats.index import dump, load
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.index import dump, load
 
 ROWS = np.array([[0, 66, 20, 1], [66, 70, 86, -1]], dtype=np.int64)
 
@@ -45,5 +45,5 @@ def _saved(array: np.ndarray) -> bytes:
 )
 def test_anything_else_is_damage(data: bytes, text: str) -> None:
     """Named, and no object is ever unpickled."""
-    with pytest.raises(DamagedRecord, match=text):
+    with pytest.raises(RecordError, match=text):
         load(data)

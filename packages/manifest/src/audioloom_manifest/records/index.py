@@ -11,7 +11,10 @@ import io
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_sharder.errors import DamagedRecord
+from audioloom_manifest.errors import RecordError
+
+HEADER_BYTES, FOOTER_BYTES = 12, 4
+"""Of the frame around a record: what an index calls a record has both."""
 
 COLUMNS = ("offset", "length", "values_offset", "label_id")
 """Columns in order: byte offset of the record in the shard; its length, framing included;
@@ -27,17 +30,17 @@ def dump(index: NDArray[np.int64]) -> bytes:
 
 
 def load(data: bytes) -> NDArray[np.int64]:
-    """Read an index file; anything but what `dump` writes is `DamagedRecord`."""
+    """Read an index file; anything but what `dump` writes is `RecordError`."""
     stream = io.BytesIO(data)
     try:
         rows = np.lib.format.read_array(stream, allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
-        raise DamagedRecord(f"not a NumPy file of numbers: {error}") from error
+        raise RecordError(f"not a NumPy file of numbers: {error}") from error
     if rows.dtype != np.dtype("<i8") or rows.ndim != 2 or rows.shape[1] != len(COLUMNS):  # noqa: PLR2004
-        raise DamagedRecord(
+        raise RecordError(
             f"an array of {rows.dtype} and shape {rows.shape}, "
             f"expected int64 and (records, {len(COLUMNS)})"
         )
     if stream.read(1):
-        raise DamagedRecord("bytes after the end of the array")
+        raise RecordError("bytes after the end of the array")
     return np.asarray(rows, dtype=np.int64)

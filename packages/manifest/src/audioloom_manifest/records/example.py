@@ -21,13 +21,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar
 
-from audioloom_sharder.errors import DamagedRecord
+from audioloom_manifest.errors import RecordError
 
 #: How the values of a window are stored: packed floats that any TensorFlow user can parse, or,
 #: for half precision (which Example has no type for), their bytes.
 Encoding = Literal["float_list", "bytes_list"]
+
+V = TypeVar("V", int, bytes, float)
 
 _LENGTH = b"\x0a"  # field 1, length-delimited; also the tag of a name, a list and a map entry
 _FEATURE = b"\x12"  # field 2 of a map entry
@@ -89,7 +91,7 @@ def around(record: Record, values: int, encoding: Encoding) -> tuple[bytes, byte
 
 
 def decode(payload: bytes) -> Record:
-    """Read a record written by `encode`; anything else is `DamagedRecord`, never an exception.
+    """Read a record written by `encode`; anything else is `RecordError`, never an exception.
 
     Unknown names and missing ones are damage: a shard holds exactly what the contract lists.
     """
@@ -97,37 +99,56 @@ def decode(payload: bytes) -> Record:
     found: dict[str, object] = {}
     for field, start, end in _fields(payload, *features):
         if field != 1:
-            raise DamagedRecord(f"field {field} inside Features")
-        name, value = _entry(payload, start, end)
+            raise RecordError(f"field {field} inside Features")
+        name, feature = _named(payload, start, end)
         if name in found:
-            raise DamagedRecord(f"the feature {name!r} twice")
-        found[name] = value
+            raise RecordError(f"the feature {name!r} twice")
+        found[name] = _value(payload, name, *feature)
     return _record(found)
+
+
+def value(payload: bytes | memoryview, key: str, kind: type[V]) -> V:
+    """The one value under *key*, without parsing the others: int, bytes or float.
+
+    Raises:
+        RecordError: the bytes are not an Example, or do not hold one value of that kind there.
+    """
+    (features,) = _one(payload, 0, len(payload), "Example")
+    for _, start, end in _fields(payload, *features):
+        name, feature = _named(payload, start, end)
+        if name == key:
+            found = _value(payload, name, *feature)
+            if isinstance(found, _Packed):
+                found = _single(name, found)
+            if isinstance(found, kind):
+                return found
+            raise RecordError(f"{key!r} does not hold one value of type {kind.__name__}")
+    raise RecordError(f"there is no {key!r}")
 
 
 def _record(found: dict[str, object]) -> Record:
     expected = dict(Record.__annotations__)
     target = found.setdefault("target", None)
     if unknown := sorted(found.keys() - expected.keys()):
-        raise DamagedRecord(f"an unknown feature {unknown[0]!r}")
+        raise RecordError(f"an unknown feature {unknown[0]!r}")
     if missing := sorted(expected.keys() - found.keys()):
-        raise DamagedRecord(f"no feature {missing[0]!r}")
+        raise RecordError(f"no feature {missing[0]!r}")
     texts = {name: found[name] for name in ("group", "label", "path")}
     numbers = {name: found[name] for name in ("channel", "label_id", "valid_frames", "window")}
     for name, number in numbers.items():
         if not isinstance(number, int):
-            raise DamagedRecord(f"{name!r} is not one int64")
+            raise RecordError(f"{name!r} is not one int64")
     for name, text in texts.items():
         if not isinstance(text, bytes):
-            raise DamagedRecord(f"{name!r} is not one bytes value")
+            raise RecordError(f"{name!r} is not one bytes value")
     if target is not None and not isinstance(target, _Packed):
-        raise DamagedRecord("'target' is not one float")
+        raise RecordError("'target' is not one float")
     mfcc = found["mfcc"]
     if not isinstance(mfcc, bytes):
-        raise DamagedRecord("'mfcc' holds neither floats nor bytes")
+        raise RecordError("'mfcc' holds neither floats nor bytes")
     return Record(
         mfcc=bytes(mfcc),
-        target=None if target is None else _single(target),
+        target=None if target is None else _single("target", target),
         **{name: _utf8(name, text) for name, text in texts.items()},  # type: ignore[arg-type]
         **numbers,  # type: ignore[arg-type]
     )
@@ -139,9 +160,9 @@ class _Packed(bytes):
     __slots__ = ()
 
 
-def _single(packed: bytes) -> float:
+def _single(name: str, packed: bytes) -> float:
     if len(packed) != struct.calcsize("<f"):
-        raise DamagedRecord("'target' is not one float")
+        raise RecordError(f"{name!r} is not one float")
     (value,) = struct.unpack("<f", packed)
     return float(value)
 
@@ -150,7 +171,7 @@ def _utf8(name: str, value: object) -> str:
     try:
         return bytes(value).decode()  # type: ignore[call-overload,no-any-return]
     except UnicodeDecodeError:
-        raise DamagedRecord(f"{name!r} is not UTF-8") from None
+        raise RecordError(f"{name!r} is not UTF-8") from None
 
 
 # --- writing -------------------------------------------------------------------------------------
@@ -207,57 +228,61 @@ def _values_head(size: int, encoding: Encoding) -> bytes:
 # --- reading -------------------------------------------------------------------------------------
 
 
-def _read_varint(data: bytes, at: int, end: int) -> tuple[int, int]:
+def _read_varint(data: bytes | memoryview, at: int, end: int) -> tuple[int, int]:
     value = shift = 0
     for taken in range(_MAX_VARINT_BYTES):
         if at + taken >= end:
-            raise DamagedRecord(f"cut off inside a number at byte {at}")
+            raise RecordError(f"cut off inside a number at byte {at}")
         byte = data[at + taken]
         value |= (byte & 0x7F) << shift
         if not byte & 0x80:
             return value, at + taken + 1
         shift += 7
-    raise DamagedRecord(f"a number of more than {_MAX_VARINT_BYTES} bytes at byte {at}")
+    raise RecordError(f"a number of more than {_MAX_VARINT_BYTES} bytes at byte {at}")
 
 
-def _fields(data: bytes, at: int, end: int) -> Iterator[tuple[int, int, int]]:
+def _fields(data: bytes | memoryview, at: int, end: int) -> Iterator[tuple[int, int, int]]:
     """Each length-delimited field between *at* and *end*: number, start and end of content."""
     while at < end:
         key, at = _read_varint(data, at, end)
         if key & 7 != _WIRE_LENGTH_DELIMITED:
-            raise DamagedRecord(f"wire type {key & 7} before byte {at}")
+            raise RecordError(f"wire type {key & 7} before byte {at}")
         size, at = _read_varint(data, at, end)
         if at + size > end:
-            raise DamagedRecord(f"a field of {size} bytes at byte {at} leaves its message")
+            raise RecordError(f"a field of {size} bytes at byte {at} leaves its message")
         yield key >> 3, at, at + size
         at += size
 
 
-def _one(data: bytes, at: int, end: int, what: str) -> list[tuple[int, int]]:
+def _one(data: bytes | memoryview, at: int, end: int, what: str) -> list[tuple[int, int]]:
     """The content of the only field of a message, which is field 1."""
     fields = list(_fields(data, at, end))
     if [field for field, _, _ in fields] != [1]:
-        raise DamagedRecord(f"{what} is not one value")
+        raise RecordError(f"{what} is not one value")
     return [(start, stop) for _, start, stop in fields]
 
 
-def _entry(data: bytes, at: int, end: int) -> tuple[str, object]:
+def _named(data: bytes | memoryview, at: int, end: int) -> tuple[str, tuple[int, int]]:
+    """The name in a map entry, and where its feature lies."""
     fields = list(_fields(data, at, end))
     if [field for field, _, _ in fields] != [1, 2]:
-        raise DamagedRecord(f"a map entry at byte {at} is not a name and a feature")
+        raise RecordError(f"a map entry at byte {at} is not a name and a feature")
     (_, name_start, name_end), (_, start, end) = fields
-    name = _utf8("a feature's name", data[name_start:name_end])
+    return _utf8("a feature's name", data[name_start:name_end]), (start, end)
+
+
+def _value(data: bytes | memoryview, name: str, start: int, end: int) -> object:
+    """The one value of a feature; floats as they lie there, packed."""
     kinds = list(_fields(data, start, end))
     if len(kinds) != 1:
-        raise DamagedRecord(f"{name!r} holds {len(kinds)} lists")
+        raise RecordError(f"{name!r} holds {len(kinds)} lists")
     kind, start, end = kinds[0]
     ((first, last),) = _one(data, start, end, f"{name!r}")
-    content = data[first:last]
     if kind == 1:
-        return name, content
+        return bytes(data[first:last])
     if kind == 2:  # noqa: PLR2004 (FloatList)
-        return name, _Packed(content)
+        return _Packed(data[first:last])
     value, stop = _read_varint(data, first, last)
     if kind != 3 or stop != last:  # noqa: PLR2004 (Int64List)
-        raise DamagedRecord(f"{name!r} is not one int64")
-    return name, value - (1 << 64) if value >> 63 else value
+        raise RecordError(f"{name!r} is not one int64")
+    return value - (1 << 64) if value >> 63 else value

@@ -1,12 +1,14 @@
-"""The hand-made bytes against protobuf's own classes, and what damage is told."""
+"""The records that the contract's package makes by hand, against TensorFlow's own classes."""
 
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import pytest
-from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.formats.example import Encoding, Record, decode, encode, encoded_size
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.example import Encoding, Record, decode, encode, value
+from audioloom_manifest.records.tfrecord import frame
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -77,70 +79,26 @@ def test_bytes_are_those_of_protobuf(record: Record, encoding: Encoding) -> None
     assert _by_protobuf(record, encoding) == encode(record, encoding)[0]
 
 
-@given(record=records, encoding=encodings)
-def test_values_lie_at_the_offset(record: Record, encoding: Encoding) -> None:
-    """The values are found at the offset that encode answers, contiguous."""
-    payload, offset = encode(record, encoding)
-    assert record.mfcc == payload[offset : offset + len(record.mfcc)]
+def test_tensorflow_reads_the_file(tmp_path: Path) -> None:
+    """TensorFlow's own reader, with its checksums, takes the file."""
+    import tensorflow as tf
+
+    payloads = [b"", b"one", bytes(5000)]
+    path = tmp_path / "a.tfrecord"
+    path.write_bytes(b"".join(map(frame, payloads)))
+    assert payloads == [one.numpy() for one in tf.data.TFRecordDataset(str(path))]
 
 
-@given(record=records, encoding=encodings)
-def test_size_is_known_without_the_values(record: Record, encoding: Encoding) -> None:
-    """A plan's size is the size that is written."""
-    bare = record._replace(mfcc=b"")
-    assert len(encode(record, encoding)[0]) == encoded_size(bare, len(record.mfcc), encoding)
+def test_the_file_is_the_one_tensorflow_writes(tmp_path: Path) -> None:
+    """Byte for byte."""
+    import tensorflow as tf
 
-
-@given(record=records, encoding=encodings)
-def test_decode_is_the_inverse(record: Record, encoding: Encoding) -> None:
-    """What was written is read."""
-    target = record.target
-    assert record == decode(encode(record, encoding)[0])
-    assert target is None or isinstance(decode(encode(record, encoding)[0]).target, float)
-
-
-@given(cut=st.integers(0, len(encode(PLAIN, "float_list")[0]) - 1))
-def test_a_cut_record_is_damage(cut: int) -> None:
-    """Whatever is cut off the end, the reader says so and nothing else happens."""
-    with pytest.raises(DamagedRecord):
-        decode(encode(PLAIN, "float_list")[0][:cut])
-
-
-@given(noise=st.binary(max_size=200))
-def test_noise_is_damage(noise: bytes) -> None:
-    """No bytes from outside raise anything but DamagedRecord."""
-    try:
-        decode(noise)
-    except DamagedRecord:
-        return
-    pytest.fail("noise was read as a record")
-
-
-@given(place=st.integers(0, len(encode(PLAIN, "float_list")[0]) - 1), flip=st.integers(1, 255))
-def test_a_flipped_byte_is_damage_or_another_record(place: int, flip: int) -> None:
-    """A changed byte is never an unexpected exception."""
-    data = bytearray(encode(PLAIN, "float_list")[0])
-    data[place] ^= flip
-    try:
-        found = decode(bytes(data))
-    except DamagedRecord:
-        return
-    assert found != PLAIN
-
-
-@pytest.mark.parametrize(
-    ("payload", "text"),
-    [
-        (b"\x0a\x00", "no feature 'channel'"),
-        (b"", "Example is not one value"),
-        (b"\x08\x01", "wire type 0"),
-        (b"\x0a\x05ab", "leaves its message"),
-    ],
-)
-def test_damage_is_named(payload: bytes, text: str) -> None:
-    """The error says what is wrong."""
-    with pytest.raises(DamagedRecord, match=text):
-        decode(payload)
+    payloads = [b"", b"one", bytes(5000)]
+    path = tmp_path / "a.tfrecord"
+    with tf.io.TFRecordWriter(str(path)) as writer:
+        for payload in payloads:
+            writer.write(payload)
+    assert path.read_bytes() == b"".join(map(frame, payloads))
 
 
 def test_an_unknown_feature_is_damage() -> None:
@@ -149,5 +107,26 @@ def test_an_unknown_feature_is_damage() -> None:
 
     example = Example.FromString(encode(PLAIN, "float_list")[0])
     example.features.feature["extra"].int64_list.value.append(1)
-    with pytest.raises(DamagedRecord, match="an unknown feature 'extra'"):
+    with pytest.raises(RecordError, match="an unknown feature 'extra'"):
         decode(example.SerializeToString())
+
+
+@given(st.integers(-(1 << 63), (1 << 63) - 1))
+def test_integers_are_as_tensorflow_writes_them(number: int) -> None:
+    """Any of 64 bits, negative ones too."""
+    import tensorflow as tf
+
+    feature = tf.train.Feature(int64_list=tf.train.Int64List(value=[number]))
+    whole = tf.train.Example(features=tf.train.Features(feature={"channel": feature}))
+    assert number == value(memoryview(whole.SerializeToString()), "channel", int)
+
+
+def test_tensorflow_writes_what_is_read() -> None:
+    """The bytes of the real thing."""
+    import tensorflow as tf
+
+    feature = tf.train.Feature(float_list=tf.train.FloatList(value=[0.25]))
+    text = tf.train.Feature(bytes_list=tf.train.BytesList(value=["ä".encode()]))
+    features = tf.train.Features(feature={"target": feature, "path": text})
+    whole = memoryview(tf.train.Example(features=features).SerializeToString())
+    assert (0.25, "ä".encode()) == (value(whole, "target", float), value(whole, "path", bytes))

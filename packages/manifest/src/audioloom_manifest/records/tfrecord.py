@@ -15,10 +15,9 @@ import google_crc32c
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_sharder.errors import DamagedRecord
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
 
-HEADER_BYTES = 12
-FOOTER_BYTES = 4
 OVERHEAD_BYTES = HEADER_BYTES + FOOTER_BYTES
 
 #: No record of ours comes near it; a length beyond it is damage, not a reason to allocate.
@@ -74,11 +73,11 @@ def check(record: NDArray[np.uint8]) -> None:
     """Compare both checksums of one whole TFRecord, and its length, with its bytes.
 
     Raises:
-        DamagedRecord: one of them is another.
+        RecordError: one of them is another.
     """
     size = _payload_size(record[:HEADER_BYTES].tobytes())
     if len(record) != size + OVERHEAD_BYTES:
-        raise DamagedRecord(f"{len(record)} bytes where {size + OVERHEAD_BYTES} are declared")
+        raise RecordError(f"{len(record)} bytes where {size + OVERHEAD_BYTES} are declared")
     _check_payload(record[HEADER_BYTES:-FOOTER_BYTES], record[-FOOTER_BYTES:].tobytes())
 
 
@@ -86,7 +85,7 @@ def read(stream: BinaryIO) -> Iterator[Frame]:
     """Every record of *stream* from where it stands to its end, checksums checked.
 
     Raises:
-        DamagedRecord: naming the offset, for a wrong checksum or a record that is cut off.
+        RecordError: naming the offset, for a wrong checksum or a record that is cut off.
     """
     offset = stream.tell()
     while header := stream.read(HEADER_BYTES):
@@ -94,24 +93,24 @@ def read(stream: BinaryIO) -> Iterator[Frame]:
             size = _payload_size(header)
             body = stream.read(size + FOOTER_BYTES)
             if len(body) != size + FOOTER_BYTES:
-                raise DamagedRecord(f"cut off: {len(body)} of {size + FOOTER_BYTES} bytes")  # noqa: TRY301
+                raise RecordError(f"cut off: {len(body)} of {size + FOOTER_BYTES} bytes")  # noqa: TRY301
             payload = body[:size]
             _check_payload(payload, body[size:])
-        except DamagedRecord as error:
-            raise DamagedRecord(f"the record at byte {offset}: {error}") from None
+        except RecordError as error:
+            raise RecordError(f"the record at byte {offset}: {error}") from None
         yield Frame(offset, size + OVERHEAD_BYTES, payload)
         offset += size + OVERHEAD_BYTES
 
 
 def _payload_size(header: bytes) -> int:
     if len(header) != HEADER_BYTES:
-        raise DamagedRecord(f"cut off: {len(header)} of {HEADER_BYTES} bytes of the header")
+        raise RecordError(f"cut off: {len(header)} of {HEADER_BYTES} bytes of the header")
     size, stored = struct.unpack("<QI", header)
     actual = masked_crc(header[:8])
     if stored != actual:
-        raise DamagedRecord(f"checksum of the length {stored:08x}, computed {actual:08x}")
+        raise RecordError(f"checksum of the length {stored:08x}, computed {actual:08x}")
     if size > _MAX_PAYLOAD:
-        raise DamagedRecord(f"a payload of {size} bytes")
+        raise RecordError(f"a payload of {size} bytes")
     return int(size)
 
 
@@ -119,4 +118,4 @@ def _check_payload(payload: _Bytes, footer: bytes) -> None:
     (stored,) = struct.unpack("<I", footer)
     actual = masked_crc(payload)
     if stored != actual:
-        raise DamagedRecord(f"checksum of the payload {stored:08x}, computed {actual:08x}")
+        raise RecordError(f"checksum of the payload {stored:08x}, computed {actual:08x}")

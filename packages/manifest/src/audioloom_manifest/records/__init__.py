@@ -1,0 +1,1 @@
+"""The records of shards as bytes: Examples, framing, indexes and compressed streams."""

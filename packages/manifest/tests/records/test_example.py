@@ -1,0 +1,176 @@
+"""Examples by hand: what is written is read, and damage is told."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+
+import pytest
+from audioloom_manifest.errors import RecordError
+from audioloom_manifest.records.example import Encoding, Record, decode, encode, encoded_size, value
+from hypothesis import given
+from hypothesis import strategies as st
+
+int64 = st.integers(-(2**63), 2**63 - 1)
+floats = st.floats(width=32, allow_nan=False)
+records = st.builds(
+    Record,
+    channel=int64,
+    group=st.text(max_size=300),
+    label=st.text(max_size=300),
+    label_id=int64,
+    mfcc=st.integers(1, 5000).map(lambda n: struct.pack(f"<{n}f", *range(n))),
+    path=st.text(max_size=300),
+    target=st.none() | floats,
+    valid_frames=int64,
+    window=int64,
+)
+encodings = st.sampled_from(["float_list", "bytes_list"])
+PLAIN = Record(0, "g", "l", 1, struct.pack("<3f", 1, 2, 3), "p", None, 3, 0)
+
+
+@given(record=records, encoding=encodings)
+def test_values_lie_at_the_offset(record: Record, encoding: Encoding) -> None:
+    """The values are found at the offset that encode answers, contiguous."""
+    payload, offset = encode(record, encoding)
+    assert record.mfcc == payload[offset : offset + len(record.mfcc)]
+
+
+@given(record=records, encoding=encodings)
+def test_size_is_known_without_the_values(record: Record, encoding: Encoding) -> None:
+    """A plan's size is the size that is written."""
+    bare = record._replace(mfcc=b"")
+    assert len(encode(record, encoding)[0]) == encoded_size(bare, len(record.mfcc), encoding)
+
+
+@given(record=records, encoding=encodings)
+def test_decode_is_the_inverse(record: Record, encoding: Encoding) -> None:
+    """What was written is read."""
+    target = record.target
+    assert record == decode(encode(record, encoding)[0])
+    assert target is None or isinstance(decode(encode(record, encoding)[0]).target, float)
+
+
+@given(cut=st.integers(0, len(encode(PLAIN, "float_list")[0]) - 1))
+def test_a_cut_record_is_damage(cut: int) -> None:
+    """Whatever is cut off the end, the reader says so and nothing else happens."""
+    with pytest.raises(RecordError):
+        decode(encode(PLAIN, "float_list")[0][:cut])
+
+
+@given(noise=st.binary(max_size=200))
+def test_noise_is_damage(noise: bytes) -> None:
+    """No bytes from outside raise anything but RecordError."""
+    try:
+        decode(noise)
+    except RecordError:
+        return
+    pytest.fail("noise was read as a record")
+
+
+@given(place=st.integers(0, len(encode(PLAIN, "float_list")[0]) - 1), flip=st.integers(1, 255))
+def test_a_flipped_byte_is_damage_or_another_record(place: int, flip: int) -> None:
+    """A changed byte is never an unexpected exception."""
+    data = bytearray(encode(PLAIN, "float_list")[0])
+    data[place] ^= flip
+    try:
+        found = decode(bytes(data))
+    except RecordError:
+        return
+    assert found != PLAIN
+
+
+@pytest.mark.parametrize(
+    ("payload", "text"),
+    [
+        (b"\x0a\x00", "no feature 'channel'"),
+        (b"", "Example is not one value"),
+        (b"\x08\x01", "wire type 0"),
+        (b"\x0a\x05ab", "leaves its message"),
+    ],
+)
+def test_damage_is_named(payload: bytes, text: str) -> None:
+    """The error says what is wrong."""
+    with pytest.raises(RecordError, match=text):
+        decode(payload)
+
+
+def field(number: int, data: bytes) -> bytes:
+    """A length-delimited field of a message."""
+    assert len(data) < 128
+    return bytes([number << 3 | 2, len(data)]) + data
+
+
+def example(**features: bytes) -> memoryview:
+    """An Example whose features are given as the bytes of their Feature."""
+    entries = [
+        field(1, field(1, name.encode()) + field(2, value)) for name, value in features.items()
+    ]
+    return memoryview(field(1, b"".join(entries)))
+
+
+HALF = field(2, field(1, b"\x00\x00\x00\x3f"))
+WORD = field(1, field(1, b"calm"))
+
+
+def test_values_are_found_by_their_name() -> None:
+    """Others are passed over, whatever they hold."""
+    whole = example(a=WORD, b=b"", target=HALF, z=WORD)
+    assert (0.5, b"calm") == (value(whole, "target", float), value(whole, "z", bytes))
+
+
+@given(record=records, encoding=encodings)
+def test_values_are_those_of_the_record(record: Record, encoding: Encoding) -> None:
+    """One by one as all together."""
+    payload = memoryview(encode(record, encoding)[0])
+    assert record.channel == value(payload, "channel", int)
+    assert record.path == value(payload, "path", bytes).decode()
+    if record.target is not None:
+        assert record.target == value(payload, "target", float)
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        example(),
+        example(other=HALF),
+        example(target=WORD),
+        example(target=field(2, b"")),
+        example(target=field(2, field(1, b"\0" * 8))),
+        example(target=b""),
+    ],
+)
+def test_a_value_that_is_not_there_is_told(whole: memoryview) -> None:
+    """Also two floats, none, or text."""
+    with pytest.raises(RecordError, match="target"):
+        value(whole, "target", float)
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [
+        example(channel=HALF),
+        example(channel=field(3, b"")),
+        example(channel=field(3, field(1, b""))),
+        example(channel=field(3, field(1, b"\1\2"))),
+    ],
+)
+def test_what_is_no_integer_is_told(whole: memoryview) -> None:
+    """Another kind, none, or two."""
+    with pytest.raises(RecordError):
+        value(whole, "channel", int)
+
+
+@given(st.integers(0, 60), st.binary(max_size=40))
+def test_damaged_bytes_never_crash(cut: int, junk: bytes) -> None:
+    """They are refused, or happen to hold a value."""
+    whole = bytes(example(a=WORD, target=HALF))
+    for data in (whole[:cut], whole[:cut] + junk, junk):
+        with suppress(RecordError):
+            value(memoryview(data), "target", float)
+
+
+def test_an_unknown_feature_is_damage() -> None:
+    """A shard holds what the contract lists and nothing else."""
+    with pytest.raises(RecordError, match="an unknown feature 'extra'"):
+        decode(bytes(example(extra=WORD)))
