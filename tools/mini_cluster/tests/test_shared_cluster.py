@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_mini_cluster.errors import NotReady
+from audioloom_mini_cluster.faults import until
 from audioloom_mini_cluster.shared_cluster import description
 from cluster_stand_in import READY, stand_in
 
@@ -54,11 +55,12 @@ def test_the_first_that_asks_starts_it(place: Path, python: str, tmp_path: Path)
 
 @pytest.mark.usefixtures("owner")
 def test_one_that_is_gone_is_started_again(place: Path, python: str, tmp_path: Path) -> None:
-    """Its line stays in the file, but its process does not live."""
+    """Its line stays in the file, but its process is a zombie, and later none."""
     first = description(place, python)
     os.kill(first["process"], 9)
-    os.waitpid(first["process"], 0)
+    until(lambda: not Path(f"/proc/{first['process']}/cmdline").read_bytes(), "it has ended")
     assert first["process"] != description(place, python)["process"]
+    os.waitpid(first["process"], 0)
     assert "xx" == (tmp_path / "starts").read_text()
 
 

@@ -32,7 +32,7 @@ def description(place: Path, python: str) -> dict[str, Any]:
     with (place / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         found = _line(place)
-        if found is None or not Path("/proc", str(found["process"])).exists():
+        if found is None or not _lives(found["process"]):
             found = _started(place, python)
     return found
 
@@ -43,6 +43,13 @@ def _line(place: Path) -> dict[str, Any] | None:
     except FileNotFoundError:
         return None
     return dict(json.loads(text)) if text.endswith("\n") else None
+
+
+def _lives(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes() != b""  # of a zombie it is empty
+    except OSError:
+        return False
 
 
 def _started(place: Path, python: str) -> dict[str, Any]:
