@@ -362,7 +362,7 @@ def test_a_worker_that_hangs_in_its_container_is_shown_with_its_last_words(yarn:
     assert 75 == code
     assert "0 of 2 workers registered within 20 s" in err
     rows = yarn.status("hangs")["arrivals"]
-    assert ["silent"] * 2 == [each["state"] for each in rows]
+    assert ["unregistered"] * 2 == [each["state"] for each in rows]
     assert set(yarn.cluster.nodes) == {each["host"] for each in rows}
     for each in rows:
         assert "'/none' from LD_PRELOAD cannot be preloaded" in each["tail"]

@@ -55,12 +55,13 @@ def test_a_worker_that_never_comes_is_named(
     assert not (launches.the_run() / "logs").exists()
     record = only_record(launches)
     assert "registration" == record["cause"]["kind"]
-    assert ["came", "silent", "silent"] == [each["state"] for each in record["arrivals"]]
+    states = ["registered", "unregistered", "unregistered"]
+    assert states == [each["state"] for each in record["arrivals"]]
     assert [0, None, None] == [each["rank"] for each in record["arrivals"]]
-    assert "worker-0  0     came    " in capsys.readouterr().err
+    assert "worker-0  0     registered  " in capsys.readouterr().err
     page = show_status(StatusSettings(run=str(launches.the_run())))
-    assert "worker-1  -     silent" in "\n".join(page.text)
-    assert ["came", "silent", "silent"] == [each["state"] for each in page.data["arrivals"]]
+    assert "worker-1  -     unregistered" in "\n".join(page.text)
+    assert states == [each["state"] for each in page.data["arrivals"]]
 
 
 def test_a_worker_that_cannot_start_is_replaced_and_then_given_up(launches: Any) -> None:

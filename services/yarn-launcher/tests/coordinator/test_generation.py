@@ -66,7 +66,7 @@ class FakeWorkers:
         return 0
 
     def unregistered(self, registered: Collection[str]) -> list[Arrival]:
-        every = [Arrival(f"worker_{rank}", "silent", reason="it hangs") for rank in range(2)]
+        every = [Arrival(f"worker_{rank}", "unregistered", reason="it hangs") for rank in range(2)]
         return [each for each in every if each.worker not in registered]
 
     def kill(self, worker: str) -> None:
@@ -126,7 +126,7 @@ def test_who_has_no_container_is_told_from_who_does_not_come() -> None:
     assert ("registration", 75) == (silent.kind, silent.exit_code)
     expected = "0 of 2 workers registered within 0.01 s (came: none; worker_0, worker_1: it hangs)"
     assert expected == silent.text
-    assert ["silent", "silent"] == [each.state for each in went.arrivals]
+    assert ["unregistered", "unregistered"] == [each.state for each in went.arrivals]
 
 
 class Twins(Absentees):
@@ -154,7 +154,7 @@ def test_two_workers_with_one_address_are_named() -> None:
     assert went.cause.text.startswith(
         "workers 0 on node-0 and 1 on node-1 have one address, localhost:1: give an --advertise"
     )
-    assert ["came", "came"] == [each.state for each in went.arrivals]
+    assert ["registered", "registered"] == [each.state for each in went.arrivals]
 
 
 class Frozen(Absentees):

@@ -57,7 +57,7 @@ class Agents:
         return 0
 
     def unregistered(self, registered: Collection[str]) -> list[Arrival]:
-        return [Arrival("evaluator-0", "silent", reason="it hangs")]
+        return [Arrival("evaluator-0", "unregistered", reason="it hangs")]
 
     def kill(self, worker: str) -> None:
         self.killed.append(worker)
@@ -93,7 +93,7 @@ class Scene:
 
     @property
     def told(self) -> list[tuple[str, str, bool]]:
-        return [(each.what, each.cause, each.again) for each in self.news]
+        return [(each.event, each.cause, each.restarted) for each in self.news]
 
 
 @pytest.fixture(autouse=True)
@@ -209,7 +209,7 @@ def test_a_page_is_told_once() -> None:
     scene.comes("evaluator-0", 0)
     for _ in range(2):
         scene.put(page_key(0, 1, SCOPE), "http://n2:6006/", "evaluator-0")
-    assert ["", "http://n2:6006/"] == [each.page for each in scene.news]
+    assert ["", "http://n2:6006/"] == [each.url for each in scene.news]
 
 
 def test_at_the_end_all_are_told_to_end_and_nobody_is_started_anew() -> None:

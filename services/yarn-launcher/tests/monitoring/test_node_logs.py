@@ -94,7 +94,7 @@ def test_the_address_is_the_one_that_the_worker_noted(
     node.log = b"said\n"
     told = page.format(address=node.address) if isinstance(page, str) else page
     (tmp_path / "usage").mkdir()
-    (tmp_path / "usage/0.1.json").write_text(json.dumps({"log_page": told}))
+    (tmp_path / "usage/0.1.json").write_text(json.dumps({"log_url": told}))
     logs = NodeLogs(locate(tmp_path), 1)
     assert b"" == logs.read(0, 0)
     logs._scheme = "http"

@@ -13,7 +13,7 @@ LOG = locate("hdfs://nn/a/long/way/to/runs/x/logs/0.1.*.log")
 STEP = {"step": 8400, "steps": 20000, "loss": 0.25, "steps_per_second": 8.126, "input_wait": 0.021}
 USAGE = {
     "memory_bytes": 12 * GIB,
-    "most_memory_bytes": 15 * GIB,
+    "peak_memory_bytes": 15 * GIB,
     "memory_limit_bytes": 16 * GIB,
     "gpus": [{"busy": 0.93, "memory_bytes": 40 * GIB}, "nonsense"],
 }

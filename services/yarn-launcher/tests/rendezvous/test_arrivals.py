@@ -3,14 +3,16 @@ from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, arrivals, missi
 from audioloom_yarn_launcher.rendezvous.messages import Member, Reports
 
 HERE = Reports(ready={1: Member("worker_0", "n1:4000", "n1", 7)})
-SILENT = Arrival("worker_1", "silent", host="n2", since_s=12.3, reason="it hangs", tail="a\n\x1bb")
+SILENT = Arrival(
+    "worker_1", "unregistered", host="n2", since_s=12.3, reason="it hangs", tail="a\n\x1bb"
+)
 WAITING = [Arrival(f"worker_{n}", "not-allocated", reason="no room") for n in range(2, 7)]
 
 
 def test_who_came_is_first_and_every_reason_is_told_once() -> None:
     """A thousand workers that wait for one queue make one sentence."""
     rows = arrivals(HERE, [SILENT, *WAITING])
-    expected = Arrival("worker_0", "came", 1, "n1", "n1:4000")
+    expected = Arrival("worker_0", "registered", 1, "n1", "n1:4000")
     assert (expected, SILENT, *WAITING) == rows
     told = missing_text(rows)
     waiting = "worker_2, worker_3, worker_4 and 2 more: no room"
@@ -29,8 +31,8 @@ def test_the_table_shows_how_far_each_came() -> None:
     lines = arrivals_table(arrivals(HERE, [SILENT, *WAITING[:1]]))
     assert [
         "worker    rank  state          host  for   what is known",
-        "worker_0  1     came           n1    -     n1:4000",
-        "worker_1  -     silent         n2    12 s  it hangs",
+        "worker_0  1     registered     n1    -     n1:4000",
+        "worker_1  -     unregistered   n2    12 s  it hangs",
         "worker_2  -     not-allocated  -     -     no room",
         "worker_1 wrote last:",
         "  | a",

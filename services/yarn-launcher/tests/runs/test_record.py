@@ -33,7 +33,7 @@ def ended(secret: str) -> AttemptEnd:
                 cause=told,
             ),
         ),
-        arrivals=(Arrival("worker_1", "silent", since_s=1.5, reason=told, tail=told),),
+        arrivals=(Arrival("worker_1", "unregistered", since_s=1.5, reason=told, tail=told),),
     )  # fmt: skip
 
 

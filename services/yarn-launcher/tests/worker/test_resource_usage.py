@@ -89,7 +89,7 @@ def test_a_process_counts_with_all_it_started(tmp_path: Path, monkeypatch: Any) 
     assert ("usage", 3, 2, 128 * MIB) == tuple(
         last[key] for key in ("kind", "rank", "attempt", "memory_limit_bytes")
     )
-    assert 64 * MIB < last["most_memory_bytes"]
+    assert 64 * MIB < last["peak_memory_bytes"]
 
 
 def test_the_limit_is_what_the_container_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +122,7 @@ def test_a_run_notes_what_its_workers_take(launches: Any) -> None:
     def shown() -> Any:
         code, out, _ = launches.run("status", "--json", str(launches.the_run()))
         assert 0 == code
-        return json.loads(out)["workers"][0]["usage"].get("most_memory_bytes")
+        return json.loads(out)["workers"][0]["usage"].get("peak_memory_bytes")
 
     assert until(shown, "it is shown") > MIB  # not while the sample is replaced
     launches.go()

@@ -94,7 +94,7 @@ def test_what_a_node_cannot_get_ready_will_fail_again(told: str, code: int, expe
         (
             "RUNNING",
             Arrival(
-                *("worker_0", "silent", None, "n1", "", 3.0),
+                *("worker_0", "unregistered", None, "n1", "", 3.0),
                 "its container runs on n1 since 3 s and last wrote: oh",
                 "oh",
             ),

@@ -27,10 +27,10 @@ class SidecarRecorder:
     def __call__(self, event: SidecarEvent) -> None:
         """Take an event."""
         who = {"role": event.role, "index": event.index}
-        if event.what == "shown":
-            log.info("web page ready", **who, page=event.page)
-        elif event.what == "ended" and event.cause:
-            log.warning("sidecar failed", **who, cause=event.cause, restarting=event.again)
+        if event.event == "ready":
+            log.info("web page ready", **who, page=event.url)
+        elif event.event == "ended" and event.cause:
+            log.warning("sidecar failed", **who, cause=event.cause, restarting=event.restarted)
         self._writer.submit(self._put_on_record, event)
 
     def close(self) -> None:

@@ -213,7 +213,7 @@ class Sidecars:
         end, worker = reports.exits.get(one.rank), one.member.id if one.member else ""
         if reports.page and not one.page:
             one.page = reports.page
-            self._put(one, "shown")
+            self._put(one, "ready")
         if end is not None:
             self._end(one, end, (end.text or describe_end(end.code or 0)) if end.failed else "")
         elif reports.ready.get(one.rank) != one.member:
@@ -242,7 +242,7 @@ class Sidecars:
         again = bool(cause) and one.restarts < one.group.max_restarts and code not in REPEATING
         ended = {} if end is None else {"pid": end.pid, "stopped": end.stopped}
         ended |= {} if end is None else {"exit_code": end.exit_code, "signal": end.signal}
-        self._put(one, "ended", cause=cause, again=again, **ended)
+        self._put(one, "ended", cause=cause, restarted=again, **ended)
         if again:
             one.phase, one.until = "paused", time.monotonic() + pause_s(one.restarts)
             return
@@ -251,16 +251,16 @@ class Sidecars:
         one.phase = "over"
         one.driver.close()  # gives its container back
 
-    def _put(self, one: _Sidecar, what: Event, **more: Any) -> None:
+    def _put(self, one: _Sidecar, event: Event, **more: Any) -> None:
         called, member = task(self._plan.groups, one.rank), one.member
         record = SidecarEvent(
-            what=what,
+            event=event,
             time=now(),
             rank=one.rank,
             role=called.role,
             index=called.index,
             attempt=one.attempt,
-            page=one.page,
+            url=one.page,
             **more,
         )
         if member is not None:

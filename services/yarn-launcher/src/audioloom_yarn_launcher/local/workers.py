@@ -113,7 +113,9 @@ class LocalWorkers:
                 reason = f"{runs} and {silent_text(said)}"
                 host = socket.gethostname()
                 rows.append(
-                    Arrival(agent.id, "silent", host=host, since_s=age, reason=reason, tail=said)
+                    Arrival(
+                        agent.id, "unregistered", host=host, since_s=age, reason=reason, tail=said
+                    )
                 )
         return rows
 

@@ -43,7 +43,7 @@ class NodeLogs:
         return read_from(f"{self._scheme}://{page}", position) if page else b""
 
     def _search(self, rank: int) -> str:
-        page = read_usage(self._folder, rank, self._attempt).get("log_page")
+        page = read_usage(self._folder, rank, self._attempt).get("log_url")
         if isinstance(page, str) and _PAGE.fullmatch(page):
             self._pages[rank] = page
         return self._pages.get(rank, "")

@@ -156,7 +156,7 @@ _COLUMNS: dict[str, Callable[[WorkerView, bool], str]] = {
     "steps/s": lambda worker, _: _rate(worker.progress.get("steps_per_second")),
     "wait": lambda worker, _: _share(worker.progress.get("input_wait")),
     "memory": lambda worker, over: _memory(
-        worker.usage, "most_memory_bytes" if over else "memory_bytes"
+        worker.usage, "peak_memory_bytes" if over else "memory_bytes"
     ),
     "gpu": lambda worker, over: "" if over else _gpu(worker.usage),
     "log": lambda worker, _: "" if worker.log is None else f"logs/{worker.log.name}",

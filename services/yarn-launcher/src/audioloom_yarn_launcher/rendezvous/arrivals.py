@@ -12,8 +12,8 @@ from typing import Literal
 from audioloom_yarn_launcher.rendezvous.messages import Reports
 
 State = Literal[
-    "came",  # it registered and waits for the others
-    "silent",  # it has a container and has not registered
+    "registered",  # it registered and waits for the others
+    "unregistered",  # it has a container and has not registered
     "not-allocated",  # YARN has given it no container
     "ended",  # it ended before it registered
 ]
@@ -48,7 +48,7 @@ class Arrival:
 def arrivals(reports: Reports, unregistered: Iterable[Arrival]) -> tuple[Arrival, ...]:
     """All workers: the ready ones by rank, then the others."""
     came = [
-        Arrival(member.id, "came", rank, member.host, member.address)
+        Arrival(member.id, "registered", rank, member.host, member.address)
         for rank, member in sorted(reports.ready.items())
     ]
     return (*came, *unregistered)
@@ -56,10 +56,10 @@ def arrivals(reports: Reports, unregistered: Iterable[Arrival]) -> tuple[Arrival
 
 def missing_text(rows: Collection[Arrival]) -> str:
     """The workers that came and, each reason once, what is known of the others."""
-    came = [each.worker for each in rows if each.state == "came"]
+    came = [each.worker for each in rows if each.state == "registered"]
     because: dict[str, list[str]] = {}
     for each in rows:
-        if each.state != "came":
+        if each.state != "registered":
             because.setdefault(each.reason, []).append(each.worker)
     known = [f"{_names(workers)}: {reason}" for reason, workers in because.items()]
     waiting = "; ".join(known) or "nothing is known of the others"

@@ -21,7 +21,7 @@ _NAME = re.compile(r"([1-9][0-9]{0,8})\.json")
 
 Event = Literal[
     "started",  # its process was started
-    "shown",  # its web page answers
+    "ready",  # its web page answers
     "ended",  # its process has ended, or was never started
 ]
 
@@ -30,18 +30,18 @@ class SidecarEvent(RecordBase):
     """One event of a sidecar.
 
     Args:
-        what: the kind of event.
+        event: what happened.
         attempt: the gang's attempt in which the process was started; 0 if none ever was.
-        page: address of its web page.
+        url: address of its web page.
         exit_code: exit code of the process.
         signal: number of the signal that ended it.
         cause: why it failed, in words that continue a subject; "" if it did not.
         stopped: it was ordered to end.
-        again: it is restarted.
+        restarted: it is restarted.
     """
 
     kind: Literal["sidecar-event"] = "sidecar-event"
-    what: Event
+    event: Event
     time: str
     rank: int
     role: str
@@ -51,12 +51,12 @@ class SidecarEvent(RecordBase):
     host: str = ""
     address: str = ""
     pid: int | None = None
-    page: str = ""
+    url: str = ""
     exit_code: int | None = None
     signal: int | None = None
     cause: str = ""
     stopped: bool = False
-    again: bool = False
+    restarted: bool = False
 
 
 @dataclass(frozen=True)
@@ -78,20 +78,20 @@ class SidecarHistory:
     @property
     def state(self) -> str:
         """Its state, in the words of a worker's states."""
-        if self.last.what != "ended":
+        if self.last.event != "ended":
             return "running"
         if self.last.stopped:
             return "stopped"
         if not self.last.cause:
             return "finished"
-        return "restarting" if self.last.again else "failed"
+        return "restarting" if self.last.restarted else "failed"
 
     def after(self, event: SidecarEvent) -> SidecarHistory:
         """The history with one more event."""
         return SidecarHistory(
             last=event,
-            starts=self.starts + (event.what == "started"),
-            page=event.page if event.what == "shown" else "",
+            starts=self.starts + (event.event == "started"),
+            page=event.url if event.event == "ready" else "",
             failures=(*self.failures, event.cause) if event.cause else self.failures,
         )
 

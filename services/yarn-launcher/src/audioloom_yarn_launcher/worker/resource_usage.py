@@ -56,12 +56,12 @@ class Program:
     Args:
         pid: of its process.
         limit_mb: memory of its container in MiB, None without a container.
-        log_page: web page of its log while it is written, "" if there is none.
+        log_url: web page of its log while it is written, "" if there is none.
     """
 
     pid: int
     limit_mb: int | None = None
-    log_page: str = ""
+    log_url: str = ""
 
 
 class UsageRecorder:
@@ -83,7 +83,7 @@ class UsageRecorder:
             "rank": rank,
             "attempt": attempt,
         }
-        self._head |= {"memory_limit_bytes": limit, "log_page": program.log_page or None}
+        self._head |= {"memory_limit_bytes": limit, "log_url": program.log_url or None}
         self._pid = program.pid
         self._most, self._published, self._samples = 0, 0, 0
         self._over = threading.Event()
@@ -114,7 +114,7 @@ class UsageRecorder:
             **self._head,
             "time": now(),
             "memory_bytes": memory,
-            "most_memory_bytes": self._most,
+            "peak_memory_bytes": self._most,
             "processes": len(pids),
             "gpus": [asdict(gpu) for gpu in gpus(pids)] if pids else [],
         }

@@ -133,7 +133,7 @@ def arrival(seen: ContainerSeen, *, shortage: str, said: str) -> Arrival:
         since = "" if seen.since_s is None else f" since {seen.since_s:.0f} s"
         reason = f"its container runs on {seen.where}{since} and {silent_text(said)}"
         return Arrival(
-            seen.id, "silent", host=seen.where, since_s=seen.since_s, reason=reason, tail=said
+            seen.id, "unregistered", host=seen.where, since_s=seen.since_s, reason=reason, tail=said
         )
     return Arrival(
         seen.id, "ended", host=seen.where, since_s=seen.since_s, reason=loss_of(seen).text
