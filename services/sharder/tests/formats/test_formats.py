@@ -10,9 +10,10 @@ import fastavro
 import numpy as np
 import pyarrow.dataset
 import pytest
-from audioloom_manifest import SHARD_COMPRESSIONS, Opened, ShardsManifest, read_manifest
+from audioloom_manifest import SHARD_COMPRESSIONS, Opened, ShardsManifest
 from audioloom_sharder.steps import merge
 from sharder_features import Window, feature_of, make_features, values_of
+from sharder_runs import committed, contents
 
 ROWS = [
     Window(f"é{i}.wav", group=f"g{i % 30}", label="abc"[i % 3], target=i / 8, window=i)
@@ -27,18 +28,10 @@ def packed_as(name: str, compression: str) -> tuple[str, ...]:
     return ("--format", name, "--compression", compression)
 
 
-def committed(out: str) -> Opened[ShardsManifest]:
-    return read_manifest(out.strip(), "shards")
-
-
 def shards_of(opened: Opened[ShardsManifest]) -> list[Path]:
     """By split and number."""
     entries = sorted(opened.files("shard"), key=lambda one: (str(one.split), one.shard or 0))
     return [Path(opened.folder.path, one.path) for one in entries]
-
-
-def contents(opened: Opened[ShardsManifest]) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in Path(opened.folder.path, "shards").iterdir()}
 
 
 @pytest.mark.parametrize(
@@ -81,10 +74,10 @@ def test_the_same_records_in_the_same_order(
     assert 0 == sharder("verify", opened.folder).code
     assert {"." + name} == {path.suffix for path in shards_of(opened)}
     assert (name == "tfrecord") == bool(opened.files("index"))
-    monkeypatch.setattr(merge, "_WINDOW_BYTES", 1500)
+    monkeypatch.setattr(merge, "WINDOW_BYTES", 1500)
     other = make_features(tmp_path / "other", [ROWS[77:], ROWS[:77]], row_group=9)
     again = committed(sharder("run", other.folder, *words, "--name", "packed").out)
-    assert contents(opened) == contents(again)
+    assert contents(Path(opened.folder.path)) == contents(Path(again.folder.path))
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,9 @@ def splits(draw: st.DrawFn, most: int = 2000) -> tuple[int, int, int]:
     wish = draw(st.none() | st.integers(1, 40).map(lambda n: n * lanes))
     size = draw(st.integers(records, records * 60_000))
     shard_bytes = draw(st.integers(1, 1 << 28))
-    shards = shards_for(records=records, size=size, lanes=lanes, wish=wish, shard_bytes=shard_bytes)
+    shards = shards_for(
+        records=records, size=size, lanes=lanes, requested=wish, shard_bytes=shard_bytes
+    )
     return records, lanes, shards
 
 
@@ -155,11 +157,11 @@ def test_replicas_differ_by_at_most_one_record(records: int, replicas: int) -> N
 def test_shards_come_near_the_size_wished() -> None:
     """30 GB in shards of 128 MiB, in multiples of 24."""
     found = shards_for(
-        records=600_000, size=30_000_000_000, lanes=24, wish=None, shard_bytes=128 << 20
+        records=600_000, size=30_000_000_000, lanes=24, requested=None, shard_bytes=128 << 20
     )
     assert 216 == found
 
 
 def test_a_wish_is_bounded_by_the_records() -> None:
     """48 shards of 30 records would leave empty ones: 24 instead."""
-    assert 24 == shards_for(records=30, size=1, lanes=24, wish=48, shard_bytes=1)
+    assert 24 == shards_for(records=30, size=1, lanes=24, requested=48, shard_bytes=1)

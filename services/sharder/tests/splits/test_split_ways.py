@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest import Opened
 from audioloom_sharder.splits.hashing import group_hashes
 from sharder_features import Window, make_features, relabelled, windows
 from sharder_forging import unlist
+from sharder_runs import committed
 
 WISH = "train=0.6,val=0.2,test=0.2"
 ROWS = windows(300, groups=60)
@@ -37,11 +38,6 @@ PATTERN = "(?P<split>[^/]+)/.*"
 def _few_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """One shard a split is enough here."""
     monkeypatch.setenv("AUDIOLOOM_SHARDER_LANES", "1")
-
-
-def committed(out: str) -> Opened:
-    """The run whose manifest was printed."""
-    return read_manifest(out.strip(), "shards")
 
 
 def splits_of_rows(opened: Opened, rows: Sequence[Window], seed: int = 0) -> dict[str, str]:

@@ -12,7 +12,7 @@ from audioloom_stage import printable
 BALANCED: Literal["balanced"] = "balanced"
 
 ClassWeights = Literal["balanced"] | dict[str, float] | None
-"""Requested class weights: by the counts, by hand, or none."""
+"""Requested class weights: balanced by the counts, a weight for each label, or none."""
 
 _SHOWN = 8
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,12})?")
@@ -42,18 +42,18 @@ def parse_weights(text: str) -> ClassWeights:
     return found
 
 
-def weights_of(wish: ClassWeights, counts: Mapping[str, int]) -> dict[str, float] | None:
+def weights_of(requested: ClassWeights, counts: Mapping[str, int]) -> dict[str, float] | None:
     """The weight of each label of *counts*, in its order.
 
     Balanced are n / (k · n_label) of n records and k labels, as scikit-learn has it: every label
-    weighs the same in all, and a record 1 on average. By hand, a label that is not named weighs 1.
+    weighs the same in all, and a record 1 on average. Among weights by label, a missing one is 1.
     """
-    if wish is None:
+    if requested is None:
         return None
-    if isinstance(wish, str):
+    if isinstance(requested, str):
         whole = sum(counts.values())
         return {label: whole / (len(counts) * count) for label, count in counts.items()}
-    return {label: wish.get(label, 1.0) for label in counts}
+    return {label: requested.get(label, 1.0) for label in counts}
 
 
 def weights_text(weights: Mapping[str, float] | None) -> str:

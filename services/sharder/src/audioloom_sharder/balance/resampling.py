@@ -28,6 +28,16 @@ class Copies(NamedTuple):
     one_more_below: int
     """128 bits, as the rank hash has."""
 
+    @property
+    def threshold(self) -> str:
+        """The threshold as text: not every reader of JSON keeps a number of 128 bits."""
+        return f"{self.one_more_below:032x}"
+
+    @classmethod
+    def parse(cls, whole: int, threshold: str) -> Copies:
+        """The reverse of `threshold`."""
+        return cls(whole, int(threshold, 16))
+
 
 class Cut(NamedTuple):
     """The place of a threshold: a bin of the histogram, and an index among the hashes there."""

@@ -24,7 +24,7 @@ from audioloom_storage import StorageError, open_read
 
 from audioloom_sharder.balance.class_weights import weights_text
 from audioloom_sharder.commands.committed import run_data
-from audioloom_sharder.commands.tables import deviations_text
+from audioloom_sharder.commands.deviations import deviations_text
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.codec import decode_shard
 from audioloom_sharder.recipe import codec_of, schema_of
@@ -42,9 +42,9 @@ def inspect(settings: InspectSettings) -> Result:
         for name in opened.manifest.stats.splits
         if settings.records
     }
-    wish = opened.manifest.recipe.splits
+    ratios = opened.manifest.recipe.splits
     labels = {name: one.labels for name, one in opened.manifest.stats.splits.items()}
-    far = deviations(wish, labels)
+    far = deviations(ratios, labels)
     parts = [_head(opened), _splits(opened)]
     if far:
         parts.append(deviations_text(far))
@@ -70,11 +70,11 @@ def _head(opened: Opened[ShardsManifest]) -> str:
     feature = manifest.stats.feature
     labels = manifest.stats.labels
     shown = ", ".join(labels[:12]) + (f" … ({len(labels)})" if len(labels) > 12 else "")  # noqa: PLR2004
-    wish = ", ".join(f"{name} {part:g}" for name, part in recipe.splits.items())
+    splits = ", ".join(f"{name} {ratio:g}" for name, ratio in recipe.splits.items())
     if recipe.split_pattern or recipe.split_table_sha256:
-        wish = recipe.split_pattern or f"of a table ({str(recipe.split_table_sha256)[:12]}…)"
+        splits = recipe.split_pattern or f"by a table ({str(recipe.split_table_sha256)[:12]}…)"
     if recipe.stratify:
-        wish += " of each label"
+        splits += " of each label"
     producer, host = manifest.producer, manifest.execution.host or "an unnamed host"
     lines = {
         "manifest": str(opened.location),
@@ -85,7 +85,7 @@ def _head(opened: Opened[ShardsManifest]) -> str:
         "labels": shown or "none",
         "shards": recipe.format
         + ("" if recipe.compression == "none" else f", {recipe.compression}"),
-        "recipe": f"seed {recipe.seed}, {recipe.lanes} lanes, {size} wished, splits {wish},"
+        "recipe": f"seed {recipe.seed}, {recipe.lanes} lanes, target {size}, splits {splits},"
         f" target {recipe.target}, ungrouped {recipe.ungrouped}",
     }
     if recipe.resample != "none":

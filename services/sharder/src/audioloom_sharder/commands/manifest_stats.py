@@ -55,6 +55,6 @@ def stats_of(
 
 def _copies(resampling: Mapping[str, Copies]) -> dict[str, LabelCopies]:
     return {
-        label: LabelCopies(copies=one.whole, one_more_below=f"{one.one_more_below:032x}")
+        label: LabelCopies(copies=one.whole, one_more_below=one.threshold)
         for label, one in resampling.items()
     }

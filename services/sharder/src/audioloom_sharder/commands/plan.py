@@ -10,8 +10,8 @@ from audioloom_runs.tables import size_text, table
 from audioloom_stage import JSON, Result, printable, progress
 
 from audioloom_sharder.balance.class_weights import weights_text
-from audioloom_sharder.commands.tables import deviations_text
-from audioloom_sharder.commands.warnings import deviations_of, warnings_of
+from audioloom_sharder.commands.deviations import deviations_of, deviations_text
+from audioloom_sharder.commands.warnings import warnings_of
 from audioloom_sharder.inputs.reader import read_identities
 from audioloom_sharder.io.executor import executor
 from audioloom_sharder.recipe import request_run

@@ -127,17 +127,12 @@ def _decide_copies(job: Job, run_units: RunUnits) -> Job:
     if receipt is None:
         units, reads = range(len(job.sources)), partial(_location, job)
         rules = resampled(job.rules, units, partial(windows_of_source, job), reads, run_units)
-        # A JSON number of 128 bits is not read alike everywhere, so the threshold goes as text.
-        counts = {
-            label: (one.whole, f"{one.one_more_below:x}")
-            for label, one in (rules.resampling or {}).items()
-        }
+        copies = rules.resampling or {}
+        counts = {label: (one.whole, one.threshold) for label, one in copies.items()}
         receipt = Receipt(unit=unit, attempt=job.attempt, files=(), counts=counts)
         receipt = publish_receipt(job.work, receipt)
-    copies = {
-        label: Copies(whole, int(below, 16)) for label, (whole, below) in receipt.counts.items()
-    }
-    return replace(job, rules=replace(job.rules, resampling=copies))
+    decided = {label: Copies.parse(*one) for label, one in receipt.counts.items()}
+    return replace(job, rules=replace(job.rules, resampling=decided))
 
 
 def _scan(job: Job, run_units: RunUnits) -> list[ScannedFile]:

@@ -63,8 +63,8 @@ def verify(settings: VerifySettings) -> Result:
     with executor(settings, opened.root) as run_units:
         problems, seen = _check(opened, settings, run_units)
     what = f"{len(opened.files(SHARD_ROLE))} shards, {seen.records:,} records"
-    told = "" if settings.inputs else " (inputs not read)"
-    text = f"{opened.folder}: {what}: all as the manifest says{told}"
+    remark = "" if settings.inputs else " (inputs not read)"
+    text = f"{opened.folder}: {what}: all as the manifest says{remark}"
     if problems:
         more = len(problems) - _SHOWN
         lines = [*problems[:_SHOWN], *([f"and {more} more"] if more > 0 else [])]

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 
 import structlog
 
+from audioloom_sharder.commands.deviations import deviations_of
 from audioloom_sharder.sharding.layout import Layout, ShardSizes
 from audioloom_sharder.sharding.ranking import DistinctCounts
-from audioloom_sharder.splits.deviation import Deviation, deviations
-from audioloom_sharder.splits.ratios import ratios_to_recipe
 from audioloom_sharder.windows.rules import Rules
 from audioloom_sharder.windows.summary import Summary
 
@@ -64,12 +63,6 @@ def warnings_of(
         yield f"windows of the label {label!r} occur up to {most:,} times in the training split"
 
 
-def deviations_of(layout: Layout, rules: Rules) -> list[Deviation]:
-    """How far each label of a layout is from the requested ratios."""
-    labels = {one.name: one.labels for one in layout.splits}
-    return deviations(ratios_to_recipe(rules.policy.ratios), labels)
-
-
 def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
     if rules.schema.target == "label" and len(layout.labels) == 1:
         yield f"there is only one label, {layout.labels[0]!r}: nothing can be learned from it"
@@ -80,9 +73,7 @@ def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
         if missing:
             some = ", ".join(map(repr, missing[:5])) + (" …" if len(missing) > 5 else "")  # noqa: PLR2004
             yield f"no record of split {split.name} has the label {some}"
-    found = deviations(
-        ratios_to_recipe(rules.policy.ratios), {one.name: one.labels for one in layout.splits}
-    )
+    found = deviations_of(layout, rules)
     far = [one for one in found if one.missed]
     if far:
         first, name = far[0], str(far[0].missed)

@@ -36,7 +36,7 @@ REQUIRED = tuple({*IDENTITY_COLUMNS} - {"member", "label", "target", "group"})
 
 _ROWS_AT_ONCE = 128
 #: A file up to this size is held whole: reading it twice costs more than all that is done with it.
-_HELD_BYTES = 128 << 20
+HELD_BYTES = 128 << 20
 
 
 def read_identities(source: Source, feature: ShardFeature) -> pa.Table:
@@ -95,7 +95,7 @@ def values_of(batch: pa.RecordBatch, feature: ShardFeature) -> memoryview:
 @contextmanager
 def _checked(source: Source) -> Iterator[Any]:
     """The file, its checksum compared: held where it is not large, else read twice."""
-    if source.entry.bytes > _HELD_BYTES:
+    if source.entry.bytes > HELD_BYTES:
         check_file(source.folder, source.entry)
         with open_read(source.location) as stream:
             yield stream
@@ -153,7 +153,7 @@ def _damaged(source: Source, error: Exception) -> BadFeatures:
 
 
 def _check_schema(source: Source, found: pa.Schema, feature: ShardFeature) -> None:
-    """Columns that later minor versions add are passed over; ours must be there, of their type."""
+    """Check that the columns of this version are there, of their type; others are ignored."""
     expected = features_schema(feature)
     for name in (*IDENTITY_COLUMNS, feature.name):
         kind = expected.field(name).type

@@ -35,15 +35,17 @@ def lanes_for(records: int, lanes: int) -> int:
     return max((d for d in divisors(lanes) if d <= records), default=1)
 
 
-def shards_for(*, records: int, size: int, lanes: int, wish: int | None, shard_bytes: int) -> int:
+def shards_for(
+    *, records: int, size: int, lanes: int, requested: int | None, shard_bytes: int
+) -> int:
     """How many shards a split of *records* and *size* bytes gets: a multiple of *lanes*.
 
-    *wish* is a number asked for, a multiple of the run's lanes; without one the shards come as
+    *requested* is a number of shards, a multiple of the run's lanes. Without it the shards come as
     near to *shard_bytes* as the multiple allows. Never more shards than records, so that none is
     empty. *lanes* has to come from `lanes_for`.
     """
     most = records // lanes
-    rounds = round(size / (lanes * shard_bytes)) if wish is None else wish // lanes
+    rounds = round(size / (lanes * shard_bytes)) if requested is None else requested // lanes
     return lanes * max(1, min(rounds, most))
 
 

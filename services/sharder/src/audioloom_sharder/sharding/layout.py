@@ -99,8 +99,8 @@ def make_layout(summary: Summary, rules: Rules, sizes: ShardSizes, *, where: str
             f"no group falls into the split {' nor '.join(repr(name) for name in empty)}",
             found=", ".join(f"{name} {one.records:,}" for name, one in summary.splits.items()),
             where=where,
-            hint="Groups go whole, so few groups may miss a small split: ask for a larger part in"
-            " --split, for another --seed, or leave the split out.",
+            hint="Groups stay whole, so few groups may miss a small split: raise its ratio in"
+            " --split, try another --seed, or leave the split out.",
         )
     labels = _vocabulary(summary, rules, where)
     target = sizes.shard_bytes
@@ -112,9 +112,13 @@ def make_layout(summary: Summary, rules: Rules, sizes: ShardSizes, *, where: str
     most = max(summary.splits.values(), key=lambda count: count.bytes)
     for name, count in summary.splits.items():
         lanes = lanes_for(count.records, sizes.lanes)
-        wish = sizes.shards if count is most else None
+        requested = sizes.shards if count is most else None
         shards = shards_for(
-            records=count.records, size=count.bytes, lanes=lanes, wish=wish, shard_bytes=target
+            records=count.records,
+            size=count.bytes,
+            lanes=lanes,
+            requested=requested,
+            shard_bytes=target,
         )
         splits.append(_split(name, count, lanes, shards, first))
         first += shards
@@ -160,22 +164,40 @@ def _weights(
     return weights_of(rules.class_weights, dict(sorted(counts.items())))
 
 
-_EXPECTED = {
-    "no split": "a split for every recording that is taken",
-    "ungrouped": "a group (speaker, call, campaign …) for every window, as splits go by group",
-    "unlabelled": "a label for every window",
-    "long label": "labels of at most 1000 characters",
-    "untargeted": "a finite number as target for every window, also as float32",
-}
-_HINTS = {
-    "no split": "The pattern or table says none for them: add them, or leave them out with"
-    " --unassigned drop.",
-    "ungrouped": "Give groups to the featurizer's scan, or take each recording for a group of its"
-    " own with --ungrouped by-recording, or ask for one split: --split train=1.",
-    "unlabelled": "Give labels to the featurizer's scan, or learn numbers with --target number.",
-    "unknown label": "Add the label to --labels, or leave --labels out to take all, sorted.",
-    "long label": "Labels are classes here, not transcripts.",
-    "untargeted": "Give targets to the featurizer's scan, or learn classes with --target label.",
+#: Kind of fault: what was expected, what was found, and what to do.
+_FAULTS: dict[str, tuple[str, str, str]] = {
+    "no split": (
+        "a split for every recording that is taken",
+        "none",
+        "The pattern or table names none for them: add them, or leave them out with --unassigned"
+        " drop.",
+    ),
+    "ungrouped": (
+        "a group (speaker, call, campaign …) for every window, as splits go by group",
+        "none",
+        "Give groups to the featurizer's scan, or make each recording a group of its own with"
+        " --ungrouped by-recording, or ask for one split: --split train=1.",
+    ),
+    "unlabelled": (
+        "a label for every window",
+        "none",
+        "Give labels to the featurizer's scan, or learn numbers with --target number.",
+    ),
+    "unknown label": (
+        "labels out of {labels}",
+        "another label",
+        "Add the label to --labels, or leave --labels out to take all, sorted.",
+    ),
+    "long label": (
+        "labels of at most 1000 characters",
+        "a longer one",
+        "Labels are classes here, not transcripts.",
+    ),
+    "untargeted": (
+        "a finite number as target for every window, also as float32",
+        "none",
+        "Give targets to the featurizer's scan, or learn classes with --target label.",
+    ),
 }
 
 
@@ -185,13 +207,12 @@ def check_faults(summary: Summary, rules: Rules, where: str) -> None:
         return
     kind, (count, example) = max(summary.faults.items(), key=lambda item: item[1][0])
     total = sum(one.records for one in summary.splits.values())
-    expected = _EXPECTED.get(kind) or f"labels out of {_shown(rules.schema.labels or ())}"
-    what = {"unknown label": "another label", "long label": "a longer one"}.get(kind, "none")
+    expected, found, hint = _FAULTS[kind]
     raise BadFeatures(
-        expected=expected,
-        found=f"{what} in {count:,} of {total:,} windows, the first {example}",
+        expected=expected.replace("{labels}", _shown(rules.schema.labels or ())),
+        found=f"{found} in {count:,} of {total:,} windows, the first {example}",
         where=where,
-        hint=_HINTS[kind],
+        hint=hint,
     )
 
 

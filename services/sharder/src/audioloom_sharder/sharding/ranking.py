@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 #: Windows in a range: 21 bytes each in a scan, about 100 while they are sorted.
-_RANGE_RECORDS = 4 << 20
+RANGE_RECORDS = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class DistinctCounts:
 
 def ranges_for(records: int) -> int:
     """How many ranges *records* are ranked in."""
-    return -(-records // _RANGE_RECORDS)
+    return -(-records // RANGE_RECORDS)
 
 
 def range_starts(section: NDArray[np.void], ranges: int) -> list[int]:

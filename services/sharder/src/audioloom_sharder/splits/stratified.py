@@ -122,7 +122,7 @@ def _distribute(
 
     Args:
         need: what each split needs of the label; what remains is put there.
-        lacking: what each split lacks of other labels, heeded up to half a group.
+        lacking: what each split lacks of other labels, counted up to half a group.
         parts: the ratios, in units of 2^-28.
         size: records of a group.
         count: how many groups.

@@ -43,7 +43,7 @@ its values begin within it; its label's number."""
 
 _START = np.dtype("<u4")
 #: Payload held in memory before it is written in order.
-_RUN_BYTES = 64 << 20
+RUN_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def make_segment(
     """Encode features file *number*: a unit of the third step."""
     unit = unit_name(job, SEGMENTS, number)
     runs: list[tuple[int, int]] = []
-    with buffer(_RUN_BYTES) as room:
+    with buffer(RUN_BYTES) as room:
         packed = _pack(job, layout, scanned, ranked, number, room)
         entry = write_checksummed(job, unit, _chunks(packed, layout.shards, runs))
     return publish_unit(job, unit, entry, {"runs": runs})

@@ -37,7 +37,7 @@ MOST_COUNTED_LABELS = 256
 _Records: TypeAlias = list[memoryview]
 
 #: Payload held in memory. A larger shard is read twice: for its name, and to be written.
-_WINDOW_BYTES = 256 << 20
+WINDOW_BYTES = 256 << 20
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
     files: list[FileEntry] = []
     coefficients: list[CoefficientSums] = []
     rows, bounds = _gather(job.work, runs, split, unit.shards)
-    with buffer(max(min(int(rows.length.sum()), _WINDOW_BYTES), int(rows.length.max()))) as room:
+    with buffer(max(min(int(rows.length.sum()), WINDOW_BYTES), int(rows.length.max()))) as room:
         read = _reader(job.work, runs, rows, room)
         for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
             data, *index = _write(job, split, shard, rows[part], partial(read, part), coefficients)
@@ -148,7 +148,7 @@ def _write(
     for piece in encode_shard(codec, job.rules.schema, examined()):
         sha256.update(piece)
         size += len(piece)
-        if not codec.is_plain and length <= _WINDOW_BYTES:
+        if not codec.is_plain and length <= WINDOW_BYTES:
             held.append(piece)
     content = sha256.hexdigest()
     path = shard_path(split.name, shard, content, codec.format)
@@ -229,7 +229,7 @@ def _windows(rows: _Rows) -> Iterator[_Rows]:
     ends = np.cumsum(rows.length)
     begin, done = 0, 0
     while begin < len(ends):
-        end = max(begin + 1, int(np.searchsorted(ends, done + _WINDOW_BYTES, side="right")))
+        end = max(begin + 1, int(np.searchsorted(ends, done + WINDOW_BYTES, side="right")))
         yield rows[begin:end]
         begin, done = end, int(ends[end - 1])
 

@@ -32,7 +32,7 @@ def claimed_copies(opened: Opened[ShardsManifest]) -> dict[str, Copies] | None:
     stats = manifest.stats.resampling
     if stats is None or not known:
         return None
-    return {label: Copies(one.copies, int(one.one_more_below, 16)) for label, one in stats.items()}
+    return {label: Copies.parse(one.copies, one.one_more_below) for label, one in stats.items()}
 
 
 def check_resampling(opened: Opened[ShardsManifest], offered: Mapping[str, int]) -> Iterator[str]:

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 
 from audioloom_runs.tables import table
 
-from audioloom_sharder.splits.deviation import SHOWN, Deviation
+from audioloom_sharder.sharding.layout import Layout
+from audioloom_sharder.splits.deviation import SHOWN, Deviation, deviations
+from audioloom_sharder.splits.ratios import ratios_to_recipe
+from audioloom_sharder.windows.rules import Rules
 
 
 def deviations_text(found: Sequence[Deviation]) -> str:
@@ -20,3 +23,9 @@ def deviations_text(found: Sequence[Deviation]) -> str:
         for one in found[:SHOWN]
     ]
     return f"labels furthest from the requested split\n{table(head, rows)}"
+
+
+def deviations_of(layout: Layout, rules: Rules) -> list[Deviation]:
+    """How far each label of a layout is from the requested ratios."""
+    labels = {one.name: one.labels for one in layout.splits}
+    return deviations(ratios_to_recipe(rules.policy.ratios), labels)

@@ -1,0 +1,50 @@
+"""Features files that are missing, cut or changed are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from sharder_features import (
+    feature_of,
+    make_features,
+    values_of,
+    windows,
+)
+from sharder_runs import features_file
+
+ROWS = windows(120, each=2)
+
+
+def test_a_missing_features_file_is_told(sharder: Callable, tmp_path: Path) -> None:
+    """The manifest stands, its data does not."""
+    features = make_features(tmp_path, [ROWS])
+    features_file(features).unlink()
+    ran = sharder("run", features.folder)
+    assert 66 == ran.code
+    assert features_file(features).name in ran.err
+
+
+def test_a_cut_features_file_is_told(sharder: Callable, tmp_path: Path) -> None:
+    """By its size, before it is opened."""
+    features = make_features(tmp_path, [ROWS])
+    path = features_file(features)
+    path.write_bytes(path.read_bytes()[:-9])
+    ran = sharder("run", features.folder)
+    assert 65 == ran.code
+    assert path.name in ran.err
+
+
+def test_a_rotten_features_file_is_told(sharder: Callable, tmp_path: Path) -> None:
+    """One flipped bit among the values is found by the checksum, and nothing is committed."""
+    features = make_features(tmp_path, [ROWS])
+    path = features_file(features)
+    data = bytearray(path.read_bytes())
+    at = bytes(data).index(values_of(ROWS[0], feature_of()).tobytes())
+    data[at] ^= 1
+    path.write_bytes(bytes(data))
+    ran = sharder("run", features.folder)
+    assert 65 == ran.code
+    assert "SHA-256" in ran.err
+    assert path.name in ran.err
+    assert not list(tmp_path.glob("shards/*/manifest.json"))
