@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from audioloom_manifest import Opened, ShardsManifest, read_manifest
-from audioloom_sharder.formats.example import Record, decode
-from audioloom_sharder.formats.tfrecord import read
+from audioloom_manifest.records.example import Record, decode
+from audioloom_manifest.records.tfrecord import read
 
 
 def committed(out: str) -> Opened[ShardsManifest]:

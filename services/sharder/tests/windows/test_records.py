@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from audioloom_sharder.formats.example import decode
-from audioloom_sharder.formats.tfrecord import read
+from audioloom_manifest.records.example import decode
+from audioloom_manifest.records.tfrecord import read
 from sharder_features import (
     Window,
     feature_of,
