@@ -14,7 +14,7 @@ GC: dict[str, tuple[str, ...]] = {
     "featurizer": ("gc", "--root", "{root}", "--delete", "--older-than", "0s"),
     "sharder": ("gc", "--root", "{root}", "--delete", "--older-than", "0s"),
     "trainer": ("gc", "--root", "{root}", "--delete", "--older-than", "0s"),
-    "yarn-launcher": ("env", "gc", "--root", "{root}", "--delete", "--older-than-hours", "0"),
+    "yarn-launcher": ("env", "gc", "--root", "{root}", "--delete", "--older-than", "0s"),
 }
 # A name that the stage gives itself, below a folder that it owns.
 OURS = {

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from featurizer_work import PATTERN, header_only, write_wav
+from help_rules import broken_rules
 
 CASES = Path(__file__).parents[3] / "shared/contracts/conformance/cases"
 
@@ -214,3 +215,10 @@ def test_a_module_that_cannot_be_imported_is_a_bad_configuration() -> None:
     )
     assert 78 == done.returncode
     assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: ")
+
+
+def test_every_help_text_keeps_the_rules() -> None:
+    """Short sentences, options in groups, and no variable that means two things."""
+    from audioloom_featurizer.cli import app
+
+    assert [] == broken_rules(app)

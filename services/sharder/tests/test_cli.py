@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from help_rules import broken_rules
 from sharder_features import make_features, windows
 
 HEAVY = ("pyspark", "py4j", "pyarrow", "numpy", "google_crc32c", "tensorflow", "structlog")
@@ -153,3 +154,10 @@ def test_a_module_that_cannot_be_imported_is_a_bad_configuration() -> None:
     )
     assert 78 == done.returncode
     assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: ")
+
+
+def test_every_help_text_keeps_the_rules() -> None:
+    """Short sentences, options in groups, and no variable that means two things."""
+    from audioloom_sharder.cli import app
+
+    assert [] == broken_rules(app)

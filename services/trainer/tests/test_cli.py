@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from help_rules import broken_rules
 from trainer_program import SMALL, Trained
 
 HEAVY = ("tensorflow", "keras", "numpy", "structlog", "fsspec", "h5py")
@@ -146,3 +147,10 @@ def test_a_module_that_cannot_be_imported_is_a_bad_configuration() -> None:
     )
     assert 78 == done.returncode
     assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: ")
+
+
+def test_every_help_text_keeps_the_rules() -> None:
+    """Short sentences, options in groups, and no variable that means two things."""
+    from audioloom_trainer.cli import app
+
+    assert [] == broken_rules(app)

@@ -3,6 +3,7 @@ import sys
 
 import pytest
 from audioloom_yarn_launcher.cli import main
+from help_rules import broken_rules
 
 HEAVY = {"structlog", "fsspec", "asyncio", "audioloom_manifest", "audioloom_storage"}
 
@@ -80,3 +81,10 @@ def test_a_module_that_cannot_be_imported_is_a_bad_configuration(verb: str) -> N
     )
     assert 78 == done.returncode
     assert done.stderr.splitlines()[-1].startswith("ModuleNotFoundError: ")
+
+
+def test_every_help_text_keeps_the_rules() -> None:
+    """Short sentences, options in groups, and no variable that means two things."""
+    from audioloom_yarn_launcher.cli import app
+
+    assert [] == broken_rules(app)

@@ -44,7 +44,7 @@ def public(yarn: Any, wheel: Path) -> str:
     assert str(wheel) in err
     answer = json.loads(out)
     assert answer["public"]
-    return str(answer["environment"])
+    return str(answer["location"])
 
 
 @pytest.fixture(scope="module")
@@ -85,15 +85,15 @@ def test_a_public_environment_and_a_package_of_ones_own_are_found(yarn: Any, giv
 def test_records_name_what_was_used_and_gc_spares_it(yarn: Any, given: str, public: str) -> None:
     """Until no run of late uses it; and what others may read it never takes."""
     _, out, _ = yarn.call("env", "list", f"--root={yarn.root}", "--json")
-    listed = {each["environment"]: each for each in json.loads(out)["environments"]}
+    listed = {each["location"]: each for each in json.loads(out)["environments"]}
     assert "everybody" == listed[public]["read_by"]
     (private,) = listed.keys() - {public}
     assert [[given], [given]] == [listed[each]["runs"] for each in (public, private)]
     gc = ("env", "gc", f"--root={yarn.root}", "--json")
-    assert [] == json.loads(yarn.call(*gc)[1])["environments"]
-    found = json.loads(yarn.call(*gc, "--older-than-hours=0", "--dry-run")[1])
-    assert [private] == found["environments"]
-    removed = json.loads(yarn.call(*gc, "--older-than-hours=0", "--delete")[1])
-    assert [private] == removed["environments"]
+    assert [] == json.loads(yarn.call(*gc)[1])["files"]
+    found = json.loads(yarn.call(*gc, "--older-than=0s", "--dry-run")[1])
+    assert [private] == found["files"]
+    removed = json.loads(yarn.call(*gc, "--older-than=0s", "--delete")[1])
+    assert [private] == removed["files"]
     _, out, _ = yarn.call("env", "list", f"--root={yarn.root}", "--json")
-    assert [public] == [each["environment"] for each in json.loads(out)["environments"]]
+    assert [public] == [each["location"] for each in json.loads(out)["environments"]]

@@ -80,7 +80,7 @@ def test_without_a_ticket_the_cluster_is_closed(secure: dict[str, Any]) -> None:
 
 def test_a_keytab_is_enough_for_a_run(secure: dict[str, Any]) -> None:
     """Its containers have tokens, by which they read the root and write what they record."""
-    words = ("--json", f"--root={secure['root']}", "--planned-hours=10", secure["master"])
+    words = ("--json", f"--root={secure['root']}", "--planned-duration=10h", secure["master"])
     code, out, err = call(secure, "doctor", *words, *secure["login"])
     assert 0 == code, out + err
     found = {each["check"]: each for each in json.loads(out)["findings"]}

@@ -3,25 +3,41 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeVar
 
 from audioloom_manifest import remove_garbage
 from audioloom_stage import Result
-from audioloom_storage import Entry, Location
+from audioloom_storage import Location
 
 from audioloom_runs.roots import open_root
 from audioloom_runs.settings import GcSettings
 from audioloom_runs.tables import size_text
 
-Remove = Callable[[Location, Iterable[Entry]], Iterator[Entry]]
+
+class Found(Protocol):
+    """What is garbage: an entry of the storage, or a stage's own view of one."""
+
+    @property
+    def location(self) -> Location:
+        """Where it lies."""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        ...
+
+
+Item = TypeVar("Item", bound=Found)
 
 
 def collect_garbage(
     program: str,
     settings: GcSettings,
-    find: Callable[[Location, float], Iterable[Entry]],
+    find: Callable[[Location, float], Iterable[Item]],
     *,
-    remove: Remove = remove_garbage,
+    remove: Callable[[Location, Iterable[Item]], Iterable[Item]] | None = None,
 ) -> Result:
     """Show what is garbage, and delete it if the settings say so.
 
@@ -29,15 +45,16 @@ def collect_garbage(
         program: the words of the command: `audioloom-sharder gc`.
         settings: of the command.
         find: answers the garbage under a root that did not change for so many seconds.
-        remove: removes files below a root, and answers those that it removed itself.
+        remove: removes files below a root, and answers those that it removed itself; by default
+            those that are still as they were found.
 
     Raises:
         InputMissing: there is no such root.
     """
     root = open_root(settings)
-    found = list(find(root, settings.older_than))
+    found: list[Any] = list(find(root, settings.older_than))
     if settings.delete:
-        found = list(remove(root, found))
+        found = list((remove or remove_garbage)(root, found))
     size = sum(entry.size for entry in found)
     verb = "deleted" if settings.delete else "would delete"
     return Result(

@@ -10,27 +10,30 @@ if TYPE_CHECKING:
     from audioloom_yarn_launcher.settings import (
         AttachSettings,
         DoctorSettings,
-        EnvSettings,
         ExplainSettings,
+        GcSettings,
         KillSettings,
+        ListSettings,
         LogsSettings,
+        PackSettings,
         RunSettings,
         StatusSettings,
     )
 
 app = stage_app(
     "yarn-launcher",
-    help="Run any command as a gang of workers that find each other.",
+    help="Run a command as a gang of workers, on this machine or on YARN.",
     stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
     settings="audioloom_yarn_launcher.settings",
+    families={"env": "Build, list and remove archives of environments."},
 )
 
 
 @command(app)
 def run(settings: RunSettings) -> Result:
-    """Run a command by several workers at once, each with its TF_CONFIG, until it is done.
+    """Run a command in several workers, each with its TF_CONFIG, until it ends.
 
-    Prints the location of the manifest that the command committed, else of the run folder.
+    Prints the location of the manifest that the command committed, otherwise of the run folder.
     """
     if settings.on == "yarn":
         from audioloom_yarn_launcher.commands.run_yarn import launch_on_yarn
@@ -43,7 +46,7 @@ def run(settings: RunSettings) -> Result:
 
 @command(app)
 def status(settings: StatusSettings) -> Result:
-    """Show how a run is: its workers, their attempts, how they ended and how far they are."""
+    """Show the state of a run and of its workers."""
     from audioloom_yarn_launcher.commands.status import show_status
 
     return show_status(settings)
@@ -51,7 +54,7 @@ def status(settings: StatusSettings) -> Result:
 
 @command(app)
 def attach(settings: AttachSettings) -> Result:
-    """Wait for a run that was left, or whose launcher died here, and answer as run does."""
+    """Wait for a detached or orphaned run, and answer as `run` does."""
     from audioloom_yarn_launcher.commands.attach import attach_run
 
     return attach_run(settings)
@@ -59,7 +62,7 @@ def attach(settings: AttachSettings) -> Result:
 
 @command(app)
 def explain(settings: ExplainSettings) -> Result:
-    """Say why a run ended as it did: the first cause of all its attempts, and what to do."""
+    """Explain why a run failed: the first cause, and what to do."""
     from audioloom_yarn_launcher.commands.explain import show_explanation
 
     return show_explanation(settings)
@@ -67,7 +70,7 @@ def explain(settings: ExplainSettings) -> Result:
 
 @command(app)
 def kill(settings: KillSettings) -> Result:
-    """End a run, wherever it runs: its processes are told, and then ended."""
+    """Stop a run, wherever it runs."""
     from audioloom_yarn_launcher.commands.kill import kill_run
 
     return kill_run(settings)
@@ -75,7 +78,7 @@ def kill(settings: KillSettings) -> Result:
 
 @command(app)
 def logs(settings: LogsSettings) -> Result:
-    """Print what the workers of a run have written."""
+    """Print the output of a run's workers."""
     from audioloom_yarn_launcher.commands.logs import show_logs
 
     return show_logs(settings)
@@ -83,9 +86,9 @@ def logs(settings: LogsSettings) -> Result:
 
 @command(app)
 def doctor(settings: DoctorSettings) -> Result:
-    """Look at all that a run on a cluster needs; one line each: ok, warning, or failure and mend.
+    """Check everything that a run on a cluster needs; print one line each with the fix.
 
-    Exit code 78 if one of them is a failure.
+    Exit code 78 if a check fails.
     """
     from audioloom_yarn_launcher.commands.doctor import examine
 
@@ -93,24 +96,38 @@ def doctor(settings: DoctorSettings) -> Result:
 
 
 @command(app)
-def env(settings: EnvSettings) -> Result:
-    """Build environments of commands for run --environment, list them, or remove what no run needs.
+def list_(settings: ListSettings) -> Result:
+    """List the runs under a root with their state, attempts and workers."""
+    from audioloom_yarn_launcher.commands.list import list_runs
 
-    `env pack` makes one archive, with its Python, and prints where it is. Nothing is built when one
-    of the same ingredients is there.
-    `env list` shows what lies under the root, `env gc` what no run needs any more.
+    return list_runs(settings)
+
+
+@command(app, name="env pack")
+def env_pack(settings: PackSettings) -> Result:
+    """Build the archive of an environment with its Python; print its location.
+
+    Nothing is built if an archive with the same contents is there.
     """
-    if settings.action == "list":
-        from audioloom_yarn_launcher.commands.env_list import list_environments
-
-        return list_environments(settings)
-    if settings.action == "gc":
-        from audioloom_yarn_launcher.commands.env_gc import collect_garbage
-
-        return collect_garbage(settings)
     from audioloom_yarn_launcher.commands.env_pack import pack_environment
 
     return pack_environment(settings)
+
+
+@command(app, name="env list")
+def env_list(settings: ListSettings) -> Result:
+    """List the archives under a root and the runs that use them."""
+    from audioloom_yarn_launcher.commands.env_list import list_environments
+
+    return list_environments(settings)
+
+
+@command(app, name="env gc")
+def env_gc(settings: GcSettings) -> Result:
+    """Find archives that no run needs; delete them with --delete."""
+    from audioloom_yarn_launcher.commands.env_gc import env_gc as perform
+
+    return perform(settings)
 
 
 main = run_app(app)

@@ -115,7 +115,7 @@ def test_roles_stand_in_the_order_of_their_ranks(job: Path) -> None:
             max_restarts=3,
         ),
     ) == found.groups
-    assert "1 GiB" == found.tables["ps"].memory
+    assert 1 << 30 == found.tables["ps"].memory
 
 
 def test_tensorboard_needs_no_command(job: Path) -> None:

@@ -1,8 +1,9 @@
 from dataclasses import replace
 
 import pytest
+from audioloom_stage import Size
 from audioloom_yarn_launcher.errors import NotOffered
-from audioloom_yarn_launcher.rendezvous.resources import Resources, parse_memory
+from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.yarn.application_spec import (
     Shape,
     archive_suffix,
@@ -143,7 +144,7 @@ def test_a_script_is_one_line_that_repeats_nothing() -> None:
 @pytest.mark.parametrize(("text", "mib"), [("2 GiB", 2048), ("512MiB", 512)])
 def test_memory_is_read(text: str, mib: int) -> None:
     """With or without a space."""
-    assert mib == parse_memory(text)
+    assert mib == mebibytes(Size.parse(text))
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ from audioloom_yarn_launcher.preflight.findings import (
 )
 from audioloom_yarn_launcher.preflight.node import describe_probe, send_probe
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION
-from audioloom_yarn_launcher.rendezvous.resources import Resources, parse_memory
+from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.runs.request import read_variables
 from audioloom_yarn_launcher.settings import DoctorSettings
 from audioloom_yarn_launcher.system.deadline import within
@@ -120,7 +120,7 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[Finding]:
         "queue": lambda hadoop: doctor_cluster.queue(hadoop, shape, settings.workers),
         "nodes": lambda hadoop: doctor_cluster.nodes(hadoop, shape),
         "log aggregation": doctor_cluster.log_aggregation,
-        "tokens": lambda hadoop: doctor_cluster.tokens(hadoop, settings.planned_hours),
+        "tokens": lambda hadoop: doctor_cluster.tokens(hadoop, _hours(settings.planned_duration)),
     }
     return look([*here, *(Check(name, partial(_configured, name, there[name])) for name in there)])
 
@@ -205,11 +205,15 @@ def _shape(settings: DoctorSettings) -> Shape:
         launch="",
         queue=settings.queue,
         node_label=settings.node_label,
-        coordinator=Resources(parse_memory(settings.coordinator_memory), 1),
-        worker=Resources(parse_memory(settings.memory), settings.vcores, settings.gpus),
+        coordinator=Resources(mebibytes(settings.coordinator_memory), 1),
+        worker=Resources(mebibytes(settings.memory), settings.vcores, settings.gpus),
         environment=None if settings.environment is None else locate(settings.environment).uri,
         files={},
         variables={},
         coordinator_variables=read_variables(settings.coordinator_env, os.environ),
         advertise="",
     )
+
+
+def _hours(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds / 3600

@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
-import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from audioloom_stage import InputMissing, Result
-from audioloom_storage import NotAFolder, NotFound, exists, locate, remove
+from audioloom_runs.garbage import collect_garbage
+from audioloom_runs.settings import GcSettings
+from audioloom_stage import Result
+from audioloom_storage import Location, NotAFolder, NotFound, remove
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.runs.archive_usage import Archive, Use, find_archives, find_uses
-from audioloom_yarn_launcher.settings import EnvSettings
 
 
-def collect_garbage(settings: EnvSettings) -> Result:
+def env_gc(settings: GcSettings) -> Result:
     """Find, and with --delete remove, what this user has put there and no run needs.
 
-    What a run uses that is at work, or whose records are younger than --older-than-hours, stays; so
-    does an archive that is younger, is another user's, or may be read by others.
+    What a run uses that is at work, or whose records are younger than --older-than, stays; so does
+    an archive that is younger, is another user's, or may be read by others.
     """
-    root = locate(settings.root)
-    if not exists(root):
-        raise InputMissing(expected="a root folder", found="nothing", where=root)
-    before = time.time_ns() - int(settings.older_than_hours * 3600 * 1e9)
-    found = [
-        archive
-        for archive in unneeded(find_archives(root), find_uses(root), before)
-        if not settings.delete or _removed(archive)
-    ]
-    size = sum(archive.size for archive in found)
-    verb = "removed" if settings.delete else "would remove"
-    again = [PROGRAM, "env", "gc", "--root", str(root), "--delete"]
-    if settings.older_than_hours != EnvSettings.model_fields["older_than_hours"].default:
-        again += ["--older-than-hours", f"{settings.older_than_hours:g}"]
-    lines = [str(archive.location) for archive in found]
-    return Result(
-        text=[*lines, f"{verb} {len(found):,} archives, {size:,} bytes"],
-        data={
-            "deleted": settings.delete,
-            "environments": [archive.location.uri for archive in found],
-            "bytes": size,
-        },
-        next=() if settings.delete or not found else (shlex.join(again),),
-    )
+    return collect_garbage(f"{PROGRAM} env gc", settings, _find, remove=_remove)
+
+
+def _find(root: Location, older_than: float) -> Iterator[Archive]:
+    before = time.time_ns() - int(older_than * 1e9)
+    return unneeded(find_archives(root), find_uses(root), before)
 
 
 def unneeded(archives: list[Archive], uses: list[Use], before_ns: int) -> Iterator[Archive]:
@@ -62,8 +44,8 @@ def unneeded(archives: list[Archive], uses: list[Use], before_ns: int) -> Iterat
             yield archive
 
 
-def _removed(archive: Archive) -> bool:
-    with suppress(NotFound, NotAFolder):  # another gc was quicker, or a link lies there now
-        remove(archive.location, within=archive.location.parent.parent)
-        return True
-    return False
+def _remove(root: Location, found: Iterable[Archive]) -> Iterator[Archive]:
+    for archive in found:
+        with suppress(NotFound, NotAFolder):  # another gc was quicker, or a link lies there now
+            remove(archive.location, within=root)
+            yield archive

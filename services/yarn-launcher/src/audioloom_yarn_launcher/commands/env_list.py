@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
-from audioloom_runs.tables import table
-from audioloom_stage import JSON, InputMissing, Result
-from audioloom_storage import exists, locate
+from audioloom_runs.roots import open_root
+from audioloom_runs.run_list import date_text
+from audioloom_runs.settings import ListSettings
+from audioloom_runs.tables import size_text, table
+from audioloom_stage import JSON, Result, result_columns
 
 from audioloom_yarn_launcher.runs.archive_usage import Archive, Use, find_archives, find_uses
-from audioloom_yarn_launcher.settings import EnvSettings
 
-_COLUMNS = ("MiB", "written", "read by", "runs", "at work", "archive")
+_COLUMNS = ("bytes", "changed", "read by", "runs", "at work", "archive")
 
 
-def list_environments(settings: EnvSettings) -> Result:
+def list_environments(settings: ListSettings) -> Result:
     """One line an archive."""
-    root = locate(settings.root)
-    if not exists(root):
-        raise InputMissing(expected="a root folder", found="nothing", where=root)
+    root = open_root(settings)
     uses = find_uses(root)
     found = [(archive, _users(archive, uses)) for archive in find_archives(root)]
-    if not found:
-        return Result(f"no environments under {root}", {"root": root.uri, "environments": []})
-    rows = [_row(archive, users) for archive, users in found]
+    text = f"no environments under {root}"
+    if found:
+        rows = [_row(archive, users) for archive, users in found]
+        text = table(_COLUMNS, rows, columns=result_columns())
     data: list[JSON] = [_data(archive, users) for archive, users in found]
-    return Result(table(_COLUMNS, rows).splitlines(), {"root": root.uri, "environments": data})
+    return Result(text, {"root": str(root), "environments": data})
 
 
 def _users(archive: Archive, uses: list[Use]) -> list[Use]:
@@ -34,8 +32,8 @@ def _users(archive: Archive, uses: list[Use]) -> list[Use]:
 
 def _row(archive: Archive, users: list[Use]) -> tuple[str, ...]:
     return (
-        str(archive.size >> 20),
-        _when(archive),
+        size_text(archive.size),
+        date_text(archive.modified_ns)[:16].replace("T", " "),
         _readers(archive),
         str(len(users)),
         str(sum(use.at_work for use in users)),
@@ -45,17 +43,13 @@ def _row(archive: Archive, users: list[Use]) -> tuple[str, ...]:
 
 def _data(archive: Archive, users: list[Use]) -> dict[str, JSON]:
     return {
-        "environment": archive.location.uri,
+        "location": str(archive.location),
+        "changed": date_text(archive.modified_ns),
         "bytes": archive.size,
-        "written": _when(archive),
         "read_by": _readers(archive),
-        "runs": [use.run.uri for use in users],
-        "at_work": [use.run.uri for use in users if use.at_work],
+        "runs": [str(use.run) for use in users],
+        "at_work": [str(use.run) for use in users if use.at_work],
     }
-
-
-def _when(archive: Archive) -> str:
-    return datetime.fromtimestamp(archive.modified_ns // 10**9, UTC).strftime("%Y-%m-%dT%H:%MZ")
 
 
 def _readers(archive: Archive) -> str:

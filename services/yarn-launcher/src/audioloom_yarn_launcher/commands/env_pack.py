@@ -14,14 +14,14 @@ from audioloom_environment import build_environment, build_inputs, find_archive,
 from audioloom_stage import Result
 from audioloom_storage import Location, is_shared, locate, share, stat
 
-from audioloom_yarn_launcher.settings import EnvSettings
+from audioloom_yarn_launcher.settings import PackSettings
 from audioloom_yarn_launcher.yarn.configuration import CONF, find_hadoop
 from audioloom_yarn_launcher.yarn.environments import FOLDER
 
 log = structlog.get_logger()
 
 
-def pack_environment(settings: EnvSettings) -> Result:
+def pack_environment(settings: PackSettings) -> Result:
     """Make sure that the environment lies under the root; its location."""
     root = locate(settings.root)
     if root.scheme == "hdfs" and not os.environ.get(CONF):
@@ -49,7 +49,7 @@ def pack_environment(settings: EnvSettings) -> Result:
     return Result(
         str(archive),
         {
-            "environment": archive.uri,
+            "location": str(archive),
             "digest": inputs.digest,
             "built": built,
             "public": is_shared(archive),
@@ -59,7 +59,7 @@ def pack_environment(settings: EnvSettings) -> Result:
     )
 
 
-def _share(archive: Location, settings: EnvSettings) -> None:
+def _share(archive: Location, settings: PackSettings) -> None:
     share(archive)
     yours = [*settings.with_, *([settings.project] if settings.project else [])]
     log.warning(

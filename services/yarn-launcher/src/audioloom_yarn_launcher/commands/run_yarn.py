@@ -21,7 +21,7 @@ from audioloom_yarn_launcher.monitoring.application_watch import (
     Watch,
     taking_signals,
 )
-from audioloom_yarn_launcher.rendezvous.resources import Resources, parse_memory
+from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.runs.attempts import executed_s, read_attempts
 from audioloom_yarn_launcher.runs.pending import wait_to_submit
@@ -146,13 +146,13 @@ def _localization(settings: RunSettings, shape: Shape, launcher: str) -> Localiz
 def _shape(settings: RunSettings, spec: RunSpec) -> Shape:
     environment = None if settings.environment is None else check_archive(settings.environment)
     files, folders = _files(settings.files)
-    worker = Resources(parse_memory(settings.memory), settings.vcores, settings.gpus)
+    worker = Resources(mebibytes(settings.memory), settings.vcores, settings.gpus)
     return Shape(
         run_folder=spec.folder,
         launch=spec.launch,
         queue=settings.queue,
         node_label=settings.node_label,
-        coordinator=Resources(parse_memory(settings.coordinator_memory), 1),
+        coordinator=Resources(mebibytes(settings.coordinator_memory), 1),
         worker=spec.resources.get(WORKER, worker),
         roles=spec.resources,
         environment=environment,

@@ -51,7 +51,7 @@ def token_lifetime(
     )
     if planned_hours is None:
         text = f"they live {hours:g} h, and nobody said how long the run takes"
-        return cannot_tell("tokens", text, "Give --planned-hours.")
+        return cannot_tell("tokens", text, "Give --planned-duration.")
     if planned_hours >= hours:
         return failure("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned", mend)
     return ok("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_UNITS = {"MiB": 1, "GiB": 1024}
-
 
 @dataclass(frozen=True)
 class Resources:
@@ -34,6 +32,6 @@ class Resources:
         )
 
 
-def parse_memory(text: str) -> int:
-    """MiB in `2 GiB` or `512 MiB`."""
-    return int(text[:-3]) * _UNITS[text[-3:]]
+def mebibytes(size: int) -> int:
+    """A number of bytes in MiB, rounded up: YARN counts in them."""
+    return -(-size >> 20)

@@ -28,7 +28,7 @@ from typing import Annotated, Any, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from audioloom_yarn_launcher.errors import BadJob, NoCommand, NoJob
-from audioloom_yarn_launcher.rendezvous.resources import Resources, parse_memory
+from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import (
     CHIEF,
     PS,
@@ -93,7 +93,7 @@ class RoleTable(BaseModel):
     def resources(self, default: Resources) -> Resources:
         """The resources of each container."""
         return Resources(
-            default.memory_mb if self.memory is None else parse_memory(self.memory),
+            default.memory_mb if self.memory is None else mebibytes(self.memory),
             default.vcores if self.vcores is None else self.vcores,
             default.gpus if self.gpus is None else self.gpus,
         )

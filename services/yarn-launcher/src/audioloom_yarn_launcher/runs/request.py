@@ -13,7 +13,7 @@ from audioloom_storage import locate
 
 from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.rendezvous.limits import Limits
-from audioloom_yarn_launcher.rendezvous.resources import Resources, parse_memory
+from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.runs.command_identity import digest_name, shown
 from audioloom_yarn_launcher.runs.job_file import read_roles
 from audioloom_yarn_launcher.runs.run_spec import IN_CONTAINER, RunSpec
@@ -41,7 +41,7 @@ def read_run_spec(settings: RunSettings) -> RunSpec:
             )
     name = settings.name or digest_name(command, roles)
     on_yarn = settings.on == "yarn"
-    worker = Resources(parse_memory(settings.memory), settings.vcores, settings.gpus)
+    worker = Resources(mebibytes(settings.memory), settings.vcores, settings.gpus)
     return RunSpec(
         name=name,
         named_by_hand=settings.name is not None,

@@ -1,0 +1,42 @@
+"""`list`: the runs under a root, and how each of them is."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from audioloom_manifest import FOLDERS
+from audioloom_runs.roots import open_root
+from audioloom_runs.run_list import Row, last_change, show_runs
+from audioloom_runs.settings import ListSettings
+from audioloom_stage import Result
+from audioloom_storage import Location, NotFound, list_folder
+
+from audioloom_yarn_launcher.errors import BadRecord, NoRun
+from audioloom_yarn_launcher.monitoring.run_status import view_run
+
+_COLUMNS = ("name", "state", "changed", "bytes", "attempts", "workers", "on")
+
+
+def list_runs(settings: ListSettings) -> Result:
+    """List runs with their state, attempts and workers."""
+    root = open_root(settings)
+    runs: list[Row] = []
+    with suppress(NotFound):  # no run was started yet
+        folders = list_folder(root / FOLDERS["training-run"])
+        runs = [_row(root, entry.location) for entry in folders if entry.is_folder]
+    return show_runs(root, runs, _COLUMNS)
+
+
+def _row(root: Location, folder: Location) -> Row:
+    row: Row = {"kind": "training-run", "name": folder.name, "location": str(folder)}
+    row |= last_change(root, folder)
+    try:
+        view = view_run(folder)
+    except NoRun:  # a run of the trainer alone, which is not committed
+        return {**row, "state": "unfinished"}
+    except BadRecord as error:
+        return {**row, "state": "unreadable", "detail": str(error)}
+    row |= {"state": view.state, "attempts": len(view.attempts)}
+    if view.last is not None:
+        row |= {"workers": len(view.last.workers), "on": view.last.started.on}
+    return row

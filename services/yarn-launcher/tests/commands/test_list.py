@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from audioloom_stage import InputMissing
+from audioloom_storage import locate
+from audioloom_yarn_launcher.commands.list import list_runs
+from audioloom_yarn_launcher.runs.attempts import (
+    AttemptEnd,
+    AttemptStarted,
+    begin,
+    record_end,
+)
+from audioloom_yarn_launcher.runs.process_identity import this_process
+from audioloom_yarn_launcher.settings import ListSettings
+
+
+def begun(root: Path, name: str, *, ended: str | None) -> None:
+    """A run of this process, at work or ended."""
+    folder = locate(str(root)) / f"runs/{name}"
+    what: Any = {"attempt": 1, "generation": 0, "launch": "0" * 32, "started": "2026-01-01T00:00Z"}
+    started = AttemptStarted(
+        **what, on="local", size=1, command=("x",), working_folder="", owner=this_process()
+    )
+    begin(folder, started)
+    if ended is not None:
+        record_end(folder, AttemptEnd(**what, ended="x", outcome=ended, exit_code=1))
+
+
+def test_every_run_has_a_line_with_its_state(tmp_path: Path) -> None:
+    """Also one that another program began, and one whose records are broken."""
+    begun(tmp_path, "works", ended=None)
+    begun(tmp_path, "broke", ended="failed")
+    begun(tmp_path, "torn", ended=None)
+    (tmp_path / "runs/torn/attempts/1.started.json").write_text("{")
+    (tmp_path / "runs/trainers/checkpoints").mkdir(parents=True)
+    answer = list_runs(ListSettings(root=str(tmp_path)))
+    found: Any = answer.data["runs"]
+    states = {each["name"]: each["state"] for each in found}
+    assert {
+        "works": "forming",
+        "broke": "failed",
+        "torn": "unreadable",
+        "trainers": "unfinished",
+    } == states
+    assert {"local"} == {each["on"] for each in found if "on" in each}
+    lines = str(answer.text).splitlines()
+    assert ["name", "state", "changed", "bytes"] == lines[0].split()[:4]
+    assert 5 == len(lines)
+
+
+def test_a_root_without_runs(tmp_path: Path) -> None:
+    """It is said; a root that is missing is a mistake."""
+    assert f"no runs under {tmp_path}" == list_runs(ListSettings(root=str(tmp_path))).text
+    with pytest.raises(InputMissing):
+        list_runs(ListSettings(root=str(tmp_path / "nothing")))
