@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_spark import run_units, spark_session
-from audioloom_spark.session import _environment
+from audioloom_spark.session import variables_set
 from audioloom_stage import BadConfiguration, ExitCode, exit_code
 from pyspark.sql import SparkSession
 
@@ -75,6 +75,6 @@ def test_an_empty_path_stays_unset() -> None:
     """YARN would append to an empty one, which makes an empty entry: the container's folder."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.pathsep)
-        with _environment({"PYTHONPATH": None, "JAVA_HOME": "/java"}):
+        with variables_set({"PYTHONPATH": None, "JAVA_HOME": "/java"}):
             assert ("PYTHONPATH" in os.environ, "/java") == (False, os.environ["JAVA_HOME"])
         assert os.pathsep == os.environ["PYTHONPATH"]

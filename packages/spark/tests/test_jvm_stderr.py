@@ -3,7 +3,7 @@ import subprocess
 import sys
 
 import pytest
-from audioloom_spark.jvm_stderr import without_start_lines
+from audioloom_spark.jvm_stderr import filtered_stderr
 
 NOISE = "WARNING: Using incubator modules: jdk.incubator.vector"
 
@@ -12,7 +12,7 @@ def test_all_but_the_known_lines_pass(capfd: pytest.CaptureFixture[str]) -> None
     """A warning that is not the known one, an error and a last line without an end all pass."""
     lines = f"{NOISE}\nWARNING: Using incubator modules: another\nan error\nthe end"
     program = f"import sys; sys.stderr.write({lines!r})"
-    with without_start_lines() as messages:
+    with filtered_stderr() as messages:
         child = subprocess.Popen([sys.executable, "-c", program])
     child.wait()
     messages.join(timeout=60)
@@ -21,7 +21,7 @@ def test_all_but_the_known_lines_pass(capfd: pytest.CaptureFixture[str]) -> None
 
 def test_a_failed_start_leaves_stderr_as_it_was(capfd: pytest.CaptureFixture[str]) -> None:
     """After an error in the block this process writes to its own stderr again."""
-    with pytest.raises(FileNotFoundError), without_start_lines() as messages:
+    with pytest.raises(FileNotFoundError), filtered_stderr() as messages:
         subprocess.run(["/nowhere/java"], check=True)
     messages.join(timeout=60)
     os.write(2, b"said\n")

@@ -10,7 +10,7 @@ import pytest
 from audioloom_environment import Shipped
 from audioloom_mini_cluster.client import Running
 from audioloom_spark import Locality, Yarn, block_hosts, run_units
-from audioloom_spark.yarn import _bindable
+from audioloom_spark.yarn import bind_address
 from audioloom_storage import list_folder, locate, publish
 from pyspark.sql import SparkSession
 from structlog.testing import capture_logs
@@ -116,6 +116,6 @@ def test_hosts_of_blocks(on_yarn: SparkSession, cluster: Running) -> None:
 def test_a_driver_that_listens_everywhere_is_warned_of(address: str, bound: str | None) -> None:
     """Behind NAT there is no other way; at an address of its own there is nothing to say."""
     with capture_logs() as said:
-        assert (bound or address) == _bindable(address)
+        assert (bound or address) == bind_address(address)
     warned = [line["driver_address"] for line in said if line["log_level"] == "warning"]
     assert ([address] if bound else []) == warned

@@ -11,7 +11,7 @@ from audioloom_environment.errors import (
     NotRelocatable,
     PackingFailed,
 )
-from audioloom_environment.shipping import (
+from audioloom_environment.upload import (
     Shipped,
     find_archive,
     own_place,

@@ -72,7 +72,7 @@ def members_below(
     Args:
         folder: where they lie.
         start: put before each path.
-        skip: told the path of each file and folder below *folder*; True leaves it out.
+        skip: called with the path of each file and folder below *folder*; True leaves it out.
         claims: what is known of a path.
     """
     for parent, folders, files in os.walk(folder, followlinks=True):

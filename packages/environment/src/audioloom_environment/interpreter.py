@@ -99,8 +99,8 @@ def _ask(python: Path, prefix: Path) -> dict[str, Any]:
     probe = Path(__file__).with_name("_probe.py")
     command: list[str | Path] = [python, "-I", "-S", probe, *LEFT_OUT_EXTENSIONS]
     try:
-        told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-        answer: dict[str, Any] = json.loads(told.stdout)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+        answer: dict[str, Any] = json.loads(done.stdout)
     except (OSError, subprocess.SubprocessError, ValueError) as error:
         said = getattr(error, "stderr", None) or str(error)
         raise NotAnEnvironment(

@@ -146,6 +146,6 @@ def brief(text: str, most: int) -> str:
     """
     text = text.partition("Dump of the process-tree")[0]
     lines = [line.strip() for line in text.splitlines()]
-    told = [line for line in dict.fromkeys(lines) if line and not line.startswith(_EMPTY_WORDS)]
-    short = " ".join(_TIME.sub("", line) for line in told).strip(" .")
+    kept = [line for line in dict.fromkeys(lines) if line and not line.startswith(_EMPTY_WORDS)]
+    short = " ".join(_TIME.sub("", line) for line in kept).strip(" .")
     return short if len(short) <= most else f"{short[: most - 1]}…"

@@ -15,7 +15,7 @@ _START_LINES = (b"WARNING: Using incubator modules: jdk.incubator.vector",)
 
 
 @contextmanager
-def without_start_lines() -> Iterator[threading.Thread]:
+def filtered_stderr() -> Iterator[threading.Thread]:
     """Processes started in the block write to a stderr of ours, which passes on what they say.
 
     Yields:

@@ -21,7 +21,7 @@ _AGAIN_SECONDS = 60.0
 
 
 @contextmanager
-def telling_what_is_waited_for(tag: str) -> Iterator[None]:
+def warn_while_waiting(tag: str) -> Iterator[None]:
     """While Spark starts and works in the block, say when it waits for YARN, and for what.
 
     Said once it has lasted some seconds, and each minute from then on: a full queue is no error,

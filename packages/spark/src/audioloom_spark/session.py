@@ -16,8 +16,8 @@ import structlog
 from audioloom_spark.applications import diagnostics, end
 from audioloom_spark.diagnostics import reason
 from audioloom_spark.java import find_java
-from audioloom_spark.jvm_stderr import without_start_lines
-from audioloom_spark.queue_watch import telling_what_is_waited_for
+from audioloom_spark.jvm_stderr import filtered_stderr
+from audioloom_spark.queue_watch import warn_while_waiting
 from audioloom_spark.yarn import ENVIRONMENT_PYTHON, Yarn, prepare
 
 if TYPE_CHECKING:
@@ -74,10 +74,10 @@ def spark_session(
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     home = Path(pyspark.__file__).parent
-    told = dict(settings or {})
+    conf = dict(settings or {})
     tag = f"audioloom-{uuid.uuid4().hex}" if yarn is not None else ""
     if yarn is not None:
-        told = {**prepare(yarn, home), "spark.yarn.tags": tag, **told}
+        conf = {**prepare(yarn, home), "spark.yarn.tags": tag, **conf}
 
     with tempfile.TemporaryDirectory(prefix="audioloom-spark-") as scratch:
         log4j = Path(scratch, "log4j2.properties")
@@ -94,12 +94,12 @@ def spark_session(
             # An empty one would become an empty entry on YARN: the container's folder.
             "PYTHONPATH": path or None,
         }
-        waiting = telling_what_is_waited_for(tag) if tag else nullcontext()
-        with _environment(environment), waiting:
+        waiting = warn_while_waiting(tag) if tag else nullcontext()
+        with variables_set(environment), waiting:
             builder = SparkSession.builder.appName(application).master(master)
-            for key, value in {**_defaults(scratch, log4j), **told}.items():
+            for key, value in {**_defaults(scratch, log4j), **conf}.items():
                 builder = builder.config(key, value)
-            with without_start_lines() as messages:
+            with filtered_stderr() as messages:
                 session = _start(builder, tag)
             if yarn is not None:
                 log.info("Spark runs on YARN", application=session.sparkContext.applicationId)
@@ -131,11 +131,11 @@ def _start(builder: SparkSession.Builder, tag: str) -> SparkSession:
     try:
         return builder.getOrCreate()
     except BaseException as error:
-        told: BaseException = error
+        reported: BaseException = error
         jvm: Any = SparkContext._jvm  # noqa: SLF001 - the way to Java
         if tag and jvm is not None:
             if isinstance(error, Exception):
-                told = reason(f"{diagnostics(jvm, tag)}\n{error}") or error
+                reported = reason(f"{diagnostics(jvm, tag)}\n{error}") or error
             else:  # Ctrl-C: an application that waits in its queue would start one day, for nobody
                 end(jvm, tag)
         active: Any = SparkContext._active_spark_context  # noqa: SLF001 - made, and no session
@@ -143,9 +143,9 @@ def _start(builder: SparkSession.Builder, tag: str) -> SparkSession:
             active.stop()
         if SparkContext._gateway is not None:  # noqa: SLF001 - see _end_gateway
             _end_gateway(SparkContext._gateway)  # noqa: SLF001
-        if told is error:
+        if reported is error:
             raise
-        raise told from error
+        raise reported from error
 
 
 def _defaults(scratch: str, log4j: Path) -> dict[str, str]:
@@ -175,7 +175,8 @@ def _defaults(scratch: str, log4j: Path) -> dict[str, str]:
 
 
 @contextmanager
-def _environment(values: Mapping[str, str | None]) -> Iterator[None]:
+def variables_set(values: Mapping[str, str | None]) -> Iterator[None]:
+    """Set variables of the environment until the block ends; None removes one."""
     before = {key: os.environ.get(key) for key in values}
     _set_variables(values)
     try:

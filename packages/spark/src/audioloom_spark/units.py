@@ -17,7 +17,7 @@ from audioloom_spark.applications import diagnostics
 from audioloom_spark.diagnostics import missing_module, reason
 from audioloom_spark.errors import SparkGaveUp
 from audioloom_spark.locality import Locality, placed
-from audioloom_spark.worker_gc import set_modules_aside
+from audioloom_spark.worker_gc import freeze_modules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,7 +88,7 @@ def run_units(
             # YARN tells each container its node, by the name that Spark and HDFS know.
             where = os.environ.get("NM_HOST", "")
             answers.add([_Answer(number, where, _attempt(task, unit, tries))])
-        set_modules_aside()
+        freeze_modules()
 
     def job() -> None:
         # The group is a property of the thread that starts the job.
@@ -170,20 +170,20 @@ def _gave_up(error: Exception, session: SparkSession) -> StageError:
     """What Spark says at length, in a sentence; a unit's own errors do not come this way."""
     text = str(error)
     context: Any = session.sparkContext
-    told: StageError | None = missing_module(text)
-    if told is None and context.master == "yarn":
+    reported: StageError | None = missing_module(text)
+    if reported is None and context.master == "yarn":
         tag = context.getConf().get("spark.yarn.tags", "")
-        said_by_yarn = diagnostics(context._jvm, tag)  # noqa: SLF001 - the way to Java
-        told = reason(f"{said_by_yarn}\n{text}")
-    if told is None:
+        yarn_diagnostics = diagnostics(context._jvm, tag)  # noqa: SLF001 - the way to Java
+        reported = reason(f"{yarn_diagnostics}\n{text}")
+    if reported is None:
         said = _REASON.search(text) or _FIRST_LINE.search(text)
-        told = SparkGaveUp(
+        reported = SparkGaveUp(
             "Spark gave up",
             found=said[1][:300] if said else type(error).__name__,
             hint="If a worker was killed, memory may be short. Finished units are not done again.",
         )
-    told.__cause__ = error
-    return told
+    reported.__cause__ = error
+    return reported
 
 
 _REASON = re.compile(r"most recent failure: .*?(?:Exception|Error): ([^\n]+?)(?:\. |\n|$)")

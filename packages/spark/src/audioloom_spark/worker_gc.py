@@ -12,7 +12,7 @@ import sys
 _known = 0
 
 
-def set_modules_aside() -> None:
+def freeze_modules() -> None:
     """Take what modules hold out of the collections to come, where any were imported since.
 
     Only then, as what is alive at this moment is not collected any more, also if it should be.

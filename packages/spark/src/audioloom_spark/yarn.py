@@ -1,4 +1,4 @@
-"""Spark on YARN in client mode: what is shipped to the nodes, and what Spark is told.
+"""Spark on YARN in client mode: what is shipped to the nodes, and how Spark is configured.
 
 The nodes need Java and nothing else: Spark's jars and the stage's whole environment, interpreter
 included, come from storage, each under a digest of what is inside, each uploaded once.
@@ -83,7 +83,7 @@ def yarn_of(settings: SparkSettings, root: Location) -> Yarn | None:
 
 
 def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
-    """Check that the cluster answers, ship what its nodes need, and say what to tell Spark.
+    """Check that the cluster answers, ship what its nodes need, and return Spark's settings.
 
     Args:
         yarn: what is asked for.
@@ -106,7 +106,7 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
     log.info("starting Spark on YARN", executors=yarn.executors, driver_address=address)
     environment = ship(sys.prefix, yarn.folder, exclude=_LEFT_OUT)
     jars = ship_jars(home, yarn.folder)
-    told = {
+    spark_conf = {
         "spark.submit.deployMode": "client",
         "spark.yarn.archive": jars.uri,
         "spark.yarn.dist.archives": f"{environment.location.uri}#environment",
@@ -119,7 +119,7 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
         # What fails at the start fails again: say so, instead of trying for minutes.
         "spark.yarn.maxAppAttempts": "1",
         "spark.driver.host": address,
-        "spark.driver.bindAddress": _bindable(address),
+        "spark.driver.bindAddress": bind_address(address),
         # Nodes have services and settings of other Sparks; ours needs none of them.
         "spark.dynamicAllocation.enabled": "false",
         "spark.shuffle.service.enabled": "false",
@@ -131,14 +131,14 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
         "spark.python.daemon.module": "audioloom_spark.daemon",
     }
     if yarn.queue is not None:
-        told["spark.yarn.queue"] = yarn.queue
+        spark_conf["spark.yarn.queue"] = yarn.queue
     if yarn.node_java is not None:
-        told["spark.yarn.appMasterEnv.JAVA_HOME"] = yarn.node_java
-        told["spark.executorEnv.JAVA_HOME"] = yarn.node_java
-    return told
+        spark_conf["spark.yarn.appMasterEnv.JAVA_HOME"] = yarn.node_java
+        spark_conf["spark.executorEnv.JAVA_HOME"] = yarn.node_java
+    return spark_conf
 
 
-def _bindable(address: str) -> str:
+def bind_address(address: str) -> str:
     """The address itself where it is one of this machine; behind NAT all of its addresses."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
@@ -146,7 +146,7 @@ def _bindable(address: str) -> str:
     except OSError:
         log.warning(
             "Spark's driver listens at every address of this machine, as the one that executors are"
-            " told is not its own: its secret keeps others out, a firewall would keep them away",
+            " given is not its own: its secret keeps others out, a firewall would keep them away",
             driver_address=address,
         )
         return "0.0.0.0"  # noqa: S104 - the user named an address that is not this machine's

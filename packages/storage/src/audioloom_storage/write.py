@@ -8,11 +8,9 @@ from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from audioloom_storage.backend.fault_points import Step, step
+from audioloom_storage.backend.outcomes import gone, taken
 from audioloom_storage.backend.protocol import Sink
-from audioloom_storage.backend.temporary import gone
 from audioloom_storage.errors import (
-    AlreadyExists,
-    IsAFolder,
     NotFound,
     UnknownOutcome,
     UnsafePath,
@@ -144,9 +142,7 @@ def _refuse_taken(location: Location) -> None:
         entry = stat(location)
     except NotFound:
         return
-    if entry.is_folder:
-        raise IsAFolder("a folder lies there", where=location, expected="a name that is free")
-    raise AlreadyExists("a file lies there, and none is ever replaced", where=location)
+    raise taken(location, is_folder=entry.is_folder)
 
 
 def _start(location: Location, *, private: bool) -> Sink:

@@ -99,7 +99,7 @@ def test_a_refusal_is_told_at_once() -> None:
 
 def test_a_long_file_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its bytes are gone once they are sent, so the error is told."""
-    monkeypatch.setattr(retrying_writer, "_KEPT_BYTES", 7)
+    monkeypatch.setattr(retrying_writer, "KEPT_BYTES", 7)
     short, long = Files(3), Files(3)
     write(RetryingWriter(short, proved()), b"0123456")
     with pytest.raises(Outage):

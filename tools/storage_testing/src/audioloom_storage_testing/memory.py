@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Literal, Self, TypeVar
 
 from audioloom_storage.backend.fault_points import Step, step
+from audioloom_storage.backend.outcomes import taken
 from audioloom_storage.backend.protocol import Backend, Entry, Holder
 from audioloom_storage.backend.staged_sink import StagedSink
 from audioloom_storage.errors import (
-    AlreadyExists,
     IsAFolder,
     NotAFolder,
     NotFound,
@@ -202,10 +202,8 @@ class MemoryStore:
             raise _nothing(location) from None
 
     def _refuse_taken(self, location: Location) -> None:
-        if self._is_folder(location):
-            raise IsAFolder("a folder lies there", where=location, expected="a name that is free")
-        if location in self._files:
-            raise AlreadyExists("a file lies there, and none is ever replaced", where=location)
+        if (is_folder := self._is_folder(location)) or location in self._files:
+            raise taken(location, is_folder=is_folder)
 
 
 class _MemoryWriter:

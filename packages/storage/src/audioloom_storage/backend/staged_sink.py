@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.temporary import gone, temporary_beside
+from audioloom_storage.backend.outcomes import gone
+from audioloom_storage.backend.temporary import temporary_beside
 from audioloom_storage.errors import AlreadyExists, NotFound, StorageError, Unavailable
 from audioloom_storage.location import Location
 

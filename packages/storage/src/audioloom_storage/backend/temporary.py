@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 
-from audioloom_storage.errors import Unavailable
 from audioloom_storage.location import Location
 
 _TEMPORARY = re.compile(r"\.(.*)\.[0-9a-f]{16}\.part", re.DOTALL)
@@ -35,12 +34,3 @@ def temporary_beside(target: Location, token: str = "") -> Location:
     room = _LONGEST_NAME - _ADDED
     shown = target.name.encode("utf-8", "surrogateescape")[:room].decode("utf-8", "ignore")
     return target.parent.child(f".{shown}.{token or os.urandom(8).hex()}.part")
-
-
-def gone(target: Location) -> Unavailable:
-    """The unfinished file of `target` was removed: no more can be told than that nothing landed."""
-    return Unavailable(
-        "the unfinished file is gone, and cannot get its name",
-        where=target,
-        hint="See that nothing removes files while they are written (gc), then run again.",
-    )

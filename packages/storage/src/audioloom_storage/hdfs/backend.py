@@ -157,8 +157,8 @@ class _Reading:
                 yield from reader.read_range_stream(offset, count)
         except Exception as error:
             self._reader = None  # the blocks may have moved
-            told = translated(error, self._location, looking=True)
-            raise Outage(told.found, where=self._location, hint=told.hint) from error
+            reason = translated(error, self._location, looking=True)
+            raise Outage(reason.found, where=self._location, hint=reason.hint) from error
 
 
 def _new_writer(

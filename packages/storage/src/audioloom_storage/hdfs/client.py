@@ -30,8 +30,8 @@ from audioloom_storage.hdfs.errors import translated
 from audioloom_storage.hdfs.fork_safety import cut_off, watched
 from audioloom_storage.hdfs.timeout import within
 from audioloom_storage.location import Location
+from audioloom_storage.remote import connection as remote
 from audioloom_storage.remote.delegation_tokens import name_with_token
-from audioloom_storage.remote.retry import Retry
 
 T = TypeVar("T")
 Ask = Callable[[hdfs_native.Client], T]
@@ -50,7 +50,7 @@ _SETTINGS = {
 _ONE_NAMENODE = {**_SETTINGS, "dfs.client.failover.max.attempts": "0"}
 
 
-class Connection:
+class Connection(remote.Connection[hdfs_native.Client]):
     """A client of one cluster, with a limit for each answer.
 
     Args:
@@ -58,23 +58,11 @@ class Connection:
     """
 
     def __init__(self, authority: str) -> None:
-        self.retry = Retry()
-        self.user = ""  # not known yet
-        self.process = os.getpid()
+        super().__init__()
         self._authority = authority
         self._lock = threading.Lock()
         self._client: hdfs_native.Client | None = None
         self._until = math.inf  # when its token ends
-
-    def call(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
-        """The answer to a question that may be asked twice, repeated as `Retry` says.
-
-        Args:
-            location: what the question is about.
-            ask: puts it to a client.
-            looking: it looks for something, so a parent that is no folder means "not found".
-        """
-        return self.retry.run(lambda: self.attempt(location, ask, looking=looking))
 
     def attempt(
         self,
@@ -103,7 +91,9 @@ class Connection:
     def _reach(self, location: Location) -> hdfs_native.Client:
         client = self._client
         if client is not None and time.time() >= self._until:
-            self._give_up(client)  # the file may hold a fresh token by now; if not, that is told
+            self._give_up(
+                client
+            )  # the file may hold a fresh token by now
             client = None
         if client is None:  # not under the lock: nobody shall wait behind another's ten seconds
             client = self._connect(location)

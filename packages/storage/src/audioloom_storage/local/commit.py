@@ -13,10 +13,9 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from audioloom_storage.backend.temporary import gone, temporary_beside
+from audioloom_storage.backend.outcomes import gone, taken, unknown
+from audioloom_storage.backend.temporary import temporary_beside
 from audioloom_storage.errors import (
-    AlreadyExists,
-    IsAFolder,
     StorageError,
     Unavailable,
     UnknownOutcome,
@@ -147,15 +146,8 @@ def _judge(error: OSError, before: os.stat_result, target: Location) -> None:
         raise _unknown(error, target) from error
     if os.path.samestat(before, found):
         return  # a network file system repeats a request whose answer was lost, and is refused
-    if stat.S_ISDIR(found.st_mode):
-        raise IsAFolder("a folder lies there", where=target, expected="a name that is free")
-    raise AlreadyExists("a file lies there, and none is ever replaced", where=target) from error
+    raise taken(target, is_folder=stat.S_ISDIR(found.st_mode)) from error
 
 
 def _unknown(error: OSError, target: Location) -> UnknownOutcome:
-    return UnknownOutcome(
-        f"the file system failed while the file got its name: {error.strerror}",
-        where=target,
-        hint="Look whether it is there, and whose it is, before running again; the same command"
-        " looks first, and says that it is done or goes on.",
-    )
+    return unknown(f"the file system failed while the file got its name: {error.strerror}", target)

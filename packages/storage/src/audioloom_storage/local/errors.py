@@ -22,7 +22,7 @@ from audioloom_storage.location import Location
 # All of these say that nothing was done. Any other number may come after the fact.
 _REFUSALS: dict[int, tuple[type[StorageError], str]] = {
     errno.ENOENT: (NotFound, "Check the path; a link may lead to what is gone."),
-    errno.ELOOP: (NotFound, "A symbolic link leads back to itself: mend or remove it."),
+    errno.ELOOP: (NotFound, "A symbolic link leads back to itself: repair or remove it."),
     errno.EEXIST: (AlreadyExists, "Nothing was replaced."),
     errno.ENOTDIR: (NotAFolder, "A file stands where a folder should."),
     errno.EISDIR: (IsAFolder, "Name a file in it."),

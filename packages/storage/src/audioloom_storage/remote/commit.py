@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from audioloom_storage.backend.outcomes import gone, taken, unknown
 from audioloom_storage.backend.protocol import Entry
-from audioloom_storage.backend.temporary import gone
 from audioloom_storage.errors import (
     AlreadyExists,
-    IsAFolder,
     NotFound,
     StorageError,
     Unavailable,
@@ -85,7 +84,7 @@ def _is_ours(before: Entry, target: Location, stat: Stat, error: NotFound) -> bo
         raise _unknown(blind, target) from error
     if (found.size, found.modified_ns, found.is_folder) == (before.size, before.modified_ns, False):
         return True  # renaming keeps both
-    raise _taken(found)
+    raise taken(found.location, is_folder=found.is_folder)
 
 
 def _raise_taken(target: Location, stat: Stat, error: StorageError) -> None:
@@ -94,21 +93,8 @@ def _raise_taken(target: Location, stat: Stat, error: StorageError) -> None:
         found = stat(target)
     except StorageError:
         return
-    raise _taken(found) from error
-
-
-def _taken(found: Entry) -> StorageError:
-    if found.is_folder:
-        return IsAFolder(
-            "a folder lies there", where=found.location, expected="a name that is free"
-        )
-    return AlreadyExists("a file lies there, and none is ever replaced", where=found.location)
+    raise taken(found.location, is_folder=found.is_folder) from error
 
 
 def _unknown(error: StorageError, target: Location) -> UnknownOutcome:
-    return UnknownOutcome(
-        f"the cluster went away while the file got its name: {error.found}",
-        where=target,
-        hint="Look whether it is there, and whose it is, before running again; the same command"
-        " looks first, and says that it is done or goes on.",
-    )
+    return unknown(f"the cluster went away while the file got its name: {error.found}", target)

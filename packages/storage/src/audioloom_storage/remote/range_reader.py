@@ -132,7 +132,7 @@ class _Ranges(io.RawIOBase):
                 piece = self._next(len(room) - taken, len(room) - taken)
             except Exception:
                 if taken:
-                    break  # told by the next read, if it fails as well
+                    break  # the next read raises it, if it fails as well
                 raise
             room[taken : taken + len(piece)] = piece
             taken += len(piece)

@@ -26,7 +26,7 @@ class Busy(Unavailable):
 class Retry:
     """Repeats what fails for want of an answer, but only on a cluster that has answered before.
 
-    One that never did is misspelt, or down for longer: then the first failure is told at once.
+    A cluster that never did is misspelt, or down for longer: the caller gets its first failure.
     The time runs from the first failure, over all calls together until one succeeds again: so a job
     ends soon after its cluster, however many more calls it makes on the way out.
     """

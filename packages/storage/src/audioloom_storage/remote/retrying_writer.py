@@ -10,7 +10,7 @@ from audioloom_storage.remote.retry import Busy, Outage, Retry
 
 T = TypeVar("T")
 
-_KEPT_BYTES = 16 << 20
+KEPT_BYTES = 16 << 20
 
 
 class Begin(Protocol):
@@ -47,7 +47,7 @@ class RetryingWriter:
         if self._kept is not None:
             self._kept.append(bytes(data[:written]))
             self._kept_bytes += written
-            if self._kept_bytes > _KEPT_BYTES:
+            if self._kept_bytes > KEPT_BYTES:
                 self._kept = None
         return written
 

@@ -18,7 +18,7 @@ from audioloom_storage.remote.backend import HadoopBackend, Status
 from audioloom_storage.remote.range_reader import open_ranges
 from audioloom_storage.remote.retry import Outage, Retry
 from audioloom_storage.remote.retrying_writer import RetryingWriter
-from audioloom_storage.webhdfs.client import Connection, connection_to, refusal, told
+from audioloom_storage.webhdfs.client import Connection, connection_to, refusal, translated
 
 _PIECE_BYTES = 256 << 10
 _WRITE_SECONDS = 150.0
@@ -134,7 +134,9 @@ def _pieces(response: Any, location: Location) -> Iterator[bytes]:
         while piece := response.raw.read(_PIECE_BYTES):
             yield piece
     except Exception as error:
-        raise Outage(told(error, location).found, where=location, hint="Run again.") from error
+        raise Outage(
+            translated(error, location).found, where=location, hint="Run again."
+        ) from error
     finally:
         response.close()
 
@@ -181,7 +183,7 @@ class _Writer:
         try:
             self._http.connect()
         except OSError as error:
-            raise told(error, location) from error
+            raise translated(error, location) from error
 
     def write(self, data: memoryview) -> int:
         self._send(b"%x\r\n" % len(data), data, b"\r\n")
@@ -189,7 +191,7 @@ class _Writer:
 
     def finish(self) -> None:
         self._send(b"0\r\n\r\n")
-        self._told(_CREATED)
+        self._check_answer(_CREATED)
         self._http.close()
 
     def abandon(self) -> None:
@@ -204,8 +206,8 @@ class _Writer:
                 self._http.send(part)
         except OSError as error:
             with suppress(Outage):  # it may have said why before it stopped listening
-                self._told(0)
-            raise told(error, self._location) from error
+                self._check_answer(0)
+            raise translated(error, self._location) from error
 
     def _ask(self) -> None:
         self._http.putrequest("PUT", f"{self._url.path}?{self._url.query}")
@@ -213,12 +215,12 @@ class _Writer:
         self._http.putheader("Transfer-Encoding", "chunked")
         self._http.endheaders()
 
-    def _told(self, expected: int) -> None:
+    def _check_answer(self, expected: int) -> None:
         try:
             response = self._http.getresponse()
             body = response.read()
         except (OSError, HTTPException) as error:
-            raise told(OSError(str(error)), self._location) from error
+            raise translated(OSError(str(error)), self._location) from error
         if response.status != expected:
             raise refusal(response.status, body, self._location)
 

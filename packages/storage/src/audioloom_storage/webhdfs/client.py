@@ -18,8 +18,9 @@ from audioloom_storage.errors import (
     Unavailable,
 )
 from audioloom_storage.location import Location
-from audioloom_storage.remote.errors import translated
-from audioloom_storage.remote.retry import Outage, Retry
+from audioloom_storage.remote import connection as remote
+from audioloom_storage.remote.errors import translated as translated_java
+from audioloom_storage.remote.retry import Outage
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ class _Client(hdfs.InsecureClient):  # type: ignore[misc]
 Ask = Callable[[Any], T]
 
 
-class Connection:
+class Connection(remote.Connection[Any]):
     """What this process knows of one address.
 
     Args:
@@ -46,28 +47,17 @@ class Connection:
     """
 
     def __init__(self, authority: str) -> None:
-        self.retry = Retry()
+        super().__init__()
         self.renames_safely = False  # not known yet
-        self.user = ""  # nor this
         self._authority = authority
         self._of_thread = threading.local()
-
-    def call(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
-        """The answer to a question that may be asked twice, repeated as `Retry` says.
-
-        Args:
-            location: what the question is about.
-            ask: puts it to a client.
-            looking: it looks for something, so a parent that is no folder means "not found".
-        """
-        return self.retry.run(lambda: self.attempt(location, ask, looking=looking))
 
     def attempt(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
         """The answer to a question that is asked once."""
         try:
             return ask(self._client())
         except Exception as error:
-            raise told(error, location, looking=looking) from error
+            raise translated(error, location, looking=looking) from error
 
     def _client(self) -> Any:
         # Neither a thread nor a fork may share the sockets of another.
@@ -82,7 +72,7 @@ class Connection:
         return mine["client"]
 
 
-def told(error: Exception, location: Location, *, looking: bool = False) -> StorageError:
+def translated(error: Exception, location: Location, *, looking: bool = False) -> StorageError:
     """What went wrong on the way, as an error of this package."""
     if isinstance(error, StorageError):
         return error
@@ -90,7 +80,7 @@ def told(error: Exception, location: Location, *, looking: bool = False) -> Stor
         text = error.message  # of a page that is no JSON it keeps the bytes
         said = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         if error.exception is not None:
-            return translated(error.exception, said, location, looking=looking)
+            return translated_java(error.exception, said, location, looking=looking)
         if said.startswith("Authentication failure"):
             return PermissionDenied(
                 "the gateway asks who we are in a way that webhdfs:// does not know",
@@ -112,7 +102,7 @@ def refusal(status: int, body: bytes, location: Location) -> StorageError:
     """What a DataNode answered that did not do what it was asked."""
     response = requests.Response()
     response.status_code, response._content = status, body  # noqa: SLF001
-    return told(hdfs.client._to_error(response), location)  # noqa: SLF001
+    return translated(hdfs.client._to_error(response), location)  # noqa: SLF001
 
 
 _HINT = "See that host and port are those of the NameNode's page or of a gateway, then run again."

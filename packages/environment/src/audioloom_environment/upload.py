@@ -124,7 +124,7 @@ def put_own(
         except AlreadyExists:  # somebody was faster: with the same content, or another user
             continue
         _check_own(location)
-        _tell_unguarded(folder)
+        _warn_unguarded(folder)
         log.info("shipped", archive=str(location), megabytes=stat(location).size >> 20)
         return location, True
 
@@ -139,7 +139,7 @@ def own_place(folder: Location, name: str) -> tuple[Location, bool]:
     for number in count(2):
         try:
             if is_own(folder / name):
-                _tell_unguarded(folder)
+                _warn_unguarded(folder)
                 return folder / name, True
         except NotFound:
             return folder / name, False
@@ -159,7 +159,7 @@ def _check_own(location: Location) -> None:
         )
 
 
-def _tell_unguarded(folder: Location) -> None:
+def _warn_unguarded(folder: Location) -> None:
     if not is_guarded(folder):
         log.warning(
             "others may replace what lies in this folder, or the folder: it runs with your rights",

@@ -18,7 +18,7 @@ from audioloom_environment import (
     find_archive,
     put_own,
     ship,
-    shipping,
+    upload,
 )
 from audioloom_storage import PermissionDenied, is_temporary, list_folder, locate, read_bytes, stat
 from audioloom_storage_testing import Crashed, CrashPlan, steps
@@ -154,7 +154,7 @@ def test_a_storage_that_keeps_no_owners_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On it every run would put another copy beside those that it does not know for its own."""
-    monkeypatch.setattr(shipping, "is_own", lambda location: not stat(location))
+    monkeypatch.setattr(upload, "is_own", lambda location: not stat(location))
     with pytest.raises(PermissionDenied, match="keeps owners"):
         put_own(locate(tmp_path), "d.tar", lambda file: file.write(b"ours"))
     assert [] == list(tmp_path.iterdir())
