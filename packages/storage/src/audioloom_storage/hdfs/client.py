@@ -91,9 +91,7 @@ class Connection(remote.Connection[hdfs_native.Client]):
     def _reach(self, location: Location) -> hdfs_native.Client:
         client = self._client
         if client is not None and time.time() >= self._until:
-            self._give_up(
-                client
-            )  # the file may hold a fresh token by now
+            self._give_up(client)  # the file may hold a fresh token by now
             client = None
         if client is None:  # not under the lock: nobody shall wait behind another's ten seconds
             client = self._connect(location)
