@@ -43,8 +43,8 @@ class Holder:
     mode: int
 
 
-class Sink(Protocol):
-    """A new file: its bytes go in, in order, and it appears when it is committed."""
+class Writer(Protocol):
+    """A file that is open for writing: its bytes go in, in order."""
 
     def write(self, data: memoryview) -> int:
         """Take some of the bytes, and say how many."""
@@ -54,19 +54,23 @@ class Sink(Protocol):
         """Take no more bytes; once it returns, those taken outlive a power cut."""
         ...
 
+    def abandon(self) -> None:
+        """Close without a promise. Must not raise, and may be called after anything."""
+        ...
+
+
+class Sink(Writer, Protocol):
+    """A new file, which appears when it is committed.
+
+    To abandon it is to remove what was written, as far as that can be done, with a step before the
+    removal. Nobody abandons it after an unknown outcome: what lies there may be the only copy.
+    """
+
     def commit(self) -> None:
         """Let the finished file appear, indivisibly. Raise AlreadyExists rather than replace.
 
         When it returns, the name outlives a power cut. Raises UnknownOutcome where the storage
         cannot tell whether the name is taken by this very file.
-        """
-        ...
-
-    def abandon(self) -> None:
-        """Remove what was written, as far as that can be done; take a step before the removal.
-
-        Must not raise, may be called again, and is not called after an unknown outcome: what lies
-        there may then be the only copy.
         """
         ...
 

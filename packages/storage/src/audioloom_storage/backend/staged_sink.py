@@ -7,29 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Protocol
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.outcomes import gone
+from audioloom_storage.backend.protocol import Writer
 from audioloom_storage.backend.temporary import temporary_beside
 from audioloom_storage.errors import AlreadyExists, NotFound, StorageError, Unavailable
 from audioloom_storage.location import Location
-
-
-class Writer(Protocol):
-    """An unfinished file that is open for writing."""
-
-    def write(self, data: memoryview) -> int:
-        """Take some of the bytes, and say how many."""
-        ...
-
-    def finish(self) -> None:
-        """Close; once it returns, the bytes outlive a power cut."""
-        ...
-
-    def abandon(self) -> None:
-        """Close without a promise. Must not raise, and may be called after anything."""
-        ...
 
 
 class StagedSink:

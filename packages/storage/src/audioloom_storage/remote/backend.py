@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.protocol import Entry, Holder
-from audioloom_storage.backend.staged_sink import StagedSink, Writer
+from audioloom_storage.backend.protocol import Entry, Holder, Writer
+from audioloom_storage.backend.staged_sink import StagedSink
 from audioloom_storage.errors import AlreadyExists, IsAFolder, NotAFolder, NotFound
 from audioloom_storage.location import Location
 from audioloom_storage.remote.commit import commit

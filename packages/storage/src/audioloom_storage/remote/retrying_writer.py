@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from audioloom_storage.backend.staged_sink import Writer
+from audioloom_storage.backend.protocol import Writer
 from audioloom_storage.remote.retry import Busy, Outage, Retry
 
 T = TypeVar("T")
