@@ -1,7 +1,7 @@
 """Recordings to MFCC windows, as a stream in constant memory.
 
-`extract` does it, `MfccSettings` says what, `Window` is what comes out, `probe` reads a header
-only, `DigestingReader` takes the file's checksum on the way. Every refusal is a
+`extract` answers the windows (`Window`) of a recording by `MfccSettings`, `probe` reads a header
+only, and `DigestingReader` takes the checksum of the file on the way. Every refusal is a
 `RefusedRecording` with a stable ``kind``.
 """
 
@@ -24,7 +24,7 @@ from audioloom_audio.errors import (
     UnsupportedCodec,
 )
 from audioloom_audio.extraction import Extraction, extract, probe
-from audioloom_audio.features.engines import settle
+from audioloom_audio.features.engines import resolve_engine
 from audioloom_audio.features.filters import mel_filters
 from audioloom_audio.features.windows import Window
 from audioloom_audio.recording import Flag, Recording, Summary
@@ -57,5 +57,5 @@ __all__ = [
     "extract",
     "mel_filters",
     "probe",
-    "settle",
+    "resolve_engine",
 ]

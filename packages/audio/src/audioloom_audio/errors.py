@@ -15,8 +15,7 @@
     * OutOfRange            out_of_range       finite samples whose power overflows float32
 
 ``kind`` is stable: ledgers and dashboards may count by it. An error of the storage under the
-recording (connection lost, permission denied) is never turned into one of these: it passes
-through as it is, because trying again may help.
+recording (connection lost, permission denied) passes through unchanged, because a retry may help.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A recording to its MFCC windows: decode, resample, cut, compute; one block at a time.
+"""Extract the MFCC windows of a recording: decode, resample, cut, compute; one block at a time.
 
-What is held at any moment is a block of samples, the resampler's filter and one window for each
-signal: a recording of two hours costs what one of ten seconds does.
+Memory holds a block of samples, the resampler's filter and one window for each signal, so a
+recording of two hours costs as much as one of ten seconds.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
 
 
 def probe(source: Source, *, name: str = "", raw: RawFormat | None = None) -> Recording:
-    """What the header of *source* says, without decoding; the position is left anywhere.
+    """Read the header of *source* without decoding; the position afterwards is undefined.
 
     Args:
         source: The recording's bytes; see `Source`.
-        name: What to call it in errors; its extension is compared with the content.
-        raw: What it is if it has no header; see `MfccSettings`.
+        name: The name for errors; its extension is compared with the content.
+        raw: The format if there is no header; see `MfccSettings`.
 
     Raises:
-        RefusedRecording: The header already shows that it cannot become features.
+        RefusedRecording: The header shows that the recording cannot become features.
         MissingDecoder: This machine cannot decode its format.
     """
     decoder = open_decoder(source, name, raw)
@@ -47,21 +47,21 @@ def probe(source: Source, *, name: str = "", raw: RawFormat | None = None) -> Re
 
 
 def extract(source: Source, settings: MfccSettings | None = None, *, name: str = "") -> Extraction:
-    """Open the recording in *source* and hand out its windows one by one.
+    """Open the recording in *source* and iterate over its windows.
 
-    The header is read at once, samples as windows are asked for. Windows come in the order
-    (window, channel). The source is read from its first byte, belongs to the extraction until
-    that ends, and is not closed by it. A refusal can come after windows have been handed out
-    (NaN in minute 50): what to do with those is the caller's decision.
+    The header is read at once, samples when a window is asked for. Windows come in the order
+    (window, channel). The source is read from its first byte, belongs to the extraction until the
+    extraction ends, and is not closed. A refusal can come after windows (NaN in minute 50): the
+    caller decides what becomes of those windows.
 
     Args:
         source: The recording's bytes; see `Source`. Wrap it in a `DigestingReader` for a checksum.
-        settings: What to extract; the defaults without it.
-        name: What to call it in errors; its extension is compared with the content.
+        settings: The settings; the defaults if omitted.
+        name: The name for errors; its extension is compared with the content.
 
     Raises:
         RefusedRecording, MissingDecoder: see `audioloom_audio.errors`; from here or from the
-            iteration. Errors of *source* pass through as they are.
+            iteration. Errors of *source* pass through.
     """
     return Extraction(source, settings or MfccSettings(), name)
 
@@ -96,12 +96,12 @@ class Extraction(Iterator[Window]):
 
     @property
     def recording(self) -> Recording:
-        """What the header said."""
+        """The facts of the header."""
         return self._decoder.recording
 
     @property
     def summary(self) -> Summary:
-        """What has been seen so far; of the whole extraction once the windows have ended."""
+        """The facts so far; those of the whole extraction once the windows have ended."""
         recording = self._decoder.recording
         flags = recording.flags
         ended_early = self._complete and self._frames_read < (recording.frames or 0)

@@ -1,4 +1,4 @@
-"""What is known of a recording: from its header, and after it has been decoded."""
+"""Facts about a recording: from its header, and after it has been decoded."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Flag = Literal[
     "silent",
     "constant",
 ]
-"""Everything that is noticed about a recording, or a window of it, that is used all the same."""
+"""Every oddity of a recording, or of a window, that does not keep it from being used."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """What the header says, checked against the file's size where that can be done.
+    """The facts of the header, checked against the size of the file where possible.
 
     Attributes:
         format: The container by its content: wav, rf64, w64, aiff, au, caf, flac, ogg, mp3, nist.
         codec: libsndfile's name of the coding in lower case: pcm_16, ulaw, vorbis, gsm610 …
         sample_rate: Hz, as recorded.
         channels: As recorded.
-        frames: Samples a channel that decoding should bring; None where only decoding can tell.
-        frames_declared: Samples a channel the header claims; None where it does not say.
+        frames: Samples a channel that decoding should give; None if only decoding can tell.
+        frames_declared: Samples a channel by the header; None if the header has no length.
         flags: ``truncated``, ``header_lies``, ``trailing_bytes``, ``partial_frame`` (bytes at the
             end that make no whole sample of every channel; dropped) and ``wrong_container`` (the
             name ends in another format's extension).
@@ -51,15 +51,15 @@ class Recording:
 
 @dataclass(frozen=True)
 class Summary:
-    """What an extraction has seen.
+    """Facts about an extraction.
 
     Attributes:
-        recording: What the header said.
+        recording: The facts of the header.
         frames_read: Samples a channel decoded, at the recording's own rate.
         windows: Windows handed out, over all channels.
         complete: The recording was decoded to its end; False while windows are still to come and
             after ``windows="first"`` has stopped early.
-        peak: Largest magnitude among the samples used, full scale being 1.
+        peak: Largest magnitude of the samples; full scale is 1.
         flags: The recording's, with ``truncated`` added where decoding ended before ``frames``,
             ``over_full_scale`` (float samples beyond +-1: used as they are), ``silent`` (every
             window was) and ``length_unknown`` (the header does not say, and not all was read).

@@ -1,4 +1,4 @@
-"""What is extracted: the numbers that decide the shape and the values of every window."""
+"""The settings that decide the shape and the values of every window."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Engine = Literal["auto", "numpy", "native", "librosa"]
 
 @dataclass(frozen=True)
 class RawFormat:
-    """What recordings without a header are.
+    """The format of recordings without a header.
 
     Attributes:
         coding: ``alaw``, ``mulaw`` (8 bits a sample) or ``gsm`` (GSM 06.10, 33 bytes for 20 ms).
@@ -65,11 +65,11 @@ class MfccSettings:
         normalise: ``window`` subtracts the window's mean and divides by its standard deviation,
             over all coefficients and frames together; ``none`` leaves decibels.
         dtype: Type of the values handed out; the arithmetic is float32 either way.
-        engine: What computes, from samples to coefficients: ``numpy``, ``native`` (compiled, an
-            extra), ``librosa`` (an extra), or ``auto``, the fastest of the first two that works
-            here.
-        raw: What files are that begin like no format known and have the name of none; without it
-            they are refused.
+        engine: The implementation, from samples to coefficients: ``numpy``, ``native`` (compiled,
+            an extra), ``librosa`` (an extra), or ``auto``: ``native`` if it works here, else
+            ``numpy``.
+        raw: The format of files whose first bytes and name match no known format; such files are
+            refused if it is None.
 
     Raises:
         BadSettings: A value is outside its range; the message names the setting.

@@ -63,7 +63,7 @@ def test_a_long_jump_ahead_is_not_filled_but_made_up_at_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A decoder that looks at the end of 2 GB must not cost 2 GB there and then."""
-    monkeypatch.setattr("audioloom_audio.decoding.digest._GAP", 1000)
+    monkeypatch.setattr("audioloom_audio.decoding.digest.GAP_BYTES", 1000)
     source = _Counting(CONTENT)
     reader = DigestingReader(source)
 

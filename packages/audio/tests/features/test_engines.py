@@ -6,7 +6,7 @@ from typing import Any
 
 import audioloom_audio_native
 import pytest
-from audioloom_audio import BadSettings, MfccSettings, MissingDecoder, extract, settle
+from audioloom_audio import BadSettings, MfccSettings, MissingDecoder, extract, resolve_engine
 from audioloom_audio.features.engines import engine_for
 
 
@@ -31,31 +31,31 @@ def test_auto_is_the_compiled_engine_where_it_works(monkeypatch: pytest.MonkeyPa
     """Installed, a processor that can, and the numbers it is made for."""
     _processor(monkeypatch, supported=True)
 
-    assert "native" == settle(MfccSettings()).engine
+    assert "native" == resolve_engine(MfccSettings()).engine
 
 
 def test_auto_is_numpy_where_the_compiled_engine_is_not_installed(absent: None) -> None:
     """audioloom-audio is complete without it."""
-    assert "numpy" == settle(MfccSettings()).engine
+    assert "numpy" == resolve_engine(MfccSettings()).engine
 
 
 def test_auto_is_numpy_on_a_processor_without_avx2(monkeypatch: pytest.MonkeyPatch) -> None:
     """An old node must not end in an illegal instruction."""
     _processor(monkeypatch, supported=False)
 
-    assert "numpy" == settle(MfccSettings()).engine
+    assert "numpy" == resolve_engine(MfccSettings()).engine
 
 
 @pytest.mark.parametrize("changes", [{"n_fft": 1024}, {"hop_length": 160}, {"n_mels": 300}])
 def test_auto_is_numpy_for_other_numbers(changes: dict[str, int]) -> None:
     """The kernels are made for librosa's defaults."""
-    assert "numpy" == settle(MfccSettings(**changes)).engine  # type: ignore[arg-type]
+    assert "numpy" == resolve_engine(MfccSettings(**changes)).engine  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("engine", ["numpy", "native", "librosa"])
 def test_what_was_asked_for_is_left_alone(engine: Any) -> None:
     """Only auto is for us to decide."""
-    assert engine == settle(MfccSettings(engine=engine)).engine
+    assert engine == resolve_engine(MfccSettings(engine=engine)).engine
 
 
 def test_a_compiled_engine_that_is_not_there_is_told(

@@ -107,12 +107,12 @@ class Table:
     """A table in one file or several.
 
     Attributes:
-        where: the location that was given.
+        where: the location that was given; a database is named by its URL.
         parts: the files.
         names: the columns of the first file.
     """
 
-    where: Location
+    where: Location | str
     parts: Sequence[Location]
     names: Sequence[str]
 

@@ -1,4 +1,4 @@
-"""The program: the command line, once what it needs is known to be there."""
+"""The program: the command line, or exit code 78 if a library is missing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CONFIGURATION = 78  # of audioloom_stage, which may be what is missing
 
 
 def main() -> int:
-    """Run the command that the words name; the exit code."""
+    """Run the command line; answer the exit code."""
     try:
         from audioloom_featurizer import cli  # noqa: PLC0415 - it may not be complete
     except ImportError:

@@ -1,28 +1,27 @@
-"""What stops the featurizer.
+"""The errors that stop the featurizer.
 
 * BadData (exit code 65)
-  - PatternMatchesNothing   no path of the listing is what the pattern describes
-  - BadTarget               the group `target` of a pattern caught something that is no number
-  - BadTable                a table from outside that cannot be read, or has a bad row
-  - TwiceListed             an inventory names a recording twice
-  - BadLabels               labels that contradict each other, or match no recording
-  - Unlabelled              recordings without a label, and they were to be refused
-  - BadInventory            an inventory that is not what its manifest says
+  - PatternMatchesNothing   the pattern matches no path
+  - BadTarget               the group `target` of a pattern caught text that is not a number
+  - DuplicateRecording      an inventory names a recording twice
+  - BadLabels               labels contradict each other, or match no recording
+  - Unlabelled              recordings have no label, and --unlabelled refuse was given
+  - BadInventory            an inventory does not match its manifest
   - BadUnits                the units in the run folder are not those of this inventory
   - TooManyRefused          more recordings were refused than the error budget allows
   - NothingReadable         every recording was refused
-  - Damaged                 `verify` found a run that is not what its manifest says
+  - Damaged                 `verify` found that a run does not match its manifest
 * InputMissing (exit code 66)
   - NoRecordings            the folder holds no recordings
-  - NothingNew              the folder holds none that are not listed already
+  - NothingNew              every recording is listed already
 * Usage (exit code 2)
-  - BadPattern              the pattern is no regular expression, or names nothing we know
-  - BadWish                 an amount, a budget or a combination of flags that says nothing
+  - BadPattern              the pattern is not a regular expression, or has unknown named groups
+  - InvalidOption           an option has an unusable value, or contradicts another option
 * BadConfiguration (exit code 78)
-  - MissingLibrary          a decoder or an engine is not installed here
-  - NoDriver                no jar of a driver for the database
+  - MissingLibrary          a decoder or an engine is not installed
+  - MissingDriver           no jar has a driver for the database
 * TryAgain (exit code 75)
-  - WorkerLost              the process that decodes died while it was at no recording
+  - WorkerLost              the worker that decodes died while it was at no recording
 """
 
 from __future__ import annotations
@@ -31,31 +30,27 @@ from audioloom_stage.errors import BadConfiguration, BadData, InputMissing, TryA
 
 
 class PatternMatchesNothing(BadData):
-    """No path of the listing is what the pattern describes."""
+    """The pattern matches no path of the listing."""
 
 
 class BadTarget(BadData):
-    """The group `target` of a pattern caught something that is no number."""
+    """The group `target` of a pattern caught text that is not a number."""
 
 
-class BadTable(BadData):
-    """A table from outside that cannot be read, or has a bad row."""
-
-
-class TwiceListed(BadData):
+class DuplicateRecording(BadData):
     """An inventory names a recording twice."""
 
 
 class BadLabels(BadData):
-    """Labels that contradict each other, or match no recording."""
+    """Labels contradict each other, or match no recording."""
 
 
 class Unlabelled(BadData):
-    """Recordings have no label, and were to be refused then. Nothing was committed."""
+    """Recordings have no label, and were to be refused. Nothing was committed."""
 
 
 class BadInventory(BadData):
-    """An inventory that is not what its manifest says."""
+    """An inventory does not match its manifest."""
 
 
 class BadUnits(BadData):
@@ -71,7 +66,7 @@ class NothingReadable(BadData):
 
 
 class Damaged(BadData):
-    """A run is not what its manifest says."""
+    """A run does not match its manifest."""
 
 
 class NoRecordings(InputMissing):
@@ -79,24 +74,24 @@ class NoRecordings(InputMissing):
 
 
 class NothingNew(InputMissing):
-    """All recordings are listed already. Nothing was committed."""
+    """Every recording is listed already. Nothing was committed."""
 
 
 class BadPattern(Usage):
-    """The pattern is no regular expression, or names nothing we know."""
+    """The pattern is not a regular expression, or has unknown named groups."""
 
 
-class BadWish(Usage):
-    """An amount, a budget or a combination of flags that says nothing."""
+class InvalidOption(Usage):
+    """An option has an unusable value, or contradicts another option."""
 
 
 class MissingLibrary(BadConfiguration):
-    """A decoder or an engine is not installed here; the recordings may be fine."""
+    """A decoder or an engine is not installed; the recordings may be fine."""
 
 
 class WorkerLost(TryAgain):
-    """The process that decodes died, more than once, while it was at no recording."""
+    """The worker that decodes died more than once while it was at no recording."""
 
 
-class NoDriver(BadConfiguration):
-    """No jar of a driver for the database."""
+class MissingDriver(BadConfiguration):
+    """No jar has a driver for the database."""

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from audioloom_featurizer.commands.retry import retry as retry_command
 from audioloom_featurizer.commands.verify import verify
-from audioloom_featurizer.errors import BadWish, NoRecordings, NothingReadable
+from audioloom_featurizer.errors import InvalidOption, NoRecordings, NothingReadable
 from audioloom_featurizer.extraction import recording
 from audioloom_featurizer.settings import RetrySettings, VerifySettings
 from audioloom_featurizer.verification.features import recordings_of
@@ -73,7 +73,7 @@ def test_what_waits_for_a_person_is_not_retried_by_itself(source: Path, root: Pa
     features = features_of(source, root, error_budget="1")
     with pytest.raises(NoRecordings, match=r"1 empty(.|\n)*--also"):
         retry(features)
-    with pytest.raises(BadWish, match="classes of the ledger: empty, found damaged"):
+    with pytest.raises(InvalidOption, match="classes of the ledger: empty, found damaged"):
         retry(features, also=("damaged",))
 
 
@@ -89,7 +89,7 @@ def test_a_release_of_other_values_is_refused(
 ) -> None:
     """Both runs are one data set, so their values have to be of one kind."""
     monkeypatch.setattr("audioloom_featurizer.commands.retry.ALGORITHM", 99)
-    with pytest.raises(BadWish, match="algorithm 99"):
+    with pytest.raises(InvalidOption, match="algorithm 99"):
         retry(partly)
 
 

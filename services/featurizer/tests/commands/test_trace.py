@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_featurizer.commands.trace import trace as trace_command
-from audioloom_featurizer.errors import BadPattern, BadWish
+from audioloom_featurizer.errors import BadPattern, InvalidOption
 from audioloom_featurizer.settings import TraceSettings
 from audioloom_manifest import Opened
 from audioloom_storage import NotFound
@@ -43,7 +43,7 @@ def found(data: dict[str, list]) -> list[tuple[str, ...]]:
 def test_nothing_is_looked_for_without_a_word_of_what(root: Path) -> None:
     """Neither an empty wish, nor a pattern that is none, nor a root that is not there."""
     root.mkdir()
-    with pytest.raises(BadWish, match="--group"):
+    with pytest.raises(InvalidOption, match="--group"):
         trace(root)
     with pytest.raises(BadPattern, match=r"--path"):
         trace(root, path="(")

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from audioloom_featurizer.external import sort
-from audioloom_featurizer.external.merge_join import first_of_each, matched
+from audioloom_featurizer.external.merge_join import distinct, merge_join
 from audioloom_featurizer.external.sort import sorted_batches
 from hypothesis import given
 from hypothesis import strategies as st
@@ -63,7 +63,7 @@ def test_every_row_finds_its_partner(
     """Wherever either stream is cut; and what no row asked for is told."""
     ours = sorted((key, number) for number, key in enumerate(left))
     theirs = sorted((key, number) for number, key in enumerate(right))
-    pieces = list(matched(cut(ours, cut_left), cut(theirs, cut_right), "key", (SCHEMA, SCHEMA)))
+    pieces = list(merge_join(cut(ours, cut_left), cut(theirs, cut_right), "key", (SCHEMA, SCHEMA)))
     assert ours == read(piece.left for piece in pieces)
     found = [value for piece in pieces for value in piece.right.column("value").to_pylist()]
     assert [dict(theirs).get(key) for key, _ in ours] == found
@@ -76,4 +76,4 @@ def test_the_first_of_each_key(keys: list[str], seed: int) -> None:
     """Also where one key goes on in the next batch."""
     rows = sorted((key, number) for number, key in enumerate(keys))
     expected = [row for at, row in enumerate(rows) if not at or rows[at - 1][0] != row[0]]
-    assert expected == read(first_of_each(cut(rows, seed), "key"))
+    assert expected == read(distinct(cut(rows, seed), "key"))

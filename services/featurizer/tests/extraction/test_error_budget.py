@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import pytest
-from audioloom_featurizer.errors import BadWish, NothingReadable, TooManyRefused
+from audioloom_featurizer.errors import InvalidOption, NothingReadable, TooManyRefused
 from audioloom_featurizer.extraction.error_budget import (
-    Budget,
+    ErrorBudget,
     Limit,
     Refusals,
     check_budget,
@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 
-def whole(text: str) -> Budget:
+def whole(text: str) -> ErrorBudget:
     return parse_budget(text, "1%")
 
 
@@ -23,7 +23,7 @@ EXAMPLES = {"empty": ["a.wav", "no samples"], "damaged": ["b.wav", "cut"]}
 @pytest.mark.parametrize("text", ["", "one", "-1", "101%", "1.5", "1e3%", "%", "1 %", "0x1"])
 def test_what_is_no_budget_is_refused(text: str) -> None:
     """The error shows both forms."""
-    with pytest.raises(BadWish, match="1%"):
+    with pytest.raises(InvalidOption, match="1%"):
         Limit(text).allowed(100)
 
 
@@ -99,7 +99,7 @@ def test_nothing_readable_is_never_allowed() -> None:
 )
 def test_a_budget_that_contradicts_itself_is_refused(text: str, word: str) -> None:
     """Before anything is worked on."""
-    with pytest.raises(BadWish, match=word):
+    with pytest.raises(InvalidOption, match=word):
         whole(text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from audioloom_featurizer.extraction.locality import MOST, largest_recordings
-from audioloom_featurizer.extraction.partition import make_units, rows_of
+from audioloom_featurizer.extraction.partition import partition, rows_of
 from audioloom_featurizer.inventory.parquet import inventory_location, read_batches
 from audioloom_manifest import read_manifest
 from audioloom_storage import locate
@@ -21,7 +21,7 @@ def test_the_largest_of_each_unit_largest_first(root: Path, tmp_path: Path) -> N
     opened = read_manifest(str(scan(source, root).text), "recordings")
     inventory = inventory_location(opened)
     rows = list(rows_of(read_batches(inventory)))
-    units = list(make_units(rows, most_bytes=1 << 30, most_recordings=5))
+    units = list(partition(rows, most_bytes=1 << 30, most_recordings=5))
     assert [5, 5, 1] == [unit.recordings for unit in units]
     left = [units[2], units[0]]
     found = largest_recordings(locate(source), inventory, left)

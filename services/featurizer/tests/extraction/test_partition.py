@@ -7,8 +7,8 @@ from audioloom_featurizer.errors import BadUnits
 from audioloom_featurizer.extraction.partition import (
     commit_units,
     default_recordings,
-    make_units,
     parse_units,
+    partition,
     unit_id,
 )
 from audioloom_storage import locate
@@ -26,7 +26,7 @@ def test_units_cover_every_row_once_within_bounds(
 ) -> None:
     """Units follow each other without gap, and pass a bound only with a single row."""
     rows = rows_of(sizes)
-    units = list(make_units(rows, most_bytes=most_bytes, most_recordings=most_recordings))
+    units = list(partition(rows, most_bytes=most_bytes, most_recordings=most_recordings))
     at = 0
     for unit in units:
         mine = rows[at : at + unit.recordings]
@@ -54,7 +54,7 @@ def test_the_number_of_units_fits_small_and_large_sets() -> None:
 def test_a_plan_that_stands_must_be_the_same(tmp_path: Any) -> None:
     """Equal units are taken as they lie there; others are refused, damaged ones too."""
     folder = locate(tmp_path / "run")
-    units = list(make_units(rows_of([1, 2, 3]), most_bytes=9, most_recordings=1))
+    units = list(partition(rows_of([1, 2, 3]), most_bytes=9, most_recordings=1))
     assert commit_units(folder, units) == commit_units(folder, units)
     with pytest.raises(BadUnits, match=r"units\.parquet"):
         commit_units(folder, units[:2])

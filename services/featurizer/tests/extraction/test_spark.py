@@ -3,8 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from audioloom_featurizer.extraction.spark import fitting
-from audioloom_featurizer.sandbox.supervisor import Limits
+from audioloom_featurizer.extraction.spark import limits_for_yarn
+from audioloom_featurizer.sandbox.supervisor import WorkerLimits
 from audioloom_spark import Yarn
 from audioloom_storage import locate
 
@@ -25,9 +25,9 @@ def test_a_decoder_is_ended_before_its_container_is(
 ) -> None:
     """Else the whole executor would be lost, four times, and with it the job."""
     yarn = Yarn(folder=locate(tmp_path), executors=1, cores=cores, memory=memory)
-    assert given == fitting(Limits(memory=asked), yarn).memory
+    assert given == limits_for_yarn(WorkerLimits(memory=asked), yarn).memory
 
 
 def test_on_this_machine_it_is_what_was_asked_for() -> None:
     """Nobody ends anything here."""
-    assert Limits(memory=8 * GB) == fitting(Limits(memory=8 * GB), None)
+    assert WorkerLimits(memory=8 * GB) == limits_for_yarn(WorkerLimits(memory=8 * GB), None)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 from audioloom_featurizer.commands.verify import verify
-from audioloom_featurizer.errors import BadInventory, BadWish, NothingNew
+from audioloom_featurizer.errors import BadInventory, InvalidOption, NothingNew
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_manifest import MissingManifest, read_manifest
 from audioloom_stage import Result
@@ -65,7 +65,7 @@ def test_another_source_is_refused(source: Path, root: Path, tmp_path: Path) -> 
     """Its paths would be other recordings."""
     first = scan(source, root)
     shutil.copytree(source, tmp_path / "copy")
-    with pytest.raises(BadWish, match="another source"):
+    with pytest.raises(InvalidOption, match="another source"):
         scan(tmp_path / "copy", root, since=str(first.text))
 
 

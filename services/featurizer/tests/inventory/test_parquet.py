@@ -12,14 +12,14 @@ from audioloom_featurizer.errors import BadInventory
 from audioloom_featurizer.external.sort import sorted_batches
 from audioloom_featurizer.inventory import parquet
 from audioloom_featurizer.inventory.labels.path_pattern import (
-    Matches,
+    PatternMatches,
     compile_pattern,
     label_by_pattern,
 )
 from audioloom_featurizer.inventory.parquet import (
-    LISTED,
+    LISTING_COLUMNS,
+    InventoryFacts,
     RowDigest,
-    Written,
     read_batches,
     read_rows,
     write_inventory,
@@ -42,11 +42,11 @@ def rows(listed: Iterable[Recording]) -> pa.RecordBatch:
     return batch_of(path=paths, size=sizes, modified_ns=times)
 
 
-def write(listed: Iterable[Recording], pattern: str | None = None) -> tuple[bytes, Written]:
+def write(listed: Iterable[Recording], pattern: str | None = None) -> tuple[bytes, InventoryFacts]:
     """The bytes of an inventory, and what is said of it."""
     batches = iter([rows(listed)])
     if pattern is not None:
-        batches = label_by_pattern(batches, compile_pattern(pattern), Matches())
+        batches = label_by_pattern(batches, compile_pattern(pattern), PatternMatches())
     out = io.BytesIO()
     told = write_inventory(out, sorted_batches(batches, "path"), "here")
     return out.getvalue(), told
@@ -91,7 +91,7 @@ def test_the_digest_is_of_the_listing_alone() -> None:
 @given(st.lists(st.tuples(st.text(), st.integers(0, 2**63 - 1), st.integers(0, 2**63 - 1))))
 def test_the_digest_is_of_lines_of_canonical_json(listed: list[Recording]) -> None:
     """As the contract says it, whatever stands in a path."""
-    digest = RowDigest(LISTED)
+    digest = RowDigest(LISTING_COLUMNS)
     if listed:
         digest.add(rows(listed))
     lines = b"".join(canonical_bytes(list(each)) + b"\n" for each in listed)

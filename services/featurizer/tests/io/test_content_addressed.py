@@ -1,14 +1,14 @@
 from pathlib import Path
 
 import pytest
-from audioloom_featurizer.io.content_addressed import spill
+from audioloom_featurizer.io.content_addressed import content_addressed_file
 from audioloom_manifest import FileEntry, WrongChecksum
 from audioloom_storage import locate
 
 
 def published(folder: Path) -> FileEntry:
     """The entry of a file with ten bytes."""
-    with spill() as held:
+    with content_addressed_file() as held:
         held.write(b"0123456789")
         return held.publish_as(locate(folder), "part", role="features", records=1)
 

@@ -49,7 +49,7 @@ def recording(folder: Path, form: str, coding: str, ending: str, rate: int, chan
 
 def peak(source: Path, root: Path, **wishes: Any) -> tuple[int, int]:
     """Windows, and the largest size in MB that the process ever had."""
-    supervisor._end_the_child()
+    supervisor.kill_idle_workers()
     endings = (next(source.iterdir()).suffix,)
     scanned = scan(ScanSettings(source=str(source), root=str(root), suffix=endings))
     seen = []
@@ -57,7 +57,7 @@ def peak(source: Path, root: Path, **wishes: Any) -> tuple[int, int]:
     def runner(units: Sequence[Any], task: Any) -> Iterator[Any]:
         for unit in units:
             yield done(task, unit)
-            process = supervisor._kept[0]._process.pid
+            process = supervisor.idle_workers[0].pid
             status = Path(f"/proc/{process}/status").read_text()
             seen.append(int(re.search(r"VmHWM:\s+(\d+)", status)[1]) // 1024)
 

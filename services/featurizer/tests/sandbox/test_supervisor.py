@@ -15,7 +15,7 @@ from audioloom_featurizer.commands.run import run as run_command
 from audioloom_featurizer.commands.verify import verify
 from audioloom_featurizer.errors import MissingLibrary, WorkerLost
 from audioloom_featurizer.extraction import scheduler
-from audioloom_featurizer.sandbox.supervisor import Limits
+from audioloom_featurizer.sandbox.supervisor import WorkerLimits
 from audioloom_featurizer.settings import RunSettings, VerifySettings
 from audioloom_manifest import Opened, read_manifest
 from featurizer_specimens import specimens
@@ -37,11 +37,11 @@ def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "notes"
     folder.mkdir()
     monkeypatch.setenv("DEADLY_NOTES", str(folder))
-    monkeypatch.setattr(scheduler, "do_unit", deadly.do_unit)
+    monkeypatch.setattr(scheduler, "extract_unit", deadly.extract_unit)
     # One that an earlier test left knows another folder.
     from audioloom_featurizer.sandbox import supervisor
 
-    supervisor._end_the_child()
+    supervisor.kill_idle_workers()
     return folder
 
 
@@ -153,10 +153,10 @@ def test_it_imports_nothing_heavy(
 
     A worker that imported librosa would take 1.3 s and 180 MB more.
     """
-    monkeypatch.setattr(scheduler, "do_unit", deadly.noting_imports)
+    monkeypatch.setattr(scheduler, "extract_unit", deadly.noting_imports)
     for name, data in specimens().items():
         (source / "no" / f"x-{name}").write_bytes(data)
-    patient = Limits(LIMITS.memory, 60)
+    patient = WorkerLimits(LIMITS.memory, 60)
     runner = lambda units, task: supervised(units, task, patient)  # noqa: E731
     features(source, root, runner, level="recording", engine="numpy")
     imported = (notes / "imports").read_text().split()
@@ -216,9 +216,9 @@ def test_an_error_that_cannot_travel_is_told_in_words() -> None:
 HANGS = """
 import os, pickle, sys
 sys.path[:0] = [{tests!r}]
-from audioloom_featurizer.sandbox.supervisor import Limits, do_supervised
+from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
 from featurizer_deadly import hangs
-do_supervised(pickle.dumps(hangs), Limits(), pickle.dumps({note!r}))
+run_supervised(pickle.dumps(hangs), WorkerLimits(), pickle.dumps({note!r}))
 """
 
 

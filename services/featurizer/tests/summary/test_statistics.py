@@ -12,7 +12,7 @@ from audioloom_featurizer.commands.inspect import inspect
 from audioloom_featurizer.settings import InspectSettings
 from audioloom_featurizer.summary.duplicates import MOST_OF_A_SET
 from audioloom_featurizer.summary.render import as_lines
-from audioloom_featurizer.summary.statistics import read_contents
+from audioloom_featurizer.summary.statistics import read_statistics
 from audioloom_manifest import read_manifest
 from featurizer_work import RATE, features_of, run, scan, write_wav
 
@@ -39,7 +39,7 @@ def shown(place: Path, *words: str, **more: object) -> list[str]:
 
 def test_recordings_and_windows_are_counted(mixed: Path, root: Path) -> None:
     """By label, by group, and what has neither."""
-    contents = read_contents(features_of(mixed, root, **LONG))
+    contents = read_statistics(features_of(mixed, root, **LONG))
     assert 11 == contents.recordings
     assert {"no": (5, 7), "yes": (5, 7)} == contents.labels
     assert (1, 1) == (contents.unlabelled, contents.ungrouped)
@@ -49,7 +49,7 @@ def test_recordings_and_windows_are_counted(mixed: Path, root: Path) -> None:
 
 def test_kinds_are_counted_once_a_recording(mixed: Path, root: Path) -> None:
     """Rates, channels, formats and flags, however many windows there are."""
-    contents = read_contents(features_of(mixed, root, **LONG))
+    contents = read_statistics(features_of(mixed, root, **LONG))
     assert {8000: 9, 44100: 2} == contents.rates
     assert {1: 9, 2: 2} == contents.channels
     assert {"wav/pcm_16": 9, "flac/pcm_16": 2} == contents.formats
@@ -58,7 +58,7 @@ def test_kinds_are_counted_once_a_recording(mixed: Path, root: Path) -> None:
 
 def test_lengths(mixed: Path, root: Path) -> None:
     """Of the whole recordings, not of what was taken of them."""
-    lengths = read_contents(features_of(mixed, root)).lengths
+    lengths = read_statistics(features_of(mixed, root)).lengths
     assert (0.2, 2.5) == (lengths.shortest, lengths.longest)
     assert 0.6 == pytest.approx(lengths.median, abs=0.11)
     assert sum(n / 10 for n in range(2, 9)) + 2.5 + 1 + 1 + 1 == pytest.approx(lengths.total)
@@ -67,7 +67,7 @@ def test_lengths(mixed: Path, root: Path) -> None:
 
 def test_without_duplicates_there_is_no_such_section(source: Path, root: Path) -> None:
     """Nobody reads a section of zeros."""
-    contents = read_contents(features_of(source, root))
+    contents = read_statistics(features_of(source, root))
     assert (0, 0, ()) == (
         contents.duplicates.sets,
         contents.duplicates.recordings,
@@ -82,7 +82,7 @@ def test_copies_are_found_over_units(source: Path, root: Path) -> None:
     shutil.copy(source / "yes" / "s0-take.wav", source / "no" / "s9-was-yes.wav")
     for number in range(2 * MOST_OF_A_SET):
         shutil.copy(source / "yes" / "s2-take.wav", source / "yes" / f"s2-copy{number}.wav")
-    found = read_contents(features_of(source, root)).duplicates
+    found = read_statistics(features_of(source, root)).duplicates
     assert (3, 2 + 2 + 1 + 2 * MOST_OF_A_SET) == (found.sets, found.recordings)
     assert (1, 1) == (found.conflicting, found.across_groups)
     paths = [[copy.path for copy in some] for some in found.examples]
@@ -96,7 +96,7 @@ def test_a_conflict_is_seen_among_many_copies(source: Path, root: Path) -> None:
     for number in range(12):
         shutil.copy(source / "no" / "s1-take.wav", source / "no" / f"s1-copy{number:02}.wav")
     shutil.copy(source / "no" / "s1-take.wav", source / "yes" / "s1-odd.wav")
-    found = read_contents(features_of(source, root)).duplicates
+    found = read_statistics(features_of(source, root)).duplicates
     assert 1 == found.conflicting
     assert {"no", "yes"} == {copy.label for copy in found.examples[0]}
     assert MOST_OF_A_SET == len(found.examples[0])
@@ -109,7 +109,7 @@ def test_different_targets_contradict_each_other_too(source: Path, root: Path) -
     for pattern, conflicting in (("same/(?P<target>[0-9.]+)[.]wav", 1), ("(?P<group>.*)", 0)):
         recordings = str(scan(source, root, pattern=pattern).text)
         opened = read_manifest(str(run(recordings).text), "features")
-        assert conflicting == read_contents(opened).duplicates.conflicting
+        assert conflicting == read_statistics(opened).duplicates.conflicting
 
 
 def test_inspect_shows_it_all(mixed: Path, root: Path) -> None:

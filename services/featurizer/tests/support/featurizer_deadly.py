@@ -21,12 +21,12 @@ _spoiled: list[bool] = []
 _LATE = ("audioloom_audio_native", "soundfile", "scipy.fft")
 
 
-def do_unit(job: Any, unit: Any, trial: Any = None, pulse: Any = None) -> Receipt:
+def extract_unit(job: Any, unit: Any, history: Any = None, heartbeat: Any = None) -> Receipt:
     extract_module.extract = extract
     extract_module.open_read = open_read
     for module in _LATE:  # no recording is to blame for the time that they take
         importlib.import_module(module)
-    return unit_task.do_unit(job, unit, trial, pulse)
+    return unit_task.extract_unit(job, unit, history, heartbeat)
 
 
 def extract(source: Any, settings: Any, *, name: str) -> Any:
@@ -79,26 +79,26 @@ _DEATHS = {
 }
 
 
-def ends_at_once(_unit: Any, _trial: Any, _pulse: Any) -> None:
+def ends_at_once(_unit: Any, _history: Any, _heartbeat: Any) -> None:
     os._exit(5)
 
 
-def cannot_travel(_unit: Any, _trial: Any, _pulse: Any) -> None:
+def cannot_travel(_unit: Any, _history: Any, _heartbeat: Any) -> None:
     raise ValueError(lambda: None)
 
 
-def quick(unit: Any, _trial: Any, _pulse: Any) -> Any:
+def quick(unit: Any, _history: Any, _heartbeat: Any) -> Any:
     return unit
 
 
-def hangs(note: str, _trial: Any, pulse: Any) -> None:
+def hangs(note: str, _history: Any, heartbeat: Any) -> None:
     Path(note).write_text(str(os.getpid()))
-    pulse.at(0)
+    heartbeat.start(0)
     _loop()
 
 
-def noting_imports(job: Any, unit: Any, trial: Any = None, pulse: Any = None) -> Receipt:
-    receipt = unit_task.do_unit(job, unit, trial, pulse)
+def noting_imports(job: Any, unit: Any, history: Any = None, heartbeat: Any = None) -> Receipt:
+    receipt = unit_task.extract_unit(job, unit, history, heartbeat)
     modules = sys.modules | {}
     Path(os.environ["DEADLY_NOTES"], "imports").write_text("\n".join(modules))
     return receipt

@@ -27,7 +27,7 @@ import structlog
 from audioloom_featurizer.commands.run import run as run_command
 from audioloom_featurizer.commands.scan import scan
 from audioloom_featurizer.commands.verify import verify
-from audioloom_featurizer.sandbox.supervisor import Limits
+from audioloom_featurizer.sandbox.supervisor import WorkerLimits
 from audioloom_featurizer.settings import RunSettings, ScanSettings, VerifySettings
 from audioloom_manifest import read_manifest
 from featurizer_specimens import specimens
@@ -36,7 +36,7 @@ from featurizer_work import supervised
 BATCH = 1000
 MAGIC_KEPT = 0.85  # or most of what lies behind it is never reached
 BAD = ("unexpected", "decoder_died", "decoder_stalled", "decoder_memory")
-LIMITS = Limits(memory=512 << 20, seconds=20)
+LIMITS = WorkerLimits(memory=512 << 20, seconds=20)
 
 # Numbers that parsers trip over.
 _ODD = [0, 1, 2, 7, 255, 256, 1024, 0x7FFF, 0x8000, 0xFFFF, 0x10000, 0x7FFFFFFF, 0x80000000,

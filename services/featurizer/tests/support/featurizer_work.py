@@ -14,14 +14,14 @@ import soundfile
 from audioloom_featurizer.commands.run import run as run_command
 from audioloom_featurizer.commands.scan import scan as scan_command
 from audioloom_featurizer.extraction.partition import Unit
-from audioloom_featurizer.sandbox.supervisor import Limits, do_supervised
+from audioloom_featurizer.sandbox.supervisor import WorkerLimits, run_supervised
 from audioloom_featurizer.settings import RunSettings, ScanSettings
 from audioloom_manifest import Opened, Receipt, read_manifest
 from audioloom_stage import Result
 
 PATTERN = "(?P<label>[^/]+)/(?P<group>[^-]+)-.*"
 RATE = 8000
-LIMITS = Limits(memory=400 << 20, seconds=10)
+LIMITS = WorkerLimits(memory=400 << 20, seconds=10)
 
 
 def write_wav(path: Path, seconds: float = 0.5, *, seed: int = 0, subtype: str = "PCM_16") -> Path:
@@ -95,11 +95,11 @@ def paths_of(opened: Opened, role: str) -> list[str]:
     return sorted({path for column in found for path in column.to_pylist()})
 
 
-def done(task: Any, unit: Any, limits: Limits = LIMITS) -> Any:
-    answer = do_supervised(pickle.dumps(task), limits, pickle.dumps(unit))
+def done(task: Any, unit: Any, limits: WorkerLimits = LIMITS) -> Any:
+    answer = run_supervised(pickle.dumps(task), limits, pickle.dumps(unit))
     return pickle.loads(answer)  # noqa: S301 - our own
 
 
-def supervised(units: Sequence[Unit], task: Any, limits: Limits = LIMITS) -> Iterator[Any]:
+def supervised(units: Sequence[Unit], task: Any, limits: WorkerLimits = LIMITS) -> Iterator[Any]:
     """Do the units in the child of this process."""
     return (done(task, unit, limits) for unit in units)

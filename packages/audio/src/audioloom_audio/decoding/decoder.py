@@ -1,4 +1,4 @@
-"""A recording opened: its header read and judged, its samples ready to be pulled in blocks."""
+"""Open a recording: read and check its header; its samples then come in blocks."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ class Decoder:
     """A recording and the way to its samples.
 
     Attributes:
-        recording: What the header said.
-        blocks: From channel numbers (`channels.signal_numbers`) and what turns codes into samples
-            to an iterator over blocks; a block is one float32 array ``(frames,)`` a signal, at the
-            recording's own rate. To be called once.
-        close: Frees the decoder; not the source.
+        recording: The facts of the header.
+        blocks: From channel numbers (`channels.signal_numbers`) and `Samples` to an iterator over
+            blocks; a block is one float32 array ``(frames,)`` a signal, at the recording's own
+            rate. Call it once.
+        close: Frees the decoder, but does not close the source.
     """
 
     recording: Recording
@@ -94,7 +94,7 @@ def open_decoder(source: Source, name: str, raw: RawFormat | None = None) -> Dec
 
 
 def _headerless(source: Source, size: int, raw: RawFormat, name: str) -> Decoder:
-    """The decoder of a file that is samples from its first byte."""
+    """The decoder of a file whose samples start at its first byte."""
     tag = {"alaw": ALAW, "mulaw": MULAW, "gsm": GSM}[raw.coding]
     header = headerless(tag, raw.channels, raw.sample_rate, size)
     view = sndfile.View(source, b"", 0, size)
@@ -104,7 +104,7 @@ def _headerless(source: Source, size: int, raw: RawFormat, name: str) -> Decoder
 def _by_pcm(
     source: Source, form: str, header: WaveHeader, flags: tuple[Flag, ...], name: str
 ) -> Decoder | None:
-    """The decoder of this package's own, for what it decodes."""
+    """This package's own decoder, or None if it does not know the codec."""
     codec = pcm.codec_of(header)
     if codec is None:
         return None

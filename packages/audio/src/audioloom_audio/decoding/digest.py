@@ -1,4 +1,4 @@
-"""The checksum of a whole file, taken while a decoder reads it in its own order."""
+"""Take the checksum of a whole file while a decoder reads it in its own order."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from audioloom_audio.decoding.source import Source
 
 _PIECE = 1 << 20
-# A decoder that skips a chunk of this size or less has the skipped bytes read for the digest on
-# the spot; after a longer jump it usually comes back (it went to look at the end of the file).
-_GAP = 1 << 20
+# After a jump of at most this size the skipped bytes are read for the digest at once. After a
+# longer jump a decoder usually comes back: it has looked at the end of the file.
+GAP_BYTES = 1 << 20
 
 
 class DigestingReader:
     """Reads through to *source* and takes the SHA-256 of the file's bytes in file order.
 
-    Bytes read again are not hashed again; bytes never read (behind a first window, in skipped
-    chunks) are read by `finish`. So the digest is that of the whole file whatever happened in
-    between, a refusal included, and reading costs once the file as long as the decoder goes
-    forward. *source* should stand at any position; hashing starts at byte 0.
+    Bytes that are read again are not hashed again. Bytes that nobody read (after a first window, in
+    skipped chunks) are read by `finish`. So the digest is that of the whole file, after a refusal
+    too, and the file is read once as long as the decoder goes forward. *source* may be at any
+    position; hashing starts at byte 0.
     """
 
     def __init__(self, source: Source) -> None:
@@ -32,7 +32,7 @@ class DigestingReader:
 
     def read(self, size: int = -1, /) -> bytes:
         """Up to *size* bytes from the position, hashed as far as they are new."""
-        if 0 < self._position - self._hashed <= _GAP:
+        if 0 < self._position - self._hashed <= GAP_BYTES:
             self._hash_up_to(self._position)
         data = self._source.read(size)
         start, self._position = self._position, self._position + len(data)
@@ -56,10 +56,10 @@ class DigestingReader:
         return self._hashed
 
     def finish(self) -> str:
-        """Read what is left and answer ``sha256:`` with 64 lower-case hexadecimal digits.
+        """Read the rest and answer ``sha256:`` with 64 lower-case hexadecimal digits.
 
-        May be called again; the answer stays. Errors of the source pass through, and a later
-        call goes on from there.
+        Further calls give the same answer. Errors of the source pass through, and a later call
+        resumes.
         """
         self._hash_up_to(None)
         self._position = self._source.seek(0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""Which format a recording is, by its first bytes; a file's name only ever earns it a flag."""
+"""Find the format of a recording by its first bytes; a wrong file name only sets a flag."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BY_START: Final = (
     (b"NIST_1A", "nist"),
 )
 
-# Worth a name of their own in a ledger: these are recordings, and converting them would help.
+# The ledger names these formats, because the recordings can be converted.
 _UNDECODED: Final = (
     (0, b"#!AMR", "AMR"),
     (0, b"#!SILK", "SILK"),
@@ -55,13 +55,13 @@ _EXPECTED: Final = "a recording (WAV, W64, AIFF, AU, CAF, FLAC, Ogg, MP3 or NIST
 
 
 def sniff(head: bytes, name: str, *, perhaps_raw: bool = False) -> str:
-    """Name of the format whose first bytes are *head* (`SNIFFED_BYTES`, fewer in a short file).
+    """The name of the format whose first bytes are *head* (`SNIFFED_BYTES`, fewer if short).
 
-    With *perhaps_raw*, what begins like no format known is ``raw``; and so is what could be an MPEG
-    frame, whose two bytes 8-bit codings write now and then too.
+    With *perhaps_raw*, bytes of no known format are ``raw``; so are bytes that could be an MPEG
+    frame, because 8-bit codings write such bytes too.
 
-    Only these formats reach a decoder: libsndfile knows another dozen, MATLAB matrices among
-    them, and every parser left out is one that hostile bytes cannot reach.
+    Only these formats reach a decoder. libsndfile knows another dozen, MATLAB matrices among them,
+    and hostile bytes cannot reach a parser that is left out.
 
     Raises:
         EmptyRecording, NotAudio, UnsupportedCodec, BadHeader: see `audioloom_audio.errors`.
@@ -82,7 +82,7 @@ def sniff(head: bytes, name: str, *, perhaps_raw: bool = False) -> str:
 
 
 def _by_frame(head: bytes, name: str) -> str:
-    """By the first frame of a stream that has no header."""
+    """The format of a stream without a header, by its first frame."""
     if _is_adts(head):
         raise UnsupportedCodec(name, expected=_EXPECTED, found="AAC (ADTS)")
     if _is_mpeg_frame(head):
@@ -115,10 +115,9 @@ def _is_mpeg_frame(head: bytes) -> bool:
 
 
 def declared_size(head: bytes, form: str) -> int | None:
-    """Bytes of the whole file by its first ones, for formats that say it there.
+    """The size of the whole file by its header, for formats that have it there.
 
-    libsndfile reads what there is and reports that as what should be: without this a cut file
-    would look whole.
+    libsndfile reads the bytes that are there and reports them as all: a cut file would look whole.
     """
     if len(head) < SNIFFED_BYTES:
         return None

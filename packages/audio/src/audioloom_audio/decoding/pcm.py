@@ -1,6 +1,7 @@
-"""Decoding of what most telephone archives are made of: 16-bit PCM, mu-law, A-law.
+"""Decode 16-bit PCM, mu-law and A-law, which most telephone archives consist of.
 
-Reads forward only, never seeks, and needs no libsndfile; the samples equal libsndfile's.
+The decoder reads forward only, never seeks, and does not need libsndfile; its samples equal
+libsndfile's.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _SAMPLE_BYTES: Final = {"pcm_16": 2, "ulaw": 1, "alaw": 1}
 
 
 def codec_of(header: WaveHeader) -> str | None:
-    """Name of the coding if it is decoded here."""
+    """The name of the coding, or None if this module does not decode it."""
     codec = {(PCM, 16): "pcm_16", (MULAW, 8): "ulaw", (ALAW, 8): "alaw"}.get(
         (header.tag, header.bits)
     )
@@ -34,7 +35,7 @@ def codec_of(header: WaveHeader) -> str | None:
 
 
 def frame_bytes(codec: str, channels: int) -> int:
-    """Bytes of one sample of every channel. The header's block alignment is not asked."""
+    """Bytes of one sample of every channel; the header's block alignment may be wrong."""
     return _SAMPLE_BYTES[codec] * channels
 
 

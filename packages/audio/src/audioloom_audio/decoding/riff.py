@@ -1,9 +1,8 @@
 """The header of a RIFF/WAVE file (RIFX and RF64 too), walked without trusting any size in it.
 
-libsndfile refuses a file for a malformed LIST chunk that nobody needs, and reads no samples, with
-no error, where a recorder died before it wrote the data size. So the chunks are walked here; the
-samples are then decoded here too (`pcm`), or by libsndfile behind a header made anew from this one
-(`sndfile`).
+libsndfile refuses a file for a malformed LIST chunk that nobody needs. If a recorder died before it
+wrote the data size, libsndfile reads no samples and reports no error. So this module walks the
+chunks; the samples are then decoded by `pcm`, or by libsndfile after a new header (`sndfile`).
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ MULAW: Final = 0x0007
 GSM: Final = 0x0031
 EXTENSIBLE: Final = 0xFFFE
 
-# Behind the 16-bit tag in an EXTENSIBLE sub-format; another tail is not a WAVE format tag at all.
+# After the 16-bit tag in an EXTENSIBLE sub-format; with another tail it is no WAVE format tag.
 _GUID_TAIL: Final = bytes.fromhex("000000001000800000aa00389b71")
-# What recorders that cannot seek write for "until the end": 0x7FFFF000 (sox, espeak-ng),
+# Recorders that cannot seek write these for "until the end": 0x7FFFF000 (sox, espeak-ng),
 # 0x7FFFFFFF, 0x80000000 (arecord), 0xFFFFFFFF (ffmpeg), each perhaps less a header.
 _PLACEHOLDER: Final = 0x7FFFF000
 _IN_DS64: Final = 0xFFFFFFFF  # RF64: the data size stands in the ds64 chunk
@@ -44,21 +43,21 @@ _PLAIN_FMT: Final = 16
 
 @dataclass(frozen=True)
 class WaveHeader:
-    """Where the samples lie and how they are coded.
+    """The place and the coding of the samples.
 
     Attributes:
         fmt: The ``fmt `` chunk's bytes, as they are.
         fact: The ``fact`` chunk's bytes, if there is one before the data.
         big_endian: RIFX.
-        tag: Format tag; an EXTENSIBLE one is looked through where its sub-format is a tag.
-        channels, sample_rate, bits: As the header says; the first two are not zero. The block
-            alignment is left out: it lies in files that are otherwise fine.
-        offset: Where the data begin.
-        present: Bytes of data there really are, more than none.
-        declared: Bytes of data the header claims; None where it does not say.
-        flags: ``truncated`` (more is claimed than there is), ``header_lies`` (a size of zero or a
-            streaming placeholder: the rest of the file is taken), ``trailing_bytes`` (something
-            follows the data that is not chunks; it is not read).
+        tag: Format tag; that of the sub-format if the header is EXTENSIBLE.
+        channels, sample_rate, bits: By the header; the first two are not zero. The block alignment
+            is left out: it is wrong in files that are otherwise fine.
+        offset: The start of the data.
+        present: Bytes of data in the file, at least one.
+        declared: Bytes of data by the header; None if the header does not say.
+        flags: ``truncated`` (the header declares more than there is), ``header_lies`` (a size of
+            zero or a streaming placeholder: the rest of the file is taken), ``trailing_bytes``
+            (bytes after the data that are not chunks; they are not read).
     """
 
     fmt: bytes
@@ -94,7 +93,7 @@ def headerless(tag: int, channels: int, sample_rate: int, size: int) -> WaveHead
 def read_header(source: Source, size: int, name: str) -> WaveHeader:
     """The header of *source*, which starts as a RIFF, RIFX or RF64 file of *size* bytes.
 
-    Reads forward only, and leaves the position anywhere.
+    It reads forward only; the position afterwards is undefined.
 
     Raises:
         BadHeader, BadRate, BadChannels, EmptyRecording: see `audioloom_audio.errors`.
@@ -135,7 +134,7 @@ def read_header(source: Source, size: int, name: str) -> WaveHeader:
 
 
 def _chunks(source: Source, order: str, size: int, name: str) -> Iterator[tuple[bytes, int, int]]:
-    """Name, length and position of each chunk's body up to the data, which come last.
+    """Name, length and position of the body of each chunk up to the data, which come last.
 
     The caller reads or skips the body, padding included, before it asks for the next chunk.
     """
@@ -221,6 +220,6 @@ def _is_chunk_name(chunk: bytes) -> bool:
 
 
 def _skip(source: Source, count: int) -> None:
-    """Go forward by reading, so that a digest taken on the way misses nothing."""
+    """Skip bytes by reading them, so that a digest includes them."""
     while count and (data := source.read(min(count, _SKIP))):
         count -= len(data)

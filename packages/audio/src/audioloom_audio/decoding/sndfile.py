@@ -1,6 +1,6 @@
-"""Decoding of everything else, by libsndfile, block by block and strictly forward.
+"""Decode all other formats by libsndfile, block by block and strictly forward.
 
-Two things about the `soundfile` package decide the shape of this module:
+Two properties of the `soundfile` package decide the shape of this module:
 
 * After every block it seeks to where it already is. For Opus and MP3 the decoder starts anew
   there, and samples come out wrong (by 0.2 of full scale, seen with blocks of 1000). A file that
@@ -62,7 +62,7 @@ _TAG_NAMES: Final = {
 
 
 class View:
-    """A file made of *head* and a stretch of *source*, for libsndfile's callbacks."""
+    """A file of *head* and a range of *source*, for libsndfile's callbacks."""
 
     def __init__(self, source: Source, head: bytes, offset: int, length: int) -> None:
         self._source = source
@@ -103,13 +103,13 @@ class View:
         return data
 
     def check(self) -> None:
-        """Raise what the source raised while libsndfile was reading."""
+        """Raise the error that the source raised while libsndfile was reading."""
         if self._error:
             raise self._error
 
 
 def wave_view(source: Source, header: WaveHeader) -> View:
-    """The samples of *header* behind a plain header with a true data size."""
+    """The samples of *header* after a plain header with the true data size."""
     order = ">" if header.big_endian else "<"
     present = header.present
     chunks = _chunk(order, b"fmt ", header.fmt)
@@ -136,7 +136,7 @@ def open_file(
 ) -> Any:
     """Open *view* with libsndfile: a ``soundfile.SoundFile`` that never seeks by itself.
 
-    Of a file without a header *raw* says what it is.
+    *raw* is the format of a file without a header.
 
     Raises:
         MissingDecoder: soundfile or libsndfile is missing here, or was built without MP3.
@@ -149,7 +149,7 @@ def open_file(
             "does not: upgrade the soundfile package (0.13 or newer brings its own)"
         )
     try:
-        file = reader(view) if raw is None else reader(view, **_spelt_out(raw))
+        file = reader(view) if raw is None else reader(view, **_raw_arguments(raw))
     except failure as error:
         view.check()
         raise _refusal(error, form, header, name) from error
@@ -157,7 +157,7 @@ def open_file(
     return file
 
 
-def _spelt_out(raw: RawFormat) -> dict[str, Any]:
+def _raw_arguments(raw: RawFormat) -> dict[str, Any]:
     return {
         "format": "RAW",
         "subtype": "GSM610",  # the other codings are decoded by this package

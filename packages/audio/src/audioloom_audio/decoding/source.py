@@ -1,4 +1,4 @@
-"""What a recording is read from: any object with ``read``, ``seek`` and ``tell`` over bytes."""
+"""The source of a recording: any object with ``read``, ``seek`` and ``tell`` over bytes."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Protocol
 
 
 class Source(Protocol):
-    """The part of ``typing.BinaryIO`` that is used here.
+    """The part of ``typing.BinaryIO`` that decoders use.
 
-    It should be buffered: headers are read in pieces of a few bytes.
+    A source should be buffered: headers are read in pieces of a few bytes.
     """
 
     def read(self, size: int = -1, /) -> bytes:
@@ -26,7 +26,7 @@ class Source(Protocol):
 
 
 def size_of(source: Source) -> int:
-    """Bytes in all, asked of the source itself: a listing made earlier may be stale."""
+    """The size in bytes, asked of the source itself: an earlier listing may be stale."""
     position = source.tell()
     size = source.seek(0, os.SEEK_END)
     source.seek(position)
@@ -34,7 +34,7 @@ def size_of(source: Source) -> int:
 
 
 def read_fully(source: Source, count: int) -> bytes:
-    """*count* bytes, or all there are: a short read in the middle of a file is not its end."""
+    """*count* bytes, fewer only at the end of the file: a short read is not the end."""
     data = source.read(count)
     if len(data) == count or not data:
         return data

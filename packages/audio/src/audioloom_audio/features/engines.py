@@ -1,7 +1,7 @@
-"""Which engine turns a window's samples into coefficients: compiled, NumPy or librosa.
+"""Choose the engine that computes coefficients: compiled, NumPy or librosa.
 
-All agree within the contract; each gives bits of its own. ``auto`` is settled by `settle`, from
-what is installed and what the processor can do, so that a run can write down what it used.
+All engines agree within the contract, but not in every bit. `resolve_engine` replaces ``auto`` by
+an engine that is installed and runs on this processor, so that a run can record which one it used.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Engine(Protocol):
 _local = threading.local()
 
 
-def settle(settings: MfccSettings) -> MfccSettings:
+def resolve_engine(settings: MfccSettings) -> MfccSettings:
     """The settings with ``auto`` replaced by the fastest engine that works for them here."""
     if settings.engine != "auto":
         return settings
-    return replace(settings, engine="numpy" if _against_native(settings) else "native")
+    return replace(settings, engine="numpy" if _native_obstacle(settings) else "native")
 
 
 def engine_for(settings: MfccSettings) -> Engine:
@@ -53,18 +53,18 @@ def engine_for(settings: MfccSettings) -> Engine:
         BadSettings: the compiled engine was asked for, and is not made for these numbers.
     """
     if getattr(_local, "settings", None) != settings:
-        _local.engine = _make(settle(settings))
+        _local.engine = _make(resolve_engine(settings))
         _local.settings = settings
     engine: Engine = _local.engine
     return engine
 
 
 def samples_for(settings: MfccSettings, channels: int) -> Samples:
-    """What turns the codes of recordings of so many channels into samples.
+    """The `Samples` for recordings of so many channels.
 
-    It is compiled where the engine is; but not for the mean of more than two channels.
+    They are compiled if the engine is, except for the mean of more than two channels.
     """
-    if settle(settings).engine != "native" or (settings.channels == "mix" and channels > 2):  # noqa: PLR2004
+    if resolve_engine(settings).engine != "native" or (settings.channels == "mix" and channels > 2):  # noqa: PLR2004
         return codes
     compiled: Samples = _native()
     return compiled
@@ -80,15 +80,15 @@ def _make(settings: MfccSettings) -> Engine:
 
         kernels = NumpyKernels(filters, settings.n_mfcc, settings.hop_length)
         return CepstralEngine(settings, kernels)
-    hindrance = _against_native(settings)
+    hindrance = _native_obstacle(settings)
     if hindrance:
         raise hindrance
     compiled: Kernels = _native().NativeKernels(filters, settings.n_mfcc)
     return CepstralEngine(settings, compiled)
 
 
-def _against_native(settings: MfccSettings) -> AudioError | None:
-    """Why the compiled engine cannot take *settings* here, if it cannot."""
+def _native_obstacle(settings: MfccSettings) -> AudioError | None:
+    """Why the compiled engine cannot take *settings* here; None if it can."""
     native = _native()
     if native is None:
         return MissingDecoder(
@@ -112,7 +112,7 @@ def _against_native(settings: MfccSettings) -> AudioError | None:
 
 def _native() -> Any:
     try:
-        import audioloom_audio_native  # noqa: PLC0415 - a distribution that need not be there
+        import audioloom_audio_native  # noqa: PLC0415 - an optional distribution
     except ImportError:
         return None
     return audioloom_audio_native

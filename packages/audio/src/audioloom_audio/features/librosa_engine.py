@@ -1,4 +1,4 @@
-"""The second engine: librosa itself from samples to coefficients, imported when first asked for."""
+"""The engine librosa, from samples to coefficients; librosa is imported at the first use."""
 
 from __future__ import annotations
 

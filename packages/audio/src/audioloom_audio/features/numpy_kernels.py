@@ -1,7 +1,7 @@
-"""The steps from a window's samples to its coefficients, by NumPy and SciPy.
+"""The steps from the samples of a window to its coefficients, by NumPy and SciPy.
 
-float32, 64 frames at a time (they stay in the cache), and the mel product taken over
-each group of bands' own bins (the 128 x 1025 matrix has two non-zeros a column).
+The arithmetic is float32, 64 frames at a time (they stay in the cache). The mel product of a group
+of bands covers only their own bins: the 128 x 1025 matrix has two non-zeros a column.
 
 The bits of the result do not depend on the number of threads of the BLAS: every product is small
 enough for OpenBLAS to take it in one thread, and the FFT is asked for one worker.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 BLOCK: Final = 64  # frames at a time; measured best, and 313 frames lose nothing by it
 _BANDS = 16  # mel bands a product
 # OpenBLAS stays in the calling thread up to this many multiplications a product.
-_ONE_THREAD = 1 << 18
+ONE_THREAD = 1 << 18
 _DECIBELS = 10 / math.log(10)
 
 
@@ -44,14 +44,14 @@ class NumpyKernels:
         bins = filters.shape[1]
         # From natural logarithms to decibels in the same product.
         self._transform = (_DECIBELS * cosine_transform(len(filters), n_mfcc)).astype(np.float32)
-        self._frames_a_product = max(1, _ONE_THREAD // self._transform.size)
+        self._frames_a_product = max(1, ONE_THREAD // self._transform.size)
         # A band too narrow to hold a bin has no height, and no power either.
         self._heights = np.maximum(filters.max(axis=1), np.finfo(np.float32).tiny)
         self._by_height = 1 / self._heights
         n_fft = 2 * (bins - 1)
         self._hop, self._n_fft = hop_length, n_fft
         self._window = hann(n_fft)
-        self._groups = _band_groups(filters)
+        self._groups = band_groups(filters)
         self._frames = np.empty((BLOCK, n_fft), np.float32)
         self._power = np.empty((BLOCK, bins), np.float32)
         self._square = np.empty((BLOCK, bins), np.float32)
@@ -139,14 +139,14 @@ class NumpyKernels:
             np.matmul(power[:, group.bins], group.weights, out=out[:, group.bands])
 
 
-def _band_groups(filters: NDArray[np.float32]) -> list[_Group]:
+def band_groups(filters: NDArray[np.float32]) -> list[_Group]:
     """Runs of neighbouring bands with the bins that any of them hears."""
     groups = []
     first = 0
     while first < len(filters):
         last = min(first + _BANDS, len(filters))
         low, high = _heard_bins(filters[first:last])
-        while BLOCK * (last - first) * (high - low) > _ONE_THREAD and last - first > 1:
+        while BLOCK * (last - first) * (high - low) > ONE_THREAD and last - first > 1:
             last -= 1
             low, high = _heard_bins(filters[first:last])
         weights = np.ascontiguousarray(filters[first:last, low:high].T)

@@ -1,4 +1,4 @@
-"""Mel powers of windows that wait on scratch disk for the loudest of them all."""
+"""Spool mel powers on scratch disk until the loudest window of the recording is known."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _HEAD: Final = struct.Struct("<qd")  # valid samples, loudest
 _IN_MEMORY: Final = 4 << 20  # a short recording needs no disk
 
 
-class Waiting:
-    """A queue of windows, each as it was added; memory does not grow with it."""
+class Spool:
+    """A queue of windows on disk; memory does not grow with it."""
 
     def __init__(self, settings: MfccSettings) -> None:
         self._shape = (settings.frames, settings.n_mels)
@@ -29,7 +29,7 @@ class Waiting:
         self.loudest = 0.0
 
     def add(self, valid: int, mel: NDArray[np.float32], loudest: float, *, keep: bool) -> None:
-        """Take a window; without *keep* it is only heard."""
+        """Add a window; without *keep* only its loudness counts."""
         self.loudest = max(self.loudest, loudest)
         if keep:
             self._file.write(_HEAD.pack(valid, loudest))

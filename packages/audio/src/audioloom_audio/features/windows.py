@@ -1,4 +1,4 @@
-"""A signal cut into windows, each turned into its features as soon as it is full."""
+"""Cut a signal into windows, and compute the features of each as soon as it is full."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from audioloom_audio.errors import OutOfRange
 from audioloom_audio.features.cepstra import POWER_FLOOR
 from audioloom_audio.features.engines import engine_for
-from audioloom_audio.features.spool import Waiting
+from audioloom_audio.features.spool import Spool
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,21 +48,21 @@ class Window:
 
 
 class Windower:
-    """Windows of one signal, at the settings' rate; holds one window of samples and no more.
+    """Windows of one signal, at the settings' rate; it holds one window of samples.
 
-    Where levels are the recording's, mel powers wait on scratch disk until all of it was heard:
-    `push` gives no windows then, and `finish` all.
+    If levels are the recording's, mel powers wait on scratch disk for the end of the recording:
+    `push` then gives no windows, and `finish` gives all.
     """
 
     def __init__(self, channel: int, settings: MfccSettings, name: str) -> None:
         self._channel = channel
         self._settings = settings
         self._name = name
-        engine_for(settings)  # what is missing is told now, not in the first window
+        engine_for(settings)  # a missing library fails now, not in the first window
         self._margin = settings.n_fft // 2
         self._padded = np.empty(settings.window_samples + settings.n_fft, np.float32)
         self._padded[: self._margin] = self._padded[-self._margin :] = 0
-        self._waiting = Waiting(settings) if settings.level == "recording" else None
+        self._spool = Spool(settings) if settings.level == "recording" else None
         self._filled = 0
         self._fresh = 0  # of those, the samples that were in no window yet
         self._passed = 0  # samples to leave out before the next window
@@ -70,11 +70,11 @@ class Windower:
 
     @property
     def satisfied(self) -> bool:
-        """No further sample is wanted."""
-        return self._settings.windows == "first" and self._count > 0 and self._waiting is None
+        """Whether no more samples are needed."""
+        return self._settings.windows == "first" and self._count > 0 and self._spool is None
 
     def push(self, samples: NDArray[np.float32]) -> Iterator[Window]:
-        """Windows completed by *samples*, which are copied before the next one is asked for."""
+        """The windows that *samples* complete; the samples are copied."""
         length = self._settings.window_samples
         position = 0
         while position < len(samples) and not self.satisfied:
@@ -92,22 +92,22 @@ class Windower:
                 yield from self._emit()
 
     def finish(self) -> Iterator[Window]:
-        """The last window, padded with zeros, if samples are left; then those that waited."""
+        """The last window, padded with zeros, if samples are left; then the spooled windows."""
         if self._fresh and not self.satisfied:
             end = self._margin + self._settings.window_samples
             self._padded[self._margin + self._filled : end] = 0
             yield from self._emit()
-        if self._waiting is not None:
-            for number, (valid, mel, loudest) in enumerate(self._waiting.drain()):
-                yield self._window(number, valid, mel, loudest, self._waiting.loudest)
+        if self._spool is not None:
+            for number, (valid, mel, loudest) in enumerate(self._spool.drain()):
+                yield self._window(number, valid, mel, loudest, self._spool.loudest)
 
     def close(self) -> None:
-        """Give up the scratch disk."""
-        if self._waiting is not None:
-            self._waiting.close()
+        """Free the scratch disk."""
+        if self._spool is not None:
+            self._spool.close()
 
     def _emit(self) -> Iterator[Window]:
-        """Compute the window that is full, or the last, and make room for the next."""
+        """Compute the full window, or the last, and make room for the next."""
         number, valid = self._count, self._filled
         # The engine is the thread's, asked for each time: a generator may change threads.
         mel = engine_for(self._settings).powers(self._padded, valid)
@@ -121,11 +121,11 @@ class Windower:
             )
         self._count += 1
         self._advance()
-        if self._waiting is None:
+        if self._spool is None:
             yield self._window(number, valid, mel, loudest, loudest)
         else:
             wanted = self._settings.windows == "all" or number == 0
-            self._waiting.add(valid, mel, loudest, keep=wanted)
+            self._spool.add(valid, mel, loudest, keep=wanted)
 
     def _advance(self) -> None:
         length, hop = self._settings.window_samples, self._settings.hop_samples
@@ -154,7 +154,7 @@ class Windower:
 def _finish_values(
     coefficients: NDArray[np.float32], loudest: float, settings: MfccSettings
 ) -> tuple[NDArray[np.floating], tuple[Flag, ...]]:
-    """Normalise and convert; the flags the window earns on the way."""
+    """Normalise and convert the values; the flags of the window."""
     values: NDArray[np.floating] = coefficients
     flags: tuple[Flag, ...] = ("silent",) if loudest <= POWER_FLOOR else ()
     if settings.normalise == "window":

@@ -1,4 +1,4 @@
-"""From the channels of a recording to the signals that become windows."""
+"""Choose the signals that become windows: single channels, or the average of all."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ MAX_CHANNELS: Final = 64
 
 
 def signal_numbers(wanted: Channels, channels: int, name: str) -> tuple[int, ...]:
-    """The channels to extract, each by its number; `MIX` for the average of all.
+    """The numbers of the channels to extract; `MIX` is the average of all.
 
     Raises:
-        BadChannels: More channels than are supported, or the one asked for is not there.
+        BadChannels: There are too many channels, or the wanted one is missing.
     """
     if channels > MAX_CHANNELS:
         raise BadChannels(
@@ -51,7 +51,7 @@ def _mix(block: NDArray[np.float32]) -> NDArray[np.float32]:
     channels = block.shape[1]
     if channels == 1:
         return block[:, 0]
-    with np.errstate(over="ignore", invalid="ignore"):  # infinity is noticed where it arrives
+    with np.errstate(over="ignore", invalid="ignore"):  # infinity is found later, in the samples
         total = block[:, 0] + block[:, 1]
         for number in range(2, channels):
             total += block[:, number]

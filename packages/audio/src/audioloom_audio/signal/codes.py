@@ -1,4 +1,4 @@
-"""Codes of recordings to samples, and the largest of them, by NumPy; every operation is exact."""
+"""Convert codes to samples, and find the peak, by NumPy; every operation is exact."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HALVES: Final = np.full(2, 1 / 65536, np.float32)
 
 
 class Samples(Protocol):
-    """What turns codes into samples. All ways give the same bits."""
+    """Converts codes to samples; all implementations give the same bits."""
 
     def signal(
         self, codes: NDArray[np.integer[Any]], number: int, table: NDArray[np.float32] | None

@@ -33,7 +33,7 @@ class Resampler:
             else soxr.ResampleStream(from_rate, to_rate, 1, dtype="float32", quality="HQ")
         )
         self._piece = _PIECE_UP if from_rate < to_rate else _PIECE_DOWN
-        self._waiting = np.empty(self._piece, np.float32)
+        self._spool = np.empty(self._piece, np.float32)
         self._waits = 0
         self._taken = 0
         self._given = 0
@@ -53,11 +53,11 @@ class Resampler:
             piece = samples[position : position + count]
             position += count
             if count < self._piece:
-                self._waiting[self._waits : self._waits + count] = piece
+                self._spool[self._waits : self._waits + count] = piece
                 self._waits += count
                 if self._waits < self._piece:
                     break
-                piece = self._waiting
+                piece = self._spool
                 self._waits = 0
             resampled = self._stream.resample_chunk(piece)
             self._given += len(resampled)
@@ -67,7 +67,7 @@ class Resampler:
         """What the filter still holds, cut or zero-padded to librosa's length; once, at the end."""
         if self._stream is None or not self._taken:
             return
-        rest = self._stream.resample_chunk(self._waiting[: self._waits], last=True)
+        rest = self._stream.resample_chunk(self._spool[: self._waits], last=True)
         # soxr alone ends one sample short for some lengths; librosa's length is the contract.
         missing = math.ceil(self._taken * self._ratio) - self._given - len(rest)
         if missing < 0:

@@ -1,4 +1,4 @@
-"""`inspect`: what a manifest of this stage says, for people and for programs."""
+"""`inspect`: show a recordings or features manifest, and the statistics of its recordings."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from audioloom_featurizer.summary.render import (
     labels_in_lines,
     section,
 )
-from audioloom_featurizer.summary.statistics import read_contents
+from audioloom_featurizer.summary.statistics import read_statistics
 
 
 def open_ours(place: str) -> Opened[Any]:
     """A recordings or features manifest.
 
     Raises:
-        WrongKind: another stage's.
-        ManifestError: none, or a damaged one.
+        WrongKind: the manifest is of another stage.
+        ManifestError: the manifest is missing or damaged.
     """
     opened = read_manifest(place)
     if not isinstance(opened.manifest, RecordingsManifest | FeaturesManifest):
@@ -40,20 +40,20 @@ def open_ours(place: str) -> Opened[Any]:
             where=opened.location,
             expected="a recordings or features manifest",
             found=f"a {opened.manifest.kind} manifest",
-            hint="The stage that wrote it inspects it.",
+            hint="Inspect it with the stage that wrote it.",
         )
     return opened
 
 
 def inspect(settings: InspectSettings) -> Result:
-    """Show a manifest, what its features hold, and with --ledger each refused recording."""
+    """Show a manifest, the statistics of its features, and with --ledger the refused recordings."""
     opened = open_ours(settings.manifest)
     refused = list(ledger_rows(opened)) if settings.ledger else []
     data = {**opened.manifest.to_json(), "location": str(opened.location)}
     whole: dict[str, Any] = {"manifest": data}
     lines = list(_lines(opened))
     if settings.contents and isinstance(opened.manifest, FeaturesManifest):
-        contents = read_contents(opened)
+        contents = read_statistics(opened)
         whole["contents"] = as_json(contents)
         lines += as_lines(contents)
     else:
@@ -64,7 +64,7 @@ def inspect(settings: InspectSettings) -> Result:
 
 
 def ledger_rows(opened: Opened[Any]) -> Iterator[dict[str, Any]]:
-    """Every row of every ledger file."""
+    """The rows of all ledger files."""
     for entry in opened.files(LEDGER_ROLE):
         with open_read(opened.folder / entry.path) as stream:
             yield from pq.read_table(stream, use_threads=False).to_pylist()

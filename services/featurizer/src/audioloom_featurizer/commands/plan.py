@@ -17,14 +17,14 @@ from audioloom_manifest import (
 from audioloom_stage import JSON, Result, bind
 from audioloom_storage import Location, locate
 
-from audioloom_featurizer.extraction.partition import Unit, make_units, receipt_name, rows_of
-from audioloom_featurizer.extraction.recipe import plan_of
+from audioloom_featurizer.extraction.partition import Unit, partition, receipt_name, rows_of
+from audioloom_featurizer.extraction.recipe import plan_settings
 from audioloom_featurizer.inventory.parquet import inventory_location, read_batches
 from audioloom_featurizer.settings import PlanSettings
 
 
 def plan(settings: PlanSettings) -> Result:
-    """Say what `run` would do, and why. Writes nothing."""
+    """Show what `run` would do; write nothing."""
     opened, planned = planned_run(settings)
     standing = find_committed(planned)
     units = units_of(planned, inventory_location(opened))
@@ -52,7 +52,7 @@ def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Pla
     """The recordings manifest that the settings name, and the features run made from it."""
     opened = read_manifest(settings.recordings, "recordings")
     root = opened.root if settings.root is None else locate(settings.root)
-    planned = plan_of(settings, opened, root)
+    planned = plan_settings(settings, opened, root)
     bind(run=planned.name, input=opened.manifest.name)
     return opened, planned
 
@@ -62,7 +62,7 @@ def units_of(planned: Plan, inventory: Location) -> list[Unit]:
     recipe = recipe_in(planned)
     rows = rows_of(read_batches(inventory))
     bounds = {"most_bytes": recipe.unit_bytes, "most_recordings": recipe.unit_recordings}
-    return list(make_units(rows, **bounds))
+    return list(partition(rows, **bounds))
 
 
 def recipe_in(planned: Plan) -> FeaturesRecipe:

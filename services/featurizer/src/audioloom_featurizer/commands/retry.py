@@ -1,7 +1,8 @@
-"""`retry`: the recordings of a committed run that are worth another try, as a recordings manifest.
+"""`retry`: extract again the recordings that a committed run refused, where that may succeed.
 
-What failed for want of a service is not lost: another features run takes those recordings alone,
-with the same recipe, and both runs together are what one run without failures would have been.
+Recordings that were refused because storage was unavailable become a recordings manifest and then a
+features run of their own, by the same recipe. Both runs together hold what one run without failures
+would have held.
 """
 
 from __future__ import annotations
@@ -28,18 +29,18 @@ from audioloom_storage import Location
 from audioloom_featurizer.attempts import new_attempt
 from audioloom_featurizer.commands.inspect import ledger_rows
 from audioloom_featurizer.commands.run import extract_features
-from audioloom_featurizer.errors import BadInventory, BadWish, NoRecordings
+from audioloom_featurizer.errors import BadInventory, InvalidOption, NoRecordings
 from audioloom_featurizer.extraction.error_budget import parse_budget
-from audioloom_featurizer.extraction.recipe import ALGORITHM, plan_with
+from audioloom_featurizer.extraction.recipe import ALGORITHM, plan_recipe
 from audioloom_featurizer.extraction.scheduler import Runner
 from audioloom_featurizer.inventory.parquet import (
     ROLE,
-    Written,
+    InventoryFacts,
     inventory_location,
     read_batches,
     write_inventory,
 )
-from audioloom_featurizer.io.content_addressed import spill
+from audioloom_featurizer.io.content_addressed import content_addressed_file
 from audioloom_featurizer.settings import RETRY_BUDGET, RetrySettings
 from audioloom_featurizer.verification.features import recordings_of
 
@@ -47,16 +48,13 @@ log = structlog.get_logger()
 
 
 def retry(settings: RetrySettings, runner: Runner | None = None) -> Result:
-    """Try the recordings again that a committed run refused for want of a service.
-
-    Features and ledger of what comes of them are a run of their own, with the same recipe.
-    """
+    """Retry the recordings that a committed run refused because storage was unavailable."""
     settings.check_configured()
     budget = parse_budget(settings.error_budget, default=RETRY_BUDGET)
     features = read_manifest(settings.features, "features")
     opened = commit_retryable(features, settings.also, features.root)
     recipe = features.manifest.recipe
-    planned = plan_with(recipe, opened, features.root, settings.name)
+    planned = plan_recipe(recipe, opened, features.root, settings.name)
     bind(run=planned.name, input=opened.manifest.name)
     done = extract_features(opened, planned, budget, settings, runner)
     together = f"audioloom-sharder plan {features.folder} {planned.folder}"
@@ -66,31 +64,31 @@ def retry(settings: RetrySettings, runner: Runner | None = None) -> Result:
 def commit_retryable(
     features: Opened[FeaturesManifest], also: Sequence[str], root: Location
 ) -> Opened[RecordingsManifest]:
-    """Commit, or find, the recordings manifest of what is worth another try.
+    """Commit, or find, the recordings manifest of the recordings to retry.
 
     Args:
         features: the run that refused them.
-        also: classes to take besides, whatever their rows say.
-        root: where the manifest is to lie.
+        also: further classes of refusals to retry.
+        root: the root of the manifest.
 
     Raises:
-        NoRecordings: nothing is worth another try, or the run's own input is gone.
-        BadWish: a class that the ledger does not hold; features of another revision.
+        NoRecordings: there is nothing to retry, or the run's own input is gone.
+        InvalidOption: a class that the ledger does not hold; features of another revision.
         BadInventory: the ledger names a recording that the inventory does not.
     """
     _check_revision(features)
     recordings = recordings_of(features)
     if recordings is None:
         raise NoRecordings(
-            "the recordings manifest is gone, and with it where the recordings lie",
+            "the recordings manifest is gone, so nobody knows where the recordings lie",
             where=features.location,
             expected="its input",
             found="nothing there",
-            hint="Scan again: without changes it is the same.",
+            hint="Scan again: if nothing changed, the manifest is the same.",
         )
     paths = _chosen(features, also)
     inventory = inventory_location(recordings)
-    with spill() as sink:
+    with content_addressed_file() as sink:
         written = write_inventory(sink, _rows(inventory, paths), inventory)
         found = written.stats.recordings
         if found != len(paths):
@@ -107,14 +105,14 @@ def commit_retryable(
     opened: Opened[RecordingsManifest] = commit(
         plan, new_attempt({}), [entry], written.stats
     ).opened
-    log.info("worth another try", recordings=found, manifest=str(opened.location))
+    log.info("recordings to retry", recordings=found, manifest=str(opened.location))
     return opened
 
 
 def _plan(
     recordings: Opened[RecordingsManifest],
     features: Opened[FeaturesManifest],
-    written: Written,
+    written: InventoryFacts,
     root: Location,
 ) -> Plan:
     before = recordings.manifest.recipe
@@ -128,7 +126,7 @@ def _plan(
 def _check_revision(features: Opened[FeaturesManifest]) -> None:
     found = features.manifest.recipe.algorithm
     if found != ALGORITHM:
-        raise BadWish(
+        raise InvalidOption(
             "this release computes other values",
             where=features.location,
             expected=f"features of algorithm {ALGORITHM}",
@@ -140,7 +138,7 @@ def _check_revision(features: Opened[FeaturesManifest]) -> None:
 def _chosen(features: Opened[FeaturesManifest], also: Sequence[str]) -> frozenset[str]:
     kinds = features.manifest.stats.refusals
     if unknown := sorted(set(also) - kinds.keys()):
-        raise BadWish(
+        raise InvalidOption(
             where="--also",
             expected=f"classes of the ledger: {', '.join(kinds) or 'none, it is empty'}",
             found=unknown[0],
@@ -152,9 +150,9 @@ def _chosen(features: Opened[FeaturesManifest], also: Sequence[str]) -> frozense
         raise NoRecordings(
             "there is nothing to retry",
             where=features.location,
-            expected="refused recordings for which another try may help",
+            expected="refused recordings that another attempt may read",
             found=refused or "none refused",
-            hint="When you have mended the cause, take their class with --also." if kinds else "",
+            hint="After you have fixed the cause, add their class with --also." if kinds else "",
         )
     return chosen
 

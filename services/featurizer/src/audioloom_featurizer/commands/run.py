@@ -23,25 +23,25 @@ from audioloom_storage import locate
 
 from audioloom_featurizer.attempts import new_attempt
 from audioloom_featurizer.commands.plan import basis_of, planned_run, recipe_in, units_of
-from audioloom_featurizer.extraction.error_budget import Budget, parse_budget
+from audioloom_featurizer.extraction.error_budget import ErrorBudget, parse_budget
 from audioloom_featurizer.extraction.locality import largest_recordings
 from audioloom_featurizer.extraction.partition import Unit, commit_units
-from audioloom_featurizer.extraction.recipe import facts, settings_of
-from audioloom_featurizer.extraction.scheduler import Runner, Task, do_units, stats_of
-from audioloom_featurizer.extraction.unit import Job
+from audioloom_featurizer.extraction.recipe import counts_in, settings_from_recipe
+from audioloom_featurizer.extraction.scheduler import Runner, Task, finish_units, stats_of
+from audioloom_featurizer.extraction.unit import UnitContext
 from audioloom_featurizer.inventory.parquet import inventory_location
-from audioloom_featurizer.sandbox.supervisor import Limits
+from audioloom_featurizer.sandbox.supervisor import WorkerLimits
 from audioloom_featurizer.settings import DEFAULT_BUDGET, RetrySettings, RunSettings
 
 log = structlog.get_logger()
 
 
 def run(settings: RunSettings, runner: Runner | None = None) -> Result:
-    """Extract the features of every recording, and commit them with the ledger of the refused.
+    """Extract the features of every recording; commit them with the ledger of refused recordings.
 
     Args:
-        settings: what to do.
-        runner: who does the units; Spark on `settings.master` unless told otherwise.
+        settings: the options.
+        runner: does the units; by default Spark on `settings.master`.
     """
     settings.check_configured()
     budget = parse_budget(settings.error_budget, default=DEFAULT_BUDGET)
@@ -52,7 +52,7 @@ def run(settings: RunSettings, runner: Runner | None = None) -> Result:
 def extract_features(
     opened: Opened[RecordingsManifest],
     planned: Plan,
-    budget: Budget,
+    budget: ErrorBudget,
     settings: RunSettings | RetrySettings,
     runner: Runner | None,
 ) -> Result:
@@ -70,24 +70,24 @@ def extract_features(
     units = units_of(planned, inventory)
     listed = commit_units(planned.folder, units)
     attempt = new_attempt(settings.for_the_record())
-    job = Job(
+    context = UnitContext(
         folder=planned.folder,
         inventory=inventory,
         source=locate(opened.manifest.recipe.source),
         feature=recipe_in(planned).feature,
-        settings=settings_of(recipe_in(planned)),
+        settings=settings_from_recipe(recipe_in(planned)),
         attempt=attempt.id,
         basis=basis_of(planned),
     )
     runner = runner or partial(
         _in_spark,
-        limits=Limits(int(settings.decoder_memory), settings.decoder_timeout),
+        limits=WorkerLimits(int(settings.decoder_memory), settings.decoder_timeout),
         settings=settings,
         root=root_of(planned.folder),
-        largest=partial(largest_recordings, job.source, inventory),
+        largest=partial(largest_recordings, context.source, inventory),
         counts=attempt.counts,
     )
-    receipts = do_units(job, units, budget, runner)
+    receipts = finish_units(context, units, budget, runner)
     files = [listed, *(file for receipt in receipts for file in receipt.files)]
     committed = commit(planned, attempt, files, stats_of(receipts))
     log.info("committed" if committed.ours else "already committed")
@@ -97,15 +97,17 @@ def extract_features(
 def _in_spark(units: Sequence[Unit], task: Task, **where: Any) -> Iterator[Receipt]:
     from audioloom_featurizer.extraction import spark  # noqa: PLC0415 - a rerun needs no Spark
 
-    return spark.in_spark(units, task, **where)
+    return spark.extract_in_spark(units, task, **where)
 
 
 def _result(opened: Opened[FeaturesManifest], *, already: bool) -> Result:
     where, manifest = str(opened.location), opened.manifest
     if manifest.stats.refused:
-        log.warning("refused", recordings=manifest.stats.refused, **manifest.stats.refusals)
+        log.warning(
+            "refused recordings", recordings=manifest.stats.refused, **manifest.stats.refusals
+        )
     ledger: tuple[FileEntry, ...] = tuple(opened.files("ledger"))
-    look = "inspect --ledger" if ledger else "inspect"
+    inspect = "inspect --ledger" if ledger else "inspect"
     return Result(
         where,
         {
@@ -113,11 +115,11 @@ def _result(opened: Opened[FeaturesManifest], *, already: bool) -> Result:
             "name": manifest.name,
             "identity": manifest.identity,
             "already_committed": already,
-            **facts(manifest),
+            **counts_in(manifest),
             "refusals": dict(manifest.stats.refusals),
         },
         next=(
-            f"audioloom-featurizer {look} {opened.folder}",
+            f"audioloom-featurizer {inspect} {opened.folder}",
             f"audioloom-featurizer verify {opened.folder}",
             f"audioloom-sharder plan {opened.folder}",
         ),

@@ -1,7 +1,7 @@
 """`scan`: list a source folder into a recordings manifest.
 
-Recordings pass through as batches, from the listing to the inventory, and are sorted on disk on the
-way: memory does not grow with their number.
+Recordings pass as batches from the listing to the inventory and are sorted on disk, so memory does
+not grow with their number.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from audioloom_storage import Location, exists, locate
 
 from audioloom_featurizer.attempts import new_attempt
 from audioloom_featurizer.errors import NoRecordings
-from audioloom_featurizer.inventory.delta import chain_of
+from audioloom_featurizer.inventory.delta import listing_chain
 from audioloom_featurizer.inventory.labels.jdbc import without_parameters
-from audioloom_featurizer.inventory.parquet import ROLE, Written, write_inventory
-from audioloom_featurizer.inventory.pipeline import Place, gathered_rows
-from audioloom_featurizer.inventory.scan_report import Seen
-from audioloom_featurizer.inventory.sources.walk import clean_suffixes
-from audioloom_featurizer.io.content_addressed import spill
+from audioloom_featurizer.inventory.parquet import ROLE, InventoryFacts, write_inventory
+from audioloom_featurizer.inventory.pipeline import ScanLocations, inventory_rows
+from audioloom_featurizer.inventory.scan_report import ScanReport
+from audioloom_featurizer.inventory.sources.walk import normalise_suffixes
+from audioloom_featurizer.io.content_addressed import content_addressed_file
 from audioloom_featurizer.io.scratch import scratch_folder
 from audioloom_featurizer.settings import ScanSettings
 
@@ -40,52 +40,54 @@ log = structlog.get_logger()
 
 
 def scan(settings: ScanSettings) -> Result:
-    """List, label, name, and commit unless it is committed already."""
+    """List and label the recordings, and commit the manifest unless it is committed already."""
     settings.check_configured()
     source, root = locate(settings.source), locate(settings.root)
     bind(input=str(source))
     if not exists(source):
         raise NoRecordings(
-            "nothing lies there",
+            "the source does not exist",
             where=source,
             expected="a folder of recordings",
             found="no such file or folder",
-            hint="Check the path; a link may lead to what is gone.",
+            hint="Check the path; its link may be broken.",
         )
-    seen = Seen()
-    chain = [] if settings.since is None else chain_of(settings.since, source)
-    with spill() as sink, scratch_folder(settings.master, root) as scratch:
+    report = ScanReport()
+    chain = [] if settings.since is None else listing_chain(settings.since, source)
+    with content_addressed_file() as sink, scratch_folder(settings.master, root) as scratch:
         with progress(None, "listing", "recordings") as bar:
-            rows = gathered_rows(settings, Place(source, root, scratch), chain, seen, bar)
+            rows = inventory_rows(
+                settings, ScanLocations(source, root, scratch), chain, report, bar
+            )
             written = write_inventory(sink, rows, source)
-        seen.tell()
-        seen.check(settings, source, written.stats.recordings)
-        stats = written.stats.model_copy(update={"dropped": seen.bare.dropped})
-        plan = plan_scan(settings, source, root, written, chain, seen)
+        report.log()
+        report.check(settings, source, written.stats.recordings)
+        stats = written.stats.model_copy(update={"dropped": report.unlabelled.dropped})
+        plan = plan_scan(settings, source, root, written, chain, report)
         bind(run=plan.name)
         standing = find_committed(plan)
         if standing is not None:
             log.info("already committed", manifest=str(standing.location))
-            return _result(standing, seen, already=True)
+            return _result(standing, report, already=True)
         entry = sink.publish_as(plan.folder, "inventory", role=ROLE, records=stats.recordings)
     committed = commit(plan, new_attempt(_for_the_record(settings)), [entry], stats)
-    return _result(committed.opened, seen, already=not committed.ours)
+    return _result(committed.opened, report, already=not committed.ours)
 
 
 def plan_scan(
     settings: ScanSettings,
     source: Location,
     root: Location,
-    written: Written,
+    written: InventoryFacts,
     chain: list[Opened[RecordingsManifest]],
-    seen: Seen,
+    report: ScanReport,
 ) -> Plan:
-    """The recordings run that this listing is."""
-    from_tables = any(flag != "--pattern" for flag in seen.said_by.values())
+    """The recordings run of this listing."""
+    from_tables = any(flag != "--pattern" for flag in report.columns_from.values())
     recipe = RecordingsRecipe(
         algorithm=ALGORITHM,
         source=source.uri,
-        suffixes=clean_suffixes(settings.suffix),
+        suffixes=normalise_suffixes(settings.suffix),
         pattern=settings.pattern,
         listing_sha256=written.listing,
         labels_sha256=written.labels if from_tables else None,
@@ -105,7 +107,7 @@ def _for_the_record(settings: ScanSettings) -> dict[str, Any]:
     return given | (settings.for_the_record() if settings.master else {})
 
 
-def _result(opened: Opened[RecordingsManifest], seen: Seen, *, already: bool) -> Result:
+def _result(opened: Opened[RecordingsManifest], report: ScanReport, *, already: bool) -> Result:
     where, stats = str(opened.location), opened.manifest.stats
     data: dict[str, JSON] = {
         "location": where,
@@ -119,11 +121,11 @@ def _result(opened: Opened[RecordingsManifest], seen: Seen, *, already: bool) ->
         "dropped": stats.dropped,
         "grouped": stats.grouped,
         "labels": len(stats.labels),
-        "skipped": dict(seen.skipped.counts),
-        "labels_of_none": {"keys": seen.join.unmatched, "examples": list(seen.join.examples)},
+        "skipped": dict(report.skipped.counts),
+        "labels_of_none": {"keys": report.join.unmatched, "examples": list(report.join.examples)},
     }
     if opened.manifest.inputs:
-        changes = seen.changes
+        changes = report.changes
         examples: dict[str, JSON] = {key: list(found) for key, found in changes.examples.items()}
         data["since"] = {"changed": changes.changed, "gone": changes.gone, "examples": examples}
     return Result(

@@ -1,7 +1,7 @@
-"""`trace`: the runs that hold certain recordings, and all that was made from these runs.
+"""`trace`: the runs that hold certain recordings, and all runs that were made from them.
 
-Recordings and features are looked into. What later stages have made descends from features by the
-identities of its inputs, so it is found wherever it lies, and however it is named.
+The rows of recordings and features are searched. Runs of later stages are found by the identities
+of their inputs, wherever they lie and whatever their names.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from audioloom_manifest import Envelope, Kind, ManifestError, Opened, list_manif
 from audioloom_stage import BadData, Result, printable
 from audioloom_storage import Location, NotFound, locate, open_read, stat
 
-from audioloom_featurizer.errors import BadPattern, BadWish
+from audioloom_featurizer.errors import BadPattern, InvalidOption
 from audioloom_featurizer.extraction.unit import FEATURES, LEDGER_ROLE
 from audioloom_featurizer.inventory.parquet import inventory_location, read_batches
 from audioloom_featurizer.settings import TraceSettings
@@ -32,40 +32,42 @@ _MOST_DETAIL = 200
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which recordings are looked for.
+    """The recordings that are looked for.
 
-    Args:
-        groups: those of one of these groups.
-        path: those whose whole path below the source it describes.
+    Attributes:
+        groups: recordings of these groups.
+        path: recordings whose whole path below the source it matches.
     """
 
     groups: tuple[str, ...]
     path: re.Pattern[str] | None
 
     def rows(self, table: pa.Table | pa.RecordBatch) -> list[str]:
-        """The paths of those rows that are looked for."""
+        """The paths of the wanted rows."""
         paths = table.column("path")
         chosen = pc.is_in(table.column("group"), value_set=pa.array(self.groups, pa.string()))
         if self.path is not None:
-            named = [self.named(path) for path in paths.to_pylist()]
+            named = [self.matches(path) for path in paths.to_pylist()]
             chosen = pc.or_(chosen, pa.array(named, pa.bool_()))
         found: list[str] = paths.filter(chosen).to_pylist()
         return found
 
-    def named(self, path: str) -> bool:
-        """Whether the path alone says so."""
+    def matches(self, path: str) -> bool:
+        """Whether the path matches."""
         return self.path is not None and self.path.fullmatch(path) is not None
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run that has to do with them, or of which nobody can tell.
+    """A run that holds wanted recordings, was made from them, or cannot be judged.
 
-    Args:
+    Attributes:
+        kind: the kind of its manifest.
+        location: its folder.
         state: `holds`, `made-from` or `cannot-tell`.
-        recordings: of those looked for; 0 where they are not counted.
-        windows: of these, in the features.
-        detail: why nobody can tell.
+        recordings: how many wanted recordings it holds; 0 if they are not counted.
+        windows: how many windows they have, in features.
+        detail: why the run cannot be judged.
     """
 
     kind: str
@@ -78,34 +80,39 @@ class Run:
 
 @dataclass
 class _Search:
-    """What is known so far, by the identity of manifests."""
+    """The facts so far, by the identity of manifests.
+
+    Attributes:
+        wanted: the recordings that are looked for.
+        listed: recordings manifest to the wanted paths in it.
+        holds: later runs to whether they hold wanted recordings; None if that is unknown.
+        sources: (source, path) of the wanted recordings.
+    """
 
     wanted: Wanted
     listed: dict[str, set[str]] = field(default_factory=dict)
-    """Of recordings: the paths that are looked for."""
     holds: dict[str, bool | None] = field(default_factory=dict)
-    """Of later kinds; None where nobody can tell."""
     sources: set[tuple[str, str]] = field(default_factory=set)
 
 
 def trace(settings: TraceSettings) -> Result:
-    """Say which runs under the roots hold recordings or were made from them.
+    """List the runs under the roots that hold wanted recordings or were made from them.
 
     Raises:
-        BadWish, BadPattern: it is not said which recordings, or not understood.
-        NotFound: a root is not there.
+        InvalidOption, BadPattern: no recordings are named, or not by a valid pattern.
+        NotFound: a root does not exist.
     """
     search = _Search(_wanted(settings))
     roots = [locate(each) for each in (settings.root, *settings.more_roots)]
     for root in roots:
         stat(root)
-    ways: dict[Kind, Callable[[Opened[Any]], Run | None]] = {
+    searches: dict[Kind, Callable[[Opened[Any]], Run | None]] = {
         "recordings": lambda opened: _recordings(opened, search),
         "features": lambda opened: _features(opened, search),
         "shards": lambda opened: _made_from("features", opened, search),
         "training-run": lambda opened: _made_from("shards", opened, search),
     }
-    found = [run for kind, look in ways.items() for run in _runs(roots, kind, look)]
+    found = [run for kind, look in searches.items() for run in _runs(roots, kind, look)]
     recordings = sorted(f"{source.rstrip('/')}/{path}" for source, path in search.sources)
     unknown = sum(run.state == UNKNOWN for run in found)
     log.info("traced", recordings=len(recordings), runs=len(found) - unknown, cannot_tell=unknown)
@@ -117,18 +124,18 @@ def trace(settings: TraceSettings) -> Result:
 
 def _wanted(settings: TraceSettings) -> Wanted:
     if not settings.group and settings.path is None:
-        raise BadWish(
-            "it is not said which recordings",
+        raise InvalidOption(
+            "no recordings are named",
             expected="--group or --path",
             found="neither",
-            hint="A group is what --pattern called so when they were scanned, a path is below their"
+            hint="A group is the named group of --pattern in the scan; a path is relative to the"
             " source.",
         )
     try:
         return Wanted(settings.group, None if settings.path is None else re.compile(settings.path))
     except re.error as error:
         raise BadPattern(
-            "this is no regular expression",
+            "this is not a regular expression",
             where="--path",
             expected="a regular expression for the whole path below the source",
             found=f"{settings.path!r}: {error}",
@@ -163,7 +170,7 @@ def _recordings(opened: Opened[Any], search: _Search) -> Run | None:
 
 
 def _features(opened: Opened[Any], search: _Search) -> Run | None:
-    """Every recording of the input is in the features or in the ledger, and nothing else is."""
+    """Search features and ledger, which together hold every recording of the input."""
     inputs = [search.listed.get(each) for each in _inputs(opened.manifest, "recordings")]
     lost, listed = None in inputs, set[str]().union(*filter(None, inputs))
     paths: list[str] = []
@@ -175,12 +182,12 @@ def _features(opened: Opened[Any], search: _Search) -> Run | None:
             paths += set(rows)
         for table in _tables(opened, LEDGER_ROLE, "path"):
             rows = table.column("path").to_pylist()
-            paths += [path for path in rows if path in listed or search.wanted.named(path)]
+            paths += [path for path in rows if path in listed or search.wanted.matches(path)]
     if paths:
         search.holds[opened.manifest.identity] = True
         return _run(opened, HOLDS, recordings=len(set(paths)), windows=windows)
     if lost and search.wanted.groups and opened.manifest.stats.refused:
-        detail = "its recordings are not under these roots, and its ledger knows no groups"
+        detail = "its recordings are not under these roots, and its ledger has no groups"
         return _run(opened, UNKNOWN, detail=detail)
     search.holds[opened.manifest.identity] = False
     return None
@@ -191,7 +198,7 @@ def _made_from(kind: Kind, opened: Opened[Any], search: _Search) -> Run | None:
     holds = True if True in answers else None if None in answers else False
     search.holds[opened.manifest.identity] = holds
     if holds is None:
-        detail = f"of its {kind} nobody can tell, or they are not under these roots"
+        detail = f"its {kind} cannot be judged, or are not under these roots"
         return _run(opened, UNKNOWN, detail=detail)
     return _run(opened, MADE_FROM) if holds else None
 

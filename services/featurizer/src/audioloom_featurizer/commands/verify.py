@@ -1,4 +1,4 @@
-"""`verify`: read again all that a manifest claims, and trust none of it."""
+"""`verify`: read all files of a run again and compare them with its manifest."""
 
 from __future__ import annotations
 
@@ -10,42 +10,42 @@ from audioloom_stage import JSON, Result, bind, progress
 
 from audioloom_featurizer.commands.inspect import open_ours
 from audioloom_featurizer.errors import BadInventory, BadUnits, Damaged, MissingLibrary
-from audioloom_featurizer.extraction.unit import explaining
+from audioloom_featurizer.extraction.unit import translated_errors
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_featurizer.verification.features import check_features, recordings_of
 from audioloom_featurizer.verification.recordings import check_inventory
-from audioloom_featurizer.verification.values import Agreement, compare_values
+from audioloom_featurizer.verification.values import Comparison, compare_values
 
 MOST_SHOWN = 20
 
 
 def verify(settings: VerifySettings) -> Result:
-    """Check files first, then what they hold; whoever reads a manifest checks its identity.
+    """Check the files first, then their contents; reading the manifest checks its identity.
 
     Raises:
-        ManifestError: manifest and list of files are not those that were committed.
+        ManifestError: the manifest or the list of files is not the committed one.
         Damaged: with the first problems; nothing was changed.
-        MissingLibrary: what to verify against is not installed here.
+        MissingLibrary: librosa is not installed here.
     """
     _need_librosa(settings)
     opened = open_ours(settings.manifest)
     bind(run=opened.manifest.name)
     entries = opened.files()
     problems: list[str] = []
-    agreement: Agreement | None = None
+    comparison: Comparison | None = None
     patience = Patience()
     with progress(len(entries), "checking", "files") as bar:
         for entry in bar.over(entries):
             found = check_files(opened.folder, [entry], patience=patience)
             problems += [str(problem.error) for problem in found]
-    _stop_at(problems, opened)  # what damaged files hold says nothing
+    _stop_at(problems, opened)  # the contents of damaged files prove nothing
     try:
         if isinstance(opened.manifest, RecordingsManifest):
             problems += check_inventory(opened)
         else:
             problems += check_features(opened)
-            agreement = _against_librosa(opened, settings)
-            problems += agreement.problems if agreement else ()
+            comparison = _against_librosa(opened, settings)
+            problems += comparison.problems if comparison else ()
     except (BadInventory, BadUnits) as error:
         problems.append(str(error))
     _stop_at(problems, opened)
@@ -58,22 +58,22 @@ def verify(settings: VerifySettings) -> Result:
         "bytes": size,
         "problems": [],
     }
-    if agreement:
+    if comparison:
         lines.append(
-            f"{agreement.recordings} recordings, {agreement.windows} windows, at most"
-            f" {agreement.deviation:.2g} from librosa ({agreement.where})"
+            f"{comparison.recordings} recordings, {comparison.windows} windows, at most"
+            f" {comparison.deviation:.2g} from librosa ({comparison.where})"
         )
         data["librosa"] = {
-            "recordings": agreement.recordings,
-            "windows": agreement.windows,
-            "deviation": agreement.deviation,
-            "where": agreement.where,
+            "recordings": comparison.recordings,
+            "windows": comparison.windows,
+            "deviation": comparison.deviation,
+            "where": comparison.where,
         }
     return Result(lines, data)
 
 
 def _need_librosa(settings: VerifySettings) -> None:
-    """Say it before everything is read."""
+    """Fail before everything is read."""
     if settings.against is not None and find_spec(settings.against) is None:
         raise MissingLibrary(
             f"{settings.against} is not installed here",
@@ -82,18 +82,18 @@ def _need_librosa(settings: VerifySettings) -> None:
         )
 
 
-def _against_librosa(opened: Opened[Any], settings: VerifySettings) -> Agreement | None:
+def _against_librosa(opened: Opened[Any], settings: VerifySettings) -> Comparison | None:
     if settings.against is None:
         return None
     recordings = recordings_of(opened)
     if recordings is None:
         raise BadInventory(
-            "the recordings manifest is gone, and with it where the recordings lie",
+            "the recordings manifest is gone, so nobody knows where the recordings lie",
             where=opened.location,
             expected="its input",
             found="nothing there",
         )
-    with explaining():
+    with translated_errors():
         return compare_values(opened, recordings, settings.sample)
 
 

@@ -1,4 +1,4 @@
-"""Walk two sorted streams side by side: which rows have the key of a row of the other."""
+"""Join two sorted streams by a key."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from audioloom_featurizer.external.sort import position
+from audioloom_featurizer.external.sort import count_up_to
 
 
 @dataclass(frozen=True)
-class Piece:
+class JoinedPiece:
     """A piece of both streams.
 
     Attributes:
-        left: the next rows of the left stream; may be none.
-        right: for each of them the row of the right stream with its key; nulls where none has it.
-        unmatched: rows of the right stream that are passed now, and had no partner.
+        left: the next rows of the left stream; may be empty.
+        right: for each of them the row of the right stream with its key, or nulls.
+        unmatched: rows of the right stream without a partner.
     """
 
     left: pa.RecordBatch
@@ -27,13 +27,13 @@ class Piece:
     unmatched: pa.RecordBatch
 
 
-def matched(
+def merge_join(
     left: Iterable[pa.RecordBatch],
     right: Iterable[pa.RecordBatch],
     key: str,
     schemas: tuple[pa.Schema, pa.Schema],
-) -> Iterator[Piece]:
-    """All rows of both streams, piece by piece; never more than a few batches are held.
+) -> Iterator[JoinedPiece]:
+    """All rows of both streams, piece by piece; memory holds a few batches.
 
     Args:
         left: in the order of *key*, which may repeat.
@@ -41,7 +41,7 @@ def matched(
         key: a text column of both, without nulls.
         schemas: of left and right.
     """
-    ours, theirs = _Side(left, key, schemas[0]), _Side(right, key, schemas[1])
+    ours, theirs = _Cursor(left, key, schemas[0]), _Cursor(right, key, schemas[1])
     while lasts := [side.last for side in (ours, theirs) if side.rows.num_rows]:
         bound = min(lasts)
         piece = ours.rows.slice(0, ours.upto(bound))
@@ -51,15 +51,17 @@ def matched(
         ours.drop(piece.num_rows)
         passed = theirs.upto(bound)
         if ours.rows.num_rows and ours.first == bound:
-            passed -= passed > 0 and theirs.key_at(passed - 1) == bound  # it is asked for again
+            passed -= (
+                passed > 0 and theirs.key_at(passed - 1) == bound
+            )  # the next left batch may ask for it again
         alone = pa.array(~theirs.seen[:passed])
         unmatched = theirs.rows.slice(0, passed).filter(alone)
         theirs.drop(passed)
-        yield Piece(piece, partners, unmatched)
+        yield JoinedPiece(piece, partners, unmatched)
 
 
-class _Side:
-    """A stream and what is left of its current batch; no rows when it has ended."""
+class _Cursor:
+    """A stream, and the rest of its current batch; no rows at the end of the stream."""
 
     def __init__(self, stream: Iterable[pa.RecordBatch], key: str, schema: pa.Schema) -> None:
         self._stream = iter(stream)
@@ -81,10 +83,10 @@ class _Side:
         return str(self.rows.column(self._key)[row].as_py())
 
     def upto(self, bound: str) -> int:
-        return position(self.rows.column(self._key), bound)
+        return count_up_to(self.rows.column(self._key), bound)
 
     def drop(self, count: int) -> None:
-        """Let go of the first rows; when none is left, go to the next batch."""
+        """Drop the first rows; go to the next batch when none is left."""
         if count < self.rows.num_rows:
             self.rows, self.seen = self.rows.slice(count), self.seen[count:]
             self._measure()
@@ -92,16 +94,16 @@ class _Side:
             self._hold(next((batch for batch in self._stream if batch.num_rows), self._none))
 
 
-def first_of_each(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.RecordBatch]:
-    """Rows in the order of *key*, of each key the first."""
+def distinct(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.RecordBatch]:
+    """The first row of each key, of rows in the order of *key*."""
     last = None
     for batch in batches:
-        yield batch.filter(pc.invert(same(batch.column(key), last)))
+        yield batch.filter(pc.invert(equals_previous(batch.column(key), last)))
         last = batch.column(key)[batch.num_rows - 1]
 
 
-def same(column: pa.Array, last: pa.Scalar | None) -> pa.BooleanArray:
-    """For each row whether it says what the row before says; two nulls do. *last*: before them."""
+def equals_previous(column: pa.Array, last: pa.Scalar | None) -> pa.BooleanArray:
+    """Whether each value equals the one before it, the first one *last*; two nulls are equal."""
     first = pa.array([last.as_py() if last is not None else None], column.type)
     before = pa.concat_arrays([first, column.slice(0, len(column) - 1)])
     equal = pc.fill_null(pc.equal(column, before), fill_value=False)

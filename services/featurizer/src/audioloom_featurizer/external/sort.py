@@ -1,7 +1,7 @@
-"""Sort rows that need not fit into memory: sorted runs on local disk, merged as a stream.
+"""External sort: sorted runs on local disk, merged as a stream.
 
 Keys are text and are compared by their UTF-8 bytes, as Arrow and Python both do. Memory holds one
-run while it is sorted, and then a batch of each run: of ten million recordings some twenty runs.
+run while it is sorted, and then a batch of each run: ten million recordings make some twenty runs.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def sorted_batches(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.R
 
 
 def merge(streams: Sequence[Iterator[pa.RecordBatch]], key: str) -> Iterator[pa.RecordBatch]:
-    """The rows of streams that are each in the order of *key*, in that order.
+    """Merge streams that are each in the order of *key*.
 
-    A batch at a time, not a row: all that lies up to the smallest of the batches' last keys is
-    sorted together.
+    It works on batches, not on rows: all rows up to the smallest last key of the current batches
+    are sorted together.
     """
     heads = [head for stream in streams if (head := _Head(stream, key)).batch is not None]
     while heads:
@@ -64,14 +64,8 @@ def merge(streams: Sequence[Iterator[pa.RecordBatch]], key: str) -> Iterator[pa.
             yield from _cut(_sort(pieces, key))
 
 
-def concatenate(streams: Iterable[Iterator[pa.RecordBatch]]) -> Iterator[pa.RecordBatch]:
-    """One stream after the other, each ended before the next begins."""
-    for stream in streams:
-        yield from stream
-
-
-def position(column: pa.StringArray, bound: str) -> int:
-    """How many keys of a sorted column are not greater than *bound*."""
+def count_up_to(column: pa.StringArray, bound: str) -> int:
+    """How many keys of a sorted column are at most *bound*."""
     low, high = 0, len(column)
     while low < high:
         middle = (low + high) // 2
@@ -83,7 +77,7 @@ def position(column: pa.StringArray, bound: str) -> int:
 
 
 class _Run:
-    """A sorted run: batches at known places of a file that has no name."""
+    """A sorted run: compressed batches at known offsets of an unnamed file."""
 
     def __init__(self, file: IO[bytes], rows: pa.RecordBatch) -> None:
         self._file = file
@@ -105,7 +99,7 @@ class _Run:
 
 
 class _Head:
-    """A stream and the part of its current batch that has not been taken."""
+    """A stream, and the rest of its current batch."""
 
     def __init__(self, stream: Iterator[pa.RecordBatch], key: str) -> None:
         self._stream = stream
@@ -123,9 +117,9 @@ class _Head:
         self._first, self.last = keys[0].as_py(), keys[len(keys) - 1].as_py()
 
     def take(self, bound: str) -> Iterator[pa.RecordBatch]:
-        """All that is not greater than *bound*, which no batch's last key is smaller than."""
+        """All rows up to *bound*, which is at most the last key of the current batch."""
         while self.batch is not None and self._first <= bound:
-            count = position(self.batch.column(self._key), bound)
+            count = count_up_to(self.batch.column(self._key), bound)
             yield self.batch.slice(0, count)
             if count < self.batch.num_rows:
                 self.batch = self.batch.slice(count)

@@ -10,13 +10,13 @@ from typing import get_args
 
 from audioloom_audio import Kind
 
-from audioloom_featurizer.errors import BadWish, NothingReadable, TooManyRefused
+from audioloom_featurizer.errors import InvalidOption, NothingReadable, TooManyRefused
 from audioloom_featurizer.sandbox.outcome import Cause
 
 WORST = 5
 
 CLASSES: tuple[str, ...] = (*get_args(Kind), *get_args(Cause))
-"""What a recording can be refused for."""
+"""Every class of refusal."""
 
 _FLAG = "--error-budget"
 
@@ -26,20 +26,20 @@ class Limit:
     """A share of the recordings, or a number of them.
 
     Attributes:
-        text: as it was given: "1%", "25".
+        text: as the option gives it: "1%", "25".
     """
 
     text: str
 
     def allowed(self, recordings: int) -> int:
-        """How many of so many recordings may be refused: a share is rounded down.
+        """How many of so many recordings may be refused; a share is rounded down.
 
         Raises:
-            BadWish: the text is neither.
+            InvalidOption: the text is neither.
         """
         match = re.fullmatch(r"([0-9]{1,18})(?:(\.[0-9]{1,9})?(%))?", self.text.strip())
         if match is None or (match[3] and float(match[1] + (match[2] or "")) > 100):  # noqa: PLR2004
-            raise BadWish(
+            raise InvalidOption(
                 where=_FLAG,
                 expected="a share such as 1% or 0.5%, or a number of recordings such as 25",
                 found=repr(self.text),
@@ -53,14 +53,13 @@ class Limit:
 
 
 @dataclass(frozen=True)
-class Budget:
-    """What is allowed in all, and of single classes.
+class ErrorBudget:
+    """The limits of a run: one for most classes together, and limits of single classes.
 
     Attributes:
-        text: as it was given: "1%", "1%,damaged=0,empty=10%".
-        rest: for the classes without a limit of their own, together.
-        classes: limits of single classes, which do not count towards the rest: so a class may have
-            more than the rest, or less.
+        text: as the option gives it: "1%", "1%,damaged=0,empty=10%".
+        rest: the limit of all classes without a limit of their own, together.
+        classes: limits of single classes, which do not count towards the rest.
     """
 
     text: str
@@ -68,7 +67,7 @@ class Budget:
     classes: Mapping[str, Limit]
 
     def excess(self, counts: Mapping[str, int], recordings: int) -> Excess | None:
-        """The first limit that so many refusals by class exceed, if any."""
+        """The first limit that these refusals exceed, if any."""
         for kind, limit in self.classes.items():
             if counts.get(kind, 0) > limit.allowed(recordings):
                 return Excess(f"of class {kind}", limit.allowed(recordings), counts[kind])
@@ -81,18 +80,18 @@ class Budget:
 
 @dataclass(frozen=True)
 class Excess:
-    """Which limit was exceeded: what it is for (empty: for all), its number, what was found."""
+    """A limit that is exceeded: its subject (empty: all refusals), its number, the number found."""
 
     what: str
     allowed: int
     found: int
 
 
-def parse_budget(text: str, default: str) -> Budget:
+def parse_budget(text: str, default: str) -> ErrorBudget:
     """A budget such as "1%" or "1%,damaged=0,empty=10%"; *default* where only classes are named.
 
     Raises:
-        BadWish: a limit that is none, two for the same, a class that the ledger does not know.
+        InvalidOption: not a limit, two limits of one class, or an unknown class.
     """
     rest: list[Limit] = []
     classes: dict[str, Limit] = {}
@@ -104,19 +103,21 @@ def parse_budget(text: str, default: str) -> Budget:
             rest.append(limit)
         elif kind not in CLASSES:
             near = get_close_matches(kind, CLASSES, 1)
-            raise BadWish(
+            raise InvalidOption(
                 where=_FLAG,
                 expected=f"a class of the ledger: {near[0] if near else ', '.join(CLASSES)}",
                 found=repr(kind),
             )
         elif kind in classes:
-            raise BadWish(where=_FLAG, expected="each class once", found=f"{kind} twice")
+            raise InvalidOption(where=_FLAG, expected="each class once", found=f"{kind} twice")
         else:
             classes[kind] = limit
     if len(rest) > 1:
         found = " and ".join(limit.text for limit in rest)
-        raise BadWish(where=_FLAG, expected="one share for all classes without one", found=found)
-    return Budget(text, rest[0] if rest else Limit(default), classes)
+        raise InvalidOption(
+            where=_FLAG, expected="one share for all classes without one", found=found
+        )
+    return ErrorBudget(text, rest[0] if rest else Limit(default), classes)
 
 
 @dataclass(frozen=True)
@@ -144,19 +145,19 @@ class Refusals:
 
 
 def check_budget(
-    refusals: Refusals, *, budget: Budget, recordings: int, done: int, where: object
+    refusals: Refusals, *, budget: ErrorBudget, recordings: int, done: int, where: object
 ) -> None:
-    """Stop a run that refuses too much, as soon as that is certain.
+    """Stop a run that refuses too many recordings, as soon as that is certain.
 
     Args:
-        refusals: those so far.
-        budget: what is allowed.
-        recordings: how many the run has in all.
-        done: how many of them were looked at.
+        refusals: the refusals so far.
+        budget: the limits.
+        recordings: how many recordings the run has.
+        done: how many of them are done.
         where: the source, for the error.
 
     Raises:
-        NothingReadable: all were looked at, and every one was refused.
+        NothingReadable: all are done, and every one was refused.
         TooManyRefused: the budget is exceeded, whatever the rest brings.
     """
     if done == recordings and refusals.total == recordings:
@@ -178,6 +179,6 @@ def check_budget(
             expected=f"at most {excess.allowed} of {recordings} refused{what}"
             f" ({_FLAG} {budget.text})",
             found=f"{excess.found} refused among the first {done}{listed}:\n{refusals.worst()}",
-            hint="Mend or leave out those recordings and scan again, or allow more with"
+            hint="Fix or leave out those recordings and scan again, or allow more with"
             f" {_FLAG}: finished units are kept.",
         )

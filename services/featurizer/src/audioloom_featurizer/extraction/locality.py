@@ -1,4 +1,4 @@
-"""Which recordings of a unit decide where it had better be done."""
+"""Which recordings of a unit decide on which node it is done."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from audioloom_storage import Location
 from audioloom_featurizer.extraction.partition import Unit
 from audioloom_featurizer.inventory.parquet import open_inventory
 
-#: A few large ones speak for many: each one costs a question to the NameNode.
 MOST = 3
+"""Each recording costs a question to the NameNode, and a few large ones hold most of the bytes."""
 
 
 def largest_recordings(
@@ -22,12 +22,11 @@ def largest_recordings(
     Args:
         source: the folder that the inventory's paths are relative to.
         inventory: read once, a row group at a time.
-        units: in the order of their rows, as they are cut.
+        units: in any order.
     """
-    ordered = sorted(range(len(units)), key=lambda number: units[number].first)
     found: list[list[Location]] = [[] for _ in units]
     rows = _Rows(inventory)
-    for number in ordered:
+    for number in sorted(range(len(units)), key=lambda number: units[number].first):
         unit = units[number]
         sized = rows.between(unit.first, unit.first + unit.recordings)
         sizes = np.array([size for _, size in sized])
@@ -37,7 +36,7 @@ def largest_recordings(
 
 
 class _Rows:
-    """Paths and sizes of an inventory, taken from front to back."""
+    """Paths and sizes of an inventory, read from front to back."""
 
     def __init__(self, inventory: Location) -> None:
         self._batches = _paths_and_sizes(inventory)
@@ -45,7 +44,7 @@ class _Rows:
         self._held: list[tuple[str, int]] = []
 
     def between(self, first: int, end: int) -> list[tuple[str, int]]:
-        """Rows *first* … *end* - 1; what lies before them is let go."""
+        """Rows *first* … *end* - 1; earlier rows are dropped."""
         while self._first + len(self._held) < end:
             batch = next(self._batches, None)
             if batch is None:

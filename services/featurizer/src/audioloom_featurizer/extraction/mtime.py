@@ -1,4 +1,4 @@
-"""Whether a file was modified since it was listed, whatever its listing could tell of the time."""
+"""Compare the modification time of a file with the listed one, at the listing's resolution."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from datetime import UTC, datetime, timedelta
 
 _SECOND = 1_000_000_000
 _RESOLUTIONS = (60 * _SECOND, _SECOND, 1_000_000, 1000)
-"""An fsimage's dump tells minutes, some tables seconds, HDFS milliseconds; others nanoseconds."""
+"""An fsimage's dump holds minutes, some tables seconds, HDFS milliseconds; others nanoseconds."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def same_time(listed: int | None, found: int) -> bool:
-    """Whether a file may be unmodified: its time is the listed one, as far as that one tells.
+    """Whether a file may be unmodified: its time, rounded as the listed one is, equals that.
 
     Args:
-        listed: nanoseconds since 1970, rounded down to what its listing could tell; None where
-            nothing is to be compared.
-        found: what the storage says now, in nanoseconds since 1970.
+        listed: nanoseconds since 1970, rounded down to the resolution of the listing; None if the
+            listing has no time, and then every time is the same.
+        found: the time that storage gives now, in nanoseconds since 1970.
     """
     if listed is None:
         return True
@@ -25,7 +25,7 @@ def same_time(listed: int | None, found: int) -> bool:
 
 
 def utc(nanoseconds: int) -> str:
-    """The time in words, to the nanosecond; years beyond those of calendars as the number."""
+    """The time as text, to the nanosecond; a year beyond the calendar's as the number."""
     seconds, rest = divmod(nanoseconds, _SECOND)
     try:
         whole = _EPOCH + timedelta(seconds=seconds)

@@ -1,6 +1,6 @@
 """Work units: neighbouring rows of the inventory, bounded by bytes and by number.
 
-A unit's id is the digest of its rows, so it does not depend on Spark, nor on when it is done.
+A unit's id is the digest of its rows, so it depends neither on Spark nor on the time of the run.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ class Unit:
 
 
 def default_recordings(recordings: int) -> int:
-    """Recordings of a unit when nobody says: some 32 units of a small set, 1000 each of a large."""
+    """Recordings of a unit by default: some 32 units of a small set, 1000 recordings in a large."""
     return min(MOST_RECORDINGS, max(FEWEST_RECORDINGS, -(-recordings // AIMED_UNITS)))
 
 
-def make_units(
+def partition(
     rows: Iterable[Mapping[str, Any]], *, most_bytes: int, most_recordings: int
 ) -> Iterator[Unit]:
-    """Cut rows into units: a unit ends before it would pass a bound, and holds one row at least."""
+    """Cut rows into units: a unit ends before it would exceed a bound, and holds a row at least."""
     first = count = size = 0
     digest = hashlib.sha256()
     for row in rows:
@@ -86,7 +86,7 @@ def unit_id(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def receipt_name(unit: Unit, basis: str) -> str:
-    """The name of a unit's receipt: a try of another recipe under the same name has another one."""
+    """The name of a unit's receipt, which another recipe under the same run name does not share."""
     return f"{unit.id}-{basis}"
 
 
@@ -101,10 +101,10 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
 
 
 def commit_units(folder: Location, units: list[Unit]) -> FileEntry:
-    """Write the plan into the run folder before any work; an equal one may lie there already.
+    """Write `units.parquet` into the run folder before any work, unless an equal one is there.
 
     Raises:
-        BadUnits: another one does.
+        BadUnits: another one is there.
     """
     data = _as_parquet(units)
     where = folder / FILE
@@ -118,7 +118,7 @@ def commit_units(folder: Location, units: list[Unit]) -> FileEntry:
                 where=where,
                 expected="the units of this inventory",
                 found="others",
-                hint="Someone changed the file: remove the unfinished run folder and run again.",
+                hint="The file was changed: remove the unfinished run folder and run again.",
             ) from None
     sha256 = hashlib.sha256(data).hexdigest()
     return FileEntry(path=FILE, bytes=len(data), sha256=sha256, role=ROLE, records=len(units))
@@ -128,7 +128,7 @@ def parse_units(data: bytes, where: object) -> list[Unit]:
     """Read `units.parquet`.
 
     Raises:
-        BadUnits: it is no such file.
+        BadUnits: it is not such a file.
     """
     try:
         table = pq.read_table(io.BytesIO(data), use_threads=False)

@@ -1,11 +1,11 @@
-"""What a user asks for, as the recipe of a run and the settings of its extraction."""
+"""From the options of a run to its recipe, and from a recipe to the settings of the extraction."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import Any, cast
 
-from audioloom_audio import BadSettings, MfccSettings, RawFormat, settle
+from audioloom_audio import BadSettings, MfccSettings, RawFormat, resolve_engine
 from audioloom_manifest import (
     Feature,
     FeaturesManifest,
@@ -19,79 +19,79 @@ from audioloom_manifest import (
 )
 from audioloom_storage import Location
 
-from audioloom_featurizer.errors import BadWish
+from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.extraction.partition import default_recordings
 from audioloom_featurizer.settings import PlanSettings
 
 ALGORITHM = 4
-"""Raised when the same recipe would give other bytes: old runs keep their names."""
+"""Raised when an equal recipe would give other bytes, so that old runs keep their names."""
 
 
-def extraction_of(wish: PlanSettings) -> MfccSettings:
-    """The settings of the extraction; the engine is settled here, for all machines of the run.
+def mfcc_settings(settings: PlanSettings) -> MfccSettings:
+    """The settings of the extraction; `auto` becomes an engine here, for all machines of the run.
 
     Raises:
-        BadWish: a value that the arithmetic does not support.
+        InvalidOption: a value that the arithmetic does not support.
     """
     try:
-        return settle(
+        return resolve_engine(
             MfccSettings(
-                window_seconds=wish.window_seconds,
-                hop_seconds=wish.hop_seconds,
-                windows=wish.windows,
-                channels=wish.channels,
-                level=wish.level,
-                dtype=wish.dtype,
-                engine=wish.engine,
-                raw=_raw_format(wish),
+                window_seconds=settings.window_seconds,
+                hop_seconds=settings.hop_seconds,
+                windows=settings.windows,
+                channels=settings.channels,
+                level=settings.level,
+                dtype=settings.dtype,
+                engine=settings.engine,
+                raw=_raw_format(settings),
             )
         )
     except BadSettings as error:
-        raise BadWish(str(error)) from error
+        raise InvalidOption(str(error)) from error
 
 
-def _raw_format(wish: PlanSettings) -> RawFormat | None:
-    if wish.raw_format is None:
+def _raw_format(settings: PlanSettings) -> RawFormat | None:
+    if settings.raw_format is None:
         return None
-    return RawFormat(wish.raw_format, wish.raw_rate, wish.raw_channels)
+    return RawFormat(settings.raw_format, settings.raw_rate, settings.raw_channels)
 
 
-def recipe_of(wish: PlanSettings, recordings: int) -> FeaturesRecipe:
-    """The recipe of the run that *wish* makes of so many recordings."""
-    settings = extraction_of(wish)
+def recipe_of(settings: PlanSettings, recordings: int) -> FeaturesRecipe:
+    """The recipe of the run that the settings make of so many recordings."""
+    mfcc = mfcc_settings(settings)
     parameters: dict[str, Any] = {
-        "n_fft": settings.n_fft,
-        "hop_length": settings.hop_length,
-        "n_mels": settings.n_mels,
-        "top_db": settings.top_db,
-        "level": settings.level,
-        "window_seconds": settings.window_seconds,
-        "hop_seconds": settings.hop_samples / settings.sample_rate,
-        "normalise": settings.normalise,
+        "n_fft": mfcc.n_fft,
+        "hop_length": mfcc.hop_length,
+        "n_mels": mfcc.n_mels,
+        "top_db": mfcc.top_db,
+        "level": mfcc.level,
+        "window_seconds": mfcc.window_seconds,
+        "hop_seconds": mfcc.hop_samples / mfcc.sample_rate,
+        "normalise": mfcc.normalise,
     }
     return FeaturesRecipe(
         algorithm=ALGORITHM,
         feature=Feature(
             name="mfcc",
-            dtype=settings.dtype,
-            shape=settings.shape,
-            sample_rate=settings.sample_rate,
+            dtype=mfcc.dtype,
+            shape=mfcc.shape,
+            sample_rate=mfcc.sample_rate,
             parameters=parameters,
         ),
-        engine=settings.engine,
-        windows=settings.windows,
-        channels=settings.channels,
-        headerless=None if settings.raw is None else Headerless(**asdict(settings.raw)),
-        unit_bytes=int(wish.unit_bytes),
-        unit_recordings=wish.unit_recordings or default_recordings(recordings),
+        engine=mfcc.engine,
+        windows=mfcc.windows,
+        channels=mfcc.channels,
+        headerless=None if mfcc.raw is None else Headerless(**asdict(mfcc.raw)),
+        unit_bytes=int(settings.unit_bytes),
+        unit_recordings=settings.unit_recordings or default_recordings(recordings),
     )
 
 
-def settings_of(recipe: FeaturesRecipe) -> MfccSettings:
+def settings_from_recipe(recipe: FeaturesRecipe) -> MfccSettings:
     """The settings that a committed run was extracted with.
 
     Raises:
-        BadWish: the recipe is of another feature, or of a release that knows other settings.
+        InvalidOption: the recipe is of another feature, or of a release that knows other settings.
     """
     feature, raw = recipe.feature, recipe.headerless
     given: dict[str, Any] = {
@@ -108,20 +108,22 @@ def settings_of(recipe: FeaturesRecipe) -> MfccSettings:
             **given, raw=None if raw is None else RawFormat(**cast("Any", raw.model_dump()))
         )
     except (BadSettings, TypeError) as error:
-        raise BadWish(
+        raise InvalidOption(
             "the run was not made by settings known here",
             expected="those of the feature mfcc",
             found=str(error),
         ) from error
 
 
-def plan_of(wish: PlanSettings, opened: Opened[RecordingsManifest], root: Location) -> Plan:
-    """The run that *wish* makes of a recordings manifest, under *root*."""
-    recipe = recipe_of(wish, opened.manifest.stats.recordings)
-    return plan_with(recipe, opened, root, wish.name)
+def plan_settings(
+    settings: PlanSettings, opened: Opened[RecordingsManifest], root: Location
+) -> Plan:
+    """The run that the settings make of a recordings manifest, under *root*."""
+    recipe = recipe_of(settings, opened.manifest.stats.recordings)
+    return plan_recipe(recipe, opened, root, settings.name)
 
 
-def plan_with(
+def plan_recipe(
     recipe: FeaturesRecipe, opened: Opened[RecordingsManifest], root: Location, name: str | None
 ) -> Plan:
     """The run that a recipe makes of a recordings manifest; by default a digest is its name."""
@@ -130,14 +132,7 @@ def plan_with(
     return Plan("features", name, folder, recipe, (opened.reference(root),))
 
 
-def facts(manifest: FeaturesManifest) -> dict[str, int | float]:
+def counts_in(manifest: FeaturesManifest) -> dict[str, int | float]:
     """The counts of a features manifest, for a result."""
-    stats = manifest.stats
-    return {
-        "recordings": stats.recordings,
-        "extracted": stats.extracted,
-        "refused": stats.refused,
-        "flagged": stats.flagged,
-        "windows": stats.windows,
-        "audio_seconds": stats.audio_seconds,
-    }
+    names = ("recordings", "extracted", "refused", "flagged", "windows", "audio_seconds")
+    return {name: getattr(manifest.stats, name) for name in names}

@@ -1,7 +1,7 @@
-"""One recording: to its windows, or to the row of the ledger that says why not.
+"""Extract one recording: its windows, or the row of the ledger that says why there are none.
 
-Windows wait on scratch disk until the recording's last sample was read: a recording is whole in the
-features or whole in the ledger, and a long one takes no more memory than a short one.
+Windows wait on scratch disk until the last sample of the recording was read. So a recording is
+whole in the features or whole in the ledger, and a long one takes no more memory than a short one.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ from audioloom_storage import (
 from audioloom_featurizer.extraction.mtime import same_time, utc
 from audioloom_featurizer.inventory.parquet import Row
 from audioloom_featurizer.inventory.paths import may_be_escaped
-from audioloom_featurizer.sandbox.heartbeat import Pulse, Stage, Watched
-from audioloom_featurizer.sandbox.outcome import Cause, Verdict
+from audioloom_featurizer.sandbox.heartbeat import Heartbeat, MonitoredFile, Stage
+from audioloom_featurizer.sandbox.outcome import Cause, Refusal
 
 TRIES = 3
 WAIT_SECONDS = 0.5
@@ -73,9 +73,9 @@ class Extracted:
     """The windows of a recording.
 
     Attributes:
-        rows: the columns of each window but the feature itself, in order (window, channel).
+        rows: the columns of each window without the feature, in the order (window, channel).
         seconds: length of the recording.
-        flagged: something was noticed about it, or about one of its windows.
+        flagged: whether the recording or one of its windows has a flag.
     """
 
     rows: tuple[Row, ...]
@@ -93,15 +93,15 @@ class Extracted:
 
 @contextmanager
 def extract_recording(
-    source: Location, row: Row, settings: MfccSettings, pulse: Pulse | None = None
+    source: Location, row: Row, settings: MfccSettings, heartbeat: Heartbeat | None = None
 ) -> Iterator[Extracted | Refused]:
-    """Read one recording of the inventory; storage that fails is asked again, a few times.
+    """Extract one recording of the inventory; a failure of storage is retried a few times.
 
     Args:
         source: the folder that the inventory's paths are relative to.
         row: of the inventory.
         settings: what to extract.
-        pulse: told how it goes.
+        heartbeat: shows the progress to the supervisor.
 
     Raises:
         AudioError: a library is missing here, which says nothing about the recording.
@@ -109,42 +109,42 @@ def extract_recording(
     """
     for number in range(1, TRIES + 1):
         with tempfile.SpooledTemporaryFile(IN_MEMORY_BYTES) as scratch:
-            outcome = _try(source, row, settings, scratch, pulse or Pulse())
+            outcome = _try(source, row, settings, scratch, heartbeat or Heartbeat())
             if isinstance(outcome, Extracted) or not outcome.row["retryable"] or number == TRIES:
                 yield outcome
                 return
         time.sleep(WAIT_SECONDS * number)
 
 
-def refused(row: Row, verdict: Verdict) -> Refused:
-    """A recording that is not read again, as a row of the ledger."""
+def refused(row: Row, refusal: Refusal) -> Refused:
+    """A recording that is refused, as a row of the ledger."""
     return Refused(
         {
             "path": row["path"],
             "member": row["member"],
             "size": row["size"],
             "modified_ns": row["modified_ns"],
-            "class": verdict.kind,
-            "stage": verdict.stage,
-            "offset": verdict.offset,
-            "message": " ".join(verdict.message.split())[:MOST_MESSAGE]
+            "class": refusal.kind,
+            "stage": refusal.stage,
+            "offset": refusal.offset,
+            "message": " ".join(refusal.message.split())[:MOST_MESSAGE]
             .encode(errors="replace")
             .decode(),
-            "retryable": verdict.retryable,
+            "retryable": refusal.retryable,
         }
     )
 
 
 def _try(
-    source: Location, row: Row, settings: MfccSettings, scratch: IO[bytes], pulse: Pulse
+    source: Location, row: Row, settings: MfccSettings, scratch: IO[bytes], heartbeat: Heartbeat
 ) -> Extracted | Refused:
-    attempt = _Attempt(row, pulse)
+    reading = _Reading(row, heartbeat)
     try:
-        return attempt.run(source, settings, scratch)
+        return reading.run(source, settings, scratch)
     except _Changed as error:
-        return attempt.refuse("changed", str(error))
+        return reading.refuse("changed", str(error))
     except RefusedRecording as error:
-        return attempt.refuse(error.kind, f"expected {error.expected}, found {error.found}")
+        return reading.refuse(error.kind, f"expected {error.expected}, found {error.found}")
     except StorageError as error:
         kinds = (name for base, name in _STORAGE_CLASSES if isinstance(error, base))
         kind: Cause = next(kinds, "storage")
@@ -152,53 +152,53 @@ def _try(
         if kind == "missing" and may_be_escaped(row["path"]):
             kind = "bad_name"
             message = "expected a name in UTF-8, found other bytes, listed as \\xNN: rename it"
-        return attempt.refuse(kind, message, retryable=isinstance(error, Unavailable))
-    except MemoryError as error:  # the watch over this process sees the others
+        return reading.refuse(kind, message, retryable=isinstance(error, Unavailable))
+    except MemoryError as error:  # the supervisor sees the other cases
         message = f"expected memory for its samples, found {str(error) or 'none'}"
-        return attempt.refuse("decoder_memory", message, retryable=True)
+        return reading.refuse("decoder_memory", message, retryable=True)
     except (AudioError, OSError):
-        raise  # of this machine, not of the recording
+        raise  # a fault of this machine, not of the recording
     except Exception as error:  # noqa: BLE001 - decoders fail in a zoo of types; one file is one row
-        return attempt.refuse("unexpected", f"{type(error).__name__}: {error}")
+        return reading.refuse("unexpected", f"{type(error).__name__}: {error}")
 
 
 class _Changed(Exception):
     """The file is not the one that was listed."""
 
 
-class _Attempt:
+class _Reading:
     """How far the reading of a recording has come, for the ledger."""
 
-    def __init__(self, row: Row, pulse: Pulse) -> None:
+    def __init__(self, row: Row, heartbeat: Heartbeat) -> None:
         self._row = row
-        self._pulse = pulse
+        self._heartbeat = heartbeat
         self._stage: Stage = "open"
         self._reader: DigestingReader | None = None
 
     def run(self, source: Location, settings: MfccSettings, scratch: IO[bytes]) -> Extracted:
-        self._pulse.waiting()
+        self._heartbeat.waiting()
         where = source.child(self._row["path"])
         with open_read(where) as file:
-            self._pulse.answered(0)
+            self._heartbeat.answered(0)
             self._check_unchanged(where)
-            reader = self._reader = DigestingReader(Watched(file, self._pulse))
+            reader = self._reader = DigestingReader(MonitoredFile(file, self._heartbeat))
             self._reached("header")
             try:
                 with extract(reader, settings, name=self._row["path"]) as extraction:
                     self._reached("samples")
                     return self._drain(extraction, reader, settings, scratch)
-            finally:  # whatever was found in it: if it changed meanwhile, that is why
+            finally:  # whatever was found: if the file changed meanwhile, that is the cause
                 self._check_unchanged(where)
 
     def _check_unchanged(self, where: Location) -> None:
-        """Ask the storage whether the file still is the one that was listed.
+        """Ask storage whether the file still is the one that was listed.
 
         Raises:
-            _Changed: it is not; its features would not be those of the listing in the run's name.
+            _Changed: it is not; its features would not belong to the listing in the run's name.
         """
-        self._pulse.waiting()
+        self._heartbeat.waiting()
         found = stat(where)
-        self._pulse.answered(self._offset() or 0)
+        self._heartbeat.answered(self._offset() or 0)
         if found.size != (size := self._row["size"]):
             raise _Changed(f"expected {size} bytes as listed, found {found.size}: scan again")
         listed = self._row["modified_ns"]
@@ -210,7 +210,7 @@ class _Attempt:
 
     def _reached(self, stage: Stage) -> None:
         self._stage = stage
-        self._pulse.reached(stage)
+        self._heartbeat.reached(stage)
 
     def _drain(
         self,
@@ -224,11 +224,11 @@ class _Attempt:
         for window in extraction:
             scratch.write(window.values.astype(order, copy=False).tobytes())
             windows.append(self._window(window))
-            self._pulse.beat()
+            self._heartbeat.beat()
         summary = extraction.summary
         sha256 = reader.finish().removeprefix("sha256:")
         if reader.hashed != self._row["size"]:
-            # Its features would belong to a listing that this run's name does not stand for.
+            # The features would not belong to the listing in the run's name.
             raise _Changed(
                 f"expected {self._row['size']} bytes as listed, found {reader.hashed}: scan again"
             )
@@ -263,13 +263,12 @@ class _Attempt:
         }
 
     def refuse(self, kind: Kind | Cause, message: str, *, retryable: bool = False) -> Refused:
-        return refused(self._row, Verdict(kind, self._stage, self._offset(), message, retryable))
+        return refused(self._row, Refusal(kind, self._stage, self._offset(), message, retryable))
 
     def _offset(self) -> int | None:
-        """Where reading had come to: bytes from the start of the file."""
         return None if self._reader is None else self._reader.tell()
 
 
 def _flags(summary: Summary, window: tuple[str, ...]) -> list[str]:
-    """What was noticed about the recording, then about the window, each once."""
+    """The flags of the recording, then those of the window, each once."""
     return list(dict.fromkeys((*summary.flags, *window)))

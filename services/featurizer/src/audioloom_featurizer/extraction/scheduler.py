@@ -1,4 +1,4 @@
-"""Do the units of a run that have no receipt yet, and stop when too much is refused."""
+"""Do the units of a run that have no receipt, and stop when too many recordings are refused."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import structlog
 from audioloom_manifest import FeaturesStats, Receipt, read_receipts
 from audioloom_stage import progress
 
-from audioloom_featurizer.extraction.error_budget import Budget, Refusals, check_budget
+from audioloom_featurizer.extraction.error_budget import ErrorBudget, Refusals, check_budget
 from audioloom_featurizer.extraction.partition import Unit, receipt_name
-from audioloom_featurizer.extraction.unit import Job, do_unit
+from audioloom_featurizer.extraction.unit import UnitContext, extract_unit
 
 Task: TypeAlias = Callable[[Unit], Receipt]
 Runner: TypeAlias = Callable[[Sequence[Unit], Task], Iterator[Receipt]]
@@ -23,64 +23,55 @@ Runner: TypeAlias = Callable[[Sequence[Unit], Task], Iterator[Receipt]]
 log = structlog.get_logger()
 
 
-def do_units(job: Job, units: list[Unit], budget: Budget, runner: Runner) -> list[Receipt]:
-    """The receipts of all units, in the order of the units; only those without one are done.
+def finish_units(
+    context: UnitContext, units: list[Unit], budget: ErrorBudget, runner: Runner
+) -> list[Receipt]:
+    """The receipts of all units, in the order of the units; only units without one are done.
 
     Raises:
         TooManyRefused, NothingReadable: as soon as it is certain. Finished units are kept.
     """
-    names = {unit: receipt_name(unit, job.basis) for unit in units}
-    receipts = dict(read_receipts(job.folder, names.values()))
+    names = {unit: receipt_name(unit, context.basis) for unit in units}
+    receipts = dict(read_receipts(context.folder, names.values()))
     todo = [unit for unit in units if names[unit] not in receipts]
     recordings = sum(unit.recordings for unit in units)
     if receipts:
-        log.info("going on", units_finished=len(receipts), units_to_do=len(todo))
+        log.info("resuming", units_finished=len(receipts), units_to_do=len(todo))
+    counts, examples, done = Counter[str](), dict[str, Sequence[str]](), 0
+
+    def check() -> None:
+        check_budget(
+            Refusals(counts, examples),
+            budget=budget,
+            recordings=recordings,
+            done=done,
+            where=context.source,
+        )
+
+    def add(receipt: Receipt) -> None:
+        nonlocal examples, done
+        counts.update(receipt.counts["refusals"])
+        examples = {**receipt.counts["examples"], **examples}
+        held = int(receipt.counts["extracted"] + receipt.counts["refused"])
+        done += held
+        bar.advance(held)
+
     with progress(recordings, "extracting", "recordings") as bar:
-        tally = _Tally(job, budget, recordings)
         for receipt in receipts.values():
-            bar.advance(tally.add(receipt))
-        tally.check()
+            add(receipt)
+        check()
         if todo:
-            with closing(runner(todo, partial(do_unit, job))) as answers:  # type: ignore[type-var]
+            task = partial(extract_unit, context)
+            with closing(runner(todo, task)) as answers:  # type: ignore[type-var]
                 for receipt in answers:
                     receipts[receipt.unit] = receipt
-                    bar.advance(tally.add(receipt))
-                    tally.check()
+                    add(receipt)
+                    check()
     return [receipts[names[unit]] for unit in units]
 
 
-class _Tally:
-    """Refusals so far, held against the budget."""
-
-    def __init__(self, job: Job, budget: Budget, recordings: int) -> None:
-        self._where = job.source
-        self._budget = budget
-        self._recordings = recordings
-        self._done = 0
-        self._counts: Counter[str] = Counter()
-        self._examples: dict[str, Sequence[str]] = {}
-
-    def add(self, receipt: Receipt) -> int:
-        """Count a unit, and answer how many recordings it held."""
-        counts = receipt.counts
-        self._counts.update(counts["refusals"])
-        self._examples = {**counts["examples"], **self._examples}
-        held = int(counts["extracted"] + counts["refused"])
-        self._done += held
-        return held
-
-    def check(self) -> None:
-        check_budget(
-            Refusals(self._counts, self._examples),
-            budget=self._budget,
-            recordings=self._recordings,
-            done=self._done,
-            where=self._where,
-        )
-
-
 def stats_of(receipts: Iterable[Receipt]) -> FeaturesStats:
-    """What all units together hold."""
+    """The counts of all units together."""
     all_counts = [receipt.counts for receipt in receipts]
     labels: Counter[str] = Counter()
     refusals: Counter[str] = Counter()

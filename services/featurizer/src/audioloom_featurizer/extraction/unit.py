@@ -22,26 +22,34 @@ from audioloom_manifest.parquet import (
 )
 from audioloom_storage import Location
 
-from audioloom_featurizer.errors import BadUnits, BadWish, MissingLibrary
+from audioloom_featurizer.errors import BadUnits, InvalidOption, MissingLibrary
 from audioloom_featurizer.extraction.partition import Unit, receipt_name, unit_id
-from audioloom_featurizer.extraction.recording import Extracted, Refused, extract_recording, refused
+from audioloom_featurizer.extraction.recording import (
+    Extracted,
+    Refused,
+    extract_recording,
+    refused,
+)
 from audioloom_featurizer.inventory.parquet import Row, read_rows
-from audioloom_featurizer.io.content_addressed import Spill, spill
-from audioloom_featurizer.sandbox.heartbeat import Pulse
-from audioloom_featurizer.sandbox.outcome import Trial
+from audioloom_featurizer.io.content_addressed import ContentAddressedFile, content_addressed_file
+from audioloom_featurizer.sandbox.heartbeat import Heartbeat
+from audioloom_featurizer.sandbox.outcome import CrashHistory
 
 FEATURES, LEDGER_ROLE = "features", "ledger"
 
 
 @dataclass(frozen=True)
-class Job:
-    """What all units of a run share; travels to the tasks.
+class UnitContext:
+    """The facts that all units of a run share; Spark sends them to the tasks.
 
     Attributes:
         folder: the run's folder.
         inventory: the inventory file.
         source: the folder that the inventory's paths are relative to.
-        basis: tells the recipe and the inputs from others that were given the same name.
+        feature: the feature of the run's recipe.
+        settings: the settings of the extraction.
+        attempt: the id of the attempt that does the units.
+        basis: digest of recipe and inputs; it names the receipts.
     """
 
     folder: Location
@@ -54,8 +62,8 @@ class Job:
 
 
 @dataclass
-class _Tally:
-    """What a unit counts on the way; it goes into the receipt."""
+class _UnitCounts:
+    """The counts of a unit, for its receipt."""
 
     extracted: int = 0
     flagged: int = 0
@@ -77,7 +85,7 @@ class _Tally:
         self.seconds.append(outcome.seconds)
         self.labels.update(row["label"] for row in outcome.rows if row["label"] is not None)
 
-    def counts(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         return {
             "extracted": self.extracted,
             "refused": self.refusals.total(),
@@ -91,9 +99,9 @@ class _Tally:
 
 
 class _FeaturesFile:
-    """Windows gathered into row groups of the contract's size."""
+    """Windows collected into row groups of the contract's size."""
 
-    def __init__(self, sink: Spill, feature: Feature) -> None:
+    def __init__(self, sink: ContentAddressedFile, feature: Feature) -> None:
         self._schema = features_schema(feature)
         self._name = feature.name
         self._most = features_rows_per_group(feature)
@@ -116,108 +124,115 @@ class _FeaturesFile:
             self._rows.clear()
 
 
-def do_unit(
-    job: Job, unit: Unit, trial: Trial | None = None, pulse: Pulse | None = None
+def extract_unit(
+    context: UnitContext,
+    unit: Unit,
+    history: CrashHistory | None = None,
+    heartbeat: Heartbeat | None = None,
 ) -> Receipt:
-    """Do a unit, and answer the receipt that stands: ours, or that of a faster try.
+    """Do a unit; answer the receipt that stands, which may be that of a faster attempt.
 
     Args:
-        job: what all units share.
-        unit: which one.
-        trial: what is known of its recordings; nothing without it.
-        pulse: told how it goes.
+        context: the facts that all units share.
+        unit: the unit.
+        history: recordings of the unit at which a worker died; none by default.
+        heartbeat: shows the progress to the supervisor.
 
     Raises:
         BadUnits: the inventory is not the one that the units were cut from.
         MissingLibrary: this machine cannot decode a format, or lacks the engine.
         StorageError: the output cannot be written.
     """
-    rows = read_rows(job.inventory, unit.first, unit.recordings)
+    rows = read_rows(context.inventory, unit.first, unit.recordings)
     if unit_id(rows) != unit.id:
         raise BadUnits(
-            where=job.inventory,
+            where=context.inventory,
             expected=f"the rows of unit {unit.id} from row {unit.first} on",
             found="other rows",
             hint="The inventory was changed after its commit: scan again.",
         )
-    tally = _Tally()
-    work = _Work(job, rows, trial or Trial(), pulse or Pulse())
-    files = _extract_all(job, unit, work, tally)
-    name = receipt_name(unit, job.basis)
-    receipt = Receipt(unit=name, attempt=job.attempt, files=files, counts=tally.counts())
-    return publish_receipt(job.folder, receipt)
+    counts = _UnitCounts()
+    recordings = _Recordings(context, rows, history or CrashHistory(), heartbeat or Heartbeat())
+    files = _extract_all(context, unit, recordings, counts)
+    name = receipt_name(unit, context.basis)
+    receipt = Receipt(unit=name, attempt=context.attempt, files=files, counts=counts.to_json())
+    return publish_receipt(context.folder, receipt)
 
 
 @dataclass(frozen=True)
-class _Work:
-    """The recordings of a unit, one after another."""
+class _Recordings:
+    """The recordings of a unit, extracted one after another."""
 
-    job: Job
+    context: UnitContext
     rows: list[Row]
-    trial: Trial
-    pulse: Pulse
+    history: CrashHistory
+    heartbeat: Heartbeat
 
     def outcomes(self) -> Iterator[Extracted | Refused]:
-        """What became of each; good until the next one is asked for."""
-        if self.trial.suspect is not None:
-            with self._extracted(self.trial.suspect):
+        """The outcome of each recording, valid until the next one is asked for."""
+        if self.history.suspect is not None:
+            with self._extracted(self.history.suspect):
                 pass
         for number, row in enumerate(self.rows):
-            if number in self.trial.guilty:
-                yield refused(row, self.trial.guilty[number])
+            if number in self.history.blamed:
+                yield refused(row, self.history.blamed[number])
             else:
                 with self._extracted(number) as outcome:
                     yield outcome
 
     @contextmanager
     def _extracted(self, number: int) -> Iterator[Extracted | Refused]:
-        row, settings = self.rows[number], self.job.settings
-        self.pulse.at(number)
-        with explaining(), extract_recording(self.job.source, row, settings, self.pulse) as outcome:
-            self.pulse.at(None)
+        source, settings = self.context.source, self.context.settings
+        self.heartbeat.start(number)
+        with (
+            translated_errors(),
+            extract_recording(source, self.rows[number], settings, self.heartbeat) as outcome,
+        ):
+            self.heartbeat.finish()
             yield outcome
 
 
-def _extract_all(job: Job, unit: Unit, work: _Work, tally: _Tally) -> tuple[FileEntry, ...]:
+def _extract_all(
+    context: UnitContext, unit: Unit, recordings: _Recordings, counts: _UnitCounts
+) -> tuple[FileEntry, ...]:
     ledger: list[Row] = []
     files = []
-    with spill() as features:
-        table = _FeaturesFile(features, job.feature)
-        with closing(work.outcomes()) as outcomes:  # type: ignore[type-var]
+    with content_addressed_file() as features:
+        table = _FeaturesFile(features, context.feature)
+        with closing(recordings.outcomes()) as outcomes:  # type: ignore[type-var]
             for outcome in outcomes:
-                tally.add(outcome)
+                counts.add(outcome)
                 if isinstance(outcome, Refused):
                     ledger.append(outcome.row)
                 else:
                     table.add(outcome)
         table.close()
-        if tally.windows:
+        if counts.windows:
             start = f"features/features-{unit.id}"
-            entry = features.publish_as(job.folder, start, role=FEATURES, records=tally.windows)
-            files.append(entry)
+            files.append(
+                features.publish_as(context.folder, start, role=FEATURES, records=counts.windows)
+            )
     if ledger:
-        files.append(_write_ledger(job, unit, ledger))
+        with content_addressed_file() as sink:
+            with table_writer(sink, LEDGER) as writer:
+                writer.write_table(pa.Table.from_pylist(ledger, schema=LEDGER))
+            start = f"ledger/ledger-{unit.id}"
+            files.append(
+                sink.publish_as(context.folder, start, role=LEDGER_ROLE, records=len(ledger))
+            )
     return tuple(files)
 
 
 @contextmanager
-def explaining() -> Iterator[None]:
-    """Say in the stage's words what this machine lacks, or the settings ask too much of."""
+def translated_errors() -> Iterator[None]:
+    """Raise the stage's errors for a library that is missing or settings that cannot work."""
     try:
         yield
     except MissingDecoder as error:
         raise MissingLibrary(
             str(error),
-            hint="For an engine: pip install 'audioloom-featurizer[native]', or [librosa]. The same"
-            " command goes on with the units that are left.",
+            hint="For an engine: pip install 'audioloom-featurizer[native]', or [librosa]. Then run"
+            " the command again to resume.",
         ) from error
     except BadSettings as error:
-        raise BadWish(str(error)) from error
-
-
-def _write_ledger(job: Job, unit: Unit, rows: list[Row]) -> FileEntry:
-    with spill() as sink:
-        with table_writer(sink, LEDGER) as writer:
-            writer.write_table(pa.Table.from_pylist(rows, schema=LEDGER))
-        start = f"ledger/ledger-{unit.id}"
-        return sink.publish_as(job.folder, start, role=LEDGER_ROLE, records=len(rows))
+        raise InvalidOption(str(error)) from error

@@ -1,4 +1,4 @@
-"""What has come since a listing: recordings that no manifest of its chain names."""
+"""Recordings that are new since an earlier listing: no manifest of its chain names them."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import pyarrow.compute as pc
 from audioloom_manifest import Opened, RecordingsManifest, read_manifest, resolve_input
 from audioloom_storage import Location
 
-from audioloom_featurizer.errors import BadInventory, BadWish
-from audioloom_featurizer.external.merge_join import first_of_each, matched
+from audioloom_featurizer.errors import BadInventory, InvalidOption
+from audioloom_featurizer.external.merge_join import distinct, merge_join
 from audioloom_featurizer.external.sort import merge
-from audioloom_featurizer.inventory.parquet import LISTED, inventory_location, read_batches
+from audioloom_featurizer.inventory.parquet import LISTING_COLUMNS, inventory_location, read_batches
 from audioloom_featurizer.inventory.schema import ROWS
 
-KNOWN = pa.schema([ROWS.field(name) for name in LISTED])
+KNOWN = pa.schema([ROWS.field(name) for name in LISTING_COLUMNS])
 _EXAMPLES = 5
 
 
 @dataclass
 class Changes:
-    """What is not as it was listed, and so is not among the additions either.
+    """Recordings that differ from the earlier listing, and are not listed as new.
 
     Attributes:
-        changed: recordings with another size or time.
-        gone: recordings that are there no more.
-        examples: some of each.
+        changed: recordings with another size or modification time.
+        gone: recordings that no longer exist.
+        examples: some paths of each.
     """
 
     changed: int = 0
@@ -35,19 +35,19 @@ class Changes:
     examples: dict[str, list[str]] = field(default_factory=lambda: {"changed": [], "gone": []})
 
     def add(self, what: str, paths: pa.StringArray) -> None:
-        """Count some more."""
+        """Count more recordings."""
         setattr(self, what, getattr(self, what) + len(paths))
         shown = self.examples[what]
         shown += paths.slice(0, _EXAMPLES - len(shown)).to_pylist()
 
 
-def chain_of(place: str, source: Location) -> list[Opened[RecordingsManifest]]:
-    """The manifest of earlier recordings, and those that it goes on from itself, newest first.
+def listing_chain(place: str, source: Location) -> list[Opened[RecordingsManifest]]:
+    """The manifest of an earlier listing and the manifests that it continues, newest first.
 
     Raises:
         ManifestError: one of them is gone or damaged.
-        BadWish: they are of another source.
-        BadInventory: one is not the one that was gone on from.
+        InvalidOption: they list another source.
+        BadInventory: another manifest took the place of one of them.
     """
     chain = [read_manifest(place, "recordings")]
     while references := chain[-1].manifest.inputs:
@@ -57,12 +57,12 @@ def chain_of(place: str, source: Location) -> list[Opened[RecordingsManifest]]:
                 where=before.location,
                 expected=f"the identity {references[0].identity}",
                 found=before.manifest.identity,
-                hint="Another manifest took its place: scan anew without --since.",
+                hint="Another manifest took its place: scan again without --since.",
             )
         chain.append(before)
     for opened in chain:
         if opened.manifest.recipe.source != source.uri:
-            raise BadWish(
+            raise InvalidOption(
                 "the manifest lists another source",
                 where=f"--since {place}",
                 expected=source.uri,
@@ -72,26 +72,26 @@ def chain_of(place: str, source: Location) -> list[Opened[RecordingsManifest]]:
     return chain
 
 
-def additions(
+def new_recordings(
     recordings: Iterable[pa.RecordBatch],
     chain: Iterable[Opened[RecordingsManifest]],
     changes: Changes,
 ) -> Iterator[pa.RecordBatch]:
-    """Those of the recordings that no manifest of the chain names.
+    """The recordings that no manifest of the chain names.
 
     Args:
         recordings: batches of `ROWS` in the order of their paths, each path once.
-        chain: from `chain_of`.
-        changes: told what else is different.
+        chain: from `listing_chain`.
+        changes: counts the recordings that differ in another way.
     """
     streams = [_known(inventory_location(opened)) for opened in chain]
-    known = first_of_each(merge(streams, "path"), "path")
-    for piece in matched(recordings, known, "path", (ROWS, KNOWN)):
+    known = distinct(merge(streams, "path"), "path")
+    for piece in merge_join(recordings, known, "path", (ROWS, KNOWN)):
         old = pc.is_valid(piece.right.column("path"))
         differs = pc.or_(
             *(
                 pc.not_equal(piece.left.column(name), piece.right.column(name))
-                for name in LISTED[1:]
+                for name in LISTING_COLUMNS[1:]
             )
         )
         changes.add("changed", piece.left.column("path").filter(differs))
@@ -102,4 +102,6 @@ def additions(
 
 def _known(inventory: Location) -> Iterator[pa.RecordBatch]:
     for batch in read_batches(inventory):
-        yield pa.RecordBatch.from_arrays([batch.column(name) for name in LISTED], schema=KNOWN)
+        yield pa.RecordBatch.from_arrays(
+            [batch.column(name) for name in LISTING_COLUMNS], schema=KNOWN
+        )

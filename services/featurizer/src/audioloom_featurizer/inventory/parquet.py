@@ -1,4 +1,4 @@
-"""The inventory: one Parquet row a recording, sorted by path, and the digest of what was listed."""
+"""The inventory: one Parquet row a recording, sorted by path; its digests and counts."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from audioloom_featurizer.inventory.schema import in_groups
 
 ROLE = "inventory"
 ROWS_PER_GROUP = 8192
-"""A unit reads the row groups that hold its rows, so a group is small against a unit."""
+"""Small against a unit, which reads every row group that holds one of its rows."""
 
 MOST_LABELS = 100_000
-LISTED = ("path", "size", "modified_ns")
-LABELLED = ("path", "label", "target", "group")
+LISTING_COLUMNS = ("path", "size", "modified_ns")
+LABELLING_COLUMNS = ("path", "label", "target", "group")
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Written:
-    """What was written.
+class InventoryFacts:
+    """Facts about the rows of an inventory.
 
     Attributes:
         stats: the counts of the rows.
-        listing: the digest of what was listed, however labelled.
-        labels: the digest of what is said of each recording.
+        listing: the digest of `LISTING_COLUMNS`, which labels do not change.
+        labels: the digest of `LABELLING_COLUMNS`.
     """
 
     stats: RecordingsStats
@@ -49,30 +49,28 @@ class Written:
     labels: str
 
 
-def write_inventory(sink: Any, batches: Iterable[pa.RecordBatch], where: object) -> Written:
+def write_inventory(sink: Any, batches: Iterable[pa.RecordBatch], where: object) -> InventoryFacts:
     """Write batches of `ROWS`, in the order of their paths, in row groups of `ROWS_PER_GROUP`.
 
     Raises:
         BadData: there are more labels than a manifest holds.
     """
-    counts, listing, labels = Counts(), RowDigest(LISTED), RowDigest(LABELLED)
+    summary = InventorySummary()
     with table_writer(sink, INVENTORY) as writer:
         for rows in in_groups(batches, ROWS_PER_GROUP):
             group = _as_inventory(rows)
             writer.write_table(group, row_group_size=ROWS_PER_GROUP)
             for batch in group.to_batches():
-                counts.add(batch)
-                listing.add(batch)
-                labels.add(batch)
-            if len(counts.labels) > MOST_LABELS:
+                summary.add(batch)
+            if len(summary.counts) > MOST_LABELS:
                 raise BadData(
                     "too many labels",
                     where=where,
                     expected=f"at most {MOST_LABELS} different labels",
-                    found=f"more, such as {next(iter(counts.labels))}",
+                    found=f"more, such as {next(iter(summary.counts))}",
                     hint="Is the label rather a group, or a target?",
                 )
-    return Written(counts.stats(), listing.hexdigest(), labels.hexdigest())
+    return summary.facts()
 
 
 def _as_inventory(rows: pa.Table) -> pa.Table:
@@ -85,10 +83,42 @@ def _as_inventory(rows: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=INVENTORY)
 
 
-class RowDigest:
-    """SHA-256 over some columns of all rows: a line of canonical JSON for each.
+class InventorySummary:
+    """The counts and the digests of an inventory, summed batch by batch."""
 
-    Written out here and not by `canonical_bytes`, which would take a minute for ten million rows.
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self._recordings = self._bytes = self._labelled = self._grouped = 0
+        self._listing, self._labels = RowDigest(LISTING_COLUMNS), RowDigest(LABELLING_COLUMNS)
+
+    def add(self, batch: pa.RecordBatch) -> None:
+        """Add a batch; `counts` are its labels."""
+        self._recordings += batch.num_rows
+        self._bytes += pc.sum(batch.column("size")).as_py() or 0
+        nameless = pc.and_(pc.is_null(batch.column("label")), pc.is_null(batch.column("target")))
+        self._labelled += batch.num_rows - (pc.sum(nameless).as_py() or 0)
+        self._grouped += batch.num_rows - batch.column("group").null_count
+        for each in pc.value_counts(batch.column("label").drop_null()).to_pylist():
+            self.counts[each["values"]] += each["counts"]
+        self._listing.add(batch)
+        self._labels.add(batch)
+
+    def facts(self) -> InventoryFacts:
+        """The facts about all batches."""
+        stats = RecordingsStats(
+            recordings=self._recordings,
+            bytes=self._bytes,
+            labelled=self._labelled,
+            grouped=self._grouped,
+            labels=dict(sorted(self.counts.items())),
+        )
+        return InventoryFacts(stats, self._listing.hexdigest(), self._labels.hexdigest())
+
+
+class RowDigest:
+    """SHA-256 over some columns of all rows: a line of canonical JSON for each row.
+
+    It does not use `canonical_bytes`, which would take a minute for ten million rows.
     """
 
     def __init__(self, columns: Sequence[str]) -> None:
@@ -96,7 +126,7 @@ class RowDigest:
         self._digest = hashlib.sha256()
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Go on with these rows."""
+        """Add rows."""
         columns = [_as_json(batch.column(name)) for name in self._columns]
         rows = map(",".join, zip(*columns, strict=True))
         text = "".join(f"[{row}]\n" for row in rows)
@@ -116,48 +146,20 @@ def _as_json(column: pa.Array) -> list[str]:
     return ["null" if value is None else write(value) for value in column.to_pylist()]
 
 
-class Counts:
-    """The stats of an inventory, summed batch by batch."""
-
-    def __init__(self) -> None:
-        self.recordings = self.bytes = self.labelled = self.grouped = 0
-        self.labels: Counter[str] = Counter()
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Count a batch."""
-        self.recordings += batch.num_rows
-        self.bytes += pc.sum(batch.column("size")).as_py() or 0
-        nameless = pc.and_(pc.is_null(batch.column("label")), pc.is_null(batch.column("target")))
-        self.labelled += batch.num_rows - (pc.sum(nameless).as_py() or 0)
-        self.grouped += batch.num_rows - batch.column("group").null_count
-        for each in pc.value_counts(batch.column("label").drop_null()).to_pylist():
-            self.labels[each["values"]] += each["counts"]
-
-    def stats(self) -> RecordingsStats:
-        """What the manifest says."""
-        return RecordingsStats(
-            recordings=self.recordings,
-            bytes=self.bytes,
-            labelled=self.labelled,
-            grouped=self.grouped,
-            labels=dict(sorted(self.labels.items())),
-        )
-
-
 def inventory_location(
     opened: Opened[RecordingsManifest], *, checked_before: bool = False
 ) -> Location:
-    """Where the inventory of a recordings manifest lies, its checksum compared.
+    """The location of a recordings manifest's inventory, after a check of its checksum.
 
-    What rotted would not always be noticed by Parquet, and would then be another listing.
+    Parquet does not notice every damaged byte, and the rows would then be another listing.
 
     Args:
         opened: the manifest.
         checked_before: the caller has just compared the checksums of all its files.
 
     Raises:
-        BadInventory: the manifest does not list exactly one.
-        MissingFile, WrongChecksum: the file is gone or not what was committed.
+        BadInventory: the manifest does not list exactly one inventory.
+        MissingFile, WrongChecksum: the file is gone, or its bytes are not those committed.
     """
     entries = opened.files(ROLE)
     if len(entries) != 1:
@@ -169,14 +171,14 @@ def inventory_location(
 
 @contextmanager
 def open_inventory(location: Location) -> Iterator[pq.ParquetFile]:
-    """The inventory as a Parquet file of the contract's columns.
+    """Open an inventory as a Parquet file of the contract's columns.
 
     Raises:
-        BadInventory: it is no Parquet, or has other columns.
+        BadInventory: the file is not Parquet, or has other columns.
     """
     with open_read(location) as stream:
         try:
-            with pq.ParquetFile(stream, pre_buffer=False) as file:  # not all of it ahead
+            with pq.ParquetFile(stream, pre_buffer=False) as file:  # do not read all of it ahead
                 check_columns(file.schema_arrow, INVENTORY, location)
                 yield file
         except pa.ArrowException as error:
@@ -189,7 +191,7 @@ def open_inventory(location: Location) -> Iterator[pq.ParquetFile]:
 
 
 def check_columns(found: pa.Schema, expected: pa.Schema, where: object) -> None:
-    """Compare columns by name and type; columns of a later minor version are passed over.
+    """Compare columns by name and type; columns of a later minor version are ignored.
 
     Raises:
         BadInventory: the first column that is missing or of another type.
@@ -211,7 +213,7 @@ def read_batches(location: Location) -> Iterator[pa.RecordBatch]:
 
 
 def read_rows(location: Location, first: int, rows: int) -> list[Row]:
-    """Rows *first* … *first + rows* - 1, reading no row group that holds none of them."""
+    """Rows *first* … *first + rows* - 1; only row groups that hold one of them are read."""
     found: list[Row] = []
     with open_inventory(location) as file:
         begin = 0

@@ -1,7 +1,7 @@
-r"""Paths of recordings, a column at a time: relative to the source, and never out of it.
+r"""Paths of recordings, a column at a time: relative to the source, and never outside it.
 
-A path of a local disk may hold bytes that are no UTF-8, which no table can hold: it is written with
-`\xNN` for each of them, so that its recording is listed, and refused, and counted.
+A path on a local disk may hold bytes that are not UTF-8, which no table can hold. Each of these
+bytes is written as `\xNN`, so that the recording is listed, refused and counted.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ _ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:/)"
 
 
 def unsafe(paths: pa.StringArray) -> pa.BooleanArray:
-    """Which paths are none below a folder: empty, absolute, with `..`, `.`, `//` or NUL; no nulls.
-
-    What is safe may hold whatever file names may hold.
-    """
+    """Which paths do not lie below a folder: empty, absolute, or with `..`, `.`, `//` or NUL."""
     wrong = pc.or_(
         pc.match_substring_regex(paths, _UNSAFE),
         pc.or_(
@@ -35,9 +32,9 @@ def unsafe(paths: pa.StringArray) -> pa.BooleanArray:
 
 
 def relative(paths: pa.StringArray, source: Location) -> pa.StringArray:
-    """Paths and URIs below *source* as paths relative to it; all others as they are.
+    """Paths and URIs below *source* as paths relative to it; other paths do not change.
 
-    Nothing is decoded: a percent sign stands for itself, as Hadoop writes it.
+    Nothing is decoded: a percent sign stands for itself, as in Hadoop.
     """
     whole = source.path.rstrip("/") + "/"
     starts = [whole, source.uri.rstrip("/") + "/", f"{source.scheme}://{source.authority}{whole}"]
@@ -49,17 +46,17 @@ def relative(paths: pa.StringArray, source: Location) -> pa.StringArray:
 
 
 def absolute(paths: pa.StringArray) -> pa.BooleanArray:
-    """Which paths begin with a slash or with the scheme of a URI."""
+    """Which paths start with a slash or with the scheme of a URI."""
     return pc.match_substring_regex(paths, _ABSOLUTE)
 
 
 def as_text(path: str) -> str:
-    """The path as a table holds it: itself, unless some of its bytes are no UTF-8."""
+    """The path as a table holds it: bytes that are not UTF-8 are escaped."""
     if path.isascii():
         return path
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def may_be_escaped(path: str) -> bool:
-    """Whether `as_text` may have made it of another; a file may also just be called that."""
+    """Whether `as_text` may have escaped this path; a file may also have that name."""
     return _ESCAPED.search(path) is not None

@@ -1,4 +1,4 @@
-"""The rows of an inventory: listed or given, labelled, joined, in order, as a stream."""
+"""The rows of an inventory as a stream: listed, labelled, joined, sorted."""
 
 from __future__ import annotations
 
@@ -7,30 +7,34 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from audioloom_manifest import Opened, RecordingsManifest
+from audioloom_manifest.tables import Table, open_table
 from audioloom_stage import Progress
 from audioloom_storage import Location, locate
 
-from audioloom_featurizer.errors import BadWish
+from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.external.sort import sorted_batches
-from audioloom_featurizer.inventory.delta import additions
-from audioloom_featurizer.inventory.labels.jdbc import Database, database_of
+from audioloom_featurizer.inventory.delta import new_recordings
+from audioloom_featurizer.inventory.labels.jdbc import Database, database_from
 from audioloom_featurizer.inventory.labels.path_pattern import (
     compile_pattern,
+    count_unlabelled,
     label_by_pattern,
-    labelled,
 )
 from audioloom_featurizer.inventory.labels.table import (
-    Columns,
-    columns_of,
+    LabelColumns,
     join_labels,
+    label_columns,
     read_labels,
 )
-from audioloom_featurizer.inventory.scan_report import Seen
+from audioloom_featurizer.inventory.scan_report import ScanReport
 from audioloom_featurizer.inventory.schema import each_once
-from audioloom_featurizer.inventory.sources.parallel_walk import Job, list_in_tasks, listed_rows
-from audioloom_featurizer.inventory.sources.table import given_recordings, said_by
-from audioloom_featurizer.inventory.sources.walk import clean_suffixes, list_recordings
-from audioloom_featurizer.io.tables import Table, open_table
+from audioloom_featurizer.inventory.sources.parallel_walk import (
+    ListingSpec,
+    list_in_tasks,
+    merged_rows,
+)
+from audioloom_featurizer.inventory.sources.table import label_columns_in, recordings_in_table
+from audioloom_featurizer.inventory.sources.walk import normalise_suffixes, walk_recordings
 from audioloom_featurizer.settings import ScanSettings
 
 FOLDERS_A_SLOT = 8
@@ -38,122 +42,129 @@ ENOUGH_FOLDERS = 64
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where the recordings lie, where runs do, and what tasks hand over."""
+class ScanLocations:
+    """The source of the recordings, the root of the runs, and the scratch folder of the tasks."""
 
     source: Location
     root: Location
     scratch: Location
 
 
-def gathered_rows(
+def inventory_rows(
     settings: ScanSettings,
-    place: Place,
+    places: ScanLocations,
     chain: list[Opened[RecordingsManifest]],
-    seen: Seen,
+    report: ScanReport,
     bar: Progress,
 ) -> Iterator[pa.RecordBatch]:
     """The rows of the inventory, in the order of their paths.
 
     Raises:
-        BadPattern, BadWish, BadTable: what is asked for does not fit together, before any listing.
+        BadPattern, InvalidOption, BadTable: the options contradict each other; nothing was listed.
     """
-    database = database_of(settings)
+    database = database_from(settings)
     with_table = settings.labels is not None or database is not None
     by_key = with_table and settings.labels_by == "key"
     pattern = settings.pattern and compile_pattern(settings.pattern, with_key=by_key)
     if by_key and not pattern:
-        raise BadWish(
-            "labels are to be joined by a key that nothing says",
+        raise InvalidOption(
+            "labels are joined by a key that no option gives",
             where="--labels-by key",
             expected="a --pattern with the named group key",
             found="none",
         )
     if pattern:
-        seen.say("--pattern", [name for name in pattern.groupindex if name != "key"])
+        report.fill("--pattern", [name for name in pattern.groupindex if name != "key"])
     in_order = settings.inventory is None and settings.master != ""
     if in_order:
-        rows = _listed_in_tasks(settings, place, seen, bar, by_key=by_key)
+        rows = _listed_in_tasks(settings, places, report, bar, by_key=by_key)
     else:
-        rows = _counted(_listed(settings, place.source, seen), bar)
+        rows = _advancing(_listed(settings, places.source, report), bar)
         if pattern:
-            rows = label_by_pattern(rows, pattern, seen.matches)
-    rows = _noted(rows, seen)
+            rows = label_by_pattern(rows, pattern, report.matches)
+    rows = _counted(rows, report)
     if with_table:
-        table = _table(settings, place, database)
+        table = _table(settings, places, database)
         columns = _columns(settings, table)
-        seen.say("--labels", list(columns.said))
-        labels = read_labels(table, columns, place.source)
-        said, where = list(columns.said), settings.labels or settings.labels_jdbc
-        rows = join_labels(rows, labels, settings.labels_by, said, seen.join, where)
+        report.fill("--labels", list(columns.names))
+        labels = read_labels(table, columns, places.source)
+        names, where = list(columns.names), settings.labels or settings.labels_jdbc
+        rows = join_labels(rows, labels, settings.labels_by, names, report.join, where)
         in_order = settings.labels_by == "path"
     if not in_order:
         rows = sorted_batches(rows, "path")
-    rows = each_once(rows, settings.inventory or place.source)
+    rows = each_once(rows, settings.inventory or places.source)
     if chain:
-        rows = additions(rows, chain, seen.changes)
-    return labelled(rows, seen.bare, drop=settings.unlabelled == "drop")
+        rows = new_recordings(rows, chain, report.changes)
+    return count_unlabelled(rows, report.unlabelled, drop=settings.unlabelled == "drop")
 
 
-def _table(settings: ScanSettings, place: Place, database: Database | None) -> Table:
-    """The table of labels; a database is asked for it first."""
+def _table(settings: ScanSettings, places: ScanLocations, database: Database | None) -> Table:
+    """The table of labels; the answer of a database is written to the scratch folder first."""
     if database is None:
         return open_table(locate(settings.labels or ""))
     from audioloom_featurizer.inventory import spark  # noqa: PLC0415 - a second, for a walk
 
     def choose(names: Sequence[str]) -> dict[str, str]:
         columns = _columns(settings, Table(database.shown, (), names))
-        texts = dict.fromkeys([columns.key, *columns.said.values()], "string")
+        texts = dict.fromkeys([columns.key, *columns.names.values()], "string")
         return texts | {
-            column: "double" for name, column in columns.said.items() if name == "target"
+            column: "double" for name, column in columns.names.items() if name == "target"
         }
 
-    spark.fetch(database, choose, place.scratch / "labels", settings=settings, root=place.root)
-    return open_table(place.scratch / "labels")
+    spark.fetch(database, choose, places.scratch / "labels", settings=settings, root=places.root)
+    return open_table(places.scratch / "labels")
 
 
-def _columns(settings: ScanSettings, table: Table) -> Columns:
+def _columns(settings: ScanSettings, table: Table) -> LabelColumns:
     named = {str(name): column for name, column in settings.labels_columns.items()}
-    return columns_of(table, settings.labels_by, named)
+    return label_columns(table, settings.labels_by, named)
 
 
-def _listed(settings: ScanSettings, source: Location, seen: Seen) -> Iterator[pa.RecordBatch]:
-    suffixes = clean_suffixes(settings.suffix)
+def _listed(
+    settings: ScanSettings, source: Location, report: ScanReport
+) -> Iterator[pa.RecordBatch]:
+    suffixes = normalise_suffixes(settings.suffix)
     if settings.inventory is None:
-        return list_recordings(source, suffixes, seen.skipped)
+        return walk_recordings(source, suffixes, report.skipped)
     table = open_table(locate(settings.inventory))
-    seen.say("--inventory", said_by(table))
-    return given_recordings(table, source, suffixes, seen.skipped)
+    report.fill("--inventory", label_columns_in(table))
+    return recordings_in_table(table, source, suffixes, report.skipped)
 
 
 def _listed_in_tasks(
-    settings: ScanSettings, place: Place, seen: Seen, bar: Progress, *, by_key: bool
+    settings: ScanSettings,
+    places: ScanLocations,
+    report: ScanReport,
+    bar: Progress,
+    *,
+    by_key: bool,
 ) -> Iterator[pa.RecordBatch]:
     from audioloom_featurizer.inventory import spark  # noqa: PLC0415 - a second, for a walk
 
-    job = Job(
-        source=place.source,
-        suffixes=clean_suffixes(settings.suffix),
+    spec = ListingSpec(
+        source=places.source,
+        suffixes=normalise_suffixes(settings.suffix),
         pattern=settings.pattern,
         with_key=by_key,
-        scratch=place.scratch,
+        scratch=places.scratch,
     )
     slots = settings.executors * settings.executor_cores if settings.master == "yarn" else 0
     enough = max(ENOUGH_FOLDERS, FOLDERS_A_SLOT * slots)
-    with spark.spark_runner(settings, place.root) as runner:
-        levels, skipped, matches = list_in_tasks(job, runner, enough, bar)
-    seen.skipped.add(skipped)
-    seen.matches.add(matches)
-    return listed_rows(levels)
+    with spark.spark_runner(settings, places.root) as runner:
+        levels, skipped, matches = list_in_tasks(spec, runner, enough, bar)
+    report.skipped.add(skipped)
+    report.matches.add(matches)
+    return merged_rows(levels)
 
 
-def _noted(batches: Iterator[pa.RecordBatch], seen: Seen) -> Iterator[pa.RecordBatch]:
+def _counted(batches: Iterator[pa.RecordBatch], report: ScanReport) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        seen.listed += batch.num_rows
+        report.listed += batch.num_rows
         yield batch
 
 
-def _counted(batches: Iterator[pa.RecordBatch], bar: Progress) -> Iterator[pa.RecordBatch]:
+def _advancing(batches: Iterator[pa.RecordBatch], bar: Progress) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         bar.advance(batch.num_rows)
         yield batch

@@ -1,4 +1,4 @@
-"""What a scan saw and the inventory does not hold: told, and refused where it cannot be meant."""
+"""What a scan found beside the rows of the inventory: logged, and refused if it is a mistake."""
 
 from __future__ import annotations
 
@@ -10,73 +10,85 @@ from audioloom_storage import Location
 
 from audioloom_featurizer.errors import (
     BadLabels,
-    BadWish,
+    InvalidOption,
     NoRecordings,
     NothingNew,
     PatternMatchesNothing,
     Unlabelled,
 )
 from audioloom_featurizer.inventory.delta import Changes
-from audioloom_featurizer.inventory.labels.path_pattern import Bare, Matches
-from audioloom_featurizer.inventory.labels.table import Join
-from audioloom_featurizer.inventory.sources.walk import Skipped, clean_suffixes
+from audioloom_featurizer.inventory.labels.path_pattern import PatternMatches, UnlabelledCount
+from audioloom_featurizer.inventory.labels.table import JoinCount
+from audioloom_featurizer.inventory.sources.walk import Skipped, normalise_suffixes
 from audioloom_featurizer.settings import ScanSettings
 
 log = structlog.get_logger()
 
 
 @dataclass
-class Seen:
-    """What was seen on the way and is not in the inventory."""
+class ScanReport:
+    """Counts of a scan that the inventory does not hold.
+
+    Attributes:
+        skipped: files that are not taken as recordings.
+        matches: paths that the pattern matched.
+        join: keys of the table of labels.
+        changes: differences from the earlier listing.
+        unlabelled: recordings without label and target.
+        listed: recordings found.
+        columns_from: for label, target and group the option that fills it.
+    """
 
     skipped: Skipped = field(default_factory=Skipped)
-    matches: Matches = field(default_factory=Matches)
-    join: Join = field(default_factory=Join)
+    matches: PatternMatches = field(default_factory=PatternMatches)
+    join: JoinCount = field(default_factory=JoinCount)
     changes: Changes = field(default_factory=Changes)
-    bare: Bare = field(default_factory=Bare)
+    unlabelled: UnlabelledCount = field(default_factory=UnlabelledCount)
     listed: int = 0
-    said_by: dict[str, str] = field(default_factory=dict)
-    """Who says label, target and group: a flag for each that is said."""
+    columns_from: dict[str, str] = field(default_factory=dict)
 
-    def say(self, flag: str, names: Sequence[str]) -> None:
-        """Note who says what.
+    def fill(self, flag: str, names: Sequence[str]) -> None:
+        """Note that an option fills some columns.
 
         Raises:
-            BadWish: two say the same.
+            InvalidOption: two options fill one column.
         """
         for name in names:
-            if name in self.said_by:
-                raise BadWish(
-                    f"two tell the {name} of a recording",
+            if name in self.columns_from:
+                raise InvalidOption(
+                    f"two options give the {name} of a recording",
                     where=flag,
                     expected="one of the two",
-                    found=f"{self.said_by[name]} and {flag}",
-                    hint="Take the group out of the pattern, or the column out of the table.",
+                    found=f"{self.columns_from[name]} and {flag}",
+                    hint="Remove the group from the pattern, or the column from the table.",
                 )
-            self.said_by[name] = flag
+            self.columns_from[name] = flag
 
-    def tell(self) -> None:
-        """Say what was passed over, and what is odd."""
+    def log(self) -> None:
+        """Log the skipped files, and whatever looks like a mistake."""
         for reason, example in self.skipped.examples.items():
-            log.info(
-                "passed over", reason=reason, files=self.skipped.counts[reason], example=example
-            )
+            log.info("skipped", reason=reason, files=self.skipped.counts[reason], example=example)
         if unmatched := self.matches.paths - self.matches.matched:
-            log.warning("recordings that the pattern does not match have no label", files=unmatched)
+            log.warning(
+                "the pattern does not match every recording: the others have no label",
+                files=unmatched,
+            )
         if self.join.unmatched:
             examples = self.join.examples
-            log.warning("labels of no recording", keys=self.join.unmatched, examples=examples)
+            log.warning(
+                "labels that match no recording", keys=self.join.unmatched, examples=examples
+            )
         for what, examples in self.changes.examples.items():
             if examples:
                 log.warning(
-                    "not as listed before; only a scan without --since takes that up",
+                    "recordings differ from the earlier listing: scan again without --since",
                     what=what,
                     files=getattr(self.changes, what),
                     examples=examples,
                 )
 
     def check(self, settings: ScanSettings, source: Location, recordings: int) -> None:
-        """Refuse a listing that cannot be meant.
+        """Refuse a listing that must be a mistake.
 
         Raises:
             NoRecordings, NothingNew, PatternMatchesNothing, BadLabels, Unlabelled.
@@ -85,7 +97,7 @@ class Seen:
             raise NoRecordings(
                 "no recordings were found",
                 where=settings.inventory or source,
-                expected=f"files that end in {' '.join(clean_suffixes(settings.suffix))}",
+                expected=f"files that end in {' '.join(normalise_suffixes(settings.suffix))}",
                 found=_others(self.skipped),
                 hint="Check the folder, or say which files are recordings with --suffix.",
             )
@@ -96,36 +108,37 @@ class Seen:
                 expected="a pattern for the whole path below the source",
                 found=f"{self.listed} paths such as {self.matches.example}",
             )
-        if "--labels" in self.said_by.values() and not self.join.recordings:
+        if "--labels" in self.columns_from.values() and not self.join.recordings:
             raise BadLabels(
-                "the labels are of no recording",
+                "the labels match no recording",
                 where=settings.labels or settings.labels_jdbc,
-                expected=f"what recordings are known by: their {settings.labels_by}",
+                expected=f"keys that are the {settings.labels_by} of recordings",
                 found=", ".join(map(repr, self.join.examples)) or "no rows",
                 hint="See --labels-by and --labels-columns key=COLUMN.",
             )
-        if settings.unlabelled == "refuse" and self.bare.recordings:
+        without = f"without, such as {', '.join(self.unlabelled.examples)}"
+        if settings.unlabelled == "refuse" and self.unlabelled.recordings:
             raise Unlabelled(
                 "recordings have no label",
                 where=source,
                 expected="a label or a target for each",
-                found=f"{self.bare.recordings} without, such as {', '.join(self.bare.examples)}",
+                found=f"{self.unlabelled.recordings} {without}",
                 hint="Label them, or leave them out with --unlabelled drop.",
             )
-        if not recordings and settings.since is not None and not self.bare.dropped:
+        if not recordings and settings.since is not None and not self.unlabelled.dropped:
             raise NothingNew(
-                "nothing has come since",
+                "no recording is new",
                 where=source,
                 expected=f"recordings that {settings.since} does not list",
                 found=f"{self.changes.changed} changed, {self.changes.gone} gone, none new",
-                hint="There is nothing to do; scan without --since to list anew.",
+                hint="There is nothing to do; scan without --since to list everything.",
             )
         if not recordings:
             raise Unlabelled(
                 "no recording is left",
                 where=source,
                 expected="some with a label or a target",
-                found=f"{self.bare.dropped} without, such as {', '.join(self.bare.examples)}",
+                found=f"{self.unlabelled.dropped} {without}",
                 hint="See --pattern and --labels, or keep them: --unlabelled keep.",
             )
 

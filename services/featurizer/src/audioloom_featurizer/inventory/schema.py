@@ -1,4 +1,4 @@
-"""Recordings on their way into the inventory: batches of these columns."""
+"""The columns that recordings have on their way into the inventory, and batches of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from audioloom_featurizer.errors import TwiceListed
+from audioloom_featurizer.errors import DuplicateRecording
 
 ROWS = pa.schema(
     [
@@ -21,10 +21,10 @@ ROWS = pa.schema(
         pa.field("key", pa.string()),
     ]
 )
-"""`key` is what labels are joined by, where a pattern says it; it ends before the inventory."""
+"""`key` joins labels if the pattern has that group; the inventory does not hold it."""
 
-SAID = ("label", "target", "group")
-"""What may be said of a recording, by a pattern, a column or a table."""
+LABEL_COLUMNS = ("label", "target", "group")
+"""The columns that a pattern, an inventory or a table of labels can fill."""
 
 BATCH_ROWS = 8192
 
@@ -49,10 +49,10 @@ def replaced(batch: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
 
 
 def each_once(batches: Iterable[pa.RecordBatch], where: object) -> Iterator[pa.RecordBatch]:
-    """The same batches, which are in the order of their paths.
+    """Pass on batches that are in the order of their paths, each path once.
 
     Raises:
-        TwiceListed: a path stands there twice.
+        DuplicateRecording: a path is there twice.
     """
     last = None
     for batch in batches:
@@ -61,18 +61,18 @@ def each_once(batches: Iterable[pa.RecordBatch], where: object) -> Iterator[pa.R
         at = pc.index(again, value=True).as_py()
         twice = last if paths[0].as_py() == last else paths[at].as_py() if at >= 0 else None
         if twice is not None:
-            raise TwiceListed(
+            raise DuplicateRecording(
                 where=where,
                 expected="each recording once",
                 found=f"{twice!r} twice",
-                hint="Take one of the two lines away.",
+                hint="Remove one of the two lines.",
             )
         last = paths[len(paths) - 1].as_py()
         yield batch
 
 
 def in_groups(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """The same rows, exactly so many at a time, whatever the batches were; fewer at the end."""
+    """The rows of all batches, exactly *rows* at a time; fewer at the end."""
     held: list[pa.RecordBatch] = []
     count = 0
     for whole in batches:

@@ -1,4 +1,4 @@
-"""What `scan` does in Spark, on demand. Starts Spark."""
+"""The parts of `scan` that run in Spark. Importing this module imports Spark."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from audioloom_spark import SparkSettings, run_units, spark_session, yarn_of
 from audioloom_stage import BadData, NoPermission, ServiceDown, StageError, redact
 from audioloom_storage import Location
 
-from audioloom_featurizer.errors import BadWish, NoDriver
+from audioloom_featurizer.errors import InvalidOption, MissingDriver
 from audioloom_featurizer.inventory.labels.jdbc import Database
 
 
 @contextmanager
 def spark_runner(settings: SparkSettings, root: Location) -> Iterator[Callable[..., Iterator[Any]]]:
-    """What does each piece in a Spark task of its own; one session serves for several rounds.
+    """A runner that does each piece in a Spark task; one session serves several rounds.
 
     Args:
-        settings: where.
-        root: what the run lies under.
+        settings: where Spark runs.
+        root: the root that the run lies under.
     """
     yarn = yarn_of(settings, root)
     with spark_session("audioloom-featurizer", settings.master, yarn=yarn) as session:
@@ -36,18 +36,18 @@ def fetch(
     settings: SparkSettings,
     root: Location,
 ) -> None:
-    """Write a database's answer as a folder of Parquet files: streamed by a task, held by nobody.
+    """Write the answer of a database as a folder of Parquet files, streamed by a Spark task.
 
     Args:
-        database: what to ask.
-        choose: given the columns of the answer, says which are kept, and as which type of Spark's.
+        database: the database and the query.
+        choose: from the columns of the answer to those that are kept, with their Spark types.
         target: the folder; it must not exist.
-        settings: where Spark runs; on this machine when nothing is said.
-        root: what the run lies under.
+        settings: where Spark runs; on this machine by default.
+        root: the root that the run lies under.
 
     Raises:
-        BadConfiguration: no driver for this URL.
-        ServiceDown, NoPermission, BadWish, BadData: what the database says.
+        MissingDriver: no jar has a driver for this URL.
+        ServiceDown, NoPermission, InvalidOption, BadData: the database refused.
     """
     yarn = yarn_of(settings, root)
     own = {
@@ -79,7 +79,7 @@ def fetch(
 
 
 def _driver(session: Any, database: Database) -> str:
-    """The class that takes the URL: drivers tell their names by Java's service files."""
+    """The driver class that takes the URL; Java's service files name the drivers."""
     jvm = session.sparkContext._jvm  # noqa: SLF001 - the way to Java
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     kind = jvm.java.lang.Class.forName("java.sql.Driver")
@@ -88,7 +88,7 @@ def _driver(session: Any, database: Database) -> str:
         driver = drivers.next()
         if driver.acceptsURL(database.url):
             return str(driver.getClass().getName())
-    raise NoDriver(
+    raise MissingDriver(
         "no driver for this database",
         where=database.shown,
         expected="one among the jars",
@@ -98,29 +98,29 @@ def _driver(session: Any, database: Database) -> str:
 
 
 def _refused(error: Exception, database: Database, session: Any) -> StageError:
-    """What the database says, by the class of its SQLSTATE; never with the password."""
+    """The error for the class of the SQLSTATE; it never holds the password."""
     from py4j.java_gateway import is_instance_of  # noqa: PLC0415 - comes with pyspark
 
     cause: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    state, told = "", str(error)
+    state, message = "", str(error)
     while cause is not None:
-        told = str(cause.getMessage() or told)
+        message = str(cause.getMessage() or message)
         if is_instance_of(session.sparkContext._gateway, cause, _SQL_ERROR):  # noqa: SLF001
             state = str(cause.getSQLState() or "")
         cause = cause.getCause()
-    kind = _BY_STATE.get(state[:2], BadData)
+    kind = ERROR_BY_STATE.get(state[:2], BadData)
     return kind(
         "the database refused",
         where=database.shown,
-        found=f"{redact(told)[:300]}{f' (SQLSTATE {state})' if state else ''}",
+        found=f"{redact(message)[:300]}{f' (SQLSTATE {state})' if state else ''}",
         hint="See --labels-query, --jdbc-user and the password." if kind is not ServiceDown else "",
     )
 
 
 _ROWS_AT_ONCE = 10_000
 _SQL_ERROR = "java.sql.SQLException"
-_BY_STATE: dict[str, type[StageError]] = {
+ERROR_BY_STATE: dict[str, type[StageError]] = {
     "08": ServiceDown,
     "28": NoPermission,
-    "42": BadWish,
+    "42": InvalidOption,
 }

@@ -1,4 +1,4 @@
-"""Write a data file whose name holds its digest: to local scratch first, then out in one go."""
+"""Data files whose names hold their digest: written to local scratch first, then copied out."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from audioloom_storage import AlreadyExists, Location, create
 _BLOCK = 1 << 20
 
 
-class Spill:
-    """Bytes on local disk, their digest taken on the way. What Arrow's writers need of a file."""
+class ContentAddressedFile:
+    """A file on local disk that takes the digest of its bytes; Arrow can write to it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -36,17 +36,17 @@ class Spill:
         return self._size
 
     def flush(self) -> None:
-        """Nothing to do: nobody reads before `publish_as`."""
+        """Nothing to do: nobody reads the file before `publish_as`."""
 
     def close(self) -> None:
-        """Nothing to do: whoever made the spill ends it."""
+        """Nothing to do: `content_addressed_file` closes the file."""
 
     def publish_as(
         self, folder: Location, start: str, *, role: str, records: int, end: str = ".parquet"
     ) -> FileEntry:
-        """Copy to `<folder>/<start>-<12 digits of the digest><end>`, and answer its entry.
+        """Copy to `<folder>/<start>-<12 digits of the digest><end>`; answer the file entry.
 
-        An earlier try may have left the very same file there: then it is checked, and stands.
+        If an earlier attempt has left the same file there, its bytes are checked and kept.
 
         Raises:
             WrongChecksum: a file of that name holds other bytes.
@@ -69,7 +69,7 @@ class Spill:
 
 
 @contextmanager
-def spill() -> Iterator[Spill]:
-    """A spill that is gone when the block ends, however it ends."""
+def content_addressed_file() -> Iterator[ContentAddressedFile]:
+    """A file on local disk that is gone when the block ends."""
     with tempfile.TemporaryFile(prefix="audioloom-featurizer-") as file:
-        yield Spill(file)
+        yield ContentAddressedFile(file)

@@ -1,4 +1,4 @@
-"""A folder for what tasks hand to the driver: on this machine, or where all nodes reach it."""
+"""A folder for files that tasks hand to the driver: local, or where all nodes reach it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from contextlib import contextmanager, suppress
 from audioloom_storage import Location, NotFound, locate, remove_tree
 
 FOLDER = "scratch"
-"""Below a root; `gc` looks for what a scan that was killed left here."""
+"""Below a root; `gc` looks here for the files of a scan that was killed."""
 
 
 @contextmanager
 def scratch_folder(master: str, root: Location) -> Iterator[Location]:
-    """A folder that need not exist yet, and is gone when the block ends."""
+    """A folder, perhaps not made yet, that is gone when the block ends."""
     if master.startswith("local") or not master:
         with tempfile.TemporaryDirectory(prefix="audioloom-featurizer-") as made:
             yield locate(made)

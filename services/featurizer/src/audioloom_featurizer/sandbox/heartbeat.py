@@ -1,6 +1,6 @@
-"""Where extraction is, and that it is alive: a page of memory that its supervisor sees too.
+"""Heartbeats of a worker: a page of memory that the worker writes and its supervisor reads.
 
-Nothing is sent, so telling costs nothing; and what was told last outlives the process.
+Nothing is sent, so a heartbeat costs nothing, and the last one outlives the process.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from typing import IO, Literal, get_args
 Stage = Literal["open", "header", "samples"]
 
 _STAGES: tuple[Stage, ...] = get_args(Stage)
-# Numbers are kept one higher, so that a fresh page says: none.
+# Recording and offset are stored one higher, so that the zeros of a fresh page mean None.
 _BEATS, _RECORDING, _STAGE, _OFFSET, _WAITS, _FIELDS = range(6)
 PAGE_BYTES = 8 * _FIELDS
 
 
 @dataclass(frozen=True)
-class Beat:
-    """What a page said at one moment.
+class HeartbeatState:
+    """The content of a page at one moment.
 
     Attributes:
-        beats: grows with every sign of life.
+        beats: grows with every heartbeat.
         recording: number of the recording in its unit; None between recordings.
-        stage: how far it has come.
-        offset: bytes from the start of the file; None before the first was read.
-        waits: for storage, not for a decoder.
+        stage: how far the recording has come.
+        offset: bytes from the start of the file; None before the first read.
+        waits: whether the worker waits for storage, and not for a decoder.
     """
 
     beats: int
@@ -36,44 +36,51 @@ class Beat:
     waits: bool
 
 
-class Pulse:
-    """The page, to tell and to read.
+class Heartbeat:
+    """A page of heartbeats, to write and to read.
 
     Args:
-        page: `PAGE_BYTES` of memory, shared with whoever watches; without it nobody does.
+        page: `PAGE_BYTES` of memory, shared with the supervisor; private memory by default.
     """
 
     def __init__(self, page: mmap | bytearray | None = None) -> None:
         self._page = memoryview(bytearray(PAGE_BYTES) if page is None else page).cast("q")
 
-    def at(self, recording: int | None) -> None:
-        """Begin with a recording, by its number in the unit; None: done with it."""
+    def start(self, recording: int) -> None:
+        """Start a recording, by its number in the unit."""
+        self._reset(recording + 1)
+
+    def finish(self) -> None:
+        """Finish the recording: a worker that dies now died at none."""
+        self._reset(0)
+
+    def _reset(self, recording: int) -> None:
         self._page[_STAGE] = self._page[_OFFSET] = self._page[_WAITS] = 0
-        self._page[_RECORDING] = 0 if recording is None else recording + 1
+        self._page[_RECORDING] = recording
         self.beat()
 
     def reached(self, stage: Stage) -> None:
-        """The recording has come to this stage."""
+        """The recording has reached a stage."""
         self._page[_STAGE] = _STAGES.index(stage)
 
     def beat(self) -> None:
-        """Give a sign of life."""
+        """Show progress."""
         self._page[_BEATS] += 1
 
     def waiting(self) -> None:
-        """Storage was asked for something."""
+        """The worker has asked storage for something."""
         self._page[_WAITS] = 1
-        self._page[_BEATS] += 1
+        self.beat()
 
     def answered(self, offset: int) -> None:
-        """It has answered: reading has come to this byte."""
+        """Storage has answered; reading has come to the byte *offset*."""
         self._page[_WAITS], self._page[_OFFSET] = 0, offset + 1
-        self._page[_BEATS] += 1
+        self.beat()
 
-    def read(self) -> Beat:
-        """What was told last."""
+    def read(self) -> HeartbeatState:
+        """The last heartbeat."""
         beats, recording, stage, offset, waits = self._page.tolist()
-        return Beat(
+        return HeartbeatState(
             beats,
             recording - 1 if recording else None,
             _STAGES[stage],
@@ -82,25 +89,25 @@ class Pulse:
         )
 
 
-class Watched:
-    """A file whose every read is a sign of life."""
+class MonitoredFile:
+    """A file whose every read is a heartbeat."""
 
-    def __init__(self, file: IO[bytes], pulse: Pulse) -> None:
+    def __init__(self, file: IO[bytes], heartbeat: Heartbeat) -> None:
         self._file = file
-        self._pulse = pulse
+        self._heartbeat = heartbeat
 
     def read(self, size: int = -1, /) -> bytes:
         """Up to *size* bytes."""
-        self._pulse.waiting()
+        self._heartbeat.waiting()
         data = self._file.read(size)
-        self._pulse.answered(self._file.tell())
+        self._heartbeat.answered(self._file.tell())
         return data
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
         """Move; answer the new position."""
-        self._pulse.waiting()
+        self._heartbeat.waiting()
         position = self._file.seek(offset, whence)
-        self._pulse.answered(position)
+        self._heartbeat.answered(position)
         return position
 
     def tell(self) -> int:

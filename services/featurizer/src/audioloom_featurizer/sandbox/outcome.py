@@ -1,4 +1,4 @@
-"""Why a recording is refused, and what is known of those that a decoder ended badly on."""
+"""Why a recording is refused, and which recordings of a unit have already killed a worker."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from audioloom_featurizer.sandbox.heartbeat import Stage
 
-if TYPE_CHECKING:  # a supervisor needs neither NumPy nor what it decodes with
+if TYPE_CHECKING:  # a supervisor needs neither NumPy nor a decoder
     from audioloom_audio import Kind
 
 Cause = Literal[
@@ -29,15 +29,15 @@ Cause = Literal[
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Why a recording is refused: for the ledger.
+class Refusal:
+    """Why a recording is refused: the ledger's words.
 
     Attributes:
         kind: the class.
         stage: how far the recording had come.
-        offset: to which byte of it.
+        offset: to which byte of the file; None before the first read.
         message: what was expected and what was found.
-        retryable: another day, or other limits, may help.
+        retryable: whether a later run, or other limits, may succeed.
     """
 
     kind: Kind | Cause
@@ -48,14 +48,14 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What is known of a unit's recordings before it is done, by their numbers in it.
+class CrashHistory:
+    """Recordings of a unit at which a worker died, by their numbers in the unit.
 
     Attributes:
-        guilty: they are refused unread.
-        suspect: a process died at it, once. It is tried first, alone: memory that an earlier
-            recording spoiled may have been the reason.
+        blamed: recordings that are refused unread.
+        suspect: a recording at which one worker died. It is tried first, alone: memory that an
+            earlier recording corrupted may have been the reason.
     """
 
-    guilty: Mapping[int, Verdict] = field(default_factory=dict)
+    blamed: Mapping[int, Refusal] = field(default_factory=dict)
     suspect: int | None = None

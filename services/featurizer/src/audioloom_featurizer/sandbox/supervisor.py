@@ -1,8 +1,8 @@
-"""Units done in a child process that is watched: a decoder that dies costs one recording.
+"""Supervise the worker process that decodes: a decoder that dies costs one recording.
 
-The child lives as long as the worker it belongs to and is started anew when it had to end. It tells
-where it is on a page of shared memory (`pulse`), so that whatever ends it has a recording's name.
-A recording is blamed for the death of its process only when that happens twice: once among others,
+The worker lives as long as the process that started it, and is restarted when it has to be killed.
+It writes heartbeats to a page of shared memory, so the supervisor knows at which recording a worker
+died. A recording is blamed for the death of a worker only at the second death: once among others,
 and once tried alone in a new process, or among others again.
 """
 
@@ -25,8 +25,8 @@ from multiprocessing import Pipe
 from pathlib import Path
 
 from audioloom_featurizer.errors import WorkerLost
-from audioloom_featurizer.sandbox.heartbeat import PAGE_BYTES, Beat, Pulse
-from audioloom_featurizer.sandbox.outcome import Cause, Trial, Verdict
+from audioloom_featurizer.sandbox.heartbeat import PAGE_BYTES, Heartbeat, HeartbeatState
+from audioloom_featurizer.sandbox.outcome import Cause, CrashHistory, Refusal
 from audioloom_featurizer.sandbox.worker import ERROR
 
 LOOK_SECONDS = 0.2
@@ -34,175 +34,187 @@ TRIES = 2
 
 
 @dataclass(frozen=True)
-class Limits:
-    """What the process that decodes may take before its recording is given up.
+class WorkerLimits:
+    """What a worker may take before its recording is refused.
 
     Attributes:
         memory: bytes resident; watched on Linux only.
-        seconds: without a sign of life: a block read, a window made.
+        seconds: time without a heartbeat: a block read, a window computed.
     """
 
     memory: int = 1 << 30
     seconds: float = 300.0
 
 
-class _Ended(Exception):
-    """The child had to be ended, or ended itself."""
+class _WorkerEnded(Exception):
+    """The worker had to be killed, or died.
 
-    def __init__(self, verdict: Verdict, recording: int | None, *, certain: bool = False) -> None:
-        self.verdict = verdict
+    Args:
+        recording: the one at which it ended; None between recordings.
+        refusal: of that recording.
+        certain: the recording is to blame without a second death.
+    """
+
+    def __init__(self, recording: int | None, refusal: Refusal, *, certain: bool = False) -> None:
         self.recording = recording
+        self.refusal = refusal
         self.certain = certain
 
 
-def do_supervised(task: bytes, limits: Limits, unit: bytes) -> bytes:
-    """Do a unit in this process's child; answer what the task did.
+def run_supervised(task: bytes, limits: WorkerLimits, unit: bytes) -> bytes:
+    """Do a unit in this process's worker; answer the pickled result of the task.
 
-    Units and answers are pickled, and stay so here: what they are made of need not be imported.
+    Units and answers stay pickled here, so the supervisor imports none of their modules.
 
     Args:
-        task: called with the unit, what is known of its recordings (`Trial`) and a `Pulse`.
-        limits: what the child may take.
-        unit: what to do.
+        task: called with the unit, the `CrashHistory` of its recordings and a `Heartbeat`.
+        limits: what the worker may take.
+        unit: the unit.
 
     Raises:
         Exception: what the task raised.
-        WorkerLost: the child died twice while it was at no recording.
+        WorkerLost: the worker died twice while it was at no recording.
     """
-    guilty: dict[int, Verdict] = {}
+    blamed: dict[int, Refusal] = {}
     suspect: int | None = None
     deaths: Counter[int | None] = Counter()
     while True:
-        wanted = pickle.dumps((task, unit, Trial(guilty, suspect)))
+        request = pickle.dumps((task, unit, CrashHistory(blamed, suspect)))
         try:
-            with _the_child() as child:
-                answer = child.do(wanted, limits)
-        except _Ended as end:
+            with _running_worker() as worker:
+                answer = worker.do(request, limits)
+        except _WorkerEnded as end:
             deaths[end.recording] += 1
             last = deaths[end.recording] == TRIES or end.certain
             if end.recording is None:
                 if last:
                     raise WorkerLost(
                         expected="a process that does its unit",
-                        found=end.verdict.message,
-                        hint="Memory may be short: see --decoder-memory. The same command goes on.",
+                        found=end.refusal.message,
+                        hint="Memory may be short: see --decoder-memory. Run the command again to"
+                        " resume.",
                     ) from None
             elif last:
-                guilty[end.recording] = end.verdict
+                blamed[end.recording] = end.refusal
             suspect = None if last else end.recording
             continue
         if answer[:1] == ERROR:
-            error: Exception = pickle.loads(answer[1:])  # noqa: S301 - from our own child
+            error: Exception = pickle.loads(answer[1:])  # noqa: S301 - from our own worker
             raise error
         return answer[1:]
 
 
-class _Child:
-    """A process of our own, and what connects us."""
+class Worker:
+    """A worker process, the connection to it and the page of its heartbeats."""
 
     def __init__(self) -> None:
         with tempfile.TemporaryFile(prefix="audioloom-featurizer-") as page:
             page.truncate(PAGE_BYTES)
-            self.pulse = Pulse(mmap.mmap(page.fileno(), PAGE_BYTES))
+            self._heartbeat = Heartbeat(mmap.mmap(page.fileno(), PAGE_BYTES))
             self._connection, theirs = Pipe()
-            with theirs, _deaf_to_interrupts():
+            with theirs, _interrupts_blocked():
                 fds = (theirs.fileno(), page.fileno())
                 self._process = subprocess.Popen(
-                    [
-                        sys.executable,
-                        "-P",
-                        "-m",
-                        "audioloom_featurizer.sandbox.worker",
-                        *map(str, fds),
-                    ],
+                    [sys.executable, "-P", "-m", "audioloom_featurizer.sandbox.worker"]
+                    + [str(fd) for fd in fds],
                     stdin=subprocess.DEVNULL,
-                    stdout=2,  # ours is for results
-                    env={**os.environ, "PYTHONPATH": _path()},
+                    stdout=2,  # stdout is for the result of the command
+                    env={**os.environ, "PYTHONPATH": _module_path()},
                     pass_fds=fds,
                 )
 
     @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    @property
     def alive(self) -> bool:
+        """Whether the process runs."""
         return self._process.poll() is None
 
-    def do(self, wanted: bytes, limits: Limits) -> bytes:
-        """Have a unit done.
+    def do(self, request: bytes, limits: WorkerLimits) -> bytes:
+        """Do a unit.
 
         Raises:
-            _Ended: the child is no more.
+            _WorkerEnded: the worker is no more.
         """
         try:
-            self._connection.send_bytes(wanted)
+            self._connection.send_bytes(request)
             self._wait(limits)
             return self._connection.recv_bytes()
         except (EOFError, OSError):
-            raise self._died(self.pulse.read()) from None
+            raise self._died() from None
 
-    def _wait(self, limits: Limits) -> None:
-        """Until there is an answer, or none can be hoped for."""
-        last, idle = -1, 0.0  # by looks, not by the clock: we may have been asleep ourselves
+    def _wait(self, limits: WorkerLimits) -> None:
+        """Wait for the answer; kill a worker that exceeds a limit."""
+        last, idle = -1, 0.0  # counted in looks, not by the clock: this process may be suspended
         while not self._connection.poll(LOOK_SECONDS):
-            beat = self.pulse.read()
-            if beat.beats != last or beat.recording is None:
-                last, idle = beat.beats, 0.0
+            state = self._heartbeat.read()
+            if state.beats != last or state.recording is None:
+                last, idle = state.beats, 0.0
             elif (idle := idle + LOOK_SECONDS) > limits.seconds:
                 self.kill()
-                raise _stalled(beat, limits)
-            if beat.recording is not None and self._resident() > limits.memory:
+                raise _stalled(state, limits)
+            if state.recording is not None and self._resident() > limits.memory:
                 self.kill()
-                raise _too_large(self.pulse.read(), limits)
+                raise _too_large(self._heartbeat.read(), limits)
 
     def _resident(self) -> int:
         try:
             fields = Path(f"/proc/{self._process.pid}/statm").read_bytes().split()
-        except OSError:  # no Linux; or the process has ended, which the connection will tell
+        except OSError:  # not Linux, or the process has ended, which the connection will show
             return 0
         return int(fields[1]) * mmap.PAGESIZE
 
-    def _died(self, beat: Beat) -> _Ended:
+    def _died(self) -> _WorkerEnded:
+        state = self._heartbeat.read()
         self._connection.close()
         code = self._process.wait()
-        found = f"its process ended by {_name(-code)}" if code < 0 else f"exit code {code}"
+        found = f"its process ended by {_signal_name(-code)}" if code < 0 else f"exit code {code}"
         message = f"expected a decoder that comes to an end, found {found}"
-        return _Ended(_verdict("decoder_died", beat, message, retryable=False), beat.recording)
+        return _ended(state, "decoder_died", message, retryable=False)
 
     def kill(self) -> None:
-        """End it, whatever it does."""
+        """Kill the process, whatever it does."""
         self._connection.close()
         self._process.kill()
         self._process.wait()
 
 
-def _path() -> str:
-    """Where modules are found here, but for the working folder: a container's is among it."""
+def _module_path() -> str:
+    """The module path without the working folder: in a container anybody may write there."""
     found = filter(os.path.isabs, sys.path)
     return os.pathsep.join(each for each in found if Path(each).resolve() != Path.cwd())
 
 
-def _stalled(beat: Beat, limits: Limits) -> _Ended:
-    if beat.waits:
+def _stalled(state: HeartbeatState, limits: WorkerLimits) -> _WorkerEnded:
+    if state.waits:
         message = f"expected an answer from storage, found none for {limits.seconds:g} s"
-        verdict = _verdict("unavailable", beat, message, retryable=True)
-    else:
-        message = (
-            f"expected samples within {limits.seconds:g} s (--decoder-timeout), found no progress"
-        )
-        verdict = _verdict("decoder_stalled", beat, message, retryable=True)
-    return _Ended(verdict, beat.recording, certain=True)
+        return _ended(state, "unavailable", message, certain=True)
+    message = f"expected samples within {limits.seconds:g} s (--decoder-timeout), found no progress"
+    return _ended(state, "decoder_stalled", message, certain=True)
 
 
-def _too_large(beat: Beat, limits: Limits) -> _Ended:
-    message = (
-        f"expected a process of at most {limits.memory >> 20} MiB (--decoder-memory), found more"
-    )
-    return _Ended(_verdict("decoder_memory", beat, message, retryable=True), beat.recording)
+def _too_large(state: HeartbeatState, limits: WorkerLimits) -> _WorkerEnded:
+    most = f"{limits.memory >> 20} MiB (--decoder-memory)"
+    message = f"expected a process of at most {most}, found more"
+    return _ended(state, "decoder_memory", message)
 
 
-def _verdict(kind: Cause, beat: Beat, message: str, *, retryable: bool) -> Verdict:
-    return Verdict(kind, beat.stage, beat.offset, message, retryable)
+def _ended(
+    state: HeartbeatState,
+    kind: Cause,
+    message: str,
+    *,
+    retryable: bool = True,
+    certain: bool = False,
+) -> _WorkerEnded:
+    refusal = Refusal(kind, state.stage, state.offset, message, retryable)
+    return _WorkerEnded(state.recording, refusal, certain=certain)
 
 
-def _name(number: int) -> str:
+def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:
@@ -210,8 +222,8 @@ def _name(number: int) -> str:
 
 
 @contextmanager
-def _deaf_to_interrupts() -> Iterator[None]:
-    """Ctrl-C reaches every process of a terminal; a child ends when we do, and not before."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Ctrl-C reaches every process of a terminal; a worker must end with us, and not before."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -220,27 +232,28 @@ def _deaf_to_interrupts() -> Iterator[None]:
 
 
 _lock = threading.Lock()
-_kept: list[_Child] = []
+idle_workers: list[Worker] = []
 
 
 @atexit.register
-def _end_the_child() -> None:
-    while _kept:
-        _kept.pop().kill()
+def kill_idle_workers() -> None:
+    """Kill the worker that waits for the next unit."""
+    while idle_workers:
+        idle_workers.pop().kill()
 
 
 @contextmanager
-def _the_child() -> Iterator[_Child]:
-    """This process's child, started if it is not there; kept for the next unit if all goes well."""
+def _running_worker() -> Iterator[Worker]:
+    """This process's worker, started if none is alive; kept for the next unit if all goes well."""
     with _lock:
-        while _kept and not _kept[-1].alive:
-            _kept.pop()
-        child = _kept.pop() if _kept else _Child()
+        while idle_workers and not idle_workers[-1].alive:
+            idle_workers.pop()
+        worker = idle_workers.pop() if idle_workers else Worker()
         try:
-            yield child
-        except _Ended:
+            yield worker
+        except _WorkerEnded:
             raise
         except BaseException:
-            child.kill()
+            worker.kill()
             raise
-        _kept.append(child)
+        idle_workers.append(worker)

@@ -1,4 +1,4 @@
-"""Recordings of the same bytes: found by 64 bits of their checksums, shown by the whole."""
+"""Recordings of equal bytes, found by 64 bits of their checksums."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MOST_OF_A_SET = 5
 
 @dataclass(frozen=True)
 class Copy:
-    """One of several recordings of the same bytes."""
+    """One of several recordings of equal bytes."""
 
     path: str
     label: str | float | None
@@ -25,13 +25,13 @@ class Copy:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """What is there more than once.
+    """The duplicates of a run; a set is all recordings of equal bytes, two at least.
 
     Attributes:
-        sets: how many contents there are that several recordings hold.
-        recordings: how many recordings hold one of them.
-        conflicting: sets whose recordings have different labels or targets: some are wrong.
-        across_groups: sets that lie in several groups, so perhaps in training and in test.
+        sets: how many sets there are.
+        recordings: how many recordings they hold.
+        conflicting: sets with different labels or targets: some of the labels are wrong.
+        across_groups: sets in several groups, so perhaps in training and in test.
         examples: some sets, those with conflicting labels first.
     """
 
@@ -43,10 +43,10 @@ class Duplicates:
 
 
 @dataclass(frozen=True)
-class Prints:
-    """What is held of the recordings of a file: 64 bits each of checksum, label and group.
+class Fingerprints:
+    """64 bits each of checksum, label and group of the recordings of a file.
 
-    64 bits are the same by chance once among some hundred thousand runs of ten million recordings.
+    Two checksums collide once among some hundred thousand runs of ten million recordings.
     """
 
     content: NDArray[np.uint64]
@@ -55,8 +55,8 @@ class Prints:
     file: int
 
     @classmethod
-    def of(cls, recordings: pa.Table, file: int) -> Prints:
-        """Of the recordings of features file number *file*."""
+    def of(cls, recordings: pa.Table, file: int) -> Fingerprints:
+        """The fingerprints of the recordings in the features file number *file*."""
         sums = recordings.column("recording_sha256").to_pylist()
         content = np.array([int(text[:16], 16) for text in sums], np.uint64)
         label = np.array([_known(each) for each in _labels(recordings)], np.int64)
@@ -71,21 +71,21 @@ def _labels(recordings: pa.Table) -> list[str | float | None]:
 
 
 def _known(name: str | float | None) -> int:
-    return 0 if name is None else hash(name) | 1  # none is no label: it contradicts nothing
+    return 0 if name is None else hash(name) | 1  # 0: a missing label contradicts no other
 
 
 def find_duplicates(
-    prints: Sequence[Prints], look: Callable[[Sequence[int]], Iterable[pa.Table]]
+    fingerprints: Sequence[Fingerprints], look: Callable[[Sequence[int]], Iterable[pa.Table]]
 ) -> Duplicates:
-    """Recordings of the same bytes.
+    """Find recordings of equal bytes.
 
     Args:
-        prints: of all features files.
+        fingerprints: of all features files.
         look: reads the recordings of the files with these numbers, for the examples.
     """
-    if not prints:
+    if not fingerprints:
         return Duplicates(0, 0, 0, 0, ())
-    content = np.concatenate([each.content for each in prints])
+    content = np.concatenate([each.content for each in fingerprints])
     order = np.argsort(content, kind="stable")
     content = content[order]
     begins = np.flatnonzero(np.concatenate([[True], content[1:] != content[:-1]]))
@@ -93,11 +93,13 @@ def find_duplicates(
     several = np.flatnonzero(sizes > 1)
     if not len(several):
         return Duplicates(0, 0, 0, 0, ())
-    label = np.concatenate([each.label for each in prints])[order]
-    group = np.concatenate([each.group for each in prints])[order]
+    label = np.concatenate([each.label for each in fingerprints])[order]
+    group = np.concatenate([each.group for each in fingerprints])[order]
     conflicting = [_differ(label, begins[at], sizes[at]) for at in several.tolist()]
     across = [_differ(group, begins[at], sizes[at]) for at in several.tolist()]
-    file = np.repeat([each.file for each in prints], [len(each.content) for each in prints])[order]
+    file = np.repeat(
+        [each.file for each in fingerprints], [len(each.content) for each in fingerprints]
+    )[order]
     places = {}
     for at in several[np.argsort(~np.array(conflicting), kind="stable")][:MOST_SETS]:
         members = slice(begins[at], begins[at] + sizes[at])
@@ -118,7 +120,7 @@ def _differ(known: NDArray[np.int64], begin: int, size: int) -> bool:
 
 
 def _telling(label: NDArray[np.int64]) -> NDArray[np.intp]:
-    """A few members of a set: one of each label, then others."""
+    """A few members of a set: one of each label first."""
     _, first = np.unique(label, return_index=True)
     others = np.setdiff1d(np.arange(min(len(label), MOST_OF_A_SET)), first)
     return np.concatenate([first, others])[:MOST_OF_A_SET]
@@ -137,7 +139,7 @@ def _examples(
 
 
 def _few(copies: Sequence[Copy]) -> list[Copy]:
-    """One of each label first, so that a conflict is seen however many copies there are."""
+    """A few copies, one of each label first, so that a conflict shows."""
     ordered = sorted(copies, key=lambda copy: copy.path)
     one_each = {copy.label: copy for copy in reversed(ordered)}
     firsts = list(one_each.values())

@@ -1,4 +1,4 @@
-"""What the recordings of a run are, for people and for programs."""
+"""Render the statistics of a run as text lines and as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from audioloom_stage import printable
 
 from audioloom_featurizer.summary.duplicates import Copy, Duplicates
-from audioloom_featurizer.summary.statistics import LENGTHS, Contents, Lengths
+from audioloom_featurizer.summary.statistics import LENGTHS, Lengths, RunStatistics
 
 MOST_SHOWN = 20
 
@@ -18,8 +18,8 @@ _LAYOUTS = {1: "mono", 2: "stereo"}
 _KINDS = ("under 1 s", "1 to 10 s", "10 to 60 s", "1 to 10 min", "10 to 60 min", "1 h and more")
 
 
-def as_lines(contents: Contents) -> Iterator[str]:
-    """Sections of aligned lines, the long ones cut short."""
+def as_lines(contents: RunStatistics) -> Iterator[str]:
+    """Sections of aligned lines, long sections cut short."""
     yield from _named("labels", contents.labels, contents.unlabelled, contents.recordings)
     yield from _named("groups", contents.groups, contents.ungrouped, contents.recordings)
     yield from section("lengths", _lengths(contents.lengths))
@@ -31,8 +31,8 @@ def as_lines(contents: Contents) -> Iterator[str]:
     yield from _duplicates(contents.duplicates)
 
 
-def as_json(contents: Contents) -> dict[str, Any]:
-    """The same as one object, whole."""
+def as_json(contents: RunStatistics) -> dict[str, Any]:
+    """The statistics as one JSON object, complete."""
     found = asdict(contents)
     for name in ("labels", "groups"):
         found[name] = {
@@ -46,12 +46,12 @@ def as_json(contents: Contents) -> dict[str, Any]:
 
 
 def labels_in_lines(labels: Iterable[tuple[str, int]]) -> Iterator[str]:
-    """The counts that a manifest has of its labels."""
+    """The section of the labels that a manifest counts."""
     yield from _cut("labels", [(printable(name), count) for name, count in labels])
 
 
 def section(title: str, items: Iterable[tuple[str, object]]) -> Iterator[str]:
-    """A title and aligned pairs; nothing where there are none."""
+    """A title and aligned pairs; nothing if there are no pairs."""
     pairs = list(items)
     if not pairs:
         return
@@ -95,13 +95,13 @@ def _lengths(lengths: Lengths) -> Iterator[tuple[str, object]]:
 def _duplicates(found: Duplicates) -> Iterator[str]:
     if not found.sets:
         return
-    told = {
+    counts = {
         "contents": found.sets,
         "recordings": found.recordings,
         "with different labels": found.conflicting,
         "in several groups": found.across_groups,
     }
-    yield from section("duplicates, byte for byte", told.items())
+    yield from section("duplicates, byte for byte", counts.items())
     yield from (f"  such as {', '.join(map(_copy, some))}" for some in found.examples)
 
 

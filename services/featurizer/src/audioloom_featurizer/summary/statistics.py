@@ -21,22 +21,24 @@ from audioloom_storage import open_read
 from numpy.typing import NDArray
 
 from audioloom_featurizer.extraction.unit import FEATURES
-from audioloom_featurizer.summary.duplicates import Duplicates, Prints, find_duplicates
+from audioloom_featurizer.summary.duplicates import Duplicates, Fingerprints, find_duplicates
 
 _ONCE = ("recording_rate", "recording_channels", "recording_format")
 _SAID = ("path", "label", "target", "group")
 COLUMNS = (*_SAID, "flags", "recording_sha256", "recording_seconds", *_ONCE)
 
 LENGTHS = (1.0, 10.0, 60.0, 600.0, 3600.0)
-"""Seconds between the classes of lengths."""
+"""Bounds of the classes of lengths, in seconds."""
 
 
 @dataclass(frozen=True)
 class Lengths:
-    """Of recordings, in seconds.
+    """Lengths of recordings, in seconds.
 
     Attributes:
-        counts: how many are shorter than 1 s, 10 s, 1 min, 10 min, 1 h, and how many are longer.
+        shortest, median, longest: of all recordings.
+        total: the sum of all lengths.
+        counts: recordings shorter than 1 s, 10 s, 1 min, 10 min, 1 h, and longer.
     """
 
     shortest: float
@@ -47,16 +49,21 @@ class Lengths:
 
 
 @dataclass(frozen=True)
-class Contents:
-    """What the recordings of a run are.
+class RunStatistics:
+    """Statistics of the recordings of a run.
 
     Attributes:
+        recordings: how many there are.
         labels: label to (recordings, windows).
         groups: group to (recordings, windows), the largest first.
-        unlabelled: recordings without a label; ungrouped: without a group.
-        rates: Hz to recordings; channels, formats, flags: the same.
-        lengths: of the recordings.
-        duplicates: recordings of the same bytes.
+        unlabelled: recordings without a label.
+        ungrouped: recordings without a group.
+        rates: sampling rate in Hz to recordings.
+        channels: number of channels to recordings.
+        formats: format to recordings.
+        flags: flag to recordings.
+        lengths: lengths of the recordings.
+        duplicates: recordings of equal bytes.
     """
 
     recordings: int
@@ -74,18 +81,18 @@ class Contents:
 
 @dataclass
 class _Sums:
-    """What is gathered file by file."""
+    """Sums over the files."""
 
     counts: dict[str, Counter[Any]] = field(
         default_factory=lambda: {name: Counter() for name in (*_ONCE, "flags")}
     )
     named: dict[str, list[pa.Table]] = field(default_factory=lambda: {"label": [], "group": []})
     seconds: list[NDArray[np.float64]] = field(default_factory=list)
-    prints: list[Prints] = field(default_factory=list)
+    prints: list[Fingerprints] = field(default_factory=list)
 
 
-def read_contents(opened: Opened[FeaturesManifest]) -> Contents:
-    """Read the columns beside the feature, of all features files."""
+def read_statistics(opened: Opened[FeaturesManifest]) -> RunStatistics:
+    """Read all columns but the feature, of all features files."""
     entries = opened.files(FEATURES)
     sums = _Sums()
     with progress(len(entries), "reading", "files") as bar:
@@ -93,7 +100,7 @@ def read_contents(opened: Opened[FeaturesManifest]) -> Contents:
             _add(sums, recordings_in(opened, entry), number)
     labels, groups = (_whole(sums.named[name], name) for name in ("label", "group"))
     seconds = np.concatenate([np.empty(0), *sums.seconds])
-    return Contents(
+    return RunStatistics(
         recordings=len(seconds),
         unlabelled=labels.pop(None, (0, 0))[0],
         ungrouped=groups.pop(None, (0, 0))[0],
@@ -109,7 +116,7 @@ def read_contents(opened: Opened[FeaturesManifest]) -> Contents:
 
 
 def recordings_in(opened: Opened[FeaturesManifest], entry: FileEntry) -> pa.Table:
-    """One row a recording of a features file: `COLUMNS`, its windows, the flags of all of them."""
+    """One row for each recording of a features file: `COLUMNS`, number of windows, all flags."""
     with open_read(opened.folder / entry.path) as stream:
         table = pq.read_table(stream, columns=list(COLUMNS), use_threads=False).combine_chunks()
     paths = table.column("path")
@@ -140,7 +147,7 @@ def _add(sums: _Sums, recordings: pa.Table, number: int) -> None:
         part = recordings.select([name, "windows"]).append_column("recordings", ones)
         parts.append(_grouped(part, name))
     sums.seconds.append(recordings.column("recording_seconds").to_numpy())
-    sums.prints.append(Prints.of(recordings, number))
+    sums.prints.append(Fingerprints.of(recordings, number))
 
 
 def _grouped(table: pa.Table, name: str) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Whether features and ledger are what their manifest says, and hold every recording once."""
+"""Check features and ledger: they match their manifest and hold every recording once."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ ORDER = ("path", "window", "channel", "flags", "recording_seconds")
 log = structlog.get_logger()
 
 
-class _Seen:
-    """What the files hold, summed over units."""
+class _Findings:
+    """The contents of the files, summed over units, and the problems found."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -50,25 +50,25 @@ class _Seen:
 
 
 def check_features(opened: Opened[FeaturesManifest]) -> list[str]:
-    """Problems in words: columns, values not finite, recordings missing or twice, counts."""
-    seen = _Seen()
+    """The problems, in words: columns, values, recordings missing or there twice, counts."""
+    findings = _Findings()
     by_unit: dict[str, list[FileEntry]] = defaultdict(list)
     for entry in opened.files(FEATURES, LEDGER_ROLE):
         by_unit[_unit_of(entry.path)].append(entry)
     units = _units(opened)
     recordings = recordings_of(opened)
-    seen.problems += _gaps(opened, units, recordings)
+    findings.problems += _gaps(opened, units, recordings)
     known = {unit.id for unit in units}
-    seen.problems += [
+    findings.problems += [
         f"{opened.folder}: files of a unit that is not planned: {unit or entries[0].path}"
         for unit, entries in by_unit.items()
         if unit not in known
     ]
     inventory = _inventory(recordings)
     for unit in units:
-        _check_unit(opened, unit, by_unit.get(unit.id, []), inventory, seen)
-    seen.problems += _compare(opened, seen)
-    return seen.problems
+        _check_unit(opened, unit, by_unit.get(unit.id, []), inventory, findings)
+    findings.problems += _compare(opened, findings)
+    return findings.problems
 
 
 def _check_unit(
@@ -76,33 +76,33 @@ def _check_unit(
     unit: Unit,
     entries: list[FileEntry],
     inventory: Location | None,
-    seen: _Seen,
+    findings: _Findings,
 ) -> None:
-    """A recording's windows lie together, so that one unit's paths are all that is held."""
+    """Check one unit. The windows of a recording lie in one unit, so only its paths are held."""
     extracted: list[str] = []
     refused: list[str] = []
     for entry in entries:
         where = opened.folder / entry.path
         if entry.role == FEATURES:
-            paths, rows = _read_windows(where, opened.manifest.recipe.feature, seen)
+            paths, rows = _read_windows(where, opened.manifest.recipe.feature, findings)
             extracted += paths
         else:
-            rows = _read_ledger(where, refused, seen)
+            rows = _read_ledger(where, refused, findings)
         if entry.records is not None and rows != entry.records:
-            seen.problems.append(f"{where}: expected {entry.records} rows, found {rows}")
-    seen.counts["extracted"] += len(extracted)
-    seen.counts["refused"] += len(refused)
+            findings.problems.append(f"{where}: expected {entry.records} rows, found {rows}")
+    findings.counts["extracted"] += len(extracted)
+    findings.counts["refused"] += len(refused)
     both = Counter(extracted) + Counter(refused)
     if twice := sorted(path for path, times in both.items() if times > 1):
-        seen.problems.append(f"unit {unit.id}: {twice[0]} is in more than one place")
+        findings.problems.append(f"unit {unit.id}: {twice[0]} is in more than one place")
     if inventory is None:
         if both.total() != unit.recordings:
             found = f"{both.total()} recordings"
-            seen.problems.append(f"unit {unit.id}: expected {unit.recordings}, found {found}")
+            findings.problems.append(f"unit {unit.id}: expected {unit.recordings}, found {found}")
         return
     rows_of_unit = read_rows(inventory, unit.first, unit.recordings)
     if unit_id(rows_of_unit) != unit.id:
-        seen.problems.append(f"unit {unit.id}: the inventory has other rows at {unit.first}")
+        findings.problems.append(f"unit {unit.id}: the inventory has other rows at {unit.first}")
     listed = {row["path"] for row in rows_of_unit}
     problems = {
         "neither in the features nor in the ledger": listed - both.keys(),
@@ -110,11 +110,11 @@ def _check_unit(
     }
     for word, those in problems.items():
         if those:
-            seen.problems.append(f"unit {unit.id}: {min(those)} is {word} ({len(those)} such)")
+            findings.problems.append(f"unit {unit.id}: {min(those)} is {word} ({len(those)} such)")
 
 
-def _read_windows(where: Location, feature: Feature, seen: _Seen) -> tuple[list[str], int]:
-    """The recordings of a features file in order, and its rows."""
+def _read_windows(where: Location, feature: Feature, findings: _Findings) -> tuple[list[str], int]:
+    """The recordings of a features file in order, and the number of its rows."""
     dtype = np.dtype({"float32": "<f4", "float16": "<f2"}[feature.dtype])
     paths: list[str] = []
     last: tuple[int, int] = (-1, -1)
@@ -125,7 +125,9 @@ def _read_windows(where: Location, feature: Feature, seen: _Seen) -> tuple[list[
         for batch in file.iter_batches(ROWS_AT_ONCE, use_threads=False):
             values = b"".join(batch.column(feature.name).to_pylist())
             if not np.isfinite(np.frombuffer(values, dtype)).all():
-                seen.problems.append(f"{where}: values that are not finite, in rows from {rows} on")
+                findings.problems.append(
+                    f"{where}: values that are not finite, in rows from {rows} on"
+                )
             columns = [batch.column(name).to_pylist() for name in ORDER]
             for path, window, channel, flags, seconds in zip(*columns, strict=True):
                 if flags:
@@ -134,39 +136,41 @@ def _read_windows(where: Location, feature: Feature, seen: _Seen) -> tuple[list[
                     paths.append(path)
                     lengths.append(seconds)
                 elif (window, channel) <= last:
-                    seen.problems.append(f"{where}: windows of {path} are twice or out of order")
+                    findings.problems.append(
+                        f"{where}: windows of {path} are twice or out of order"
+                    )
                 last = (window, channel)
             rows += batch.num_rows
             labels = batch.column("label").to_pylist()
-            seen.labels.update(label for label in labels if label is not None)
-    seen.counts["windows"] += rows
-    seen.counts["flagged"] += len(flagged)
-    seen.seconds.append(math.fsum(lengths))
+            findings.labels.update(label for label in labels if label is not None)
+    findings.counts["windows"] += rows
+    findings.counts["flagged"] += len(flagged)
+    findings.seconds.append(math.fsum(lengths))
     return paths, rows
 
 
-def _read_ledger(where: Location, refused: list[str], seen: _Seen) -> int:
+def _read_ledger(where: Location, refused: list[str], findings: _Findings) -> int:
     with _parquet(where, LEDGER) as file:
         table = file.read(columns=["path", "class"], use_threads=False)
     refused += table.column("path").to_pylist()
-    seen.refusals.update(table.column("class").to_pylist())
+    findings.refusals.update(table.column("class").to_pylist())
     return int(table.num_rows)
 
 
-def _compare(opened: Opened[FeaturesManifest], seen: _Seen) -> list[str]:
+def _compare(opened: Opened[FeaturesManifest], findings: _Findings) -> list[str]:
     stats = opened.manifest.stats
     found = {
-        "recordings": seen.counts["extracted"] + seen.counts["refused"],
-        **{name: seen.counts[name] for name in ("extracted", "refused", "flagged", "windows")},
-        "labels": dict(seen.labels),
-        "refusals": dict(seen.refusals),
+        "recordings": findings.counts["extracted"] + findings.counts["refused"],
+        **{name: findings.counts[name] for name in ("extracted", "refused", "flagged", "windows")},
+        "labels": dict(findings.labels),
+        "refusals": dict(findings.refusals),
     }
     problems = [
         f"{opened.location}: expected {name} = {getattr(stats, name)}, found {value}"
         for name, value in found.items()
         if getattr(stats, name) != value
     ]
-    seconds = math.fsum(seen.seconds)
+    seconds = math.fsum(findings.seconds)
     if not math.isclose(stats.audio_seconds, seconds, rel_tol=1e-9, abs_tol=1e-6):
         problems.append(
             f"{opened.location}: expected audio_seconds = {stats.audio_seconds}, found {seconds}"
@@ -179,7 +183,7 @@ def _gaps(
     units: list[Unit],
     recordings: Opened[RecordingsManifest] | None,
 ) -> Iterator[str]:
-    """Units that do not follow each other, or not to the end of the inventory."""
+    """Gaps between units, and between the last unit and the end of the inventory."""
     follows = 0
     for unit in units:
         if unit.first != follows:
@@ -199,18 +203,18 @@ def _units(opened: Opened[FeaturesManifest]) -> list[Unit]:
 
 
 def _inventory(recordings: Opened[RecordingsManifest] | None) -> Location | None:
-    """The inventory that the features were made from, or None where it is not there any more."""
+    """The inventory that the features were made from, or None if it is gone."""
     try:
         if recordings is not None:
             return inventory_location(recordings)
     except MissingFile:
         pass
-    log.warning("the recordings manifest is gone: counts are checked, paths are not")
+    log.warning("the recordings manifest is gone: checking counts, not paths")
     return None
 
 
 def recordings_of(opened: Opened[FeaturesManifest]) -> Opened[RecordingsManifest] | None:
-    """The manifest that the features were made from, or None where it is not there any more."""
+    """The manifest that the features were made from, or None if it is gone."""
     reference = opened.manifest.inputs[0] if opened.manifest.inputs else None
     if reference is None:
         raise BadInventory(where=opened.location, expected="one input", found="none")

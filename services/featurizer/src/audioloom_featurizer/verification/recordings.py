@@ -1,4 +1,4 @@
-"""Whether an inventory is what its manifest says."""
+"""Check an inventory against its manifest."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import pyarrow.compute as pc
 from audioloom_manifest import Opened, RecordingsManifest
 
 from audioloom_featurizer.inventory.parquet import (
-    LABELLED,
-    LISTED,
-    Counts,
-    RowDigest,
+    InventorySummary,
     inventory_location,
     read_batches,
 )
@@ -18,38 +15,39 @@ from audioloom_featurizer.inventory.paths import unsafe
 
 
 def check_inventory(opened: Opened[RecordingsManifest]) -> list[str]:
-    """Problems in words: columns, order, paths that leave the source, counts, listing.
+    """The problems, in words: columns, order, paths outside the source, counts, digests.
 
     Args:
-        opened: a manifest whose files were found to be what it says.
+        opened: a manifest whose files have the right checksums.
     """
     where = inventory_location(opened, checked_before=True)
     problems: list[str] = []
-    counts, listing, labels = Counts(), RowDigest(LISTED), RowDigest(LABELLED)
+    summary = InventorySummary()
     last = None
     for batch in read_batches(where):
-        counts.add(batch)
-        listing.add(batch)
-        labels.add(batch)
+        summary.add(batch)
         paths = batch.column("path")
         before = pa.concat_arrays([pa.array([last], pa.string()), paths[: len(paths) - 1]])
         for which, trouble in (
-            (pc.less_equal(paths, before), "is not in order, or stands there twice"),
-            (unsafe(paths), "is no path below the source"),
+            (pc.less_equal(paths, before), "is not in order, or is there twice"),
+            (unsafe(paths), "is not a path below the source"),
         ):
             wrong = paths.filter(which).to_pylist()
             problems.extend(f"{where}: {path[:200]!r} {trouble}" for path in wrong)
         last = paths[len(paths) - 1].as_py()
-    expected, found_listing = opened.manifest.recipe.listing_sha256, listing.hexdigest()
-    if found_listing != expected:
-        problems.append(f"{where}: expected the listing {expected}, found {found_listing}")
-    said = opened.manifest.recipe.labels_sha256
-    if said is not None and said != labels.hexdigest():
-        problems.append(f"{where}: expected the labels {said}, found {labels.hexdigest()}")
-    found, claimed = counts.stats(), opened.manifest.stats
+    facts, recipe, claimed = summary.facts(), opened.manifest.recipe, opened.manifest.stats
+    digests = {
+        "listing": (recipe.listing_sha256, facts.listing),
+        "labels": (recipe.labels_sha256, facts.labels),
+    }
+    problems += [
+        f"{where}: expected the {name} {expected}, found {found}"
+        for name, (expected, found) in digests.items()
+        if expected not in (None, found)
+    ]
     return problems + [
-        f"{where}: expected {name} = {getattr(claimed, name)}, found {getattr(found, name)}"
+        f"{where}: expected {name} = {getattr(claimed, name)}, found {getattr(facts.stats, name)}"
         for name in type(claimed).model_fields
-        if name != "dropped"  # what was left out leaves no trace
-        and getattr(found, name) != getattr(claimed, name)
+        if name != "dropped"  # dropped recordings leave no trace
+        and getattr(facts.stats, name) != getattr(claimed, name)
     ]

@@ -1,4 +1,4 @@
-"""Whether committed features are those of librosa: a sample of them computed anew."""
+"""Compare committed features with librosa's: a sample of the recordings is computed again."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from audioloom_stage import progress
 from audioloom_storage import Location, locate, open_read
 from numpy.typing import NDArray
 
-from audioloom_featurizer.extraction.recipe import settings_of
+from audioloom_featurizer.extraction.recipe import settings_from_recipe
 from audioloom_featurizer.extraction.recording import Extracted, extract_recording
 from audioloom_featurizer.extraction.unit import FEATURES
 from audioloom_featurizer.inventory.parquet import Row, inventory_location, read_batches
 
-CONTRACT = 1e-5
+TOLERANCE = 1e-5
 """How far normalised values may lie from librosa's (SPEC, 4. features)."""
 
 HALF_STEP = 2.0**-11
@@ -31,15 +31,15 @@ _COLUMNS = ("path", "window", "channel")
 
 
 @dataclass(frozen=True)
-class Agreement:
-    """How far a sample of recordings lies from librosa.
+class Comparison:
+    """The result of a comparison with librosa.
 
     Attributes:
-        recordings: how many were computed anew.
-        windows: their windows.
+        recordings: how many recordings were computed again.
+        windows: the number of their windows.
         deviation: the largest difference of two values.
         where: the window that has it.
-        problems: in words: values outside the contract, recordings that cannot be read any more.
+        problems: in words: values outside the contract, recordings that can no longer be read.
     """
 
     recordings: int
@@ -51,13 +51,13 @@ class Agreement:
 
 def compare_values(
     features: Opened[FeaturesManifest], recordings: Opened[RecordingsManifest], sample: int
-) -> Agreement:
-    """Compute *sample* recordings anew by librosa, those with the smallest digests of their paths.
+) -> Comparison:
+    """Compute *sample* recordings again by librosa: those with the smallest digests of their paths.
 
     Raises:
         MissingDecoder: librosa is not installed here.
     """
-    settings = replace(settings_of(features.manifest.recipe), engine="librosa")
+    settings = replace(settings_from_recipe(features.manifest.recipe), engine="librosa")
     source = locate(recordings.manifest.recipe.source)
     chosen = _choose(features, sample)
     rows = _inventory_rows(recordings, set(chosen))
@@ -83,12 +83,12 @@ def compare_values(
                 if difference.max() >= worst:
                     worst, where = float(difference.max()), found
                 seen += 1
-    return Agreement(len(chosen), seen, worst, where, tuple(problems))
+    return Comparison(len(chosen), seen, worst, where, tuple(problems))
 
 
 def _allowed(expected: NDArray[np.float64], settings: MfccSettings) -> NDArray[np.float64]:
     rounding = HALF_STEP * np.abs(expected) if settings.dtype == "float16" else 0.0
-    return np.asarray(CONTRACT + rounding)
+    return np.asarray(TOLERANCE + rounding)
 
 
 def _choose(features: Opened[FeaturesManifest], sample: int) -> dict[str, str]:
@@ -113,12 +113,12 @@ def _inventory_rows(recordings: Opened[RecordingsManifest], paths: set[str]) -> 
     return rows
 
 
-Place = tuple[int, int]
+ScanLocations = tuple[int, int]
 
 
 def _stored(
     features: Opened[FeaturesManifest], chosen: dict[str, str]
-) -> Iterator[tuple[str, dict[Place, NDArray[np.floating]]]]:
+) -> Iterator[tuple[str, dict[ScanLocations, NDArray[np.floating]]]]:
     """Each path of the sample with its windows, by window and channel."""
     feature = features.manifest.recipe.feature
     dtype = np.dtype({"float32": "<f4", "float16": "<f2"}[feature.dtype])
@@ -126,7 +126,7 @@ def _stored(
     for path, file in chosen.items():
         by_file[file].add(path)
     for file, paths in by_file.items():
-        found: dict[str, dict[Place, NDArray[np.floating]]] = defaultdict(dict)
+        found: dict[str, dict[ScanLocations, NDArray[np.floating]]] = defaultdict(dict)
         with open_read(features.folder / file) as stream:
             table = pq.read_table(
                 stream,
@@ -146,7 +146,7 @@ class _Unreadable(Exception):
 
 def _computed(
     source: Location, row: Row, settings: MfccSettings
-) -> dict[Place, NDArray[np.float64]]:
+) -> dict[ScanLocations, NDArray[np.float64]]:
     wide = replace(settings, dtype="float32")
     untimed = {**row, "modified_ns": None}  # copied anew it may be as it was: its values tell
     with extract_recording(source, untimed, wide) as outcome:

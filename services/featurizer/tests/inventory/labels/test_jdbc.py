@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_featurizer.errors import BadWish, NoDriver
-from audioloom_featurizer.inventory.labels.jdbc import database_of
+from audioloom_featurizer.errors import InvalidOption, MissingDriver
+from audioloom_featurizer.inventory.labels.jdbc import database_from
 from audioloom_featurizer.settings import ScanSettings
 from audioloom_manifest import read_manifest
 from audioloom_mini_cluster.errors import JarsMissing
@@ -51,7 +51,7 @@ def jar(which: Jar) -> str:
 
 
 def asked(**given: Any) -> Any:
-    return database_of(ScanSettings(source="s", root="r", **given))
+    return database_from(ScanSettings(source="s", root="r", **given))
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def asked(**given: Any) -> Any:
 )
 def test_half_of_what_is_needed_is_refused(given: dict[str, Any], complaint: str) -> None:
     """Before anything starts."""
-    with pytest.raises(BadWish, match=complaint):
+    with pytest.raises(InvalidOption, match=complaint):
         asked(**given)
 
 
@@ -89,7 +89,7 @@ def test_half_of_what_is_needed_is_refused(given: dict[str, Any], complaint: str
 )
 def test_a_url_with_a_password_is_refused(url: str) -> None:
     """Everyone on the machine sees the command line; the error does not repeat it."""
-    with pytest.raises(BadWish, match="holds a password") as caught:
+    with pytest.raises(InvalidOption, match="holds a password") as caught:
         asked(labels_jdbc=url, labels_query="q")
     assert "hush" not in str(caught.value)
 
@@ -197,12 +197,12 @@ def test_labels_of_a_postgresql_database(
 @pytest.mark.slow
 def test_a_database_without_a_driver(source: Path, root: Path) -> None:
     """The flag that is missing is told."""
-    with pytest.raises(NoDriver, match="--jdbc-jar"):
+    with pytest.raises(MissingDriver, match="--jdbc-jar"):
         scan(source, root, pattern=None, labels_jdbc="jdbc:sqlite:x", labels_query="SELECT 1")
 
 
 def test_the_errors_are_those_of_the_table() -> None:
     """What the states of SQL become: the exit codes that the README tells."""
-    from audioloom_featurizer.inventory.spark import _BY_STATE
+    from audioloom_featurizer.inventory.spark import ERROR_BY_STATE
 
-    assert {"08": ServiceDown, "28": NoPermission, "42": BadWish} == _BY_STATE
+    assert {"08": ServiceDown, "28": NoPermission, "42": InvalidOption} == ERROR_BY_STATE

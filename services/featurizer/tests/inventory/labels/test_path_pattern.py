@@ -2,7 +2,11 @@ from __future__ import annotations
 
 import pytest
 from audioloom_featurizer.errors import BadPattern, BadTarget
-from audioloom_featurizer.inventory.labels.path_pattern import Labels, compile_pattern, labels_of
+from audioloom_featurizer.inventory.labels.path_pattern import (
+    PathLabels,
+    compile_pattern,
+    labels_from_path,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,25 +25,25 @@ def test_a_pattern_that_says_nothing_we_know_is_refused(text: str) -> None:
 def test_a_target_must_be_a_finite_number(text: str) -> None:
     """A target that is none is refused with the path, never guessed at."""
     with pytest.raises(BadTarget, match=f"x/{text}.wav"):
-        labels_of(f"x/{text}.wav", compile_pattern(r"x/(?P<target>.*)\.wav"))
+        labels_from_path(f"x/{text}.wav", compile_pattern(r"x/(?P<target>.*)\.wav"))
 
 
 def test_the_whole_path_must_match() -> None:
     """A pattern that fits only the beginning does not fit."""
     pattern = compile_pattern("(?P<label>[a-z]+)/[^/]+")
-    assert labels_of("a/b/c.wav", pattern) is None
-    assert Labels(label="a") == labels_of("a/c.wav", pattern)
+    assert labels_from_path("a/b/c.wav", pattern) is None
+    assert PathLabels(label="a") == labels_from_path("a/c.wav", pattern)
 
 
 def test_what_caught_nothing_says_nothing() -> None:
     """An empty catch and a group that took no part are both None."""
     pattern = compile_pattern("(?P<label>[a-z]*)(?:-(?P<group>[0-9]+))?(?:=(?P<target>.*))?")
-    assert Labels() == labels_of("", pattern)
-    assert Labels("a", 0.5, "7") == labels_of("a-7=0.5", pattern)
+    assert PathLabels() == labels_from_path("", pattern)
+    assert PathLabels("a", 0.5, "7") == labels_from_path("a-7=0.5", pattern)
 
 
 @given(st.text(st.characters(codec="utf-8", exclude_characters="/")), st.text("abc"))
 def test_any_folder_name_is_a_label(folder: str, rest: str) -> None:
     """Labels are taken as they are, in whatever script."""
     pattern = compile_pattern("(?s)(?P<label>[^/]*)/.*")
-    assert Labels(label=folder or None) == labels_of(f"{folder}/{rest}", pattern)
+    assert PathLabels(label=folder or None) == labels_from_path(f"{folder}/{rest}", pattern)

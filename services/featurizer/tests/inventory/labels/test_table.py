@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from audioloom_featurizer.commands.verify import verify
-from audioloom_featurizer.errors import BadLabels, BadPattern, BadTable, BadWish, Unlabelled
+from audioloom_featurizer.errors import BadLabels, BadPattern, InvalidOption, Unlabelled
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_manifest import read_manifest
+from audioloom_manifest.tables import BadTable
 from audioloom_stage import Result
 from featurizer_work import scan
 
@@ -92,7 +93,9 @@ def test_several_recordings_of_one_key(source: Path, root: Path, tmp_path: Path)
 def test_labels_of_no_recording_are_refused(source: Path, root: Path, tmp_path: Path) -> None:
     """Not one matches: the wrong column, most likely. The keys of the table are shown."""
     labels = table(tmp_path, "path,label\ns1-take.wav,a\n")
-    with pytest.raises(BadLabels, match=r"their path, found 's1-take\.wav'.*--labels-by"):
+    with pytest.raises(
+        BadLabels, match=r"the path of recordings, found 's1-take\.wav'.*--labels-by"
+    ):
         scan(source, root, pattern=None, labels=labels)
 
 
@@ -104,14 +107,19 @@ def test_labels_of_no_recording_are_refused(source: Path, root: Path, tmp_path: 
         ({}, "path,label\n,y\n", BadTable, "row 1, column path: expected a key"),
         ({}, "path,target\nx,much\n", BadTable, "row 1, column target.*'much'"),
         ({"labels_columns": {"label": "no"}}, "path,label\nx,y\n", BadTable, "a column no"),
-        ({"labels_by": "key"}, "key,label\nx,y\n", BadWish, "--pattern with"),
+        ({"labels_by": "key"}, "key,label\nx,y\n", InvalidOption, "--pattern with"),
         (
             {"labels_by": "key", "pattern": "(?P<group>.*)"},
             "key,label\nx,y\n",
             BadPattern,
             "group \\(\\?P<key>",
         ),
-        ({"pattern": "(?P<label>.*)"}, "path,label\nx,y\n", BadWish, "--pattern and --labels"),
+        (
+            {"pattern": "(?P<label>.*)"},
+            "path,label\nx,y\n",
+            InvalidOption,
+            "--pattern and --labels",
+        ),
     ],
     ids=range(8),
 )

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from audioloom_featurizer.errors import BadTarget
 from audioloom_featurizer.inventory import pipeline, spark
-from audioloom_featurizer.inventory.sources.parallel_walk import Fragment, Part
+from audioloom_featurizer.inventory.sources.parallel_walk import Fragment, ListingTask
 from audioloom_storage import list_folder, locate
 from featurizer_work import PATTERN, scan
 
-Task = Callable[[Part], Fragment]
+Task = Callable[[ListingTask], Fragment]
 
 
 @contextmanager
 def backwards(*_: Any) -> Iterator[Callable[..., Iterator[Fragment]]]:
     """The last part first, as tasks may well finish."""
 
-    def run(parts: Sequence[Part], task: Task) -> Iterator[Fragment]:
+    def run(parts: Sequence[ListingTask], task: Task) -> Iterator[Fragment]:
         for part in reversed(parts):
             yield task(part)
 

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from audioloom_featurizer.errors import BadTable, BadWish, NoRecordings, TwiceListed
+from audioloom_featurizer.errors import DuplicateRecording, InvalidOption, NoRecordings
 from audioloom_manifest import Opened, read_manifest
+from audioloom_manifest.tables import BadTable
 from audioloom_storage import locate
 from featurizer_work import PATTERN, scan
 
@@ -99,7 +100,7 @@ def test_a_recording_named_twice_is_refused(source: Path, root: Path, tmp_path: 
     """Also where the two rows write its path in two ways."""
     row = f"no/s1-take.wav,1,1\nyes/s0-take.wav,1,1\n{source}/no/s1-take.wav,1,1\n"
     (tmp_path / "given.csv").write_text(f"path,size,modified_ns\n{row}")
-    with pytest.raises(TwiceListed, match=r"no/s1-take\.wav"):
+    with pytest.raises(DuplicateRecording, match=r"no/s1-take\.wav"):
         scan(source, root, inventory=str(tmp_path / "given.csv"))
 
 
@@ -132,7 +133,9 @@ def test_labels_may_stand_in_it(source: Path, root: Path, tmp_path: Path) -> Non
     second = opened(source, root, inventory=str(where), pattern=None)
     assert first.manifest.recipe.listing_sha256 == second.manifest.recipe.listing_sha256
     assert first.manifest.name != second.manifest.name
-    with pytest.raises(BadWish, match=r"two tell the label.*--pattern and --inventory"):
+    with pytest.raises(
+        InvalidOption, match=r"two options give the label.*--pattern and --inventory"
+    ):
         scan(source, root, inventory=str(where))
 
 

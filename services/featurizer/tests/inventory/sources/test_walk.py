@@ -5,10 +5,10 @@ from pathlib import Path
 
 from audioloom_featurizer.inventory.paths import as_text, may_be_escaped
 from audioloom_featurizer.inventory.sources.walk import (
-    AUDIO,
+    AUDIO_SUFFIXES,
     Skipped,
-    clean_suffixes,
-    list_recordings,
+    normalise_suffixes,
+    walk_recordings,
 )
 from audioloom_storage import locate
 from hypothesis import given
@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 def listed(folder: Path, *suffixes: str) -> tuple[list[str], Skipped]:
     skipped = Skipped()
-    found = list_recordings(locate(folder), clean_suffixes(suffixes), skipped)
+    found = walk_recordings(locate(folder), normalise_suffixes(suffixes), skipped)
     return [path for batch in found for path in batch.column("path").to_pylist()], skipped
 
 
@@ -81,5 +81,5 @@ def test_endings_are_taken_in_any_case(tmp_path: Path) -> None:
 
 def test_endings_given_by_hand() -> None:
     """An ending may be given with its dot or without, in capitals, twice."""
-    assert (".raw", ".wav") == clean_suffixes(["WAV", ".wav", " .RAW"])
-    assert clean_suffixes([]) == AUDIO == clean_suffixes([" "])
+    assert (".raw", ".wav") == normalise_suffixes(["WAV", ".wav", " .RAW"])
+    assert normalise_suffixes([]) == AUDIO_SUFFIXES == normalise_suffixes([" "])

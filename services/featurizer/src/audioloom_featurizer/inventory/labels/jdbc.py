@@ -1,7 +1,7 @@
-"""A table of labels that is the answer of a database: what to ask whom, and nothing of a password.
+"""A table of labels that a database answers: the database and the query.
 
 The password goes from its variable or file to Spark. It is in no flag, manifest or log, and a URL
-that holds one is refused.
+that holds a password is refused.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from audioloom_stage import redact
 from audioloom_stage.settings import Secret
 from audioloom_storage import locate, read_bytes
 
-from audioloom_featurizer.errors import BadWish
+from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.settings import ScanSettings
 
 MOST_PASSWORD_BYTES = 4096
@@ -23,11 +23,13 @@ _COORDINATES = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
 
 @dataclass(frozen=True)
 class Database:
-    """What to ask, and where.
+    """A database and a query.
 
     Attributes:
         url: begins with `jdbc:`; holds no password.
         query: a SELECT.
+        user: the user of the database.
+        password: the password.
         packages: Maven coordinates of the driver.
         jars: files of the driver.
     """
@@ -46,37 +48,39 @@ class Database:
 
 
 def without_parameters(url: str) -> str:
-    """A JDBC URL as it may be shown."""
+    """A JDBC URL without its parameters, which may be secret."""
     return re.split("[?;]", url, maxsplit=1)[0]
 
 
-def database_of(settings: ScanSettings) -> Database | None:
-    """The database that is asked for labels, if one is.
+def database_from(settings: ScanSettings) -> Database | None:
+    """The database that the options name, or None.
 
     Raises:
-        BadWish: half of what is needed, a URL that is none, or one with a password in it.
+        InvalidOption: an option is missing, or the URL is not one or holds a password.
     """
     if settings.labels_jdbc is None and settings.labels_query is None:
         return None
     if settings.labels_jdbc is None or settings.labels_query is None:
-        raise BadWish(
-            "a database is asked by its URL and a query",
+        raise InvalidOption(
+            "a database needs a URL and a query",
             expected="--labels-jdbc and --labels-query",
             found="one of them",
         )
     if settings.labels is not None:
-        raise BadWish(
+        raise InvalidOption(
             "labels come from one table", expected="--labels or --labels-jdbc", found="both"
         )
     url = settings.labels_jdbc
     if not url.startswith("jdbc:"):
-        raise BadWish(where="--labels-jdbc", expected="a URL such as jdbc:postgresql://host/name")
+        raise InvalidOption(
+            where="--labels-jdbc", expected="a URL such as jdbc:postgresql://host/name"
+        )
     if redact(url) != url:
-        raise BadWish(
+        raise InvalidOption(
             "the URL holds a password, which everyone on this machine can see",
             where="--labels-jdbc",
-            expected="a URL without",
-            hint="Give it by AUDIOLOOM_FEATURIZER_JDBC_PASSWORD or --jdbc-password-file.",
+            expected="a URL without a password",
+            hint="Give it in AUDIOLOOM_FEATURIZER_JDBC_PASSWORD or --jdbc-password-file.",
         )
     packages = tuple(each for each in settings.jdbc_jar if _COORDINATES.fullmatch(each))
     return Database(
@@ -93,7 +97,7 @@ def _password(settings: ScanSettings) -> Secret | None:
     if settings.jdbc_password_file is None:
         return settings.jdbc_password
     if settings.jdbc_password is not None:
-        raise BadWish(
+        raise InvalidOption(
             "the password is given twice",
             expected="the variable or the file",
             found="AUDIOLOOM_FEATURIZER_JDBC_PASSWORD and --jdbc-password-file",
@@ -103,4 +107,6 @@ def _password(settings: ScanSettings) -> Secret | None:
     try:
         return Secret(data.decode().rstrip("\r\n"))
     except UnicodeDecodeError:
-        raise BadWish(where=where, expected="a password in UTF-8", found="other bytes") from None
+        raise InvalidOption(
+            where=where, expected="a password in UTF-8", found="other bytes"
+        ) from None

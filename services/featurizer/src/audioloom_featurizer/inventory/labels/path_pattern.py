@@ -1,4 +1,4 @@
-"""Label, group and target of a recording, taken from its path by a pattern with named groups."""
+"""Label, target and group of a recording from its path, by a pattern with named groups."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from audioloom_featurizer.errors import BadPattern, BadTarget
-from audioloom_featurizer.inventory.schema import ROWS, SAID, replaced
+from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, ROWS, replaced
 
 _EXAMPLES = 5
 KEY = "key"
-"""The group that names what labels are joined by."""
+"""The named group that a table of labels is joined by."""
 
 
 @dataclass(frozen=True)
-class Labels:
-    """What a path says of its recording; None where it says nothing.
+class PathLabels:
+    """The values that a pattern finds in a path; None for a group that caught nothing.
 
     Attributes:
         label: the class.
         target: the number to predict, for regression.
-        group: what must not be divided between splits: a speaker, a call, a campaign.
-        key: what a table of labels knows the recording by.
+        group: recordings of one group stay in one split: a speaker, a call, a campaign.
+        key: the key of the recording in a table of labels.
     """
 
     label: str | None = None
@@ -35,27 +35,27 @@ class Labels:
     key: str | None = None
 
 
-NOTHING = Labels()
+NO_LABELS = PathLabels()
 
 
 @dataclass
-class Matches:
-    """How many paths a pattern was held against, and how many it described."""
+class PatternMatches:
+    """How many paths a pattern was compared with, and how many it matched."""
 
     paths: int = 0
     matched: int = 0
     example: str = ""
 
-    def add(self, other: Matches) -> None:
-        """Count what was held against it elsewhere too."""
+    def add(self, other: PatternMatches) -> None:
+        """Add the counts of another listing."""
         self.paths += other.paths
         self.matched += other.matched
         self.example = self.example or other.example
 
 
 @dataclass
-class Bare:
-    """How many recordings have neither label nor target, and how many of them were left out."""
+class UnlabelledCount:
+    """How many recordings have neither label nor target, and how many of them were dropped."""
 
     recordings: int = 0
     dropped: int = 0
@@ -63,20 +63,20 @@ class Bare:
 
 
 def compile_pattern(text: str, *, with_key: bool = False) -> re.Pattern[str]:
-    """Compile a pattern, and check that it names at least one thing we know and nothing else.
+    """Compile a pattern; check that its named groups are ours, at least one.
 
     Args:
         text: the pattern.
         with_key: labels are joined by the group `key`, which it has to name.
 
     Raises:
-        BadPattern: with the place of the fault.
+        BadPattern: it is not a regular expression, or has other named groups.
     """
     try:
         pattern = re.compile(text)
     except re.error as error:
         raise BadPattern(
-            "the pattern is no regular expression",
+            "the pattern is not a regular expression",
             where=f"--pattern {text}",
             expected="Python's syntax, such as (?P<label>[^/]+)/.*",
             found=str(error),
@@ -89,7 +89,7 @@ def compile_pattern(text: str, *, with_key: bool = False) -> re.Pattern[str]:
             expected="a named group (?P<key>…)",
             found=", ".join(sorted(named)) or "no named group",
         )
-    if not named or named - set(SAID) - ({KEY} if with_key else set()):
+    if not named or named - set(LABEL_COLUMNS) - ({KEY} if with_key else set()):
         raise BadPattern(
             where=f"--pattern {text}",
             expected="named groups (?P<label>…), (?P<group>…) or (?P<target>…), no others",
@@ -98,20 +98,18 @@ def compile_pattern(text: str, *, with_key: bool = False) -> re.Pattern[str]:
     return pattern
 
 
-def labels_of(path: str, pattern: re.Pattern[str]) -> Labels | None:
-    """What *path* says, when the pattern describes the whole of it; None when it does not.
-
-    A group that caught nothing, or an empty text, says nothing.
+def labels_from_path(path: str, pattern: re.Pattern[str]) -> PathLabels | None:
+    """The values in *path*, if the pattern matches the whole of it; else None.
 
     Raises:
-        BadTarget: the target is no finite number.
+        BadTarget: the target is not a finite number.
     """
     match = pattern.fullmatch(path)
     if match is None:
         return None
     caught = match.groupdict()
     target = caught.get("target") or None
-    return Labels(
+    return PathLabels(
         label=caught.get("label") or None,
         target=None if target is None else _number(target, path),
         group=caught.get("group") or None,
@@ -120,18 +118,18 @@ def labels_of(path: str, pattern: re.Pattern[str]) -> Labels | None:
 
 
 def label_by_pattern(
-    batches: Iterable[pa.RecordBatch], pattern: re.Pattern[str], matches: Matches
+    batches: Iterable[pa.RecordBatch], pattern: re.Pattern[str], matches: PatternMatches
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of `ROWS` with what their paths say; columns that the pattern does not name stay."""
-    named = [name for name in (*SAID, KEY) if name in pattern.groupindex]
+    """Fill the columns that the pattern names; other columns do not change."""
+    named = [name for name in (*LABEL_COLUMNS, KEY) if name in pattern.groupindex]
     for batch in batches:
         if not batch.num_rows:
             continue
-        said = [labels_of(path, pattern) for path in batch.column("path").to_pylist()]
+        found = [labels_from_path(path, pattern) for path in batch.column("path").to_pylist()]
         matches.paths += batch.num_rows
         matches.example = matches.example or batch.column("path")[0].as_py()
-        matches.matched += sum(each is not None for each in said)
-        known = [each or NOTHING for each in said]
+        matches.matched += sum(each is not None for each in found)
+        known = [each or NO_LABELS for each in found]
         columns = {
             name: pa.array([getattr(each, name) for each in known], ROWS.field(name).type)
             for name in named
@@ -139,16 +137,16 @@ def label_by_pattern(
         yield replaced(batch, **columns)
 
 
-def labelled(
-    batches: Iterable[pa.RecordBatch], bare: Bare, *, drop: bool
+def count_unlabelled(
+    batches: Iterable[pa.RecordBatch], count: UnlabelledCount, *, drop: bool
 ) -> Iterator[pa.RecordBatch]:
-    """Batches of `ROWS`, those without label and target counted, and left out if they are to be."""
+    """Count the rows without label and target, and drop them if *drop*."""
     for batch in batches:
         nameless = pc.and_(pc.is_null(batch.column("label")), pc.is_null(batch.column("target")))
         paths = batch.column("path").filter(nameless)
-        bare.recordings += len(paths)
-        bare.dropped += len(paths) if drop else 0
-        bare.examples += paths.slice(0, _EXAMPLES - len(bare.examples)).to_pylist()
+        count.recordings += len(paths)
+        count.dropped += len(paths) if drop else 0
+        count.examples += paths.slice(0, _EXAMPLES - len(count.examples)).to_pylist()
         yield batch.filter(pc.invert(nameless)) if drop else batch
 
 

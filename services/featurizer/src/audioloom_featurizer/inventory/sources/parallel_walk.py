@@ -1,9 +1,9 @@
-"""List a source in tasks, from the top down.
+"""Walk a source in parallel tasks, from the top down.
 
-Level by level, until there are folders enough, each of which a task then lists to its end. What the
-tasks find they write, in the order of paths. All paths below a folder lie side by side in that
-order, so the fragments of one level follow one another, and a handful of levels is merged. The
-driver holds the names of one level of folders, and no file's.
+The tasks list level by level until there are enough folders; then each task lists whole trees. A
+task writes its recordings in the order of paths. In that order all paths below a folder are
+neighbours, so the fragments of one level follow each other, and a handful of levels is merged. The
+driver holds the folder names of one level, and no file names.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import TypeAlias
 
 import pyarrow as pa
@@ -29,28 +30,31 @@ from audioloom_storage import (
     walk,
 )
 
-from audioloom_featurizer.external.sort import concatenate, merge, sorted_batches
+from audioloom_featurizer.external.sort import merge, sorted_batches
 from audioloom_featurizer.inventory.labels.path_pattern import (
-    Matches,
+    PatternMatches,
     compile_pattern,
     label_by_pattern,
 )
 from audioloom_featurizer.inventory.paths import as_text
 from audioloom_featurizer.inventory.schema import BATCH_ROWS, ROWS, in_groups
-from audioloom_featurizer.inventory.sources.walk import Skipped, take_recordings
+from audioloom_featurizer.inventory.sources.walk import Skipped, recordings_among
 
-PARTS_A_FOLDER = 2
-"""Of the folders that are enough: a task costs a tenth of a second, so they are not many more."""
+TASKS_A_FOLDER = 2
+"""Most tasks for each folder that is enough; a task costs a tenth of a second."""
 MOST_LEVELS = 8
 
 
 @dataclass(frozen=True)
-class Job:
-    """What all tasks of a listing share; travels to them.
+class ListingSpec:
+    """The facts that all tasks of a listing share; Spark sends them to the tasks.
 
     Attributes:
-        scratch: the folder that fragments are written to.
+        source: the folder that paths are relative to.
+        suffixes: the suffixes of recordings.
+        pattern: the pattern for labels, if any.
         with_key: the pattern may name a key that labels are joined by.
+        scratch: the folder that fragments are written to.
     """
 
     source: Location
@@ -61,12 +65,13 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Part:
-    """What one task lists: neighbouring folders, relative to the source; "" is the source.
+class ListingTask:
+    """The folders that one task lists.
 
     Attributes:
-        number: in the order of paths.
-        deep: whatever lies below them, else only what lies directly in them.
+        number: of the task, in the order of paths.
+        folders: neighbours, relative to the source; "" is the source.
+        deep: whether to list whole trees, or only the files directly in the folders.
     """
 
     number: int
@@ -76,43 +81,47 @@ class Part:
 
 @dataclass(frozen=True)
 class Fragment:
-    """What a task found.
+    """The result of a task.
 
     Attributes:
-        number: that of its part.
-        file: its rows, in the order of their paths; None where there are none.
-        folders: what it did not look into.
+        number: of the task.
+        file: its rows, in the order of their paths; None if there are none.
+        folders: folders that were found and not listed.
+        skipped: the files that are not recordings.
+        matches: the paths that the pattern matched.
     """
 
     number: int
     file: Location | None
     folders: list[str]
     skipped: Skipped
-    matches: Matches
+    matches: PatternMatches
 
 
-Runner: TypeAlias = Callable[[Sequence[Part], Callable[[Part], Fragment]], Iterator[Fragment]]
+Runner: TypeAlias = Callable[
+    [Sequence[ListingTask], Callable[[ListingTask], Fragment]], Iterator[Fragment]
+]
 
 
 def list_in_tasks(
-    job: Job, runner: Runner, enough: int, bar: Progress
-) -> tuple[list[list[Fragment]], Skipped, Matches]:
-    """Let tasks list a source; answer what they found, level by level.
+    spec: ListingSpec, runner: Runner, enough: int, bar: Progress
+) -> tuple[list[list[Fragment]], Skipped, PatternMatches]:
+    """List a source in tasks; answer the fragments, level by level.
 
     Args:
-        job: what to list.
-        runner: does the parts in tasks, and answers as they finish.
-        enough: so many folders are shared out well.
-        bar: told how many recordings there are.
+        spec: the listing.
+        runner: runs the tasks, and answers as they finish.
+        enough: a number of folders that keeps all slots busy.
+        bar: shows how many recordings there are.
     """
     levels: list[list[Fragment]] = []
-    skipped, matches = Skipped(), Matches()
+    skipped, matches = Skipped(), PatternMatches()
     folders = [""]
     while folders:
         deep = len(levels) == MOST_LEVELS or (bool(levels) and len(folders) >= enough)
         level = []
         for fragment in runner(
-            _parts(folders, PARTS_A_FOLDER * enough, deep=deep), partial(list_part, job)
+            _parts(folders, TASKS_A_FOLDER * enough, deep=deep), partial(list_folders, spec)
         ):
             level.append(fragment)
             skipped.add(fragment.skipped)
@@ -123,47 +132,49 @@ def list_in_tasks(
     return levels, skipped, matches
 
 
-def listed_rows(levels: Sequence[Sequence[Fragment]]) -> Iterator[pa.RecordBatch]:
-    """What was found as batches of `ROWS`, in the order of their paths."""
+def merged_rows(levels: Sequence[Sequence[Fragment]]) -> Iterator[pa.RecordBatch]:
+    """The rows of all fragments as batches of `ROWS`, in the order of their paths."""
     return merge(
         [
-            concatenate(_read(fragment.file) for fragment in level if fragment.file is not None)
+            chain.from_iterable(_read(fragment.file) for fragment in level if fragment.file)
             for level in levels
         ],
         "path",
     )
 
 
-def list_part(job: Job, part: Part) -> Fragment:
-    """List some folders, in a task."""
-    skipped, matches = Skipped(), Matches()
+def list_folders(spec: ListingSpec, task: ListingTask) -> Fragment:
+    """List the folders of a task."""
+    skipped, matches = Skipped(), PatternMatches()
     below: list[str] = []
-    entries = (entry for folder in part.folders for entry in _entries(job, folder, part, below))
-    found = take_recordings(entries, job.source, job.suffixes, skipped)
-    rows = sorted_batches(_patterned(job, found, matches), "path")
+    entries = (entry for folder in task.folders for entry in _entries(spec, folder, task, below))
+    found = recordings_among(entries, spec.source, spec.suffixes, skipped)
+    rows = sorted_batches(_patterned(spec, found, matches), "path")
     first = next(rows, None)
     if first is None:
-        return Fragment(part.number, None, below, skipped, matches)
-    # A task may be tried twice, and then its first try may still be writing.
-    where = job.scratch / f"{uuid.uuid4().hex}.parquet"
+        return Fragment(task.number, None, below, skipped, matches)
+    # A task may be retried while its first attempt is still writing.
+    where = spec.scratch / f"{uuid.uuid4().hex}.parquet"
     with create(where) as file, table_writer(file, ROWS) as writer:
-        for group in in_groups(concatenate([iter([first]), rows]), BATCH_ROWS):
+        for group in in_groups(chain([first], rows), BATCH_ROWS):
             writer.write_table(group)
-    return Fragment(part.number, where, below, skipped, matches)
+    return Fragment(task.number, where, below, skipped, matches)
 
 
-def _entries(job: Job, folder: str, part: Part, below: list[str]) -> Iterator[Entry]:
-    """The files of a folder; folders that are not looked into are noted."""
-    where = job.source.child(folder) if folder else job.source
+def _entries(
+    spec: ListingSpec, folder: str, task: ListingTask, below: list[str]
+) -> Iterator[Entry]:
+    """The files of a folder; the folders in it go to *below* unless the task lists whole trees."""
+    where = spec.source.child(folder) if folder else spec.source
     try:
-        if part.deep:
-            yield from walk(where, within=job.source)
+        if task.deep:
+            yield from walk(where, within=spec.source)
             return
         for entry in list_folder(where):
             if not entry.is_folder:
                 yield entry
-            elif not _leads_back(entry.location, job.source):
-                below.append(entry.location.relative_to(job.source))
+            elif not _leads_back(entry.location, spec.source):
+                below.append(entry.location.relative_to(spec.source))
     except NotFound:
         if not folder:
             raise
@@ -177,23 +188,23 @@ def _leads_back(folder: Location, source: Location) -> bool:
         return True  # removed since its name was read
 
 
-def _parts(folders: list[str], most: int, *, deep: bool) -> list[Part]:
+def _parts(folders: list[str], most: int, *, deep: bool) -> list[ListingTask]:
     ordered = sorted(folders, key=lambda folder: f"{as_text(folder)}/".encode())
     size = -(-len(ordered) // most)
     starts = range(0, len(ordered), size)
-    return [Part(number, ordered[at : at + size], deep) for number, at in enumerate(starts)]
+    return [ListingTask(number, ordered[at : at + size], deep) for number, at in enumerate(starts)]
 
 
 def _patterned(
-    job: Job, batches: Iterator[pa.RecordBatch], matches: Matches
+    spec: ListingSpec, batches: Iterator[pa.RecordBatch], matches: PatternMatches
 ) -> Iterator[pa.RecordBatch]:
-    if job.pattern is not None:
-        pattern = compile_pattern(job.pattern, with_key=job.with_key)
+    if spec.pattern is not None:
+        pattern = compile_pattern(spec.pattern, with_key=spec.with_key)
         return label_by_pattern(batches, pattern, matches)
     return _all(batches, matches)
 
 
-def _all(batches: Iterator[pa.RecordBatch], matches: Matches) -> Iterator[pa.RecordBatch]:
+def _all(batches: Iterator[pa.RecordBatch], matches: PatternMatches) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         matches.paths += batch.num_rows
         matches.matched += batch.num_rows

@@ -1,7 +1,7 @@
-"""A ready inventory: a table that names the recordings, so that nothing is walked.
+"""A table that lists the recordings, so that no folder is walked.
 
-Ours has the column `path` and what is known of `size`, `modified_ns`, `label`, `target` and
-`group`. The dump of an fsimage (`hdfs oiv -p Delimited`) has `Path`, `FileSize` and more.
+Our own form has the column `path` and any of `size`, `modified_ns`, `label`, `target` and `group`.
+The dump of an fsimage (`hdfs oiv -p Delimited`) has `Path`, `FileSize` and more.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from audioloom_manifest.tables import BadTable, Chunk, Table
 from audioloom_storage import Entry, Location, NotFound, stat
 
-from audioloom_featurizer.errors import BadTable
 from audioloom_featurizer.inventory.paths import absolute, relative, unsafe
-from audioloom_featurizer.inventory.schema import SAID, batch_of, replaced
+from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, batch_of, replaced
 from audioloom_featurizer.inventory.sources.walk import Skipped, choose
-from audioloom_featurizer.io.tables import Chunk, Table
 
 _NUMBERS = ("size", "modified_ns")
 _IMAGE = ("Path", "FileSize", "ModificationTime", "PreferredBlockSize")
@@ -25,27 +24,27 @@ _IMAGE_TIME = "%Y-%m-%d %H:%M"
 _THREADS = 16
 
 
-def said_by(table: Table) -> list[str]:
-    """Which of label, target and group the table has columns for."""
-    return [name for name in SAID if name in table.names]
+def label_columns_in(table: Table) -> list[str]:
+    """Which of label, target and group the table has a column for."""
+    return [name for name in LABEL_COLUMNS if name in table.names]
 
 
-def given_recordings(
+def recordings_in_table(
     table: Table, source: Location, suffixes: tuple[str, ...], skipped: Skipped
 ) -> Iterator[pa.RecordBatch]:
-    """The recordings that a table names, as batches of `ROWS`, in its order.
+    """The recordings that a table lists, as batches of `ROWS`, in the table's order.
 
-    The rules for names are those of a walk: hidden files and other endings are passed over. Where
-    a size or a time is missing, the storage is asked.
+    As in a walk, hidden files and other suffixes are skipped. A size or a time that is missing in
+    the table is asked of storage.
 
     Args:
-        table: of either form.
-        source: what paths are relative to; paths and URIs below it are made relative.
-        suffixes: the endings of recordings.
-        skipped: told what is passed over.
+        table: a table of either form.
+        source: the folder that paths are relative to; paths and URIs below it are made relative.
+        suffixes: the suffixes of recordings.
+        skipped: counts the other files.
 
     Raises:
-        BadTable: a path that is not below the source, a number that is none, a file that is gone.
+        BadTable: a path is not below the source, a value is not a number, a file is gone.
     """
     if set(_IMAGE) <= set(table.names):
         columns = (*_IMAGE, *(name for name in ("Permission",) if name in table.names))
@@ -54,7 +53,7 @@ def given_recordings(
             yield choose(batch, suffixes, skipped)
         return
     table.check(["path"])
-    columns = ("path", *(name for name in (*_NUMBERS, *SAID) if name in table.names))
+    columns = ("path", *(name for name in (*_NUMBERS, *LABEL_COLUMNS) if name in table.names))
     with ThreadPoolExecutor(_THREADS, "stat") as threads:
         for chunk in table.read(columns):
             batch = choose(_from_ours(chunk, source), suffixes, skipped)
@@ -79,10 +78,9 @@ def _from_ours(chunk: Chunk, source: Location) -> pa.RecordBatch:
 def _from_image(
     chunks: Iterable[Chunk], source: Location, skipped: Skipped
 ) -> Iterator[pa.RecordBatch]:
-    """The files of an fsimage that lie below the source.
+    """The files of an fsimage's dump that lie below the source.
 
-    Its times are of a minute's resolution and in the zone of the machine that dumped it; they are
-    taken as UTC.
+    The dump holds minutes, in the time zone of the machine that wrote it; they are taken as UTC.
     """
     for chunk in chunks:
         paths, sizes = chunk.text("Path"), chunk.whole("FileSize")
@@ -108,7 +106,7 @@ def _from_image(
 def _completed(
     batch: pa.RecordBatch, source: Location, where: Location, threads: ThreadPoolExecutor
 ) -> pa.RecordBatch:
-    """The batch with the sizes and times that were missing, asked for many at a time."""
+    """The batch with the missing sizes and times, asked of storage many at a time."""
     missing = pc.or_(*(pc.is_null(batch.column(name)) for name in _NUMBERS))
     at = pc.indices_nonzero(missing)
     if not len(at):
@@ -123,7 +121,7 @@ def _completed(
                 where=where,
                 expected="recordings that are there, or their size and modified_ns",
                 found=f"{path!r}, which is not below {source}",
-                hint="List anew, or take the line away.",
+                hint="Write the table again, or remove the line.",
             ) from None
 
     entries = list(threads.map(look, paths))

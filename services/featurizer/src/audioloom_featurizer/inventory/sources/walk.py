@@ -1,4 +1,4 @@
-"""List a source folder: which files are taken as recordings, and which are passed over."""
+"""Walk a source folder: which files are taken as recordings, and which are skipped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from audioloom_storage import Entry, Location, walk
 from audioloom_featurizer.inventory.paths import as_text
 from audioloom_featurizer.inventory.schema import BATCH_ROWS, batch_of
 
-AUDIO = (
+AUDIO_SUFFIXES = (
     ".aif",
     ".aifc",
     ".aiff",
@@ -31,18 +31,18 @@ AUDIO = (
     ".wav",
     ".wave",
 )
-"""Endings of the formats that can be decoded here."""
+"""Suffixes of the formats that can be decoded."""
 
 
 @dataclass
 class Skipped:
-    """How many files were passed over, and why; one example of each kind.
+    """How many files were skipped, by reason, with one example of each.
 
     Attributes:
-        hidden: names that begin with a dot, AppleDouble files (`._x.wav`) among them, and whatever
-            lies in a folder of such a name.
-        other: names with another ending.
-        elsewhere: what an fsimage's dump tells of places that are not below the source.
+        hidden: the name of the file or of a folder above it starts with a dot, as AppleDouble
+            files (`._x.wav`) do.
+        other: the name has another suffix.
+        elsewhere: an fsimage's dump lists the file, but not below the source.
     """
 
     hidden: int = 0
@@ -51,56 +51,56 @@ class Skipped:
     examples: dict[str, str] = field(default_factory=dict)
 
     def count(self, reason: str, files: int, example: str) -> None:
-        """Count some more files."""
+        """Count more files."""
         if files:
             setattr(self, reason, getattr(self, reason) + files)
             self.examples.setdefault(reason, example)
 
     def add(self, other: Skipped) -> None:
-        """Count what was passed over elsewhere too."""
+        """Add the counts of another listing."""
         for reason in self.counts:
             self.count(reason, getattr(other, reason), other.examples.get(reason, ""))
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many, by reason."""
+        """The number of files, by reason."""
         return {key: value for key, value in vars(self).items() if key != "examples"}
 
     @property
     def total(self) -> int:
-        """All files that were passed over."""
+        """All skipped files."""
         return sum(self.counts.values())
 
 
-def clean_suffixes(wanted: Iterable[str]) -> tuple[str, ...]:
-    """The endings in lower case, with their dot, each once, sorted; all audio endings for none."""
+def normalise_suffixes(wanted: Iterable[str]) -> tuple[str, ...]:
+    """The suffixes in lower case, with a dot, each once, sorted; `AUDIO_SUFFIXES` for none."""
     given = {f".{text.strip().lstrip('.').lower()}" for text in wanted if text.strip(" .")}
-    return tuple(sorted(given)) or AUDIO
+    return tuple(sorted(given)) or AUDIO_SUFFIXES
 
 
-def list_recordings(
+def walk_recordings(
     source: Location, suffixes: tuple[str, ...], skipped: Skipped
 ) -> Iterator[pa.RecordBatch]:
-    """The recordings of a source, as batches of `ROWS`, as the walk meets them.
+    """The recordings of a source as batches of `ROWS`, in the order of the walk.
 
-    Empty files, dangling links and names that are no UTF-8 are recordings too: they end in the
-    ledger, which says so, and not in silence.
+    Empty files, dangling links and names that are not UTF-8 are recordings too, so that the ledger
+    names them.
 
     Args:
-        source: what paths are relative to.
-        suffixes: the endings of recordings.
-        skipped: told what is passed over.
+        source: the folder that paths are relative to.
+        suffixes: the suffixes of recordings.
+        skipped: counts the other files.
 
     Raises:
         NotFound, NotAFolder, PermissionDenied: the source, or a folder below it, cannot be listed.
     """
-    yield from take_recordings(walk(source), source, suffixes, skipped)
+    yield from recordings_among(walk(source), source, suffixes, skipped)
 
 
-def take_recordings(
+def recordings_among(
     entries: Iterator[Entry], source: Location, suffixes: tuple[str, ...], skipped: Skipped
 ) -> Iterator[pa.RecordBatch]:
-    """Those of some files below a source that are recordings, as batches of `ROWS`."""
+    """The files below a source that are recordings, as batches of `ROWS`."""
     while some := list(islice(entries, BATCH_ROWS)):
         batch = batch_of(
             path=[as_text(entry.location.relative_to(source)) for entry in some],
@@ -111,9 +111,9 @@ def take_recordings(
 
 
 def choose(batch: pa.RecordBatch, suffixes: tuple[str, ...], skipped: Skipped) -> pa.RecordBatch:
-    """Those rows that are recordings; the rest is counted in *skipped*.
+    """The rows that are recordings; *skipped* counts the others.
 
-    Endings are compared without regard to case.
+    The case of a suffix does not matter.
     """
     paths = batch.column("path")
     lower = pc.utf8_lower(paths)
