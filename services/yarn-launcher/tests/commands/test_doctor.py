@@ -10,7 +10,7 @@ import pytest
 from audioloom_storage import NotFound
 from audioloom_yarn_launcher.commands.doctor import Check, look
 from audioloom_yarn_launcher.errors import NoCluster
-from audioloom_yarn_launcher.preflight.findings import ok
+from audioloom_yarn_launcher.preflight.check_result import ok
 
 BEFORE = [
     *("configuration", "Java here", "temp dir", "room here", "skein's key", "class path"),
@@ -45,7 +45,7 @@ def test_no_check_hides_another() -> None:
         ("hangs", "failure", "no answer within 0.05 s"),
         ("is well", "ok", "yes", ""),
     ] == [
-        (each.check, each.state, each.text, each.mend)[: 3 if each.check in LONG else 4]
+        (each.check, each.state, each.text, each.hint)[: 3 if each.check in LONG else 4]
         for each in found
     ]
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from audioloom_yarn_launcher.yarn import log_page
+from audioloom_yarn_launcher.yarn import container_logs as log_page
 from audioloom_yarn_launcher.yarn.container_logs import last_words_of
 from launcher_processes import configure
 

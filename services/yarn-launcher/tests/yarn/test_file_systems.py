@@ -1,5 +1,5 @@
 import pytest
-from audioloom_yarn_launcher.yarn.file_systems import systems_of
+from audioloom_yarn_launcher.yarn.localization import systems_of
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_yarn_launcher.errors import NoCommand
-from audioloom_yarn_launcher.yarn.folders import pack_folder
+from audioloom_yarn_launcher.yarn.localization import pack_folder
 
 
 @pytest.fixture

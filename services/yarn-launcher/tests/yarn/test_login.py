@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_yarn_launcher.errors import NoCommand
-from audioloom_yarn_launcher.yarn.login import GSSAPI_KEYTAB, Login, read_login
+from audioloom_yarn_launcher.yarn.credentials import GSSAPI_KEYTAB, Login, read_login
 
 
 def test_half_a_login_is_refused() -> None:

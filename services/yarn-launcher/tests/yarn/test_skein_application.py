@@ -6,7 +6,7 @@ import pytest
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.kv import Put
 from audioloom_yarn_launcher.rendezvous.messages import ORDER
-from audioloom_yarn_launcher.yarn.certificate import mint
+from audioloom_yarn_launcher.yarn.credentials import mint
 from audioloom_yarn_launcher.yarn.skein_application import client_kind, current_application
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
 from audioloom_yarn_launcher.yarn.skein_kv import SkeinStore

@@ -17,7 +17,7 @@ from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION
 from audioloom_yarn_launcher.system.addresses import NoAddress, address_in, is_network
 from audioloom_yarn_launcher.worker.agent import ALONE, AgentContext, work
-from audioloom_yarn_launcher.yarn.env_encoding import unwrap
+from audioloom_yarn_launcher.yarn.container_variables import unwrap
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, NODE_PYTHON
 from audioloom_yarn_launcher.yarn.skein_application import current_application
 from audioloom_yarn_launcher.yarn.skein_import import import_skein

@@ -19,26 +19,26 @@ from audioloom_stage import JSON, Result, StageError
 from audioloom_storage import StorageError, locate
 
 from audioloom_yarn_launcher.errors import NoCluster
-from audioloom_yarn_launcher.preflight import cluster as doctor_cluster
-from audioloom_yarn_launcher.preflight import local, node_checks
-from audioloom_yarn_launcher.preflight.findings import (
-    Finding,
+from audioloom_yarn_launcher.preflight import cluster as cluster_checks
+from audioloom_yarn_launcher.preflight import local
+from audioloom_yarn_launcher.preflight.check_result import (
+    CheckResult,
     cannot_tell,
     failure,
     has_failed,
     lines,
     ok,
 )
-from audioloom_yarn_launcher.preflight.node import describe_probe, send_probe
+from audioloom_yarn_launcher.preflight.node import check_node, describe_probe, send_probe
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.runs.request import read_variables
 from audioloom_yarn_launcher.settings import DoctorSettings
-from audioloom_yarn_launcher.system.deadline import within
+from audioloom_yarn_launcher.system.polling import within
 from audioloom_yarn_launcher.yarn.application_spec import Shape, check_fits
 from audioloom_yarn_launcher.yarn.configuration import Hadoop, find_hadoop
-from audioloom_yarn_launcher.yarn.environments import check_archive, ship_launcher
-from audioloom_yarn_launcher.yarn.login import Login, read_login
+from audioloom_yarn_launcher.yarn.credentials import Login, read_login
+from audioloom_yarn_launcher.yarn.localization import check_archive, ship_launcher
 from audioloom_yarn_launcher.yarn.skein_client import Cluster, connect
 
 AT_ONCE_S = 30.0
@@ -60,7 +60,7 @@ class Check:
     """
 
     name: str
-    ask: Callable[[], Finding | Iterable[Finding]]
+    ask: Callable[[], CheckResult | Iterable[CheckResult]]
     within_s: float = AT_ONCE_S
 
 
@@ -72,17 +72,17 @@ def examine(settings: DoctorSettings) -> Result:
     return Result(lines(found), data, exit_code=CONFIGURATION if has_failed(found) else 0)
 
 
-def look(checks: Iterable[Check]) -> list[Finding]:
+def look(checks: Iterable[Check]) -> list[CheckResult]:
     """What all checks find, in their order; all are asked at once."""
     checks = list(checks)
     with ThreadPoolExecutor(max(1, len(checks)), "doctor") as pool:
         return [each for found in pool.map(_look, checks) for each in found]
 
 
-def _look(check: Check) -> list[Finding]:
-    def ask() -> list[Finding]:
+def _look(check: Check) -> list[CheckResult]:
+    def ask() -> list[CheckResult]:
         found = check.ask()
-        return [found] if isinstance(found, Finding) else list(found)
+        return [found] if isinstance(found, CheckResult) else list(found)
 
     try:
         return within(check.within_s, ask)
@@ -99,7 +99,7 @@ def _look(check: Check) -> list[Finding]:
         return [cannot_tell(check.name, f"{type(error).__name__}: {error}")]
 
 
-def _before(settings: DoctorSettings, login: Login | None) -> list[Finding]:
+def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
     """What is asked without skein."""
     root, shape = locate(settings.root), _shape(settings)
     here = [
@@ -109,25 +109,25 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[Finding]:
         Check("room here", local.room),
         Check("skein's key", local.key),
     ]
-    there: dict[str, Callable[[Hadoop], Finding | Iterable[Finding]]] = {
+    there: dict[str, Callable[[Hadoop], CheckResult | Iterable[CheckResult]]] = {
         "class path": local.class_path,
         "proxies": local.proxies,
         "identity": lambda hadoop: local.identity(hadoop, login),
-        "ResourceManager": doctor_cluster.resource_manager,
-        "NameNode": doctor_cluster.default_system,
-        "root": lambda _: doctor_cluster.root_storage(root),
-        "encryption zone": lambda hadoop: doctor_cluster.encryption(hadoop, root),
-        "queue": lambda hadoop: doctor_cluster.queue(hadoop, shape, settings.workers),
-        "nodes": lambda hadoop: doctor_cluster.nodes(hadoop, shape),
-        "log aggregation": doctor_cluster.log_aggregation,
-        "tokens": lambda hadoop: doctor_cluster.tokens(hadoop, _hours(settings.planned_duration)),
+        "ResourceManager": cluster_checks.resource_manager,
+        "NameNode": cluster_checks.default_system,
+        "root": lambda _: cluster_checks.root_storage(root),
+        "encryption zone": lambda hadoop: cluster_checks.encryption(hadoop, root),
+        "queue": lambda hadoop: cluster_checks.queue(hadoop, shape, settings.workers),
+        "nodes": lambda hadoop: cluster_checks.nodes(hadoop, shape),
+        "log aggregation": cluster_checks.log_aggregation,
+        "tokens": lambda hadoop: cluster_checks.tokens(hadoop, _hours(settings.planned_duration)),
     }
     return look([*here, *(Check(name, partial(_configured, name, there[name])) for name in there)])
 
 
 def _configured(
-    name: str, ask: Callable[[Hadoop], Finding | Iterable[Finding]]
-) -> Finding | Iterable[Finding]:
+    name: str, ask: Callable[[Hadoop], CheckResult | Iterable[CheckResult]]
+) -> CheckResult | Iterable[CheckResult]:
     try:
         hadoop = find_hadoop()
     except NoCluster:
@@ -135,13 +135,13 @@ def _configured(
     return ask(hadoop)
 
 
-def _with_driver(settings: DoctorSettings, login: Login | None) -> Iterator[Finding]:
+def _with_driver(settings: DoctorSettings, login: Login | None) -> Iterator[CheckResult]:
     """What `run` asks by skein, one after the other; and the probe."""
     shape = _shape(settings)
     with ExitStack() as stack:
         clusters: list[Cluster] = []
 
-        def start() -> Finding:
+        def start() -> CheckResult:
             clusters.append(stack.enter_context(connect(find_hadoop(), login)))
             return ok("skein's driver", "started, and answers by TLS")
 
@@ -158,24 +158,24 @@ def _with_driver(settings: DoctorSettings, login: Login | None) -> Iterator[Find
             yield from _probe(cluster, shape, settings)
 
 
-def _request(cluster: Cluster, shape: Shape) -> Finding:
+def _request(cluster: Cluster, shape: Shape) -> CheckResult:
     cluster.check_queue(shape.queue)
     check_fits(shape, cluster.nodes(shape.node_label))
     label = f" with the label {shape.node_label}" if shape.node_label else ""
     return ok("request", f"a node{label} has room for a worker of {shape.worker} when it is empty")
 
 
-def _environment(settings: DoctorSettings) -> Finding:
+def _environment(settings: DoctorSettings) -> CheckResult:
     if settings.environment is None:
         return ok("environment", "none given: the command has what the node has")
     return ok("environment", f"{check_archive(settings.environment)} is there")
 
 
-def _probe(cluster: Cluster, shape: Shape, settings: DoctorSettings) -> Iterator[Finding]:
+def _probe(cluster: Cluster, shape: Shape, settings: DoctorSettings) -> Iterator[CheckResult]:
     root = locate(settings.root)
     launchers: list[str] = []
 
-    def ship() -> Finding:
+    def ship() -> CheckResult:
         launchers.append(ship_launcher(root))
         return ok("launcher", f"lies at {launchers[0]}")
 
@@ -186,11 +186,11 @@ def _probe(cluster: Cluster, shape: Shape, settings: DoctorSettings) -> Iterator
         yield from _look(Check("probe", ask, PROBE_WITHIN_S + AT_ONCE_S))
 
 
-def _ask_node(cluster: Cluster, shape: Shape, launcher: str) -> Iterable[Finding]:
+def _ask_node(cluster: Cluster, shape: Shape, launcher: str) -> Iterable[CheckResult]:
     began = time.time()
     description = describe_probe(shape, launcher=launcher, read=launcher)
     answer = send_probe(cluster, description, within_s=PROBE_WITHIN_S)
-    return node_checks.findings(
+    return check_node(
         answer,
         began=began,
         ended=time.time(),

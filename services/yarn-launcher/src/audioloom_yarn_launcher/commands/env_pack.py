@@ -16,7 +16,7 @@ from audioloom_storage import Location, is_shared, locate, share, stat
 
 from audioloom_yarn_launcher.settings import PackSettings
 from audioloom_yarn_launcher.yarn.configuration import CONF, find_hadoop
-from audioloom_yarn_launcher.yarn.environments import FOLDER
+from audioloom_yarn_launcher.yarn.localization import FOLDER
 
 log = structlog.get_logger()
 

@@ -20,7 +20,7 @@ from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity, is_al
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record, end_application
 from audioloom_yarn_launcher.settings import KillSettings
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
-from audioloom_yarn_launcher.yarn.login import Login, read_login
+from audioloom_yarn_launcher.yarn.credentials import Login, read_login
 from audioloom_yarn_launcher.yarn.skein_client import connect
 
 END_WITHIN_S = 30.0

@@ -16,8 +16,7 @@ from pathlib import Path
 from audioloom_storage import StorageError, locate, open_read
 
 from audioloom_yarn_launcher.preflight.local import is_noexec
-from audioloom_yarn_launcher.preflight.node import TOLD
-from audioloom_yarn_launcher.preflight.node_checks import Answer
+from audioloom_yarn_launcher.preflight.node import TOLD, Answer
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT
 from audioloom_yarn_launcher.yarn.skein_application import current_application
 

@@ -34,13 +34,16 @@ from audioloom_yarn_launcher.system.redaction import hidden
 from audioloom_yarn_launcher.yarn.am_heartbeat import write_heartbeat
 from audioloom_yarn_launcher.yarn.application_spec import Shape, check_fits, describe
 from audioloom_yarn_launcher.yarn.configuration import check_programs, check_reachable, find_hadoop
+from audioloom_yarn_launcher.yarn.container_variables import docker_variables
+from audioloom_yarn_launcher.yarn.credentials import read_login
 from audioloom_yarn_launcher.yarn.default_file_system import check_default_system
-from audioloom_yarn_launcher.yarn.docker import docker_variables
-from audioloom_yarn_launcher.yarn.environments import check_archive, ship_launcher
-from audioloom_yarn_launcher.yarn.file_systems import systems_of
-from audioloom_yarn_launcher.yarn.folders import pack_folder
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, HEARTBEAT, JOB, LAUNCHER, NODE_PYTHON
-from audioloom_yarn_launcher.yarn.login import read_login
+from audioloom_yarn_launcher.yarn.localization import (
+    check_archive,
+    pack_folder,
+    ship_launcher,
+    systems_of,
+)
 from audioloom_yarn_launcher.yarn.skein_client import Cluster, connect
 
 ADDRESS = "{node}"

@@ -12,7 +12,7 @@ import time
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.worker.resource_usage import read_usage
-from audioloom_yarn_launcher.yarn.log_page import last_bytes, scheme
+from audioloom_yarn_launcher.yarn.container_logs import last_bytes, scheme
 
 EVERY_S, SEARCH_EVERY_S = 1.0, 3.0
 AHEAD_BYTES, MOST_BYTES = 1 << 16, 16 << 20

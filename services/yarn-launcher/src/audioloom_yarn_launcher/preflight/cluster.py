@@ -1,16 +1,22 @@
-"""`doctor` asks the cluster: its daemons, by their ports and by their pages."""
+"""The checks of the cluster: its daemons by their ports and pages, its queues, nodes and tokens."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 from urllib.parse import quote
 
 from audioloom_hadoop import rest
 from audioloom_storage import Location, exists
 
-from audioloom_yarn_launcher.preflight import cluster_checks, security_checks
-from audioloom_yarn_launcher.preflight.findings import Finding, ok
+from audioloom_yarn_launcher.preflight.check_result import (
+    CheckResult,
+    cannot_tell,
+    failure,
+    ok,
+    warning,
+)
 from audioloom_yarn_launcher.preflight.local import has_kerberos
 from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.yarn.application_spec import Shape
@@ -20,27 +26,36 @@ from audioloom_yarn_launcher.yarn.resource_manager import ask
 
 AGGREGATION = "yarn.log-aggregation-enable"
 _HTTP_ADDRESS = "dfs.namenode.http-address"
+GPU = "yarn.io/gpu"
+NO_PAGE = "no page of the ResourceManager answers (with Kerberos they need a ticket)"
+_UNLIMITED = 1 << 31
+_MENDED = {2: (2, 10, 2), 3: (3, 2, 3)}
+_MENDED_LATER = {(3, 3): (3, 3, 2)}
+_ASK = "Ask who runs the cluster."
+HOUR_MS = 3_600_000
+LIFETIME = "dfs.namenode.delegation.token.max-lifetime"
+ALWAYS = "dfs.namenode.delegation.token.always-use"
 
 
-def resource_manager(hadoop: Hadoop) -> Finding:
+def resource_manager(hadoop: Hadoop) -> CheckResult:
     """Whether one listens."""
     check_reachable(hadoop)
     return ok("ResourceManager", ", ".join(f"{host}:{port}" for host, port in hadoop.managers))
 
 
-def default_system(hadoop: Hadoop) -> Finding:
+def default_system(hadoop: Hadoop) -> CheckResult:
     """Whether the file system that YARN works with answers."""
     check_default_system(hadoop)
     return ok("NameNode", f"{hadoop.value('fs.defaultFS')} answers")
 
 
-def root_storage(root: Location) -> Finding:
+def root_storage(root: Location) -> CheckResult:
     """Whether the root's storage answers."""
     there = exists(root)
     return ok("root", f"{root} {'is there' if there else 'will be made'}")
 
 
-def queue(hadoop: Hadoop, shape: Shape, workers: int) -> Iterator[Finding]:
+def queue(hadoop: Hadoop, shape: Shape, workers: int) -> Iterator[CheckResult]:
     """The queue, its largest container, and all of it."""
     found = ask(hadoop, "cluster/scheduler")
     worker, master = shape.worker, shape.coordinator
@@ -49,32 +64,29 @@ def queue(hadoop: Hadoop, shape: Shape, workers: int) -> Iterator[Finding]:
         worker.vcores * workers + master.vcores,
         worker.gpus * workers,
     )
-    yield cluster_checks.queue(found, shape.queue, worker)
-    yield cluster_checks.gang(found, shape.queue, whole, shape.node_label)
+    yield check_queue(found, shape.queue, worker)
+    yield check_gang(found, shape.queue, whole, shape.node_label)
 
 
-def nodes(hadoop: Hadoop, shape: Shape) -> Iterator[Finding]:
+def nodes(hadoop: Hadoop, shape: Shape) -> Iterator[CheckResult]:
     """What they run, whether they work, and their GPUs."""
-    yield cluster_checks.version(ask(hadoop, "cluster/info"))
+    yield check_version(ask(hadoop, "cluster/info"))
     found = ask(hadoop, "cluster/nodes")
-    yield cluster_checks.nodes(found)
-    yield cluster_checks.gpus(found, shape.worker.gpus)
+    yield check_nodes(found)
+    yield check_gpus(found, shape.worker.gpus)
 
 
-def log_aggregation(hadoop: Hadoop) -> Finding:
+def log_aggregation(hadoop: Hadoop) -> CheckResult:
     """Whether logs of containers are kept."""
     told = _property(hadoop.pages, AGGREGATION) or hadoop.value(AGGREGATION)
-    return cluster_checks.log_aggregation(told)
+    return check_log_aggregation(told)
 
 
-def tokens(hadoop: Hadoop, planned_hours: float | None) -> Finding:
+def tokens(hadoop: Hadoop, planned_hours: float | None) -> CheckResult:
     """How long containers may read HDFS."""
     pages = name_node_pages(hadoop, "")
-    always, lifetime = (
-        _property(pages, name) or hadoop.value(name)
-        for name in (security_checks.ALWAYS, security_checks.LIFETIME)
-    )
-    return security_checks.token_lifetime(
+    always, lifetime = (_property(pages, name) or hadoop.value(name) for name in (ALWAYS, LIFETIME))
+    return check_token_lifetime(
         kerberos=has_kerberos(hadoop),
         always=always,
         lifetime_ms=lifetime,
@@ -82,7 +94,7 @@ def tokens(hadoop: Hadoop, planned_hours: float | None) -> Finding:
     )
 
 
-def encryption(hadoop: Hadoop, root: Location) -> Finding:
+def encryption(hadoop: Hadoop, root: Location) -> CheckResult:
     """Whether the root lies in an encryption zone; of one that is not there yet, its parents."""
     status, path = None, root.path
     pages = name_node_pages(hadoop, root.authority) if root.scheme == "hdfs" else ()
@@ -91,7 +103,7 @@ def encryption(hadoop: Hadoop, root: Location) -> Finding:
         if path == "/":
             break
         path = path.rpartition("/")[0] or "/"
-    return cluster_checks.encryption(status or None, root.uri)
+    return check_encryption(status or None, root.uri)
 
 
 def name_node_pages(hadoop: Hadoop, authority: str) -> tuple[str, ...]:
@@ -108,3 +120,185 @@ def name_node_pages(hadoop: Hadoop, authority: str) -> tuple[str, ...]:
 def _property(pages: tuple[str, ...], name: str) -> str:
     found = (rest.ask(pages, f"/conf?name={quote(name)}") or {}).get("property")
     return str(found.get("value") or "") if isinstance(found, dict) else ""
+
+
+def check_queue(scheduler: Mapping[str, Any] | None, name: str, asked: Resources) -> CheckResult:
+    """Of the queue: whether it takes applications, and its largest container.
+
+    Args:
+        scheduler: the answer to `cluster/scheduler`.
+        name: of the queue, or its whole path.
+        asked: for a worker.
+    """
+    found = _find_queue(scheduler, name)
+    if found is None:
+        return cannot_tell("queue", f"{NO_PAGE}, or it tells of no queue {name}")
+    if found.get("state") == "STOPPED":
+        return failure("queue", f"{name} takes no applications", "Give another --queue.")
+    most = _resources(found.get("maximumAllocation"))
+    if most is None:
+        return cannot_tell("queue", f"{name} does not tell its largest container")
+    if not asked.fits(most):
+        text = f"{name} gives at most {_shown(most)} in a container, and {asked} is asked for"
+        return failure("queue", text, "Ask for less with --memory, --vcores or --gpus.")
+    return ok("queue", f"{name} gives up to {_shown(most)} in a container; asked for: {asked}")
+
+
+def check_gang(
+    scheduler: Mapping[str, Any] | None, name: str, whole: Resources, label: str
+) -> CheckResult:
+    """Of the most that the queue ever has, against all containers of the run together."""
+    found = _find_queue(scheduler, name)
+    most = _resources((found or {}).get("maxEffectiveCapacity"))
+    if most is None or not most.memory_mb:
+        return cannot_tell("whole gang", "the queue does not tell the most that it may have")
+    if label:
+        return cannot_tell("whole gang", f"of nodes with the label {label} the queue does not tell")
+    if not whole.fits(most):
+        text = f"the queue {name} never has more than {most}, and all together need {whole}"
+        return failure("whole gang", text, "Ask for less, for fewer --workers, or another --queue.")
+    return ok("whole gang", f"{whole} of the {most} that the queue may have")
+
+
+def check_version(info: Mapping[str, Any] | None) -> CheckResult:
+    """Of the cluster's Hadoop: whether it is one in which a user of YARN could become root.
+
+    Args:
+        info: the answer to `cluster/info`.
+    """
+    told = str(((info or {}).get("clusterInfo") or {}).get("hadoopVersion") or "")
+    match = re.match(r"(\d+)\.(\d+)\.(\d+)", told)
+    if match is None:
+        return cannot_tell("Hadoop", NO_PAGE)
+    major, minor, patch = (int(each) for each in match.groups())
+    mended = _MENDED_LATER.get((major, minor), _MENDED.get(major, (0, 0, 0)))
+    if (major, minor, patch) < mended:
+        text = f"{told}: a user of its YARN may become root on its nodes (CVE-2021-33036)"
+        return warning(
+            "Hadoop", text, "Ask who runs the cluster for 2.10.2, 3.2.3, 3.3.2 or newer."
+        )
+    return ok("Hadoop", told)
+
+
+def check_nodes(answer: Mapping[str, Any] | None) -> CheckResult:
+    """Of the nodes: how many work, and which do not and why.
+
+    Args:
+        answer: to `cluster/nodes`.
+    """
+    if answer is None:
+        return cannot_tell("nodes", NO_PAGE)
+    found = (answer.get("nodes") or {}).get("node") or []
+    good = [each for each in found if each.get("state") == "RUNNING"]
+    bad = [each for each in found if each.get("state") in ("UNHEALTHY", "LOST")]
+    if not good:
+        return failure("nodes", "none is at work", _ASK)
+    if bad:
+        told = ", ".join(_sick(each) for each in bad)
+        return warning("nodes", f"{len(good)} at work, but {told}", _ASK)
+    return ok("nodes", f"{len(good)} at work")
+
+
+def check_gpus(answer: Mapping[str, Any] | None, asked: int) -> CheckResult:
+    """Of the GPUs that nodes offer."""
+    if answer is None:
+        return cannot_tell("GPUs", NO_PAGE)
+    found = (answer.get("nodes") or {}).get("node") or []
+    offered = [_resources(each.get("totalResource")) for each in found]
+    most = max((each.gpus for each in offered if each is not None), default=0)
+    if asked > most:
+        return failure("GPUs", f"a node has at most {most}, {asked} asked for", "Give less --gpus.")
+    return ok("GPUs", f"a node has up to {most}, {asked} asked for")
+
+
+def check_log_aggregation(value: str) -> CheckResult:
+    """Of `yarn.log-aggregation-enable`; "" if nobody tells it."""
+    hint = "What the application master says before it works is then on its node only; ask there."
+    if not value:
+        return cannot_tell("log aggregation", "neither yarn-site.xml nor the ResourceManager says")
+    if value.lower() != "true":
+        return warning("log aggregation", "off; the workers' own logs lie in the run folder", hint)
+    return ok("log aggregation", "on: yarn logs -applicationId …")
+
+
+def check_encryption(status: Mapping[str, Any] | None, root: str) -> CheckResult:
+    """Of what the NameNode's page says of the folder that the root will lie in.
+
+    Args:
+        status: the answer to GETFILESTATUS, None if there is none.
+        root: of the runs.
+    """
+    if not root.startswith("hdfs://"):
+        return ok("encryption zone", f"{root} is not read by hdfs://")
+    found = (status or {}).get("FileStatus")
+    if found is None:
+        return cannot_tell(
+            "encryption zone",
+            "the NameNode's page does not say",
+            "If hdfs crypto -listZones names the root: give it as webhdfs://, or take another.",
+        )
+    if found.get("encBit"):
+        text = f"{root} lies in one, which hdfs:// cannot read here"
+        return failure("encryption zone", text, "Give the root as webhdfs://, or another one.")
+    return ok("encryption zone", f"{root} lies in none")
+
+
+def _find_queue(scheduler: Mapping[str, Any] | None, name: str) -> Mapping[str, Any] | None:
+    info = ((scheduler or {}).get("scheduler") or {}).get("schedulerInfo") or {}
+    return next(
+        (each for each in _queues(info) if name in (each.get("queueName"), each.get("queuePath"))),
+        None,
+    )
+
+
+def _queues(below: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for each in (below.get("queues") or {}).get("queue") or []:
+        yield each
+        yield from _queues(each)
+
+
+def _resources(told: Mapping[str, Any] | None) -> Resources | None:
+    if not told:
+        return None
+    more = (told.get("resourceInformations") or {}).get("resourceInformation") or []
+    offered = sum(int(each["value"]) for each in more if each.get("name") == GPU)
+    return Resources(int(told.get("memory", 0)), int(told.get("vCores", 0)), offered)
+
+
+def _shown(most: Resources) -> str:
+    if most.gpus < _UNLIMITED:
+        return str(most)
+    return f"{most.memory_mb} MiB, {most.vcores} vcores, any number of GPUs"
+
+
+def _sick(node: Mapping[str, Any]) -> str:
+    why = str(node.get("healthReport") or "no reason given").strip()
+    return f"{node.get('nodeHostName')} is {str(node.get('state')).lower()} ({why})"
+
+
+def check_token_lifetime(
+    *, kerberos: bool, always: str, lifetime_ms: str, planned_hours: float | None
+) -> CheckResult:
+    """Of how long containers may read HDFS, against how long the run is to take.
+
+    Args:
+        kerberos: whether the cluster has it.
+        always: `dfs.namenode.delegation.token.always-use`.
+        lifetime_ms: the longest life of a token, however often it is renewed; "" if nobody tells.
+        planned_hours: of the run; None if nobody said.
+    """
+    if not kerberos and always.lower() != "true":
+        return ok("tokens", "none are needed: the cluster has no Kerberos")
+    if not lifetime_ms.isdecimal():
+        return cannot_tell("tokens", f"nobody says how long they live ({LIFETIME})")
+    hours = int(lifetime_ms) / HOUR_MS
+    hint = (
+        f"End the run before {hours:g} h are over and give the same command again: it goes on from"
+        " its last checkpoint with new tokens."
+    )
+    if planned_hours is None:
+        text = f"they live {hours:g} h, and nobody said how long the run takes"
+        return cannot_tell("tokens", text, "Give --planned-duration.")
+    if planned_hours >= hours:
+        return failure("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned", hint)
+    return ok("tokens", f"they live {hours:g} h, {planned_hours:g} h are planned")

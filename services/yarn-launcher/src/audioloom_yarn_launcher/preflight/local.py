@@ -1,59 +1,67 @@
-"""`doctor` asks this machine: its configuration, programs, variables, disks, keys and tickets."""
+"""The checks of this machine: configuration, programs, variables, disks, key and identity."""
 
 from __future__ import annotations
 
 import getpass
 import os
+import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from audioloom_yarn_launcher.preflight import local_checks, security_checks
-from audioloom_yarn_launcher.preflight.findings import Finding, failure, ok
-from audioloom_yarn_launcher.yarn.certificate import life_of, own_key
+from audioloom_yarn_launcher.preflight.check_result import CheckResult, failure, ok, warning
 from audioloom_yarn_launcher.yarn.configuration import CONF, Hadoop, check_programs
-from audioloom_yarn_launcher.yarn.login import Login
+from audioloom_yarn_launcher.yarn.credentials import Login, life_of, own_key
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
 
 JAVA_FOLDER = "/tmp"  # noqa: S108 - Java's, whatever TMPDIR says
+AUTHENTICATION = "hadoop.security.authentication"
+OLDEST_JAVA, NEWEST_JAVA = 8, 21
+ROOM_MB = 2048
+_VERSION = re.compile(r'version "(?:1\.)?([0-9]+)')
+_GRPC = ("grpc_proxy", "https_proxy", "http_proxy")
+"""gRPC takes the first of these that is set, and knows none of them in capitals."""
+_DRIVER = "127.0.0.1"
+_MAPREDUCE = "hadoop-mapreduce-client-core"
 
 
-def configuration(hadoop: Hadoop) -> Finding:
+def configuration(hadoop: Hadoop) -> CheckResult:
     """The cluster that is meant."""
     pages = ", ".join(hadoop.pages)
     return ok("configuration", f"{CONF}={hadoop.conf}: {hadoop.value('fs.defaultFS')}, {pages}")
 
 
-def java() -> Finding:
+def java() -> CheckResult:
     """Java, of this machine."""
     check_programs()
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home, "bin/java")) if home else "java"
     done = subprocess.run([program, "-version"], capture_output=True, text=True, check=False)
-    return local_checks.java(done.stderr + done.stdout)
+    return check_java(done.stderr + done.stdout)
 
 
-def class_path(hadoop: Hadoop) -> Finding:
+def class_path(hadoop: Hadoop) -> CheckResult:
     """What skein's driver is started with."""
     check_programs()
     words = ["yarn", "classpath", "--glob"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
-    return local_checks.class_path(done.stdout, kerberos=has_kerberos(hadoop))
+    return check_class_path(done.stdout, kerberos=has_kerberos(hadoop))
 
 
-def proxies(hadoop: Hadoop) -> Finding:
+def proxies(hadoop: Hadoop) -> CheckResult:
     """Variables that lead elsewhere."""
     hosts = sorted({urlsplit(page).hostname or page for page in hadoop.pages})
-    return local_checks.proxies(os.environ, hosts)
+    return check_proxies(os.environ, hosts)
 
 
-def temp_dirs() -> Finding:
+def temp_dirs() -> CheckResult:
     """Whether programs may run where temporary files lie."""
     folders = {tempfile.gettempdir(), JAVA_FOLDER}
-    return local_checks.temp_dirs({folder: is_noexec(folder) for folder in folders})
+    return check_temp_dirs({folder: is_noexec(folder) for folder in folders})
 
 
 def is_noexec(folder: str) -> bool:
@@ -61,13 +69,13 @@ def is_noexec(folder: str) -> bool:
     return bool(os.statvfs(folder).f_flag & os.ST_NOEXEC)
 
 
-def room() -> Finding:
+def room() -> CheckResult:
     """What is free for what is staged."""
     folder = tempfile.gettempdir()
-    return local_checks.room({folder: shutil.disk_usage(folder).free >> 20})
+    return check_room({folder: shutil.disk_usage(folder).free >> 20})
 
 
-def key() -> Finding:
+def key() -> CheckResult:
     """The key for skein, made anew if it has expired, soon will, or is very young."""
     skein = import_skein()
     folder = Path(skein.properties.config_dir)
@@ -76,20 +84,20 @@ def key() -> Finding:
     life = life_of(found)
     if life.is_good(datetime.now(UTC)):
         renewed = before != _bytes(folder / "skein.crt")
-        return local_checks.key(life.begins, life.ends, renewed=renewed)
+        return check_key(life.begins, life.ends, renewed=renewed)
     return failure("skein's key", f"the one in {folder} is no good", f"rm -r {folder}")
 
 
-def identity(hadoop: Hadoop, login: Login | None) -> Finding:
+def identity(hadoop: Hadoop, login: Login | None) -> CheckResult:
     """Who this user is to the cluster."""
-    authentication = hadoop.value(security_checks.AUTHENTICATION)
+    authentication = hadoop.value(AUTHENTICATION)
     proof = f"{login.principal} by {login.keytab}" if login else _ticket()
-    return security_checks.identity(authentication, getpass.getuser(), proof)
+    return check_identity(authentication, getpass.getuser(), proof)
 
 
 def has_kerberos(hadoop: Hadoop) -> bool:
     """Whether the cluster has Kerberos."""
-    return hadoop.value(security_checks.AUTHENTICATION).lower() == "kerberos"
+    return hadoop.value(AUTHENTICATION).lower() == "kerberos"
 
 
 def _ticket() -> str | None:
@@ -106,3 +114,113 @@ def _bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError:
         return b""
+
+
+def check_java(said: str) -> CheckResult:
+    """Of what `java -version` says."""
+    first = java_line(said)
+    version = java_version(said)
+    if version is None or not OLDEST_JAVA <= version <= NEWEST_JAVA:
+        hint = "Set JAVA_HOME to a Java 8, 11 or 17, as the cluster has it."
+        return failure("Java here", f"java -version says {first}", hint)
+    return ok("Java here", first)
+
+
+def java_line(said: str) -> str:
+    """The line that tells the version, among those of JAVA_TOOL_OPTIONS and the like."""
+    lines = said.strip().splitlines()
+    return next((line for line in lines if _VERSION.search(line)), lines[0] if lines else "nothing")
+
+
+def java_version(said: str) -> int | None:
+    """The major version in what `java -version` says."""
+    match = _VERSION.search(said)
+    return int(match[1]) if match else None
+
+
+def check_proxies(variables: Mapping[str, str], hosts: Sequence[str]) -> CheckResult:
+    """Of the variables that lead connections to a proxy.
+
+    Args:
+        variables: of this process.
+        hosts: of the cluster, that are asked over HTTP.
+    """
+    exempt = variables.get("no_proxy") or variables.get("NO_PROXY") or ""
+    for_grpc = variables.get("no_grpc_proxy") or variables.get("no_proxy") or ""
+    hint = f"export no_proxy={','.join([_DRIVER, 'localhost', *hosts])}"
+    named = next((name for name in _GRPC if variables.get(name)), None)
+    if named is not None and not _is_exempt(_DRIVER, for_grpc):
+        text = f"{named} leads even what is said to skein's driver here to {variables[named]}"
+        return failure("proxies", text, hint)
+    http = variables.get("http_proxy") or variables.get("HTTP_PROXY")
+    led = [host for host in hosts if not _is_exempt(host, exempt)]
+    if http and led and exempt.strip() != "*":
+        return warning("proxies", f"questions to {', '.join(led)} are led to {http}", hint)
+    return ok("proxies", "none between here and the cluster")
+
+
+def _is_exempt(host: str, listed: str) -> bool:
+    names = [name.strip().lstrip(".") for name in listed.split(",") if name.strip()]
+    return any(host == name or host.endswith(f".{name}") for name in names)
+
+
+def check_temp_dirs(noexec: Mapping[str, bool]) -> CheckResult:
+    """Of the folders for temporary files: whether their file system lets no program run."""
+    bad = sorted(folder for folder, is_noexec in noexec.items() if is_noexec)
+    if bad:
+        return failure(
+            "temp dir",
+            f"{', '.join(bad)} is mounted noexec: Java cannot load the libraries it puts there",
+            "export TMPDIR=/a/folder JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=/a/folder",
+        )
+    return ok("temp dir", ", ".join(sorted(noexec)))
+
+
+def check_room(free_mb: Mapping[str, int]) -> CheckResult:
+    """Of the room for what is staged: job files, archives of environments."""
+    told = ", ".join(f"{mb} MiB free in {folder}" for folder, mb in sorted(free_mb.items()))
+    short = [folder for folder, mb in free_mb.items() if mb < ROOM_MB]
+    if short:
+        return warning(
+            "room here",
+            told,
+            f"Packing an environment takes up to {ROOM_MB} MiB: clear up, or set TMPDIR.",
+        )
+    return ok("room here", told)
+
+
+def check_key(begins: datetime, ends: datetime, *, renewed: bool) -> CheckResult:
+    """Of skein's certificate, after it was made anew if it had to be."""
+    done = "made anew, " if renewed else ""
+    return ok("skein's key", f"{done}good from {begins:%Y-%m-%d} to {ends:%Y-%m-%d}")
+
+
+def check_class_path(text: str, *, kerberos: bool) -> CheckResult:
+    """Of what `yarn classpath --glob` says, which skein's driver is started with."""
+    jars = [part for part in text.strip().split(":") if part.endswith(".jar")]
+    hint = "Put Hadoop's own `yarn` on the PATH, of an installation with all its jars."
+    if not jars:
+        return failure("class path", "`yarn classpath --glob` names no jar", hint)
+    if not any(_MAPREDUCE in jar for jar in jars):
+        text = f"no {_MAPREDUCE}, which skein needs to ask for tokens"
+        return (failure if kerberos else warning)("class path", text, hint)
+    return ok("class path", f"{len(jars)} jars")
+
+
+def check_identity(authentication: str, user: str, ticket: str | None) -> CheckResult:
+    """Of who asks.
+
+    Args:
+        authentication: `hadoop.security.authentication`, "" if it is not set.
+        user: the name here.
+        ticket: what proves it, a ticket that is good or a keytab; None if nothing does.
+    """
+    if authentication.lower() != "kerberos":
+        return ok("identity", f"{user}, which the cluster believes (no Kerberos)")
+    if ticket is None:
+        return failure(
+            "identity",
+            "the cluster has Kerberos, and there is no ticket that is good",
+            "kinit, or --keytab and --principal",
+        )
+    return ok("identity", ticket)

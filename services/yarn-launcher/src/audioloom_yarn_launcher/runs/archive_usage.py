@@ -29,7 +29,7 @@ from audioloom_yarn_launcher.runs.pending import find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
 from audioloom_yarn_launcher.runs.submissions import Localization, read_submissions
 from audioloom_yarn_launcher.yarn.archive_check import PACKED_BY_US
-from audioloom_yarn_launcher.yarn.environments import FOLDER
+from audioloom_yarn_launcher.yarn.localization import FOLDER
 
 # Spark's jars, which other stages put there; here an unfinished archive of them goes, no other.
 _JARS = re.compile(r"spark-jars-[0-9a-f]{16}(?:\.[0-9]+)?\.tar")

@@ -17,7 +17,7 @@ from typing import Any
 from audioloom_yarn_launcher.errors import NotOffered
 from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
-from audioloom_yarn_launcher.yarn.env_encoding import carry
+from audioloom_yarn_launcher.yarn.container_variables import carry
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, HEARTBEAT, JOB, LAUNCHER, NAME
 
 MASTERS = 2

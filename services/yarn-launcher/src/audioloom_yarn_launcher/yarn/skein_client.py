@@ -27,10 +27,9 @@ from audioloom_yarn_launcher.errors import (
 from audioloom_yarn_launcher.rendezvous.messages import STOP_KEY, Stop, encode
 from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.system import processes
-from audioloom_yarn_launcher.yarn.certificate import own_key
 from audioloom_yarn_launcher.yarn.configuration import Hadoop, check_programs, check_reachable
+from audioloom_yarn_launcher.yarn.credentials import Login, own_key
 from audioloom_yarn_launcher.yarn.diagnostics import refused
-from audioloom_yarn_launcher.yarn.login import Login
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
 
 DRIVER_MEMORY = "-Xmx256m"

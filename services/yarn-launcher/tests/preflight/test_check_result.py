@@ -1,5 +1,5 @@
-from audioloom_yarn_launcher.preflight.findings import (
-    Finding,
+from audioloom_yarn_launcher.preflight.check_result import (
+    CheckResult,
     cannot_tell,
     failure,
     has_failed,
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 STATES = st.sampled_from(["ok", "warning", "failure"])
-FINDINGS = st.builds(Finding, st.text(max_size=9), STATES, st.text(), st.text())
+FINDINGS = st.builds(CheckResult, st.text(max_size=9), STATES, st.text(), st.text())
 
 
 def test_only_a_failure_is_one() -> None:
@@ -26,8 +26,8 @@ def test_a_finding_is_a_line_with_its_mend() -> None:
 
 
 @given(st.lists(FINDINGS))
-def test_whatever_was_found_is_one_line_each(found: list[Finding]) -> None:
+def test_whatever_was_found_is_one_line_each(found: list[CheckResult]) -> None:
     """Errors of Java have many; nothing of them may look like another finding."""
-    told = lines([Finding("check", each.state, each.text, each.mend) for each in found])
+    told = lines([CheckResult("check", each.state, each.text, each.hint) for each in found])
     assert len(found) == len(told)
     assert [] == [line for line in told if len(line.splitlines()) > 1]

@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from audioloom_yarn_launcher.yarn.env_encoding import VARIABLE, carry, unwrap
+from audioloom_yarn_launcher.yarn.container_variables import VARIABLE, carry, unwrap
 from hypothesis import given
 from hypothesis import strategies as st
 

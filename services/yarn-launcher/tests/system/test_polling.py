@@ -1,7 +1,7 @@
 import threading
 
 import pytest
-from audioloom_yarn_launcher.system.deadline import within
+from audioloom_yarn_launcher.system.polling import within
 
 
 def test_who_does_not_answer_is_left() -> None:

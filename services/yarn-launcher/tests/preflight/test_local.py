@@ -1,7 +1,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from audioloom_yarn_launcher.preflight import local_checks
+from audioloom_yarn_launcher.preflight import local
 
 PROXY = "http://proxy:3128"
 JARS = "/conf:/h/hadoop-common.jar"
@@ -21,7 +21,7 @@ JARS = "/conf:/h/hadoop-common.jar"
 )
 def test_a_java_that_hadoop_does_not_know_is_a_failure(said: str, state: str) -> None:
     """From 8 to 21."""
-    assert state == local_checks.java(said).state
+    assert state == local.check_java(said).state
 
 
 @pytest.mark.parametrize(
@@ -41,23 +41,23 @@ def test_a_proxy_between_here_and_the_driver_is_a_failure(
     variables: dict[str, str], state: str
 ) -> None:
     """gRPC takes lower case only, and asks a proxy even for 127.0.0.1; HTTP takes both."""
-    found = local_checks.proxies(variables, ["rm.example.org"])
+    found = local.check_proxies(variables, ["rm.example.org"])
     assert state == found.state
     if state != "ok":
-        assert "export no_proxy=127.0.0.1,localhost,rm.example.org" == found.mend
+        assert "export no_proxy=127.0.0.1,localhost,rm.example.org" == found.hint
 
 
 def test_a_folder_where_no_program_may_run_is_named() -> None:
     """With what to set."""
-    found = local_checks.temp_dirs({"/scratch": True, "/var": False})
+    found = local.check_temp_dirs({"/scratch": True, "/var": False})
     assert ("failure", "/scratch is mounted noexec") == (found.state, found.text.partition(":")[0])
-    assert "JAVA_TOOL_OPTIONS" in found.mend
-    assert "ok" == local_checks.temp_dirs({"/var": False}).state
+    assert "JAVA_TOOL_OPTIONS" in found.hint
+    assert "ok" == local.check_temp_dirs({"/var": False}).state
 
 
 def test_little_room_is_a_warning() -> None:
     """Not a failure: a run that is shipped already needs none."""
-    assert ["warning", "ok"] == [local_checks.room({"/x": mb}).state for mb in (2047, 2048)]
+    assert ["warning", "ok"] == [local.check_room({"/x": mb}).state for mb in (2047, 2048)]
 
 
 @pytest.mark.parametrize(
@@ -73,12 +73,12 @@ def test_a_class_path_without_what_asks_for_tokens_is_told(
     text: str, kerberos: bool, state: str
 ) -> None:
     """skein's driver takes it for that, where there is Kerberos."""
-    assert state == local_checks.class_path(text, kerberos=kerberos).state
+    assert state == local.check_class_path(text, kerberos=kerberos).state
 
 
 def test_a_key_that_was_made_anew_is_said_to_be() -> None:
     """What ran under the old one can only be ended by YARN now."""
     days = [datetime(2026, month, 1, tzinfo=UTC) for month in (1, 12)]
     assert "made anew, good from 2026-01-01 to 2026-12-01" == (
-        local_checks.key(days[0], days[1], renewed=True).text
+        local.check_key(days[0], days[1], renewed=True).text
     )

@@ -1,15 +1,17 @@
-"""The two environments that a container comes with: the launcher's own, and the command's."""
+"""What a run ships to its containers: the two environments, folders, and tokens for HDFS."""
 
 from __future__ import annotations
 
 import re
 import sys
+import tarfile
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
 from audioloom_storage import Location, exists, locate
 
-from audioloom_yarn_launcher.errors import NoEnvironment
+from audioloom_yarn_launcher.errors import NoCommand, NoEnvironment
 from audioloom_yarn_launcher.yarn.application_spec import archive_suffix
 from audioloom_yarn_launcher.yarn.archive_check import check_members
 
@@ -78,3 +80,53 @@ def check_archive(text: str) -> str:
 
 def _canonical(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
+
+
+_LEFT_OUT = frozenset({"__pycache__", ".git", ".venv"})
+
+
+def pack_folder(folder: Path, target: Path) -> None:
+    """Write a folder's files, at the top, into a `.tar.gz`; without bytecode, `.git` and `.venv`.
+
+    Raises:
+        NoCommand: a link in it leads out of it, or it holds what is neither file nor folder.
+    """
+    with tarfile.open(target, "w:gz", compresslevel=1) as tar:
+        for path in sorted(folder.rglob("*")):
+            within = path.relative_to(folder)
+            if _LEFT_OUT.isdisjoint(within.parts):
+                _check(path, folder)
+                tar.add(path, str(within), recursive=False)
+
+
+def _check(path: Path, folder: Path) -> None:
+    if path.is_symlink():
+        leads = path.parent / path.readlink()
+        if path.readlink().is_absolute() or not leads.resolve().is_relative_to(folder.resolve()):
+            raise NoCommand(
+                "a link in a folder of --files leads out of it",
+                where=path,
+                expected="a relative link within the folder",
+                found=str(path.readlink()),
+            )
+    elif not (path.is_dir() or path.is_file()):
+        raise NoCommand(
+            "a folder of --files holds what cannot be shipped",
+            where=path,
+            expected="files, folders and links within",
+            found="a pipe, a socket or a device",
+        )
+
+
+_NAMED = re.compile(r"""(?<!\w)hdfs://([^\s/@,;"'()\[\]{}<>|\\]+)""", re.IGNORECASE)
+
+
+def systems_of(given: Iterable[str], texts: Iterable[str]) -> tuple[str, ...]:
+    """Each once, as skein wants them; the default one, which is not named, needs no naming.
+
+    Args:
+        given: that the user names.
+        texts: locations, variables and words of the command, which may name some.
+    """
+    named = [match[1] for text in (*given, *texts) for match in _NAMED.finditer(text)]
+    return tuple(sorted({f"hdfs://{each.rstrip(':.')}" for each in named} - {"hdfs://"}))

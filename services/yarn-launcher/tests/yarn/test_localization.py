@@ -5,7 +5,7 @@ import pytest
 from audioloom_yarn_launcher.commands import run_yarn as on_yarn
 from audioloom_yarn_launcher.errors import BadArchive, NoEnvironment
 from audioloom_yarn_launcher.settings import RunSettings
-from audioloom_yarn_launcher.yarn.environments import check_archive, requirements_of
+from audioloom_yarn_launcher.yarn.localization import check_archive, requirements_of
 
 
 def test_a_container_gets_what_the_launcher_needs_and_no_tools() -> None:

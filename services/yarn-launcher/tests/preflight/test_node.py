@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from audioloom_yarn_launcher.preflight.node_checks import Answer, findings
+from audioloom_yarn_launcher.preflight.node import Answer, check_node
 
 GOOD = {
     "host": "node1",
@@ -19,7 +19,7 @@ GOOD = {
 def states(asked: int = 0, kerberos: bool = False, **changed: Any) -> dict[str, str]:
     """What is found of a node that is well but for some things, checked between 100 and 120."""
     answer = Answer(**{**GOOD, **changed})  # type: ignore[arg-type]
-    found = findings(answer, began=100.0, ended=120.0, gpus=asked, kerberos=kerberos)
+    found = check_node(answer, began=100.0, ended=120.0, gpus=asked, kerberos=kerberos)
     return {each.check: each.state for each in found}
 
 
@@ -54,6 +54,6 @@ def test_a_node_that_is_well_is_said_to_be() -> None:
 def test_how_far_a_clock_is_off_is_told_at_least() -> None:
     """The container looked at its clock somewhere between the two times here."""
     answer = Answer(**{**GOOD, "clock": 3720.0})  # type: ignore[arg-type]
-    found = findings(answer, began=100.0, ended=120.0, gpus=0, kerberos=False)
+    found = check_node(answer, began=100.0, ended=120.0, gpus=0, kerberos=False)
     (clock,) = [each for each in found if each.check == "node's clock"]
     assert clock.text.startswith("node1 is at least 3600 s ahead")

@@ -1,41 +1,45 @@
-"""This user's key for skein: whoever has it may order this user's applications about.
+"""The credentials for a cluster: this user's key for skein, and the login by a keytab.
 
-Its life begins a day before it is made: a node whose clock is behind would refuse a younger one.
+Whoever has the key controls this user's applications. Its validity begins a day before it is made:
+a node whose clock is behind would refuse a younger one.
 """
 
 from __future__ import annotations
 
 import fcntl
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from audioloom_yarn_launcher.errors import NoCommand
+
 VALID = timedelta(days=365)
 BACKDATED = timedelta(days=1)
 RENEW_BEFORE = timedelta(days=30)
 _LOCK = "audioloom.lock"
 _NAME = "skein-internal"
-"""What skein's Java programs call themselves, and look for."""
+"""The name that skein's Java programs have and expect."""
 
 
 @dataclass(frozen=True)
 class Life:
-    """From when to when a certificate counts."""
+    """The validity of a certificate."""
 
     begins: datetime
     ends: datetime
 
     def is_good(self, now: datetime) -> bool:
-        """Whether clocks that are wrong by hours take it, now and for a month."""
+        """Whether it is valid for clocks that are wrong by hours, now and for a month."""
         return self.begins + BACKDATED <= now and now + RENEW_BEFORE <= self.ends
 
 
 def own_key(skein: Any) -> Any:
-    """The key, made at first use, and anew before it expires or where it cannot be read.
+    """The key, made at first use, before it expires, or if it cannot be read.
 
-    Of several processes that find none at once, one makes it.
+    Of several processes that find none, one makes it.
 
     Args:
         skein: the module.
@@ -57,7 +61,7 @@ def own_key(skein: Any) -> Any:
 
 
 def _read(skein: Any, folder: Path) -> Any:
-    """What lies there, if it is good. As bytes: files may be another pair a moment later."""
+    # As bytes: the files may be another pair a moment later.
     try:
         found = skein.Security(
             cert_bytes=(folder / "skein.crt").read_bytes(),
@@ -69,7 +73,7 @@ def _read(skein: Any, folder: Path) -> Any:
 
 
 def life_of(security: Any) -> Life:
-    """From when to when a key counts.
+    """The validity of a key.
 
     Raises:
         ValueError: it is none.
@@ -81,7 +85,7 @@ def life_of(security: Any) -> Life:
 
 
 def mint(skein: Any, now: datetime) -> Any:
-    """A new key, which is on no disk yet: as skein makes them, but for when its life begins."""
+    """A new key in memory, made as skein makes it, except for the begin of its validity."""
     from cryptography import x509  # noqa: PLC0415
     from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
@@ -106,3 +110,36 @@ def mint(skein: Any, now: datetime) -> Any:
             serialization.NoEncryption(),
         ),
     )
+
+
+GSSAPI_KEYTAB = "KRB5_CLIENT_KTNAME"
+"""The variable in which the library of hdfs:// finds a keytab, if there is no ticket."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """A keytab and its principal."""
+
+    keytab: str
+    principal: str
+
+
+def read_login(keytab: str | None, principal: str | None) -> Login | None:
+    """The login of the flags, which hdfs:// of this process then uses too; None without flags.
+
+    Raises:
+        NoCommand: one is given without the other, or there is no such keytab.
+    """
+    if keytab is None and principal is None:
+        return None
+    if keytab is None or principal is None:
+        raise NoCommand(
+            "a keytab needs its principal",
+            expected="both --keytab and --principal",
+            found="--principal alone" if keytab is None else "--keytab alone",
+        )
+    path = Path(keytab).absolute()
+    if not os.access(path, os.R_OK):
+        raise NoCommand("the keytab cannot be read", where=path, expected="a file that you may")
+    os.environ[GSSAPI_KEYTAB] = str(path)
+    return Login(str(path), principal)

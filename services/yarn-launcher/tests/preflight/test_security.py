@@ -1,5 +1,6 @@
 import pytest
-from audioloom_yarn_launcher.preflight.security_checks import identity, token_lifetime
+from audioloom_yarn_launcher.preflight.cluster import check_token_lifetime
+from audioloom_yarn_launcher.preflight.local import check_identity
 
 WEEK_MS = "604800000"
 
@@ -16,7 +17,7 @@ WEEK_MS = "604800000"
 )
 def test_kerberos_wants_a_ticket(authentication: str, ticket: str | None, state: str) -> None:
     """Without Kerberos the cluster believes a name."""
-    assert state == identity(authentication, "me", ticket).state
+    assert state == check_identity(authentication, "me", ticket).state
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_a_run_that_outlives_its_tokens_is_a_failure(
     kerberos: bool, always: str, lifetime: str, hours: float | None, state: str
 ) -> None:
     """What nobody says is a warning; without tokens there is nothing to outlive."""
-    found = token_lifetime(
+    found = check_token_lifetime(
         kerberos=kerberos, always=always, lifetime_ms=lifetime, planned_hours=hours
     )
     assert state == found.state

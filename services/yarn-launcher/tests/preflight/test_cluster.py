@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from audioloom_yarn_launcher.preflight import cluster_checks
+from audioloom_yarn_launcher.preflight import cluster
 from audioloom_yarn_launcher.rendezvous.resources import Resources
 
 
@@ -42,7 +42,7 @@ SMALL = Resources(2048, 1)
 )
 def test_a_queue_is_held_against_what_is_asked(answer: Any, state: str, told: str) -> None:
     """By its name, wherever it hangs; a scheduler that says nothing is no failure."""
-    found = cluster_checks.queue(answer, "night", SMALL)
+    found = cluster.check_queue(answer, "night", SMALL)
     assert state == found.state
     assert told in found.text
 
@@ -51,7 +51,7 @@ def test_gpus_are_part_of_the_largest_container() -> None:
     """And the whole path names a queue too."""
     answer = scheduler(maximumAllocation=resources(4096, 8, 2))
     asked = [Resources(1, 1, gpus) for gpus in (3, 2)]
-    states = [cluster_checks.queue(answer, "root.team.night", each).state for each in asked]
+    states = [cluster.check_queue(answer, "root.team.night", each).state for each in asked]
     assert ["failure", "ok"] == states
 
 
@@ -67,7 +67,7 @@ def test_gpus_are_part_of_the_largest_container() -> None:
 )
 def test_a_gang_that_a_queue_never_holds_is_a_failure(answer: Any, label: str, state: str) -> None:
     """It would wait for ever."""
-    assert state == cluster_checks.gang(answer, "night", Resources(8192, 4), label).state
+    assert state == cluster.check_gang(answer, "night", Resources(8192, 4), label).state
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_a_gang_that_a_queue_never_holds_is_a_failure(answer: Any, label: str, s
 )
 def test_a_hadoop_in_which_users_may_become_root_is_told(told: str, state: str) -> None:
     """By its number; a vendor may have mended it without changing that."""
-    found = cluster_checks.version({"clusterInfo": {"hadoopVersion": told}})
+    found = cluster.check_version({"clusterInfo": {"hadoopVersion": told}})
     assert state == found.state
-    assert "warning" == cluster_checks.version(None).state
+    assert "warning" == cluster.check_version(None).state
 
 
 def node(state: str, **more: Any) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def test_nodes_that_do_not_work_are_told_with_their_reason(
     answer: Any, state: str, told: str
 ) -> None:
     """A full disk shows here first."""
-    found = cluster_checks.nodes(answer)
+    found = cluster.check_nodes(answer)
     assert state == found.state
     assert told in found.text
 
@@ -124,8 +124,8 @@ def test_nodes_that_do_not_work_are_told_with_their_reason(
 def test_gpus_that_no_node_offers_are_a_failure() -> None:
     """Where nobody tells, a warning."""
     answer = {"nodes": {"node": [node("RUNNING")]}}
-    assert ["ok", "ok", "failure"] == [cluster_checks.gpus(answer, n).state for n in range(3)]
-    assert "warning" == cluster_checks.gpus(None, 1).state
+    assert ["ok", "ok", "failure"] == [cluster.check_gpus(answer, n).state for n in range(3)]
+    assert "warning" == cluster.check_gpus(None, 1).state
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_gpus_that_no_node_offers_are_a_failure() -> None:
 )
 def test_logs_that_are_not_kept_are_a_warning(value: str, state: str) -> None:
     """The workers' own are in the run folder."""
-    assert state == cluster_checks.log_aggregation(value).state
+    assert state == cluster.check_log_aggregation(value).state
 
 
 @pytest.mark.parametrize(
@@ -148,4 +148,4 @@ def test_logs_that_are_not_kept_are_a_warning(value: str, state: str) -> None:
 )
 def test_a_root_in_an_encryption_zone_is_a_failure(status: Any, root: str, state: str) -> None:
     """hdfs:// has no key for it; where the NameNode does not say, nobody can tell."""
-    assert state == cluster_checks.encryption(status, root).state
+    assert state == cluster.check_encryption(status, root).state

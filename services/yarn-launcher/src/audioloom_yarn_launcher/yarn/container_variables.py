@@ -1,0 +1,75 @@
+"""The variables of a container: the command's own, carried whole, and those that start Docker.
+
+YARN writes the variables of a container into a shell script, between double quotes and unescaped: a
+quote ends the value, `$NAME` and backticks are executed, `{{NAME}}` is another variable and `<CPS>`
+a colon (Hadoop's ContainerLaunch). A PYTHONPATH would mislead other programs of the container. Such
+variables are encoded in one variable that only workers read.
+
+For Docker the nodes must be set up with LinuxContainerExecutor and Docker as an allowed runtime.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+
+VARIABLE = "AUDIOLOOM_RUN_VARIABLES"
+"""JSON in base64, which no script changes."""
+
+ONLY_OURS = ("PYTHONHOME", "PYTHONPATH")
+"""Variables of the node or of the launcher's own environment, not for the command."""
+
+_PLAIN = re.compile(r"""(?!.*(?:\{\{|\}\}|<CPS>))[^"$`\\\n\r]*""")
+_FOR_YARN = "YARN_CONTAINER_RUNTIME_"  # the NodeManager reads these itself, before any script
+
+
+def carry(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables for a container: those that YARN would change are encoded."""
+    wrapped = {name: value for name, value in variables.items() if not _arrives(name, value)}
+    plain = {name: value for name, value in variables.items() if name not in wrapped}
+    if not wrapped:
+        return plain
+    return {**plain, VARIABLE: base64.b64encode(json.dumps(wrapped).encode()).decode()}
+
+
+def unwrap(variables: Mapping[str, str]) -> dict[str, str]:
+    """The variables of the command, decoded from those of its container."""
+    found = {name: value for name, value in variables.items() if name not in ONLY_OURS}
+    wrapped: dict[str, str] = json.loads(base64.b64decode(found.pop(VARIABLE, "")) or "{}")
+    return found | wrapped
+
+
+def _arrives(name: str, value: str) -> bool:
+    if name.startswith(_FOR_YARN):
+        return True
+    return name not in ONLY_OURS and _PLAIN.fullmatch(value) is not None
+
+
+_RUNTIME = "YARN_CONTAINER_RUNTIME_"
+PREFIX = f"{_RUNTIME}DOCKER_"
+
+
+def docker_variables(
+    image: str | None, mounts: Sequence[str], network: str | None
+) -> dict[str, str]:
+    """The variables that start a container in a Docker image; {} without one.
+
+    Args:
+        image: its name.
+        mounts: `SOURCE:DESTINATION`, with `:ro` or `:rw`; read-only if it does not say.
+        network: its name.
+    """
+    if image is None:
+        return {}
+    found = {f"{_RUNTIME}TYPE": "docker", f"{PREFIX}IMAGE": image}
+    if mounts:
+        found[f"{PREFIX}MOUNTS"] = ",".join(map(_whole, mounts))
+    if network is not None:
+        found[f"{PREFIX}CONTAINER_NETWORK"] = network
+    return found
+
+
+def _whole(mount: str) -> str:
+    return mount if mount.endswith((":ro", ":rw")) else f"{mount}:ro"
