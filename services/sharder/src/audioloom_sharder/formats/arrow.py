@@ -11,8 +11,9 @@ where or from what.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -23,9 +24,12 @@ from pyarrow import orc
 
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.chunk_sink import ChunkSink
+from audioloom_sharder.formats.schema import RecordSchema
 
 _ROWS_AT_ONCE = 64
 _STRIPE_BYTES = 16 << 20
+#: Bytes of values in a row group, which a reader holds at once.
+_GROUP_BYTES = 8 << 20
 _VALUES = pa.list_(pa.field("element", pa.float32(), nullable=False))
 _NUMPY: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 _TYPES = {
@@ -42,55 +46,57 @@ _TYPES = {
 
 
 def write_parquet(
-    tables: Iterable[pa.Table], schema: pa.Schema, compression: str
+    records: Iterator[Record], schema: RecordSchema, compression: str
 ) -> Iterator[bytes]:
-    """A Parquet file, a row group for each of *tables*."""
+    """A Parquet file, in row groups whose size depends on the feature alone."""
     sink = ChunkSink()
+    columns = _columns(schema)
     with pq.ParquetWriter(
         sink,
-        schema,
+        columns,
         compression=compression,
         use_dictionary=["group", "label"],
-        write_statistics=[name for name in schema.names if name != "mfcc"],
+        write_statistics=[name for name in columns.names if name != "mfcc"],
         store_schema=False,
     ) as writer:
-        for table in tables:
+        for table in _tables(records, schema):
             writer.write_table(table, row_group_size=len(table))
             yield from sink.take()
     yield from sink.take()
 
 
-def write_orc(tables: Iterable[pa.Table], compression: str) -> Iterator[bytes]:
+def write_orc(records: Iterator[Record], schema: RecordSchema, compression: str) -> Iterator[bytes]:
     """An ORC file, in stripes of bounded size."""
     sink = ChunkSink()
     named = "uncompressed" if compression == "none" else compression
     writer = orc.ORCWriter(sink, compression=named, stripe_size=_STRIPE_BYTES)
-    for table in tables:
+    for table in _tables(records, schema):
         writer.write(table)
         yield from sink.take()
     writer.close()
     yield from sink.take()
 
 
-def read_parquet(stream: BinaryIO) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet file, some at a time; damage raises `DamagedRecord`."""
+def read_parquet(stream: BinaryIO, schema: RecordSchema, _compression: str) -> Iterator[Record]:
+    """The records of a Parquet file; damage raises `DamagedRecord`."""
     with (
-        _damage_told("Parquet"),
+        _damage_reported("Parquet"),
         pq.ParquetFile(stream, memory_map=False, pre_buffer=False) as file,
     ):
-        yield from file.iter_batches(batch_size=_ROWS_AT_ONCE)
+        for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
+            yield from _records(batch, schema)
 
 
-def read_orc(stream: BinaryIO) -> Iterator[pa.RecordBatch]:
-    """The rows of an ORC file, a stripe at a time; damage raises `DamagedRecord`."""
-    with _damage_told("ORC"):
+def read_orc(stream: BinaryIO, schema: RecordSchema, _compression: str) -> Iterator[Record]:
+    """The records of an ORC file; damage raises `DamagedRecord`."""
+    with _damage_reported("ORC"):
         file = orc.ORCFile(stream)
         for number in range(file.nstripes):
-            yield file.read_stripe(number)
+            yield from _records(file.read_stripe(number), schema)
 
 
 @contextmanager
-def _damage_told(what: str) -> Iterator[None]:
+def _damage_reported(what: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
@@ -103,39 +109,39 @@ def _damage_told(what: str) -> Iterator[None]:
         raise DamagedRecord(f"not a whole {what} file: {text}") from error
 
 
-def columns_schema(*, target: bool) -> pa.Schema:
-    """The columns; *target*: whether records have a number to learn."""
+def _columns(schema: RecordSchema) -> pa.Schema:
     return pa.schema(
         [
             pa.field(name, kind, nullable=False)
             for name, kind in _TYPES.items()
-            if target or name != "target"
+            if schema.has_target or name != "target"
         ]
     )
 
 
-def table_of(records: Sequence[Record], dtype: str, *, target: bool) -> pa.Table:
-    """Some records, whose values are of *dtype* ("float32" or "float16")."""
+def _tables(records: Iterator[Record], schema: RecordSchema) -> Iterator[pa.Table]:
+    rows = max(1, _GROUP_BYTES // schema.values)
+    while some := list(islice(records, rows)):
+        yield _table(some, schema)
+
+
+def _table(records: Sequence[Record], schema: RecordSchema) -> pa.Table:
+    dtype = _NUMPY[schema.feature.dtype]
     raw = b"".join(record.mfcc for record in records)
-    values = np.frombuffer(raw, _NUMPY[dtype]).astype(np.float32, copy=False)
-    sizes = [len(record.mfcc) // _NUMPY[dtype].itemsize for record in records]
+    values = np.frombuffer(raw, dtype).astype(np.float32, copy=False)
+    sizes = [len(record.mfcc) // dtype.itemsize for record in records]
     offsets = pa.array(np.cumsum([0, *sizes]), pa.int32())
     lists = pa.ListArray.from_arrays(offsets, pa.array(values), type=_VALUES)
-    schema = columns_schema(target=target)
+    names = _columns(schema)
     columns = [
         lists if name == "mfcc" else pa.array([getattr(one, name) for one in records], _TYPES[name])
-        for name in schema.names
+        for name in names.names
     ]
-    return pa.Table.from_arrays(columns, schema=schema)
+    return pa.Table.from_arrays(columns, schema=names)
 
 
-def records_of(batch: pa.RecordBatch, dtype: str, *, target: bool) -> Iterator[Record]:
-    """The records of a batch of rows.
-
-    Raises:
-        DamagedRecord: it has other columns, or a value is missing.
-    """
-    expected = columns_schema(target=target)
+def _records(batch: pa.RecordBatch, schema: RecordSchema) -> Iterator[Record]:
+    expected = _columns(schema)
     found = {field.name: field.type for field in batch.schema}
     if list(found) != expected.names or any(
         not _same(found[field.name], field.type) for field in expected
@@ -144,7 +150,7 @@ def records_of(batch: pa.RecordBatch, dtype: str, *, target: bool) -> Iterator[R
     lists = batch.column("mfcc")
     if any(column.null_count for column in batch.columns) or lists.flatten().null_count:
         raise DamagedRecord("a value is missing")
-    values = lists.flatten().to_numpy().astype(_NUMPY[dtype], copy=False)
+    values = lists.flatten().to_numpy().astype(_NUMPY[schema.feature.dtype], copy=False)
     ends = np.cumsum(lists.value_lengths().to_numpy()).tolist()
     columns = {
         field.name: batch.column(field.name).to_pylist()

@@ -19,6 +19,7 @@ from fastavro.write import Writer
 
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.chunk_sink import ChunkSink
+from audioloom_sharder.formats.schema import RecordSchema
 
 #: Between the blocks. fastavro's own are random, and would give other bytes each time.
 _MARKER = b"audioloom shard\n"
@@ -39,42 +40,33 @@ _TYPES = {
 }
 
 
-def write(
-    records: Iterable[Record], dtype: str, compression: str, *, target: bool
-) -> Iterator[bytes]:
-    """A file of *records*, in pieces.
-
-    Args:
-        records: their values are of *dtype*.
-        dtype: "float32" or "float16".
-        compression: "none" or "deflate".
-        target: whether they have a number to learn.
-    """
+def write(records: Iterable[Record], schema: RecordSchema, compression: str) -> Iterator[bytes]:
+    """An Avro file of *records*, in chunks; the compression is "none" or "deflate"."""
     sink = ChunkSink()
     writer = Writer(
         cast("BinaryIO", sink),
-        _schema(target=target),
+        _fields(schema),
         codec=_CODECS[compression],
         sync_interval=_BLOCK_BYTES,
         sync_marker=_MARKER,
         compression_level=_LEVEL if compression == "deflate" else None,
     )
     for record in records:
-        writer.write(_row(record, dtype))
+        writer.write(_row(record, schema))
         yield from sink.take()
     writer.flush()
     yield from sink.take()
 
 
-def read(stream: BinaryIO, dtype: str, compression: str, *, target: bool) -> Iterator[Record]:
+def read(stream: BinaryIO, schema: RecordSchema, compression: str) -> Iterator[Record]:
     """Every record of a file that `write` made; anything else is `DamagedRecord`."""
     try:
         rows = fastavro.reader(stream)
         found = (to_parsing_canonical_form(rows.writer_schema or "null"), rows.codec)
-        if found != (to_parsing_canonical_form(_schema(target=target)), _CODECS[compression]):
+        if found != (to_parsing_canonical_form(_fields(schema)), _CODECS[compression]):
             raise DamagedRecord("not an Avro file of the schema and codec that it should have")  # noqa: TRY301
         for row in rows:
-            yield _record(row, dtype)
+            yield _record(row, schema)
     except (DamagedRecord, StorageError):
         raise
     except Exception as error:
@@ -82,24 +74,26 @@ def read(stream: BinaryIO, dtype: str, compression: str, *, target: bool) -> Ite
         raise DamagedRecord(f"not a whole Avro file: {str(error)[:300]}") from error
 
 
-def _schema(*, target: bool) -> Any:
+def _fields(schema: RecordSchema) -> Any:
     fields = [
-        {"name": name, "type": kind} for name, kind in _TYPES.items() if target or name != "target"
+        {"name": name, "type": kind}
+        for name, kind in _TYPES.items()
+        if schema.has_target or name != "target"
     ]
     return fastavro.parse_schema({"type": "record", "name": "audioloom.Window", "fields": fields})
 
 
-def _row(record: Record, dtype: str) -> dict[str, object]:
+def _row(record: Record, schema: RecordSchema) -> dict[str, object]:
     row = record._asdict()
     if record.target is None:
         del row["target"]
-    return {**row, "mfcc": np.frombuffer(record.mfcc, _numpy(dtype)).tolist()}
+    return {**row, "mfcc": np.frombuffer(record.mfcc, _dtype(schema)).tolist()}
 
 
-def _record(row: Any, dtype: str) -> Record:
-    values = np.array(row.pop("mfcc"), _numpy(dtype))
+def _record(row: Any, schema: RecordSchema) -> Record:
+    values = np.array(row.pop("mfcc"), _dtype(schema))
     return Record(mfcc=values.tobytes(), target=row.pop("target", None), **row)
 
 
-def _numpy(dtype: str) -> np.dtype[Any]:
-    return np.dtype(dtype).newbyteorder("<")
+def _dtype(schema: RecordSchema) -> np.dtype[Any]:
+    return np.dtype(schema.feature.dtype).newbyteorder("<")

@@ -6,9 +6,9 @@ perhaps as one compressed stream. For every other format they are decoded and wr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import BinaryIO, NamedTuple
 
 from audioloom_manifest import FileEntry
@@ -17,22 +17,24 @@ from audioloom_manifest.records.compression import STREAMS, compressed, open_dec
 from audioloom_manifest.records.example import Record, decode, encode
 from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
 
-from audioloom_sharder.formats import avro
-from audioloom_sharder.formats.arrow import (
-    columns_schema,
-    read_orc,
-    read_parquet,
-    records_of,
-    table_of,
-    write_orc,
-    write_parquet,
-)
+from audioloom_sharder.formats import arrow, avro
 from audioloom_sharder.formats.schema import RecordSchema
 
 TFRECORD = "tfrecord"
 
-#: Bytes of values in a row group, which a reader holds at once.
-_GROUP_BYTES = 8 << 20
+
+class _RowFormat(NamedTuple):
+    """A format that holds a record as a row."""
+
+    write: Callable[[Iterator[Record], RecordSchema, str], Iterator[bytes]]
+    read: Callable[[BinaryIO, RecordSchema, str], Iterator[Record]]
+
+
+_ROW_FORMATS = {
+    "avro": _RowFormat(avro.write, avro.read),
+    "parquet": _RowFormat(arrow.write_parquet, arrow.read_parquet),
+    "orc": _RowFormat(arrow.write_orc, arrow.read_orc),
+}
 
 
 @dataclass(frozen=True)
@@ -86,15 +88,7 @@ def encode_shard(
         yield from compressed(framed, codec.compression) if codec.is_stream else framed
         return
     records = (decode(bytes(one[HEADER_BYTES:-FOOTER_BYTES])) for one in framed)
-    dtype, target = schema.feature.dtype, schema.has_target
-    if codec.format == "avro":
-        yield from avro.write(records, dtype, codec.compression, target=target)
-        return
-    tables = (table_of(some, dtype, target=target) for some in _groups(records, schema))
-    if codec.format == "parquet":
-        yield from write_parquet(tables, columns_schema(target=target), codec.compression)
-    else:
-        yield from write_orc(tables, codec.compression)
+    yield from _ROW_FORMATS[codec.format].write(records, schema, codec.compression)
 
 
 def decode_shard(
@@ -118,20 +112,5 @@ def decode_shard(
         for one in tfrecord.read(stream):
             yield DecodedRecord(decode(one.payload), one.payload, one.offset, one.length)
         return
-    dtype, target = schema.feature.dtype, schema.has_target
-    records: Iterable[Record]
-    if codec.format == "avro":
-        records = avro.read(stream, dtype, codec.compression, target=target)
-    else:
-        batches = read_parquet(stream) if codec.format == "parquet" else read_orc(stream)
-        parts = (records_of(batch, dtype, target=target) for batch in batches)
-        records = chain.from_iterable(parts)
-    for record in records:
+    for record in _ROW_FORMATS[codec.format].read(stream, schema, codec.compression):
         yield DecodedRecord(record, encode(record, schema.encoding)[0], 0, 0)
-
-
-def _groups(records: Iterator[Record], schema: RecordSchema) -> Iterator[list[Record]]:
-    """Split records into groups whose size depends on the feature alone."""
-    rows = max(1, _GROUP_BYTES // schema.values)
-    while some := list(islice(records, rows)):
-        yield some
