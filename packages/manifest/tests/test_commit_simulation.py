@@ -72,11 +72,6 @@ def test_the_same_seed_is_the_same_schedule() -> None:
     assert len(traces[0]) > 20
 
 
-def _rename_over(store: MemoryStore, temporary: Location, target: Location) -> None:
-    store._pause("rename", target)
-    store._files[target] = store._files.pop(temporary)
-
-
 def _replace(temporary: Location, target: Location) -> None:
     Path(temporary.path).replace(target.path)
 
@@ -102,7 +97,7 @@ def _always_ours(*asked: Any) -> Committed:
 @pytest.mark.parametrize(
     ("store", "planted", "what"),
     [
-        ("memory", patch.object(MemoryStore, "rename", _rename_over), "replaced"),
+        ("memory", patch.object(MemoryStore, "replaces", True), "replaced"),
         ("local", patch.object(local_commit, "WAYS", (_replace,)), "replaced"),
         ("memory", patch.object(publication, "publish", _manifest_first()), "not what it names"),
         (

@@ -26,7 +26,7 @@ from audioloom_manifest.errors import (
     WrongKind,
 )
 from audioloom_manifest.file_list import Problem, check_file, check_files, file_sha256
-from audioloom_manifest.garbage import garbage, remove_garbage
+from audioloom_manifest.garbage_collection import garbage, remove_garbage
 from audioloom_manifest.identity import run_identity, run_name
 from audioloom_manifest.kinds import (
     SHARD_COMPRESSIONS,

@@ -49,6 +49,9 @@ class MemoryStore:
         lose: asked at each rename whether the request or its answer is lost.
     """
 
+    replaces = False
+    """Whether a rename breaks its promise, and replaces what is there."""
+
     def __init__(
         self,
         pause: Callable[[str, Location], None] = lambda _what, _where: None,
@@ -145,7 +148,8 @@ class MemoryStore:
             raise Outage("the request was lost", where=target)
         if temporary not in self._files:
             raise _nothing(temporary)
-        self._refuse_taken(target)
+        if not self.replaces:
+            self._refuse_taken(target)
         self._files[target] = self._files.pop(temporary)
         if lost == "answer":
             raise Outage("the answer was lost", where=target)
