@@ -32,7 +32,7 @@ app = stage_app(
 @command(app)
 def run(settings: RunSettings) -> Result:
     """Train a model and commit the run; print the location of its manifest."""
-    from audioloom_trainer.runtime.cores import limit_arithmetic
+    from audioloom_trainer.runtime.resources import limit_arithmetic
     from audioloom_trainer.runtime.signals import handle_sigterm
 
     stop = handle_sigterm()  # before the last of these lines, which imports NumPy
@@ -45,7 +45,7 @@ def run(settings: RunSettings) -> Result:
 @command(app)
 def evaluate(settings: EvaluateSettings) -> Result:
     """Score a committed run, or with --follow one that still trains, on splits."""
-    from audioloom_trainer.runtime.cores import limit_arithmetic
+    from audioloom_trainer.runtime.resources import limit_arithmetic
 
     limit_arithmetic(settings.threads)  # before the next lines, which import NumPy
     if settings.follow:

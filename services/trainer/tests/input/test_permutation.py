@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from audioloom_trainer.input.permutation import key_of, permutation
+from audioloom_trainer.input.sampler import key_of, permutation
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from audioloom_trainer.reporting.confusion import most_confused
+from audioloom_trainer.reporting.report import most_confused
 
 MATRIX = [[90, 0, 0, 1], [0, 5, 7, 0], [0, 2, 9, 0], [0, 0, 0, 99]]
 

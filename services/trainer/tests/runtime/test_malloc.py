@@ -12,7 +12,7 @@ PAGES = 8 * (3 << 20) // 4096
 """Of all the blocks of a turn."""
 FREE_AND_ALLOCATE = """
 import resource
-from audioloom_trainer.runtime.malloc import keep_freed_memory
+from audioloom_trainer.runtime.resources import keep_freed_memory
 if {kept}:
     keep_freed_memory()
 def turn():

@@ -40,8 +40,10 @@ def evaluate(settings: EvaluateSettings) -> Result:
         seed=recipe.seed,
         legacy=recipe.keras == "legacy",
     )
-    from audioloom_trainer.evaluation.local_scoring import local_scoring  # noqa: PLC0415
-    from audioloom_trainer.evaluation.scoring import report_splits  # noqa: PLC0415
+    from audioloom_trainer.evaluation.scoring import (  # noqa: PLC0415
+        local_scoring,
+        report_splits,
+    )
     from audioloom_trainer.runs.rebuild import rebuild  # noqa: PLC0415
 
     model = rebuild(run, own)

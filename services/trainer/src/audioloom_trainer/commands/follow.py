@@ -63,7 +63,7 @@ def follow(settings: EvaluateSettings) -> Result:
 
     legacy = settings.keras == "legacy"
     set_up_tensorflow(threads=settings.threads, deterministic=False, seed=0, legacy=legacy)
-    from audioloom_trainer.evaluation.local_scoring import local_scoring  # noqa: PLC0415
+    from audioloom_trainer.evaluation.scoring import local_scoring  # noqa: PLC0415
     from audioloom_trainer.models.build import build_for  # noqa: PLC0415
     from audioloom_trainer.models.state import restore_weights_of  # noqa: PLC0415
 

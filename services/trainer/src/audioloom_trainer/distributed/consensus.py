@@ -1,18 +1,19 @@
-"""Do all workers mean the same? Digests of what each knows, compared in one collective."""
+"""Whether all workers mean the same run and hold the same weights, compared in one collective."""
 
 from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
 from audioloom_trainer.distributed.cluster import Cluster
-from audioloom_trainer.distributed.failures import translate_peer_failures
+from audioloom_trainer.distributed.peer_failures import translate_peer_failures
 from audioloom_trainer.errors import PeersDisagree
 from audioloom_trainer.input.batches import Replicas
 
@@ -85,3 +86,42 @@ def _adder(strategy: Any, replicas: Replicas) -> Any:
         return strategy.reduce("SUM", strategy.run(part, args=(values,)), axis=None)
 
     return tf.function(total)
+
+
+_STEP = 1_000_003  # odd and prime: two layers that are exchanged do not look alike
+
+
+def make_weight_digest(strategy: Any, model: keras.Model) -> Callable[[], list[tuple[int, int]]]:
+    """Make the function that answers the numbers of each replica of this process.
+
+    Args:
+        strategy: the model's.
+        model: built; its weights are digested, not the optimizer's slots or the metrics' sums.
+    """
+    variables = list(model.weights)
+
+    def digest() -> Any:
+        total = tf.zeros((2,), tf.int32)
+        for variable in variables:
+            total = total * _STEP + _numbers(tf.convert_to_tensor(variable))
+        return total
+
+    def everywhere() -> Any:
+        return tf.stack(strategy.experimental_local_results(strategy.run(digest)))
+
+    run = tf.function(everywhere)
+
+    def ask() -> list[tuple[int, int]]:
+        return [(int(one), int(other)) for one, other in run().numpy()]
+
+    return ask
+
+
+def _numbers(value: Any) -> Any:
+    """Two sums over the bits of a tensor, (2,) int32: plain, and weighted by the place."""
+    kind = {1: tf.uint8, 2: tf.uint16}.get(value.dtype.size, tf.int32)
+    if value.dtype.is_bool:
+        value = tf.cast(value, tf.uint8)
+    bits = tf.reshape(tf.cast(tf.bitcast(value, kind), tf.int32), [-1])
+    places = 2 * tf.range(tf.size(bits)) + 1
+    return tf.stack([tf.reduce_sum(bits), tf.reduce_sum(bits * places)])

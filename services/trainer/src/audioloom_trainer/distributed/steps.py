@@ -28,9 +28,8 @@ from audioloom_trainer.models.keras_compat import (
     step_seeds,
     update_metrics,
 )
-from audioloom_trainer.models.predictions import record_predictions
-from audioloom_trainer.models.probabilities import improper
-from audioloom_trainer.models.variables import other_state, seed_state
+from audioloom_trainer.models.predictions import improper, record_predictions
+from audioloom_trainer.models.state import other_state, seed_state
 
 # Two streams of random numbers may not run into each other: far apart, and prime.
 _SEED_DISTANCE = 1_000_003

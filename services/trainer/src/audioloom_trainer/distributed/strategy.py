@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from typing import Any
 
 import structlog
 from audioloom_stage.listeners import open_to_others
 
 from audioloom_trainer.distributed.cluster import Cluster
-from audioloom_trainer.distributed.failures import translate_peer_failures
+from audioloom_trainer.distributed.peer_failures import translate_peer_failures
 from audioloom_trainer.errors import KerasMissing, TensorFlowMissing, describe_error
 from audioloom_trainer.input.batches import Replicas
-from audioloom_trainer.runtime.cores import available_cores
-from audioloom_trainer.runtime.malloc import keep_freed_memory
-from audioloom_trainer.runtime.stderr_filter import without_chatter
+from audioloom_trainer.runtime.resources import available_cores, keep_freed_memory
 
 log = structlog.get_logger()
 
@@ -41,10 +39,9 @@ def set_up_tensorflow(
     # With this set, tf.keras would be the older Keras, of which nobody here would know.
     os.environ.pop("TF_USE_LEGACY_KERAS", None)
     keep_freed_memory()
-    quiet = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2") not in ("", "0")
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
-        with without_chatter() if quiet else nullcontext():
-            import tensorflow as tf  # noqa: PLC0415  the variables above come first
+        import tensorflow as tf  # noqa: PLC0415  the variables above come first
     except ModuleNotFoundError as error:
         raise TensorFlowMissing(
             expected="TensorFlow in this environment",

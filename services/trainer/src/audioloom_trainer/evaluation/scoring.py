@@ -1,34 +1,42 @@
-"""Score splits with a model: all replicas together, every record once.
-
-The base of a training session, and by itself what `evaluate` runs.
-"""
+"""Score splits with a model: all replicas together, or this process alone; every record once."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import keras
 import numpy as np
 import structlog
+import tensorflow as tf
 from numpy.typing import NDArray
 
 from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.distributed.consensus import sum_over_workers
-from audioloom_trainer.distributed.failures import translate_peer_failures
+from audioloom_trainer.distributed.peer_failures import translate_peer_failures
 from audioloom_trainer.distributed.steps import Outcome, make_evaluation_block
 from audioloom_trainer.errors import LossExploded, NotFinite, NotProbabilities, WrongCount
 from audioloom_trainer.evaluation.accumulator import Accumulator
 from audioloom_trainer.evaluation.origins import origins
 from audioloom_trainer.evaluation.report import evaluation_report, split_scores
-from audioloom_trainer.input.batches import Batch, BatchReader, Replicas, shares, steps_of
+from audioloom_trainer.input.batches import (
+    Batch,
+    BatchReader,
+    Replicas,
+    needed_shards,
+    shares,
+    steps_of,
+)
+from audioloom_trainer.input.cache import open_cache
 from audioloom_trainer.input.dataset import BatchStream, stream
 from audioloom_trainer.input.sampler import Shuffle
 from audioloom_trainer.input.staging import Staging
+from audioloom_trainer.settings import EvaluateSettings
 from audioloom_trainer.shards.shard_set import ShardSet, Split
 
 log = structlog.get_logger()
@@ -242,3 +250,39 @@ class Scoring:
             if self._failure is not None:
                 raise self._failure from error
             raise
+
+
+@contextmanager
+def local_scoring(
+    settings: EvaluateSettings,
+    model: keras.Model,
+    shard_set: ShardSet,
+    splits: Sequence[Split],
+    *,
+    again: bool = False,
+) -> Iterator[Scoring]:
+    """What scores the splits, while their shards are brought in ahead of need.
+
+    Args:
+        settings: the cache and the batch.
+        model: built and compiled; its weights may change between two times.
+        shard_set: what the splits belong to.
+        splits: to be scored in this order.
+        again: more than once; shards are kept for the next time, as far as the cache has room.
+    """
+    alone, batch = Replicas(), settings.batch_size
+    once = [shard for split in splits for shard in needed_shards(split, None, alone, batch=batch)]
+    needed = cycle(once) if again else once
+    with (
+        open_cache(shard_set, settings.cache, settings.cache_bytes) as cache,
+        Staging(shard_set, needed, cache=cache) as staging,
+    ):
+        yield Scoring(
+            strategy=tf.distribute.get_strategy(),
+            model=model,
+            cluster=Cluster(),
+            replicas=alone,
+            shard_set=shard_set,
+            staging=staging,
+            batch=batch,
+        )

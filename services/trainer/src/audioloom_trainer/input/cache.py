@@ -1,8 +1,8 @@
-"""Verified copies of shards on local disk, named by their content.
+"""Verified copies of shards on local disk, named by their content, and the folder they lie in.
 
 One process owns a folder below the cache, by a lock that ends with the process; so several workers
-of a machine may be given the same cache. What an earlier try left there is used again, after it
-has been verified again: if this user alone can write it, for others could change it afterwards.
+of a machine may be given the same cache. A copy of an earlier try is used again after it has been
+verified again, if this user alone can write it: others could change it afterwards.
 """
 
 from __future__ import annotations
@@ -11,19 +11,23 @@ import fcntl
 import hashlib
 import os
 import re
+import shutil
 import stat
-from collections.abc import Callable, Iterator
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+import structlog
 from audioloom_manifest import Uncompressed
 from audioloom_manifest.errors import RecordError
 from audioloom_manifest.records.compression import decompressed
-from audioloom_storage import open_read
+from audioloom_storage import is_guarded, locate, open_read
 
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.runtime.retry import with_retries
-from audioloom_trainer.shards.shard_set import FileRef
+from audioloom_trainer.shards.shard_set import FileRef, ShardSet
 
 _BLOCK = 256 << 10
 _OURS = re.compile(r"[0-9a-f]{64}\.(tfrecord|npy)(\.part)?")
@@ -235,3 +239,58 @@ def readable_in_place(file: FileRef) -> bool:
 def local_path(file: FileRef) -> Path:
     """The path of a file that can be read in place."""
     return Path(os.fsdecode(file.location.path))
+
+
+log = structlog.get_logger()
+
+
+@contextmanager
+def open_cache(
+    shard_set: ShardSet,
+    folder: str | None,
+    limit: int,
+    variables: Mapping[str, str] = os.environ,
+) -> Iterator[Cache | None]:
+    """The cache of this process, or None where all shards can be read in place.
+
+    Args:
+        shard_set: what is to be read.
+        folder: the one that was asked for. Without it, shards that lie on no file system, or are
+            compressed, are copied to the application's local folder in a YARN container (it ends
+            with the application, so a restarted worker finds them again), elsewhere to a temporary
+            one.
+        limit: bytes that may lie in it.
+        variables: of this process.
+    """
+    if folder is None and _all_in_place(shard_set):
+        yield None
+        return
+    given = Path(folder).expanduser().absolute() if folder else _of_application(variables)
+    with ExitStack() as stack:
+        if given is None:
+            made = tempfile.TemporaryDirectory(prefix="audioloom-shards-")
+            given = Path(stack.enter_context(made))
+        log.info("copying shards to local disk", folder=str(given))
+        cache = Cache(given, limit)
+        stack.callback(cache.close)
+        if folder is not None and not is_guarded(locate(cache.folder)):
+            log.warning(
+                "others may replace what lies in this folder, or the folder: it is trained on",
+                folder=str(given),
+                hint="Name a --cache of your own, by a path without symbolic links.",
+            )
+        yield cache
+
+
+def _all_in_place(shard_set: ShardSet) -> bool:
+    shards = [shard for split in shard_set.splits.values() for shard in split.shards]
+    return all(readable_in_place(file) for shard in shards for file in (shard.data, shard.index))
+
+
+def _of_application(variables: Mapping[str, str]) -> Path | None:
+    """The roomiest of the local folders that YARN gives an application, None outside of YARN."""
+    named = [Path(each) for each in variables.get("LOCAL_DIRS", "").split(",") if each]
+    usable = [each for each in named if each.is_dir() and os.access(each, os.W_OK)]
+    if not usable:
+        return None
+    return max(usable, key=lambda each: shutil.disk_usage(each).free) / "audioloom-shards"

@@ -1,13 +1,15 @@
-"""What can be told of shards before any is read: that every file is there, and of its size."""
+"""Checks of the files of shards: presence and size before any is read, and content early on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Iterable, Iterator, Sequence
 
 from audioloom_manifest import Patience
 from audioloom_storage import Location, NotFound, list_folder, stat
 
 from audioloom_trainer.errors import ShardMismatch
+from audioloom_trainer.input.cache import verify_in_place
 from audioloom_trainer.shards.shard_set import FileRef, ShardSet
 
 
@@ -55,3 +57,37 @@ def _check(file: FileRef) -> None:
             hint="The file was cut short or exchanged after its commit: copy it again, or delete"
             " the run of the sharder and rerun it.",
         )
+
+
+class BackgroundVerification:
+    """Verifies files in a thread of its own, up to the first that is not as listed.
+
+    Args:
+        files: where they lie.
+    """
+
+    def __init__(self, files: Sequence[FileRef]) -> None:
+        self.failure: Exception | None = None
+        """What is wrong with one of them."""
+        self._files = files
+        self._closing = False
+        self._thread = threading.Thread(target=self._run, name="early check", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """End after the file that is being read, which is not waited for long."""
+        self._closing = True
+        self._thread.join(timeout=5.0)
+
+    def _run(self) -> None:
+        for file in self._files:
+            if self._closing:
+                return
+            try:
+                verify_in_place(file)
+            except Exception as error:  # noqa: BLE001  (whoever reads `failure` raises it)
+                self.failure = error
+                return

@@ -7,23 +7,50 @@ positions ≡ w (mod W), so the records of a global batch are the same for every
 Within an epoch each lane shuffles its shards, takes them in windows of a fixed number of shards,
 and shuffles the records inside each window. So only a window of shards has to be at hand, nothing
 is buffered, and going on from any position is a slice.
+
+NumPy promises no stability for its random streams, and an order that changed with a library could
+not be resumed. So a shuffled order is a sort of hashes: SplitMix64 of (key, index), ties by index.
 """
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import gcd
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from audioloom_trainer.input.permutation import key_of, permutation
 from audioloom_trainer.shards.layout import Layout
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+_GAMMA = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
 
-    from numpy.typing import NDArray
+
+def key_of(*parts: str | int) -> int:
+    """A 64-bit key from words and numbers; each different tuple has its own.
+
+    Numbers are written in decimal, words may not hold the separator "|".
+    """
+    text = "|".join(("audioloom.order.1", *map(str, parts)))
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
+
+
+def permutation(key: int, count: int) -> NDArray[np.int64]:
+    """The numbers 0 … count-1 in the order that *key* gives them.
+
+    Returns:
+        int64, shape (count,). About 0.1 microseconds a number; no state is kept.
+    """
+    index = np.arange(1, count + 1, dtype=np.uint64)
+    with np.errstate(over="ignore"):  # arithmetic modulo 2**64 is what SplitMix64 is made of
+        mixed = np.uint64(key) + index * _GAMMA
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * _MIX_1
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * _MIX_2
+    mixed ^= mixed >> np.uint64(31)
+    return np.argsort(mixed, kind="stable").astype(np.int64, copy=False)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Self
 from audioloom_trainer.errors import CacheTooSmall
 from audioloom_trainer.input.cache import Cache, local_path, verified_copy, verify_in_place
 from audioloom_trainer.input.disk_space import DiskSpace
-from audioloom_trainer.input.early_check import BackgroundVerification
+from audioloom_trainer.input.integrity import BackgroundVerification
 from audioloom_trainer.input.record_reader import LocalShard, open_local
 from audioloom_trainer.shards.index import Expected, parse_index
 from audioloom_trainer.shards.shard_set import FileRef, Shard, ShardSet

@@ -19,7 +19,7 @@ from audioloom_trainer.models.keras_compat import (
     unsupported,
     update_metrics,
 )
-from audioloom_trainer.models.variables import other_state
+from audioloom_trainer.models.state import other_state
 
 _REDUCTIONS = ("sum_over_batch_size", "mean", "sum")
 _OVERRIDDEN = ("train_step", "test_step", "compute_loss", "compute_metrics")

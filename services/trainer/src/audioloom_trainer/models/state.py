@@ -1,7 +1,7 @@
-"""All variables of a model, its optimizer and its metrics, as named arrays, and back.
+"""The variables of a model, its optimizer and its metrics: by kind, and as named arrays.
 
-A flat list, in the order in which Keras keeps it: `tf.train.Checkpoint` would silently leave out
-the states of Keras's random generators, and a resumed Dropout would differ.
+The arrays are a flat list in Keras's order: `tf.train.Checkpoint` would silently leave out the
+states of Keras's random generators, and a resumed Dropout would differ.
 """
 
 from __future__ import annotations
@@ -15,8 +15,26 @@ import tensorflow as tf
 from numpy.typing import NDArray
 
 from audioloom_trainer.errors import DamagedRun
-from audioloom_trainer.models.keras_compat import path_of, read
-from audioloom_trainer.models.variables import metric_state
+from audioloom_trainer.models.keras_compat import normalisations, path_of, read
+
+
+def seed_state(model: keras.Model) -> list[Any]:
+    """The states of the random generators of Keras 3, such as Dropout's; tf_keras has none."""
+    return [v for v in model.variables if v.name == "seed_generator_state"]
+
+
+def other_state(model: keras.Model) -> list[Any]:
+    """What training may change beside trained weights, seeds and batch normalisation."""
+    known = {id(v) for v in (*model.trainable_variables, *seed_state(model), *metric_state(model))}
+    for layer in normalisations(model):
+        known |= {id(v) for v in layer.variables}
+    return [v for v in model.weights if id(v) not in known]
+
+
+def metric_state(model: keras.Model) -> list[Any]:
+    """The states of the model's metrics."""
+    return [variable for metric in model.metrics for variable in metric.variables]
+
 
 Arrays = dict[str, NDArray[np.generic]]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from audioloom_stage import redact
 
 from audioloom_trainer.reporting.charts import line_chart, reliability_chart
-from audioloom_trainer.reporting.confusion import most_confused
 from audioloom_trainer.reporting.markup import Markup, element, joined, page
 from audioloom_trainer.reporting.style import STYLE
 from audioloom_trainer.runs.timeline import Interval, thinned
@@ -209,3 +209,17 @@ def _times(timeline: Sequence[Interval]) -> list[Markup]:
 
 def _share(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}"
+
+
+def most_confused(matrix: Sequence[Sequence[int]], most: int) -> list[int]:
+    """The numbers of at most so many classes, those in most mistakes, in their own order.
+
+    Args:
+        matrix: (true class, class said).
+        most: how many.
+    """
+    wrong = np.array(matrix, np.int64)
+    np.fill_diagonal(wrong, 0)
+    mistakes = wrong.sum(axis=0) + wrong.sum(axis=1)
+    chosen = np.argsort(-mistakes, kind="stable")[:most]
+    return sorted(chosen.tolist())

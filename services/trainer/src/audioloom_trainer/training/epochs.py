@@ -16,9 +16,8 @@ import structlog
 from audioloom_stage import Progress
 from numpy.typing import NDArray
 
-from audioloom_trainer.distributed.consensus import require_consensus
+from audioloom_trainer.distributed.consensus import make_weight_digest, require_consensus
 from audioloom_trainer.distributed.steps import Outcome, make_train_block
-from audioloom_trainer.distributed.weight_digest import make_weight_digest
 from audioloom_trainer.errors import PeersDisagree, Stopped, ZeroLoss
 from audioloom_trainer.evaluation.scoring import Scoring, SplitEvaluation
 from audioloom_trainer.models.state import snapshot

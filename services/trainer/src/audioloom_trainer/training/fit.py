@@ -22,7 +22,7 @@ from audioloom_stage import progress
 from numpy.typing import NDArray
 
 from audioloom_trainer.distributed.consensus import require_consensus
-from audioloom_trainer.distributed.failures import translate_peer_failures
+from audioloom_trainer.distributed.peer_failures import translate_peer_failures
 from audioloom_trainer.distributed.steps import spread_seeds
 from audioloom_trainer.distributed.strategy import (
     describe_devices,
@@ -33,7 +33,7 @@ from audioloom_trainer.distributed.strategy import (
 from audioloom_trainer.evaluation.report import with_mean_baseline
 from audioloom_trainer.evaluation.scoring import Scoring, SplitEvaluation, report_splits
 from audioloom_trainer.input.batches import Replicas
-from audioloom_trainer.input.cache_folder import open_cache
+from audioloom_trainer.input.cache import open_cache
 from audioloom_trainer.input.integrity import files_of
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.models.build import build_for, configuration

@@ -90,7 +90,7 @@ def keeping() -> Work:
     """A checkpoint of a model, a digest of its weights, and a few of its steps."""
     trainer = Trainer("tiny Dense", width=WIDTH)
     from audioloom_storage import locate  # noqa: PLC0415
-    from audioloom_trainer.distributed.weight_digest import make_weight_digest  # noqa: PLC0415
+    from audioloom_trainer.distributed.consensus import make_weight_digest  # noqa: PLC0415
     from audioloom_trainer.models.state import snapshot  # noqa: PLC0415
     from audioloom_trainer.runs.checkpoint import CheckpointWriter  # noqa: PLC0415
 

@@ -20,7 +20,7 @@ def test_shards_are_brought_once_and_score_the_same_each_time(
 ) -> None:
     """Data and index of each shard of both splits, as long as the cache has room."""
     import keras
-    from audioloom_trainer.evaluation.local_scoring import local_scoring
+    from audioloom_trainer.evaluation.scoring import local_scoring
     from audioloom_trainer.runs.rebuild import rebuild
 
     brought: list[Path] = []

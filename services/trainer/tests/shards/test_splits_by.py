@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from audioloom_manifest import InputRef, ShardsManifest
-from audioloom_trainer.shards.splitting import splits_by
+from audioloom_trainer.shards.shard_set import splits_by
 from shard_maker import make_shards
 
 WISH = {"train": 0.8, "val": 0.2}

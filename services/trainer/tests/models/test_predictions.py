@@ -17,7 +17,7 @@ def counted(loss: Any, *rows: list[float], dtype: str = "float32", legacy: bool 
     """How many of the outputs are no probabilities for a model with such a loss."""
     import keras
     import tensorflow as tf
-    from audioloom_trainer.models.probabilities import improper
+    from audioloom_trainer.models.predictions import improper
 
     model = SimpleNamespace(loss=loss) if legacy else keras.Sequential()
     model.loss = loss

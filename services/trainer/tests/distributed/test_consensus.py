@@ -14,7 +14,7 @@ pytestmark = pytest.mark.usefixtures("tensorflow")
 def digest_of(model: Any) -> Callable[[], list[tuple[int, int]]]:
     """What answers the numbers of a model in one process."""
     import tensorflow as tf
-    from audioloom_trainer.distributed.weight_digest import make_weight_digest
+    from audioloom_trainer.distributed.consensus import make_weight_digest
 
     return make_weight_digest(tf.distribute.get_strategy(), model)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 import structlog
 from audioloom_storage import Location
-from audioloom_trainer.input.cache_folder import open_cache
+from audioloom_trainer.input.cache import open_cache
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, open_shards
 from shard_maker import make_shards
 

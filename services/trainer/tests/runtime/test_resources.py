@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from audioloom_trainer.runtime.cores import available_cores, limit_arithmetic
+from audioloom_trainer.runtime.resources import available_cores, limit_arithmetic
 
 MINE = len(os.sched_getaffinity(0))
 LIBRARIES = ("OMP", "OPENBLAS", "MKL")

@@ -1,0 +1,134 @@
+"""Errors of TensorFlow that a lost peer causes, and which peers are lost.
+
+TensorFlow's error names the peer to whom a connection broke, and that peer may have ended only
+because a third one was lost. So the name counts where it comes from heartbeats, or where all peers
+still answer; otherwise each peer is asked.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+from audioloom_stage import redact
+
+from audioloom_trainer.distributed.cluster import Cluster
+from audioloom_trainer.errors import PeerLost
+
+_ASK_SECONDS = 2.0
+# How a client of HTTP/2 (which gRPC speaks) begins; a server that is alive answers with the same.
+_HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
+_TASK = re.compile(r"/job:(chief|worker)(?:/replica:\d+)?/task:(\d+)")
+_WITHOUT_HEARTBEAT = re.compile(r"stopped sending heartbeats\):((?:\s*/job:\S+/task:\d+)+)")
+
+
+def lost_peers(cluster: Cluster, text: str) -> dict[int, str]:
+    """Rank and address of each peer that is lost, as far as it can be known.
+
+    Args:
+        cluster: who trained; this process is not asked.
+        text: of the error that a collective ended with.
+    """
+    found = _WITHOUT_HEARTBEAT.search(text)
+    ranks = _named(cluster, found[1]) if found else _silent(cluster)
+    return {rank: cluster.workers[rank] for rank in ranks or _named(cluster, text)}
+
+
+def _named(cluster: Cluster, text: str) -> list[int]:
+    before = {"chief": 0, "worker": int(cluster.has_chief)}
+    return _others(cluster, {before[job] + int(number) for job, number in _TASK.findall(text)})
+
+
+def _silent(cluster: Cluster) -> list[int]:
+    answered: set[int] = set()
+
+    def ask(rank: int) -> None:
+        if _answers(cluster.workers[rank]):
+            answered.add(rank)
+
+    peers = _others(cluster, range(cluster.size))
+    # Threads that nobody waits for at the end: looking up a name may take much longer.
+    threads = [threading.Thread(target=ask, args=(rank,), daemon=True) for rank in peers]
+    for thread in threads:
+        thread.start()
+    give_up = time.monotonic() + _ASK_SECONDS
+    for thread in threads:
+        thread.join(max(0.0, give_up - time.monotonic()))
+    return [rank for rank in peers if rank not in answered]
+
+
+def _answers(address: str) -> bool:
+    """Whether a server speaks there; the kernel alone takes connections for a frozen one too."""
+    host, _, port = address.rpartition(":")
+    try:
+        where = (host.strip("[]"), int(port))
+        with socket.create_connection(where, timeout=_ASK_SECONDS / 2) as connection:
+            connection.settimeout(_ASK_SECONDS / 2)
+            connection.sendall(_HELLO)
+            return bool(connection.recv(1))
+    except (OSError, ValueError):
+        return False
+
+
+def _others(cluster: Cluster, ranks: Iterable[int]) -> list[int]:
+    return sorted(rank for rank in ranks if rank != cluster.rank and rank < cluster.size)
+
+
+# What a collective ends with when a peer is killed, frozen, cut off or has ended on its own.
+_PEER_ERRORS = (
+    "AbortedError",
+    "CancelledError",
+    "DeadlineExceededError",
+    "FailedPreconditionError",
+    "UnavailableError",
+)
+_VAGUE_ERRORS = ("InternalError", "RuntimeError", "UnknownError")
+# What stands before the reason: the operations, by name and by the line that made them.
+_NOT_SAYING = ("Graph execution error", "Detected at node", "File ", "<stack traces unavailable>")
+_PEER_WORDS = ("collective", "heartbeat", "peer", "connection", "coordination", "socket", "worker")
+
+
+@contextmanager
+def translate_peer_failures(cluster: Cluster, when: str) -> Iterator[None]:
+    """Inside, an error that a lost peer causes becomes `PeerLost`; any other passes.
+
+    Args:
+        cluster: a process that is alone has no peer to lose.
+        when: "at step 12", for the error.
+    """
+    try:
+        yield
+    except Exception as error:
+        if cluster.size > 1 and _is_peers(error):
+            lost = lost_peers(cluster, str(error))
+            raise PeerLost(
+                f"a peer was lost {when}",
+                lost=lost,
+                found=f"{_shown(lost)}: {_gist(error)}",
+                hint="Start all workers again: the run goes on from its newest checkpoint.",
+            ) from error
+        raise
+
+
+def _shown(lost: Mapping[int, str]) -> str:
+    if not lost:
+        return "no peer that does not answer"
+    return ", ".join(f"worker {rank} ({address}) gone" for rank, address in lost.items())
+
+
+def _is_peers(error: Exception) -> bool:
+    name = type(error).__name__
+    text = str(error).lower()
+    said = any(word in text for word in _PEER_WORDS)
+    return name in _PEER_ERRORS or (name in _VAGUE_ERRORS and said)
+
+
+def _gist(error: Exception) -> str:
+    """The first line that says something; of a graph's error that is not the first of all."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    said = [line for line in lines if line and not line.startswith(_NOT_SAYING)]
+    return f"{type(error).__name__}: {redact(said[0])[:300].rstrip(':') if said else ''}"
