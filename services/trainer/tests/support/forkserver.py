@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from typing import Any
 def main() -> None:
     """Answer until stdin ends."""
     os.environ["KERAS_BACKEND"] = "tensorflow"
+    for module in ("commands.evaluate", "commands.run", "training.fit"):
+        import_module(f"audioloom_trainer.{module}")
 
     say({"ready": True})
     for line in sys.stdin:
