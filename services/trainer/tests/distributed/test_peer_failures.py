@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 
 import pytest
+from audioloom_trainer.distributed import peer_failures
 from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.distributed.peer_failures import lost_peers, translate_peer_failures
 from audioloom_trainer.errors import PeerLost
@@ -30,7 +31,7 @@ calling /tensorflow.WorkerService/RecvBuf:"""
 @pytest.fixture
 def ports(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, str]]:
     """Addresses of a worker that answers, of one that is frozen and of one that is gone."""
-    monkeypatch.setattr(peer_failures, "_ASK_SECONDS", 20.0)  # the one that answers may have to wait
+    monkeypatch.setattr(peer_failures, "ASK_SECONDS", 20.0)  # the one that answers may have to wait
     with ExitStack() as stack:
         alive, frozen, gone = (stack.enter_context(socket.socket()) for _ in range(3))
         for each in (alive, frozen, gone):

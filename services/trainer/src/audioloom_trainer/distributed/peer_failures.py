@@ -19,7 +19,7 @@ from audioloom_stage import redact
 from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.errors import PeerLost
 
-_ASK_SECONDS = 2.0
+ASK_SECONDS = 2.0
 # How a client of HTTP/2 (which gRPC speaks) begins; a server that is alive answers with the same.
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 _TASK = re.compile(r"/job:(chief|worker)(?:/replica:\d+)?/task:(\d+)")
@@ -55,7 +55,7 @@ def _silent(cluster: Cluster) -> list[int]:
     threads = [threading.Thread(target=ask, args=(rank,), daemon=True) for rank in peers]
     for thread in threads:
         thread.start()
-    give_up = time.monotonic() + _ASK_SECONDS
+    give_up = time.monotonic() + ASK_SECONDS
     for thread in threads:
         thread.join(max(0.0, give_up - time.monotonic()))
     return [rank for rank in peers if rank not in answered]
@@ -66,8 +66,8 @@ def _answers(address: str) -> bool:
     host, _, port = address.rpartition(":")
     try:
         where = (host.strip("[]"), int(port))
-        with socket.create_connection(where, timeout=_ASK_SECONDS / 2) as connection:
-            connection.settimeout(_ASK_SECONDS / 2)
+        with socket.create_connection(where, timeout=ASK_SECONDS / 2) as connection:
+            connection.settimeout(ASK_SECONDS / 2)
             connection.sendall(_HELLO)
             return bool(connection.recv(1))
     except (OSError, ValueError):
