@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import structlog
+from audioloom_featurizer.cli import main
 from featurizer_work import write_wav
 
 Program = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -62,3 +64,20 @@ def program(tmp_path: Path) -> Program:
         )
 
     return call
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Program]:
+    """Run a command in this process, in an empty folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: object) -> subprocess.CompletedProcess[str]:
+        capsys.readouterr()
+        code = main([str(word) for word in words])
+        said = capsys.readouterr()
+        return subprocess.CompletedProcess(words, code, said.out, said.err)
+
+    yield call
+    structlog.reset_defaults()

@@ -1,4 +1,4 @@
-"""The real command, with real Spark where a run needs it."""
+"""The command line: the real program, with Spark, and single commands in this process."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def _identity(where: Path) -> tuple[str, bytes]:
     ],
 )
 def test_bad_input(
-    program: Any, source: Path, tmp_path: Path, words: tuple[str, ...], code: int, text: str
+    command: Any, source: Path, tmp_path: Path, words: tuple[str, ...], code: int, text: str
 ) -> None:
     """Each has its exit code, says what it is about, and prints nothing to stdout."""
     (tmp_path / "empty").mkdir()
-    ended = program(*(word.format(tmp=tmp_path) for word in words))
+    ended = command(*(word.format(tmp=tmp_path) for word in words))
     assert (code, "") == (ended.returncode, ended.stdout), ended.stderr
     assert text in ended.stderr
     assert "Traceback" not in ended.stderr
@@ -95,28 +95,28 @@ def test_bad_input(
         ("shards-minimal", "a shards manifest"),
     ],
 )
-def test_a_bad_manifest(program: Any, tmp_path: Path, case: str, text: str) -> None:
+def test_a_bad_manifest(command: Any, tmp_path: Path, case: str, text: str) -> None:
     """65, with the file, what was expected and what was found."""
     shutil.copy(CASES / case / "input/manifest.json", tmp_path)
-    ended = program("run", tmp_path)
+    ended = command("run", tmp_path)
     assert (65, "") == (ended.returncode, ended.stdout), ended.stderr
     assert text in ended.stderr
     assert str(tmp_path / "manifest.json") in ended.stderr
 
 
-def test_a_wrong_checksum_and_a_name_taken(program: Any, source: Path, root: Path) -> None:
+def test_a_wrong_checksum_and_a_name_taken(command: Any, source: Path, root: Path) -> None:
     """65 for an inventory that was cut short or rotted, 73 for another listing under a name."""
-    first = program("scan", source, "--root", root, "--name", "mine")
+    first = command("scan", source, "--root", root, "--name", "mine")
     assert 0 == first.returncode, first.stderr
     recordings = Path(first.stdout.strip())
-    other = program("scan", source, "--root", root, "--name", "mine", "--suffix", "wav")
+    other = command("scan", source, "--root", root, "--name", "mine", "--suffix", "wav")
     assert (73, "") == (other.returncode, other.stdout), other.stderr
     assert "suffixes" in other.stderr
     inventory = next(recordings.parent.glob("inventory-*.parquet"))
     whole = inventory.read_bytes()
     for damaged in (whole[:-1], whole[:100] + b"XX" + whole[102:]):
         inventory.write_bytes(damaged)
-        ended = program("run", recordings)
+        ended = command("run", recordings)
         assert (65, "") == (ended.returncode, ended.stdout), ended.stderr
         assert inventory.name in ended.stderr
 
@@ -124,9 +124,9 @@ def test_a_wrong_checksum_and_a_name_taken(program: Any, source: Path, root: Pat
 @pytest.mark.parametrize(
     "name", ["scan", "plan", "run", "retry", "verify", "inspect", "list", "gc"]
 )
-def test_help_of_every_command(program: Any, name: str) -> None:
+def test_help_of_every_command(command: Any, name: str) -> None:
     """It answers, and tells the variables."""
-    ended = program(name, "--help-all")
+    ended = command(name, "--help-all")
     assert 0 == ended.returncode
     assert "AUDIOLOOM_FEATURIZER_" in ended.stdout
 
@@ -191,12 +191,12 @@ def test_a_run_that_is_stopped_half_way_goes_on(
 
 
 def test_a_cluster_that_is_not_configured(
-    program: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Told first: HDFS, which the same configuration describes, would fail slowly and otherwise."""
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
     monkeypatch.delenv("YARN_CONF_DIR", raising=False)
-    ended = program("run", "hdfs://127.0.0.1:1/loom/recordings/x", "--master", "yarn")
+    ended = command("run", "hdfs://127.0.0.1:1/loom/recordings/x", "--master", "yarn")
     assert 78 == ended.returncode
     assert "HADOOP_CONF_DIR" in ended.stderr
 
