@@ -135,7 +135,7 @@ def test_an_inventory_path_that_leaves_the_source(made: Opened, root: Path, path
         return table.set_column(0, table.schema.field(0), paths)
 
     forge(recordings, "inventory", change)
-    with pytest.raises(Damaged, match="no path below the source"):
+    with pytest.raises(Damaged, match="not a path below the source"):
         verify(recordings)
 
 
