@@ -154,7 +154,7 @@ def test_without_contents_the_features_are_not_read(source: Path, root: Path) ->
         Path(opened.folder.path, entry.path).unlink()
     asked = InspectSettings(manifest=str(opened.folder), contents=False)
     result = inspect(asked)
-    assert {"manifest": ANY} == result.data
+    assert {"location": ANY, "manifest": ANY} == result.data
     assert ["labels", "  no   3", "  yes  4"] == list(result.text)[-3:]
 
 

@@ -390,10 +390,10 @@ def test_numbers_are_learned(trainer: Trainer, tmp_path: Path) -> None:
     assert 0 == ran.code, ran.err
     found = ran.data["scores"]["val"]
     assert {"loss", "mse_of_mean"} == found.keys()
-    again = trainer("evaluate", ran.data["manifest"], *QUICK[-2:], "--json")
+    again = trainer("evaluate", ran.data["location"], *QUICK[-2:], "--json")
     assert 0 == again.code, again.err
     assert found == pytest.approx(again.data["splits"]["val"]["scores"], abs=1e-6)
-    run = read_manifest(ran.data["manifest"], "training-run")
+    run = read_manifest(ran.data["location"], "training-run")
     assert "mse_of_mean" in first(run, "report").read_text()
     assert "mse_of_mean" not in first(run, "evaluation").read_text()  # shards of 1.0 give the same
 
@@ -403,7 +403,7 @@ def test_two_classes_with_one_score_are_counted_right(trainer: Trainer, tmp_path
     shards = make_shards(tmp_path, records={"train": 40, "val": 9}, lanes=2, labels=("no", "yes"))
     ran = trainer("run", shards.folder, *QUICK[:-1], f"{ZOO}:binary", "--json")
     assert 0 == ran.code, ran.err
-    run = read_manifest(ran.data["manifest"], "training-run")
+    run = read_manifest(ran.data["location"], "training-run")
     report = json.loads(first(run, "evaluation").read_text())["splits"]["val"]
     assert 9 == np.sum(report["confusion"])
     assert {"no", "yes"} == {row["label"] for row in report["classes"]}

@@ -60,7 +60,7 @@ def test_a_run_is_what_it_claims(trainer: Trainer, trained: Trained) -> None:
     assert (True, len(entries), sum(each.bytes for each in entries), 1, True, []) == tuple(
         data[key] for key in ("ok", "files", "bytes", "checkpoints", "inputs_read", "problems")
     )
-    assert trained.run.location.uri == data["manifest"]
+    assert str(trained.run.location) == data["location"]
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,9 @@ def roles(job: Path, text: str, **given: object) -> RoleSpecs:
 def test_what_makes_no_sense_is_named(job: Path, text: str, told: str) -> None:
     """With the nearest known word, where one is near."""
     job.write_text(text)
-    with pytest.raises(BadJob, match=told):
+    with pytest.raises(BadJob, match=told) as caught:
         read_job_file(job)
+    assert "None" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_no_job(job: Path) -> None:

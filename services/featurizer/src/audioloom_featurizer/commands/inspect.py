@@ -49,8 +49,8 @@ def inspect(settings: InspectSettings) -> Result:
     """Show a manifest, the statistics of its features, and with --ledger the refused recordings."""
     opened = open_ours(settings.manifest)
     refused = list(ledger_rows(opened)) if settings.ledger else []
-    data = {**opened.manifest.to_json(), "location": str(opened.location)}
-    whole: dict[str, Any] = {"manifest": data}
+    data = opened.manifest.to_json()
+    whole: dict[str, Any] = {"location": str(opened.location), "manifest": data}
     lines = list(_lines(opened))
     if settings.contents and isinstance(opened.manifest, FeaturesManifest):
         contents = read_statistics(opened)

@@ -34,7 +34,7 @@ def plan(settings: PlanSettings) -> Result:
     stats = opened.manifest.stats
     data: dict[str, JSON] = {
         "name": planned.name,
-        "folder": str(planned.folder),
+        "location": str(planned.folder),
         "state": state,
         "recordings": stats.recordings,
         "bytes": stats.bytes,

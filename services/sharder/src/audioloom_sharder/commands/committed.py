@@ -31,7 +31,7 @@ def run_data(opened: Opened[ShardsManifest]) -> dict[str, Any]:
     """The facts about a run in JSON output."""
     manifest = opened.manifest
     return {
-        "manifest": opened.location.uri,
+        "location": str(opened.location),
         "name": manifest.name,
         "identity": manifest.identity,
         "labels": list(manifest.stats.labels),

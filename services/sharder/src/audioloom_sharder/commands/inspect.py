@@ -77,7 +77,7 @@ def _head(opened: Opened[ShardsManifest]) -> str:
         splits += " of each label"
     producer, host = manifest.producer, manifest.execution.host or "an unnamed host"
     lines = {
-        "manifest": str(opened.location),
+        "location": str(opened.location),
         "identity": manifest.identity,
         "created": f"{manifest.created:%Y-%m-%d %H:%M} UTC by {producer.stage} {producer.version}"
         f" on {host}",

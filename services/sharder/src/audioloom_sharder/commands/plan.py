@@ -201,7 +201,7 @@ def _data(planned: _Planned) -> dict[str, JSON]:
         }
     return {
         "name": planned.plan.name,
-        "folder": planned.plan.folder.uri,
+        "location": str(planned.plan.folder),
         "committed": planned.committed,
         "labels": list(planned.layout.labels),
         "class_weights": planned.layout.class_weights,

@@ -72,7 +72,7 @@ def verify(settings: VerifySettings) -> Result:
     return Result(
         text=text,
         data={
-            "manifest": opened.location.uri,
+            "location": str(opened.location),
             "records": seen.records,
             "inputs_read": settings.inputs,
             "problems": list(problems),

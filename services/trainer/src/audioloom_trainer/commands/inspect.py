@@ -84,7 +84,12 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     text = "\n".join(lines) + "\n\n" + score_table(scores) + "\n\n" + _history(history)
     return Result(
         text=text,
-        data={"state": "committed", "manifest": manifest.to_json(), "history": history},
+        data={
+            "location": str(opened.location),
+            "state": "committed",
+            "manifest": manifest.to_json(),
+            "history": history,
+        },
         next=(evaluate_command(opened), export_command(opened)),
     )
 
@@ -130,7 +135,7 @@ def _unfinished(
         text=text,
         data={
             "state": "unfinished",
-            "folder": folder.uri,
+            "location": str(folder),
             "checkpoints": [step for _, step in checkpoints],
             "workers": progress,
         },

@@ -86,7 +86,7 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
 
 def _silence(cluster: Cluster) -> Result:
     """Only the chief answers; the others end without a word on stdout."""
-    return Result(text=(), data={"manifest": None, "rank": cluster.rank})
+    return Result(text=(), data={"location": None, "rank": cluster.rank})
 
 
 def _result(opened: Opened[TrainingRunManifest], cluster: Cluster, *, ours: bool) -> Result:
@@ -96,7 +96,7 @@ def _result(opened: Opened[TrainingRunManifest], cluster: Cluster, *, ours: bool
     return Result(
         text=str(opened.location),
         data={
-            "manifest": opened.location.uri,
+            "location": str(opened.location),
             "name": manifest.name,
             "identity": manifest.identity,
             "already_committed": not ours,

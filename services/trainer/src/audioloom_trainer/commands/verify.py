@@ -87,7 +87,7 @@ def _result(
     return Result(
         text="\n".join(lines),
         data={
-            "manifest": opened.location.uri,
+            "location": str(opened.location),
             "files": len(entries),
             "bytes": size,
             "checkpoints": checkpoints,

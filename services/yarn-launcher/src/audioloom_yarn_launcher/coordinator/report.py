@@ -69,6 +69,7 @@ def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int
     if committed:
         check_manifest(manifest)
     data: dict[str, JSON] = {
+        "location": str(manifest if committed else folder),
         "run": folder.uri,
         "manifest": manifest.uri if committed else None,
         "attempts": attempts,
@@ -79,4 +80,4 @@ def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int
         look = (f"{PROGRAM} status {folder}",)
         return Result(str(manifest if committed else folder), data, next=look)
     report_failure(folder, cause, last)
-    return Result((), data, exit_code=cause.exit_code)
+    return Result((), data, exit_code=cause.exit_code, problem=cause.text)

@@ -202,7 +202,7 @@ def _told(error: ValidationError, path: Path) -> BadJob:
         near = _nearest(key, known.model_fields)
         return BadJob(f"unknown key {key}{near}", where=where)
     message = str(first["msg"]).removeprefix("Value error, ")
-    return BadJob(message, where=where, found=repr(first["input"]) if place else None)
+    return BadJob(message, where=where, found=repr(first["input"]) if place else "")
 
 
 def _nearest(word: str, known: Any) -> str:
