@@ -46,7 +46,14 @@ SAID = [
     ),
     ("File does not exist: hdfs://nn/e.zip\n\tat", Cause.MISSING_FILE, "hdfs://nn/e.zip"),
     (
-        "Container killed by YARN for exceeding memory limits. 1.2 GB of 1 GB physical memory used",
+        "Container killed by YARN for exceeding physical memory limits. 1.2 GB of 1 GB physical"
+        " memory used. Consider",
+        Cause.EXECUTOR_OUT_OF_MEMORY,
+        "exceeding physical memory limits. 1.2 GB of 1 GB physical memory used",
+    ),
+    (
+        "Container [pid=1] is running 9 B beyond the 'PHYSICAL' memory limit. Current usage: 1.2 GB"
+        " of 1 GB physical memory used",
         Cause.OUT_OF_MEMORY,
         "1.2 GB of 1 GB physical memory used",
     ),

@@ -43,6 +43,8 @@ class Cause(Enum):
     """A file that was submitted is not there any more."""
     OUT_OF_MEMORY = auto()
     """The container was killed for memory."""
+    EXECUTOR_OUT_OF_MEMORY = auto()
+    """Spark says that the container of an executor was killed for memory."""
     LOST_NODE = auto()
     """The node was lost or taken out of service."""
     PREEMPTED = auto()
@@ -96,6 +98,10 @@ _TABLE: tuple[tuple[str, Cause], ...] = (
     (r"Download and unpack failed", Cause.BAD_ARCHIVE),
     (r"Resource (\S+) changed on src filesystem", Cause.CHANGED_FILE),
     (r"File does not exist: (\S+)", Cause.MISSING_FILE),
+    (
+        r"Container killed by YARN for exceeding.*? memory used",
+        Cause.EXECUTOR_OUT_OF_MEMORY,
+    ),
     (
         r"[0-9.]+ [KMGT]?B of [0-9.]+ [KMGT]?B (?:physical|virtual) memory used",
         Cause.OUT_OF_MEMORY,

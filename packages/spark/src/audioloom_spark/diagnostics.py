@@ -12,6 +12,7 @@ from audioloom_spark.errors import BadRequest, ModuleMissing, NodesUnfit, NotAll
 _MOST = 300
 
 _JAVA = (NodesUnfit, "Name the JAVA_HOME of a Java 17 on the nodes by --node-java.")
+_MEMORY = (SparkGaveUp, "Ask for more by --executor-memory, or for fewer --executor-cores.")
 _ERRORS: dict[Cause, tuple[type[StageError], str]] = {
     Cause.NO_QUEUE: (BadRequest, "Name a queue of this cluster by --queue."),
     Cause.QUEUE_DENIED: (NotAllowed, "Name a queue that you may use by --queue."),
@@ -25,11 +26,8 @@ _ERRORS: dict[Cause, tuple[type[StageError], str]] = {
     Cause.NO_JAVA: _JAVA,
     Cause.OLD_JAVA: _JAVA,
     Cause.BAD_JAVA: _JAVA,
-    Cause.OUT_OF_MEMORY: (
-        SparkGaveUp,
-        "YARN killed a container for memory: ask for more by --executor-memory, or for fewer"
-        " --executor-cores.",
-    ),
+    Cause.EXECUTOR_OUT_OF_MEMORY: _MEMORY,
+    Cause.OUT_OF_MEMORY: _MEMORY,
     Cause.EXECUTORS_FAILED: (
         SparkGaveUp,
         "`yarn logs -applicationId` shows what the containers said.",
