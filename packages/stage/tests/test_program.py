@@ -112,6 +112,7 @@ def test_stdout_is_the_object_alone(program: Any) -> None:
         "tag": ["a", "b"],
         "model_arg": {},
         "shuffle": True,
+        "slow": False,
         "workers": 1,
         "password": "**********",
     } == json.loads(done.stdout)

@@ -52,6 +52,7 @@ class RunSettings(Settings):
     tag: tuple[str, ...] = Field((), description="What else.")
     model_arg: dict[str, int | float | bool | str] = Field({}, description="What for.")
     shuffle: bool = Field(default=True, description="Whether to mix.")
+    slow: bool = Field(default=False, description="Whether to take time.")
     workers: Annotated[int, Flag("-w")] = Field(1, description="How many hands.")
     password: Secret | None = Field(None, description="What nobody may see.")
 

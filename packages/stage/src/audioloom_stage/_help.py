@@ -62,7 +62,7 @@ def spelt(option: Option) -> str:
     if option.secret:
         return option.variable
     flag = option.flag
-    if option.shape == "switch":
+    if option.shape == "switch" and option.default != "off":
         flag = f"{flag} / --no-{flag[2:]}"
     return f"{option.short}, {flag}".removeprefix(", ") + (
         "" if option.shape == "switch" else f" {option.metavar}"
@@ -74,7 +74,7 @@ def described(option: Option, *, variable: bool = False) -> str:
     notes = []
     if option.required:
         notes.append("required")
-    elif option.default:
+    elif option.default and (option.shape, option.default) != ("switch", "off"):
         notes.append(f"default: {option.default}")
     if option.shape in ("many", "pairs") and not option.positional:
         notes.append("repeatable")

@@ -125,7 +125,7 @@ class Option:
 
 
 def options(model: type[BaseModel], stage: str) -> tuple[Option, ...]:
-    """List the options of a settings model: of no group first, each in the order of the fields.
+    """List the options of a settings model: positionals, those of no group, the groups in order.
 
     Raises:
         TypeError: the model is not frozen, lets unknown fields through, or has a field that
@@ -139,8 +139,16 @@ def options(model: type[BaseModel], stage: str) -> tuple[Option, ...]:
         _option(name, field, stage, groups.get(name, ""))
         for name, field in model.model_fields.items()
     )
-    order = ["", *groups.values()]
-    declared = tuple(sorted(declared, key=lambda option: order.index(option.group)))
+    order = ["", *groups]
+    declared = tuple(
+        sorted(
+            declared,
+            key=lambda option: (
+                not option.positional,
+                order.index(option.name if option.group else ""),
+            ),
+        )
+    )
     places = [option for option in declared if option.positional]
     if any(option.shape == "many" for option in places[:-1]):
         raise TypeError(f"{model.__name__}: a positional that takes several must be the last")
