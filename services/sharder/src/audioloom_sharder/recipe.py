@@ -76,7 +76,6 @@ def request_run(settings: Assignment) -> RequestedRun:
 
 
 def _recipe(settings: Assignment, sizes: ShardSizes, sources: SplitSources) -> ShardsRecipe:
-    """The recipe: whatever changes the result."""
     ratios = settings.ratios
     return ShardsRecipe(
         algorithm=ALGORITHM,

@@ -10,7 +10,7 @@ from audioloom_manifest import LabelCopies, Receipt, ShardFeature, ShardsStats, 
 from audioloom_sharder.balance.resampling import Copies
 from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.sharding.ranking import DistinctCounts
-from audioloom_sharder.statistics.coefficients import CoefficientSums, total_coefficients
+from audioloom_sharder.statistics.coefficients import CoefficientSums
 from audioloom_sharder.steps.merge import SHARD_ROLE, shard_units
 from audioloom_sharder.windows.rules import Rules
 
@@ -24,11 +24,11 @@ def stats_of(
 ) -> ShardsStats:
     """The stats of a finished run; bytes are those of the files as written."""
     size: Counter[str] = Counter()
-    coefficients: dict[str, list[CoefficientSums]] = defaultdict(list)
+    coefficients: dict[str, CoefficientSums] = defaultdict(CoefficientSums)
     for unit, receipt in zip(shard_units(layout), receipts, strict=True):
         name = layout.splits[unit.split].name
         size[name] += sum(entry.bytes for entry in receipt.files if entry.role == SHARD_ROLE)
-        coefficients[name].append(CoefficientSums.from_json(receipt.counts["moments"]))
+        coefficients[name] += CoefficientSums.from_json(receipt.counts["moments"])
     feature = rules.schema.feature
     return ShardsStats(
         feature=ShardFeature(name=feature.name, dtype=feature.dtype, shape=feature.shape),
@@ -45,7 +45,7 @@ def stats_of(
                 recordings=counted.recordings[number],
                 groups=counted.groups[number],
                 labels=split.labels,
-                coefficients=total_coefficients(coefficients[split.name], feature.shape[0]).stats(),
+                coefficients=coefficients[split.name].stats(),
                 targets=split.targets.stats(),
             )
             for number, split in enumerate(layout.splits)

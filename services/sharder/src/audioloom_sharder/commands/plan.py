@@ -47,8 +47,6 @@ class Epoch:
 
 @dataclass(frozen=True)
 class _Planned:
-    """The content of a plan."""
-
     plan: Plan
     committed: bool
     layout: Layout

@@ -184,7 +184,6 @@ def _location(job: Job, number: int) -> Location:
 def _do_files(
     job: Job, step: Step, task: Callable[[int], Receipt], run_units: RunUnits
 ) -> list[Receipt]:
-    """Do a step with one unit per features file."""
     return _do(job, step, range(len(job.sources)), task, run_units, partial(_location, job))
 
 

@@ -24,7 +24,7 @@ from audioloom_sharder.io.executor import RunUnits, executor
 from audioloom_sharder.recipe import ALGORITHM, codec_of, policy_of, schema_of
 from audioloom_sharder.settings import VerifySettings
 from audioloom_sharder.sharding.assignment import records_in_shard
-from audioloom_sharder.statistics.coefficients import CoefficientSums, total_coefficients
+from audioloom_sharder.statistics.coefficients import CoefficientSums
 from audioloom_sharder.steps.decide_splits import location_of
 from audioloom_sharder.steps.merge import INDEX_ROLE, SHARD_ROLE
 from audioloom_sharder.verification.lineage import (
@@ -175,10 +175,10 @@ def _check_stats(opened: Opened[ShardsManifest], shards: Sequence[Findings]) -> 
 
 
 def _check_coefficients(
-    name: str, claimed: CoefficientStats, coefficients: Sequence[CoefficientSums]
+    name: str, claimed: CoefficientStats, sums: CoefficientSums
 ) -> Iterator[str]:
     """Compare up to what another NumPy may round otherwise within a record."""
-    found = total_coefficients(coefficients, len(coefficients[0].values)).stats()
+    found = sums.stats()
     for what in ("mean", "variance"):
         expected, seen = np.array(getattr(claimed, what)), np.array(getattr(found, what))
         if expected.shape != seen.shape or not np.allclose(expected, seen, rtol=1e-6, atol=1e-6):

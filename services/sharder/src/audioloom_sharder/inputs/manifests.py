@@ -130,7 +130,6 @@ def _check_same_recipe(one: Opened[FeaturesManifest], other: Opened[FeaturesMani
 
 
 def _flat(recipe: FeaturesRecipe) -> dict[str, object]:
-    """The recipe's fields by dotted name."""
     flat: dict[str, object] = {}
     pending: list[tuple[str, object]] = [("", recipe.model_dump(exclude=set(_MAY_DIFFER)))]
     while pending:

@@ -149,7 +149,6 @@ def _vocabulary(summary: Summary, rules: Rules, where: str) -> tuple[str, ...]:
 def _weights(
     summary: Summary, rules: Rules, labels: Sequence[str], where: str
 ) -> dict[str, float] | None:
-    """The class weights, of the labels that the split has that is trained on."""
     if rules.class_weights is None:
         return None
     named = () if isinstance(rules.class_weights, str) else rules.class_weights

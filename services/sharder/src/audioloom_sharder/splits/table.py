@@ -123,7 +123,6 @@ def _contradiction(table: Table, column: str, key: int, seed: int) -> BadTable:
 
 
 def _rows(table: Table, column: str) -> Iterator[tuple[list[str], list[str]]]:
-    """Keys and their splits, a few thousand at a time."""
     for chunk in table.read([column, _SPLIT]):
         pairs = zip(chunk.text(column).to_pylist(), chunk.text(_SPLIT).to_pylist(), strict=True)
         known = [(key, split) for key, split in pairs if key and split]

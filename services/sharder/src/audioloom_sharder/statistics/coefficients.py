@@ -1,59 +1,32 @@
 """Exact mean and variance of each coefficient, in whatever order the records come.
 
-Sums of floats depend on their order, and shards on none. So each record's sums over its frames are
-rounded to whole multiples of 2^-20, and whole numbers are added from there on.
+The sums of each record over its frames are rounded to whole multiples of 2^-20.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from audioloom_manifest import CoefficientStats, ShardFeature
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
+from audioloom_sharder.statistics.sums import ExactSums
 
-_ONE = 1 << 20
 _AT_ONCE = 8
 """Records whose values are widened to float64 at a time: 0.8 MB of (40, 313), for the cache."""
 
 
-@dataclass(frozen=True)
-class CoefficientSums:
-    """Sums over all frames of some records, for each coefficient.
+class CoefficientSums(ExactSums):
+    """Sums over all frames of some records, for each coefficient."""
 
-    Attributes:
-        frames: how many were added.
-        values: sums of the values, in units of 2^-20.
-        squares: sums of their squares, in units of 2^-20.
-    """
-
-    frames: int
-    values: tuple[int, ...]
-    squares: tuple[int, ...]
-
-    def to_json(self) -> list[Any]:
-        """As a receipt holds it; in text, as JSON's readers round large numbers."""
-        return [self.frames, list(map(str, self.values)), list(map(str, self.squares))]
-
-    @classmethod
-    def from_json(cls, value: Sequence[Any]) -> CoefficientSums:
-        """From a receipt."""
-        frames, values, squares = value
-        return cls(int(frames), tuple(map(int, values)), tuple(map(int, squares)))
+    VALUE_BITS = SQUARE_BITS = 20
 
     def stats(self) -> CoefficientStats:
-        """Mean and (population) variance, each correctly rounded from the exact sums."""
-        means = [Fraction(value, _ONE * self.frames) for value in self.values]
-        squares = [Fraction(square, _ONE * self.frames) for square in self.squares]
-        variances = [max(Fraction(0), q - m * m) for m, q in zip(means, squares, strict=True)]
-        return CoefficientStats(
-            mean=tuple(map(float, means)), variance=tuple(map(float, variances))
-        )
+        """Mean and variance of each coefficient."""
+        mean, variance = self.moments()
+        return CoefficientStats(mean=mean, variance=variance)
 
 
 def coefficient_sums(
@@ -86,19 +59,9 @@ def coefficient_sums(
     )
 
 
-def total_coefficients(parts: Iterable[CoefficientSums], coefficients: int) -> CoefficientSums:
-    """All of them."""
-    frames, values, squares = 0, [0] * coefficients, [0] * coefficients
-    for part in parts:
-        frames += part.frames
-        values = [a + b for a, b in zip(values, part.values, strict=True)]
-        squares = [a + b for a, b in zip(squares, part.squares, strict=True)]
-    return CoefficientSums(frames, tuple(values), tuple(squares))
-
-
 def _exact(sums: NDArray[np.float64], where: object) -> tuple[int, ...]:
     """Sums over the records (first axis) of their own sums, as whole numbers."""
-    scaled = np.rint(sums * _ONE)
+    scaled = np.rint(sums * (1 << CoefficientSums.VALUE_BITS))
     if not np.isfinite(scaled).all():
         raise BadFeatures(
             expected="features whose squares are finite",

@@ -1,54 +1,34 @@
 """Exact mean and variance of the targets, in whatever order the records come.
 
-A record holds its number as float32, and each of those is a whole multiple of 2^-149: so whole
-numbers are added, and nothing is rounded before the end.
+A record holds its target as float32, which is a whole multiple of 2^-149.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, TypeGuard
+from collections.abc import Iterable
+from typing import TypeGuard
 
 import numpy as np
 from audioloom_manifest import TargetStats
 
-_BITS = 149
+from audioloom_sharder.statistics.sums import ExactSums
+
 MOST_TARGET = float(np.finfo(np.float32).max)
 """The largest number that a record can hold."""
 
 
-@dataclass(frozen=True)
-class TargetSums:
-    """Sums over some records.
+class TargetSums(ExactSums):
+    """Sums over the targets of some records, in one column."""
 
-    Attributes:
-        records: how many were added.
-        values: sum of the numbers, in units of 2^-149.
-        squares: sum of their squares, in units of 2^-298.
-    """
-
-    records: int = 0
-    values: int = 0
-    squares: int = 0
-
-    def to_json(self) -> list[Any]:
-        """As a receipt holds it; in text, as JSON's readers round large numbers."""
-        return [self.records, str(self.values), str(self.squares)]
-
-    @classmethod
-    def from_json(cls, value: Sequence[Any]) -> TargetSums:
-        """From a receipt."""
-        return cls(*map(int, value))
+    VALUE_BITS = 149
+    SQUARE_BITS = 2 * VALUE_BITS
 
     def stats(self) -> TargetStats | None:
-        """Mean and (population) variance, correctly rounded; None of nothing."""
-        if not self.records:
+        """Mean and variance; None without records."""
+        if not self.count:
             return None
-        mean = Fraction(self.values, self.records << _BITS)
-        square = Fraction(self.squares, self.records << 2 * _BITS)
-        return TargetStats(mean=float(mean), variance=float(square - mean * mean))
+        (mean,), (variance,) = self.moments()
+        return TargetStats(mean=mean, variance=variance)
 
 
 NO_TARGETS = TargetSums()
@@ -60,17 +40,7 @@ def is_target(number: float | None) -> TypeGuard[float]:
 
 
 def target_sums(numbers: Iterable[float]) -> TargetSums:
-    """The sums over records with these numbers."""
+    """The sums over records with these targets."""
     stored = np.fromiter(numbers, np.float64).astype(np.float32).astype(np.float64)
-    whole = list(map(int, np.ldexp(stored, _BITS).tolist()))
-    return TargetSums(len(whole), sum(whole), sum(value * value for value in whole))
-
-
-def total_targets(parts: Iterable[TargetSums]) -> TargetSums:
-    """All of them."""
-    records, values, squares = 0, 0, 0
-    for part in parts:
-        records += part.records
-        values += part.values
-        squares += part.squares
-    return TargetSums(records, values, squares)
+    whole = list(map(int, np.ldexp(stored, TargetSums.VALUE_BITS).tolist()))
+    return TargetSums(len(whole), (sum(whole),), (sum(value * value for value in whole),))

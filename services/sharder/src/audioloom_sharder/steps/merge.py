@@ -25,7 +25,6 @@ from audioloom_sharder.sharding.layout import Layout, SplitLayout
 from audioloom_sharder.statistics.coefficients import (
     CoefficientSums,
     coefficient_sums,
-    total_coefficients,
 )
 from audioloom_sharder.steps.encode import Run, read_entries
 from audioloom_sharder.steps.job import SHARDS, Job, read_into, unit_name
@@ -83,9 +82,7 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
             counts = _label_counts(rows[part], layout.labels)
             files += [data.model_copy(update={"labels": counts}), *index]
     name = unit_name(job, SHARDS, unit.number)
-    sums = {
-        "moments": total_coefficients(coefficients, job.rules.schema.feature.shape[0]).to_json()
-    }
+    sums = {"moments": sum(coefficients, CoefficientSums()).to_json()}
     receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=sums)
     return publish_receipt(job.folder, receipt)
 
@@ -193,7 +190,6 @@ def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
 
 
 def _values(job: Job, records: _Records, rows: _Rows) -> _Records:
-    """Where in each record its values lie."""
     size = job.rules.schema.values
     starts = rows.values.tolist()
     return [record[at : at + size] for record, at in zip(records, starts, strict=True)]
@@ -225,7 +221,6 @@ def _index_of(rows: _Rows) -> NDArray[np.int64]:
 
 
 def _windows(rows: _Rows) -> Iterator[_Rows]:
-    """The rows in runs of bounded payload."""
     ends = np.cumsum(rows.length)
     begin, done = 0, 0
     while begin < len(ends):

@@ -63,7 +63,6 @@ def _resampled(opened: Opened[ShardsManifest]) -> Iterator[str]:
 
 
 def _training_stats(stats: ShardsStats) -> SplitStats | None:
-    """The split to train on, if there is one."""
     try:
         return stats.splits[training_split(tuple(stats.splits))]
     except InvalidOption:

@@ -34,14 +34,12 @@ from audioloom_sharder.splits.ratios import training_split
 from audioloom_sharder.statistics.coefficients import (
     CoefficientSums,
     coefficient_sums,
-    total_coefficients,
 )
 from audioloom_sharder.statistics.targets import (
     NO_TARGETS,
     TargetSums,
     is_target,
     target_sums,
-    total_targets,
 )
 from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.verification.splits import GroupSplits, wrong_splits
@@ -94,7 +92,7 @@ class Findings:
     size: int = 0
     content: int = 0
     labels: Counter[str] = field(default_factory=Counter)
-    coefficients: list[CoefficientSums] = field(default_factory=list)
+    coefficients: CoefficientSums = field(default_factory=CoefficientSums)
     targets: TargetSums = NO_TARGETS
     excluded: Counter[str] = field(default_factory=Counter)
     offered: Counter[str] = field(default_factory=Counter)
@@ -125,7 +123,7 @@ def total_findings(parts: Sequence[Findings]) -> Findings:
         whole.content = (whole.content + part.content) % _MODULUS
         whole.labels.update(part.labels)
         whole.coefficients += part.coefficients
-        whole.targets = total_targets((whole.targets, part.targets))
+        whole.targets += part.targets
         whole.excluded.update(part.excluded)
         whole.offered.update(part.offered)
     return whole
@@ -202,12 +200,10 @@ def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray
             records.append(record._replace(mfcc=b""))
             held.append(record.mfcc)
             if len(held) == _WINDOWS:
-                seen.coefficients.append(coefficient_sums(held, schema.feature, where=where))
+                seen.coefficients += coefficient_sums(held, schema.feature, where=where)
                 held.clear()
-    if held:
-        seen.coefficients.append(coefficient_sums(held, schema.feature, where=where))
+    seen.coefficients += coefficient_sums(held, schema.feature, where=where)
     seen.targets = target_sums(one.target for one in records if is_target(one.target))
-    seen.coefficients[:] = [total_coefficients(seen.coefficients, schema.feature.shape[0])]
     unpacked = Uncompressed(bytes=sum(row[1] for row in rows), sha256=plain.hexdigest())
     _check_entry(where, files.shard, unpacked if claims.codec.is_stream else None, seen)
     for at, record in enumerate(records):

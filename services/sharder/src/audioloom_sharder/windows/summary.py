@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from audioloom_sharder.statistics.targets import NO_TARGETS, TargetSums, total_targets
+from audioloom_sharder.statistics.targets import NO_TARGETS, TargetSums
 
 
 @dataclass
@@ -77,7 +77,7 @@ def sum_summaries(parts: Iterable[Summary], names: Iterable[str]) -> Summary:
             total.records += one.records
             total.bytes += one.bytes
             total.labels.update(one.labels)
-            total.targets = total_targets((total.targets, one.targets))
+            total.targets += one.targets
         for kind, (count, example) in part.faults.items():
             before, first = whole.faults.get(kind, (0, example))
             whole.faults[kind] = (before + count, min(first, example))
