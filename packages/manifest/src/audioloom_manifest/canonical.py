@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from decimal import Decimal
+from json.encoder import encode_basestring
 from typing import Any
 
 from audioloom_manifest.errors import MalformedManifest
 
 MOST_DEPTH = 64
 """Arrays and objects inside one another."""
-_PLAIN = json.JSONEncoder(ensure_ascii=False)
 
 
 def canonical_bytes(value: Any, *, indent: int | None = None) -> bytes:
@@ -81,12 +81,20 @@ def parse_json(data: bytes, *, where: object) -> Any:
 
 
 def _canonical(value: Any) -> str:
+    if isinstance(value, str):
+        return encode_basestring(value)
     if isinstance(value, dict):
-        keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
-        return "{" + ",".join([f"{_PLAIN.encode(k)}:{_canonical(value[k])}" for k in keys]) + "}"
+        keys = sorted(value)
+        if not "".join(keys).isascii():
+            keys.sort(key=lambda key: key.encode("utf-16-be"))
+        return (
+            "{" + ",".join([f"{encode_basestring(k)}:{_canonical(value[k])}" for k in keys]) + "}"
+        )
     if isinstance(value, (list, tuple)):
         return "[" + ",".join([_canonical(each) for each in value]) + "]"
-    return canonical_number(value) if isinstance(value, float) else _PLAIN.encode(value)
+    if isinstance(value, float):
+        return canonical_number(value)
+    return repr(value) if type(value) is int else json.dumps(value)
 
 
 def _check_depth(value: Any, left: int) -> None:
