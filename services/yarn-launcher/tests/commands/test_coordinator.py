@@ -5,14 +5,14 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 from audioloom_yarn_launcher.commands.coordinator import _end
-from audioloom_yarn_launcher.yarn.containers import ContainerSeen, loss_of
+from audioloom_yarn_launcher.yarn.containers import ContainerState, loss_of_container
 from audioloom_yarn_launcher.yarn.diagnostics import ours
 
 
 def test_what_yarn_shows_of_a_run_holds_no_secret_and_no_control() -> None:
     """The last line of a container is part of it; an older client reads it as before."""
-    seen = ContainerSeen("worker_0", "FAILED", "n1:8042", told="exitCode: 1")
-    loss = loss_of(seen, said="x\nerror: no access with --token hunter2 \x1b[31m\x9b2J")
+    seen = ContainerState("worker_0", "FAILED", "n1:8042", told="exitCode: 1")
+    loss = loss_of_container(seen, said="x\nerror: no access with --token hunter2 \x1b[31m\x9b2J")
     told: list[tuple[str, str]] = []
     application = SimpleNamespace(shutdown=lambda status, text: told.append((status, text)))
     _end(application, "FAILED", 75, loss.cause("worker 0 was lost").text)

@@ -7,7 +7,7 @@ import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.commands.status import show_status
 from audioloom_yarn_launcher.errors import NoRun
-from audioloom_yarn_launcher.monitoring.run_status import view_run
+from audioloom_yarn_launcher.monitoring.run_status import read_run_status
 from audioloom_yarn_launcher.runs.attempts import read_attempts
 from audioloom_yarn_launcher.settings import StatusSettings
 from launcher_processes import finish, until
@@ -56,11 +56,11 @@ def test_a_run_that_goes_on_and_is_then_lost(launches: Any) -> None:
     launches.note(0, 1)
     folder = launches.the_run()
     until((folder / "attempts/1.members.json").exists, "the members")
-    assert "running" == view_run(locate(folder)).state
+    assert "running" == read_run_status(locate(folder)).state
     assert [["running"]] * 2 == table(folder, "state")
     process.kill()
     finish(process)
-    assert "lost" == view_run(locate(folder)).state
+    assert "lost" == read_run_status(locate(folder)).state
     assert [["lost"]] * 2 == table(folder, "state")
 
 
@@ -91,6 +91,6 @@ def test_what_a_terminal_would_obey_is_escaped(launches: Any) -> None:
 def test_a_run_that_was_committed_without_a_launcher(tmp_path: Path) -> None:
     """There is a manifest, and no worker to tell of."""
     (tmp_path / "manifest.json").write_text("{}")
-    assert "committed" == view_run(locate(tmp_path)).state
+    assert "committed" == read_run_status(locate(tmp_path)).state
     assert [] == read_attempts(locate(tmp_path))
     assert f"manifest  {tmp_path / 'manifest.json'}" in lines_of(tmp_path)

@@ -9,7 +9,7 @@ from audioloom_stage import exit_code
 from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import ApplicationLost, NotStarted
 from audioloom_yarn_launcher.monitoring import application_watch
-from audioloom_yarn_launcher.monitoring.application_watch import SignalState, Watch
+from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch, SignalState
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import AttemptStarted, begin
 from audioloom_yarn_launcher.runs.clock import now
@@ -47,11 +47,13 @@ class Begun:
         return Report("RUNNING" if self.reasons else "FINISHED", "", "")
 
 
-@pytest.mark.parametrize("wait", [Watch.to_the_end, Watch.until_begun])
+@pytest.mark.parametrize("wait", [ApplicationWatch.to_the_end, ApplicationWatch.until_begun])
 def test_an_application_that_is_not_started_in_time_is_ended(tmp_path: Path, wait: Any) -> None:
     """Whether somebody waits for its end or only for its beginning: try again, and why."""
     full: Any = Full()
-    watch = Watch(full, locate(tmp_path), "l", "application_1_1", SignalState(), start_s=0.001)
+    watch = ApplicationWatch(
+        full, locate(tmp_path), "l", "application_1_1", SignalState(), start_s=0.001
+    )
     with pytest.raises(NotStarted) as raised:
         wait(watch)
     assert ["application_1_1"] == full.killed
@@ -67,7 +69,10 @@ def test_without_a_limit_one_leaves_an_application_that_waits(
     monkeypatch.setattr("audioloom_yarn_launcher.monitoring.application_watch.BEGIN_WITHIN_S", 0.01)
     full: Any = Full()
     assert (
-        Watch(full, locate(tmp_path), "l", "application_1_1", SignalState()).until_begun() is None
+        ApplicationWatch(
+            full, locate(tmp_path), "l", "application_1_1", SignalState()
+        ).until_begun()
+        is None
     )
     assert [] == full.killed
 
@@ -107,7 +112,9 @@ def test_another_master_is_not_waited_for_by_who_ends_the_run(
 def test_the_limit_of_the_start_is_not_that_of_a_second_master(tmp_path: Path) -> None:
     """The run was started in time; the second one may take its own."""
     cluster: Any = Ends(["RUNNING", "ACCEPTED", "FINISHED"])
-    watch = Watch(cluster, locate(tmp_path), "l", "application_1_1", SignalState(), start_s=0.001)
+    watch = ApplicationWatch(
+        cluster, locate(tmp_path), "l", "application_1_1", SignalState(), start_s=0.001
+    )
     assert "FINISHED" == watch.to_the_end().report.state
     assert [] == cluster.did
 
@@ -135,6 +142,8 @@ def test_what_containers_are_waited_for_is_told_once(
     monkeypatch.setattr(application_watch, "why_not_allocated", lambda *_, **__: reasons.pop(0))
     cluster: Any = Begun(reasons)
     with capture_logs() as logs:
-        Watch(cluster, locate(tmp_path), "l", "application_1_1", SignalState()).to_the_end()
+        ApplicationWatch(
+            cluster, locate(tmp_path), "l", "application_1_1", SignalState()
+        ).to_the_end()
     assert ["no GPUs", "no memory"] == [each["because"] for each in logs if "because" in each]
     assert [] == reasons

@@ -12,27 +12,27 @@ from typing import Any
 import pytest
 from audioloom_storage import locate
 from audioloom_yarn_launcher.monitoring.live import HINT, live_page
-from audioloom_yarn_launcher.monitoring.run_status import RunView, WorkerView, view_run
+from audioloom_yarn_launcher.monitoring.run_status import RunStatus, WorkerStatus, read_run_status
 from launcher_processes import finish, until
 
 SIZE = os.terminal_size((80, 24))
 
 
-def worker(rank: int, **more: Any) -> WorkerView:
-    plain = WorkerView(rank, "running", "n1", None, 1, "", {"step": 10, "steps": 40}, {}, None)
+def worker(rank: int, **more: Any) -> WorkerStatus:
+    plain = WorkerStatus(rank, "running", "n1", None, 1, "", {"step": 10, "steps": 40}, {}, None)
     return replace(plain, **more)
 
 
 @pytest.fixture
-def view(launches: Any) -> RunView:
+def view(launches: Any) -> RunStatus:
     """Of a run that failed once."""
     launches.go()
     assert 0 == finish(launches.start("0.1:exit=3"))[0]
-    found = view_run(locate(launches.the_run()))
+    found = read_run_status(locate(launches.the_run()))
     return replace(found, state="running")
 
 
-def test_a_page_says_how_far_the_run_is(view: RunView) -> None:
+def test_a_page_says_how_far_the_run_is(view: RunStatus) -> None:
     """How fast, what went wrong before, and that Ctrl-C is harmless."""
     progress = {"step": 10, "steps": 40, "steps_per_second": 2.0}
     page = live_page(view, [worker(0, progress=progress)], SIZE)
@@ -42,7 +42,7 @@ def test_a_page_says_how_far_the_run_is(view: RunView) -> None:
     assert HINT == page[-1]
 
 
-def test_of_many_workers_those_are_shown_that_are_not_like_the_most(view: RunView) -> None:
+def test_of_many_workers_those_are_shown_that_are_not_like_the_most(view: RunStatus) -> None:
     """And those that are behind; the page never scrolls."""
     workers = [worker(rank) for rank in range(100)]
     workers[70] = worker(70, state="lost")
@@ -56,7 +56,7 @@ def test_of_many_workers_those_are_shown_that_are_not_like_the_most(view: RunVie
     assert all(len(line) < SIZE.columns for line in page)
 
 
-def test_before_anything_is_known_there_is_no_bar(view: RunView) -> None:
+def test_before_anything_is_known_there_is_no_bar(view: RunStatus) -> None:
     """Nor a table."""
     assert not [line for line in live_page(view, [], SIZE) if "░" in line]
 

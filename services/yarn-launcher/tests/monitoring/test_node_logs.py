@@ -97,6 +97,6 @@ def test_the_address_is_the_one_that_the_worker_noted(
     (tmp_path / "usage/0.1.json").write_text(json.dumps({"log_url": told}))
     logs = NodeLogs(locate(tmp_path), 1)
     assert b"" == logs.read(0, 0)
-    logs._scheme = "http"
+    logs = NodeLogs(locate(tmp_path), 1, "http")
     assert read == logs.read(0, 0)
     assert b"" == logs.read(0, 0)  # not at once again

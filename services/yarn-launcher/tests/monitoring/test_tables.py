@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.monitoring.run_status import WorkerView
+from audioloom_yarn_launcher.monitoring.run_status import WorkerStatus
 from audioloom_yarn_launcher.monitoring.tables import size_text, worker_table
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,9 +19,9 @@ USAGE = {
 }
 
 
-def worker(rank: int = 0, **more: Any) -> WorkerView:
+def worker(rank: int = 0, **more: Any) -> WorkerStatus:
     values = {"host": "n1", "pid": None, "attempts": 1, "exit": "", "progress": {}, "usage": {}}
-    return WorkerView(rank, "running", log=LOG, **(values | more))
+    return WorkerStatus(rank, "running", log=LOG, **(values | more))
 
 
 def cells(lines: list[str]) -> list[list[str]]:

@@ -6,7 +6,7 @@ from audioloom_storage import locate
 from audioloom_yarn_launcher.commands.logs import show_logs
 from audioloom_yarn_launcher.commands.status import show_status
 from audioloom_yarn_launcher.errors import BadRecord, NoRun
-from audioloom_yarn_launcher.monitoring.run_status import view_run
+from audioloom_yarn_launcher.monitoring.run_status import read_run_status
 from audioloom_yarn_launcher.runs.attempts import AttemptEnd, AttemptStarted, begin, record_end
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.submissions import Submission, read_submissions, record_submission
@@ -89,7 +89,7 @@ def test_the_state_before_the_first_attempt_is_the_application_s(
     """As far as the ResourceManager tells."""
     submit(tmp_path)
     answers(code, answer)
-    view = view_run(locate(tmp_path))
+    view = read_run_status(locate(tmp_path))
     assert state == view.state
     assert view.pending is not None
     assert because in view.pending.because
@@ -109,12 +109,12 @@ def test_what_has_begun_or_is_older_than_the_last_attempt_waits_no_more(
     answers(200, {"app": ACCEPTED})
     attempt(tmp_path, "a" * 32, "2026-01-02T00:00:00.000Z")
     submit(tmp_path, "b" * 32, "2026-01-03T00:00:00.000Z")
-    view = view_run(locate(tmp_path))
+    view = read_run_status(locate(tmp_path))
     assert ("failed", None) == (view.state, view.pending)
     submit(tmp_path, "c" * 32, "2026-01-01T00:00:06.000Z", after=1)
-    assert "waiting" == view_run(locate(tmp_path)).state
+    assert "waiting" == read_run_status(locate(tmp_path)).state
     answers(200, {"app": {"state": "FAILED", "diagnostics": "no such luck"}})
-    view = view_run(locate(tmp_path))
+    view = read_run_status(locate(tmp_path))
     assert "failed" == view.state
     assert view.pending is not None
     assert "no such luck" in view.pending.because
@@ -125,7 +125,7 @@ def test_what_was_committed_does_not_wait(tmp_path: Path, answers: Answers) -> N
     submit(tmp_path)
     answers(200, {"app": ACCEPTED})
     (tmp_path / "manifest.json").write_text("{}")
-    assert "committed" == view_run(locate(tmp_path)).state
+    assert "committed" == read_run_status(locate(tmp_path)).state
 
 
 def test_the_newest_is_first_and_a_broken_one_is_named(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_a_storage_that_fails_costs_no_line(tmp_path: Path) -> None:
     log = PublishedLog(logs, 0, 1)
     (tmp_path / "logs").write_text("in the way")
     os.write(log.output, b"one\n")
-    log._publish()
+    log.publish()
     (tmp_path / "logs").unlink()
     os.write(log.output, b"two\n")
     log.close()

@@ -62,7 +62,7 @@ def test_what_is_noted_behind_a_link_is_not_replaced(tmp_path: Path, monkeypatch
     (tmp_path / "other/0.1.json").write_text("another's")
     (tmp_path / "usage").symlink_to(tmp_path / "other")
     watch = UsageRecorder(locate(tmp_path), 0, 1, Program(os.getpid()))
-    until(lambda: watch._samples, "a sample")
+    until(lambda: watch.samples, "a sample")
     watch.close()
     assert "another's" == (tmp_path / "other/0.1.json").read_text()
 

@@ -1,7 +1,12 @@
 import pytest
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, WorkerLost
-from audioloom_yarn_launcher.yarn.containers import ContainerSeen, arrival, failed_itself, loss_of
+from audioloom_yarn_launcher.yarn.containers import (
+    ContainerState,
+    arrival,
+    failed_itself,
+    loss_of_container,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +57,7 @@ from audioloom_yarn_launcher.yarn.containers import ContainerSeen, arrival, fail
 )
 def test_how_a_container_ended_is_a_sentence(state: str, told: str, expected: str) -> None:
     """On one line, without a trace."""
-    loss = loss_of(ContainerSeen("worker_0", state, "n1:8042", 3.0, told))
+    loss = loss_of_container(ContainerState("worker_0", state, "n1:8042", 3.0, told))
     assert (expected, TRY_AGAIN) == (loss.text, loss.exit_code)
 
 
@@ -82,7 +87,7 @@ def test_how_a_container_ended_is_a_sentence(state: str, told: str, expected: st
 )
 def test_what_a_node_cannot_get_ready_will_fail_again(told: str, code: int, expected: str) -> None:
     """Wherever it is tried: the codes are those that are not started anew."""
-    loss = loss_of(ContainerSeen("worker_0", "FAILED", "n1:8042", None, told))
+    loss = loss_of_container(ContainerState("worker_0", "FAILED", "n1:8042", None, told))
     assert WorkerLost(expected, code, "localization") == loss
     assert loss.cause("worker_0 was lost").repeats
 
@@ -109,19 +114,19 @@ def test_what_a_node_cannot_get_ready_will_fail_again(told: str, code: int, expe
 )
 def test_where_a_container_hangs_is_told(state: str, expected: Arrival) -> None:
     """So that one knows whom to ask."""
-    seen = ContainerSeen("worker_0", state, "n1:8042", 3.0)
+    seen = ContainerState("worker_0", state, "n1:8042", 3.0)
     assert expected == arrival(seen, shortage="full", said="oh")
 
 
 def test_a_worker_that_could_not_come_is_told_by_its_last_words() -> None:
     """Which nobody else has seen, and of which YARN only says that they are in its logs."""
     told = "Container failed during execution, see logs for more information."
-    seen = ContainerSeen("worker_0", "FAILED", "n1:8042", 3.0, told)
+    seen = ContainerState("worker_0", "FAILED", "n1:8042", 3.0, told)
     expected = "its container on n1 failed after writing: it is so"
-    assert WorkerLost(expected) == loss_of(seen, "first\nit is so\n")
-    assert WorkerLost(f"its container on n1 failed: {told[:-1]}") == loss_of(seen)
+    assert WorkerLost(expected) == loss_of_container(seen, "first\nit is so\n")
+    assert WorkerLost(f"its container on n1 failed: {told[:-1]}") == loss_of_container(seen)
     assert failed_itself(seen)
     lacking = "Traceback …\nModuleNotFoundError: No module named 'x'\n"
-    assert 78 == loss_of(seen, lacking).exit_code
+    assert 78 == loss_of_container(seen, lacking).exit_code
     for state, said in (("FAILED", "released on a *lost* node"), ("KILLED", ""), ("RUNNING", "")):
-        assert not failed_itself(ContainerSeen("worker_0", state, "n1:8042", 3.0, said))
+        assert not failed_itself(ContainerState("worker_0", state, "n1:8042", 3.0, said))

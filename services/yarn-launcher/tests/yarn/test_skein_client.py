@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -139,14 +139,13 @@ def test_a_driver_that_does_not_start_again_is_tried_again(
 ) -> None:
     """Who waits for the application goes on waiting."""
 
-    def fail() -> Client:
+    def fail(_: Client) -> None:
         raise SkeinError("no memory")
 
-    start: Callable[[], Client] = cluster._start
-    monkeypatch.setattr(cluster, "_start", fail)
     os.kill(clients[0]._proc.pid, signal.SIGKILL)
-    for _ in range(2):
-        with pytest.raises(ResourceManagerDown, match="does not start again"):
-            cluster.report("application_1_1")
-    monkeypatch.setattr(cluster, "_start", start)
+    with monkeypatch.context() as patch:
+        patch.setattr(Client, "__init__", fail)
+        for _ in range(2):
+            with pytest.raises(ResourceManagerDown, match="does not start again"):
+                cluster.report("application_1_1")
     assert "RUNNING" == report(cluster)

@@ -10,8 +10,8 @@ from audioloom_stage import Result, bind
 from audioloom_yarn_launcher.commands.result import ended, left
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.errors import NothingToEnd
-from audioloom_yarn_launcher.monitoring.application_watch import Watch, taking_signals
-from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
+from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch, taking_signals
+from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of
 from audioloom_yarn_launcher.settings import AttachSettings
@@ -33,18 +33,20 @@ def attach_run(settings: AttachSettings) -> Result:
         NothingToEnd: nobody here can tell how it goes on.
     """
     folder = locate_run(settings.run)
-    view = view_run(folder)
+    view = read_run_status(folder)
     bind(run=folder.name)
     application = _application(view)
     if application is None:
         return _wait_here(view)
     log.info("waiting for the application", application=application[0])
     with connect(find_hadoop()) as cluster, taking_signals() as heard:
-        ending = Watch(cluster, folder, application[1], application[0], heard).to_the_end()
+        ending = ApplicationWatch(
+            cluster, folder, application[1], application[0], heard
+        ).to_the_end()
     return left(folder, application[0]) if ending is None else ended(folder, ending)
 
 
-def _application(view: RunView) -> tuple[str, str] | None:
+def _application(view: RunStatus) -> tuple[str, str] | None:
     """The application that is at work on the run or waits to be, and the launch it is of."""
     if view.pending is not None and not view.over:
         return view.pending.submission.application, view.pending.submission.launch
@@ -55,7 +57,7 @@ def _application(view: RunView) -> tuple[str, str] | None:
     return (owner.application, last.started.launch) if owner.application else None
 
 
-def _wait_here(view: RunView) -> Result:
+def _wait_here(view: RunStatus) -> Result:
     """Look at the folder until its launcher, a process of this machine, has ended."""
     if view.state == "unknown" and view.last is not None:
         raise NothingToEnd(
@@ -68,7 +70,7 @@ def _wait_here(view: RunView) -> Result:
         log.info("waiting for the run, which goes on without us", of=str(view.last.started.owner))
     while not view.over:
         time.sleep(LOOK_EVERY_S)
-        view = view_run(view.folder)
+        view = read_run_status(view.folder)
     last = view.last
     if last is None:
         return result_of(view.folder, None, attempts=0, last=0)

@@ -19,7 +19,7 @@ from audioloom_yarn_launcher.monitoring.root_cause import (
     rank_attempt,
     root_cause,
 )
-from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
+from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.runs.attempts import Attempt
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.record import check_manifest
@@ -52,7 +52,7 @@ def show_explanation(settings: ExplainSettings) -> Result:
         NoRun: there is none.
         ManifestError: what was committed is damaged or made up.
     """
-    view = view_run(locate_run(settings.run))
+    view = read_run_status(locate_run(settings.run))
     if view.state == "committed":
         check_manifest(view.folder / MANIFEST_NAME)
     known = {each.started.attempt: _known(view, each) for each in view.attempts}
@@ -73,7 +73,7 @@ def show_explanation(settings: ExplainSettings) -> Result:
     return Result(text, _data(view, ranked, first, stories), next=follow)
 
 
-def _known(view: RunView, attempt: Attempt) -> AttemptFacts:
+def _known(view: RunStatus, attempt: Attempt) -> AttemptFacts:
     last = attempt is view.last
     alive = {"lost": False, "unknown": None}.get(view.state, True) if last else False
     if view.state == "committed" and last:
@@ -82,7 +82,7 @@ def _known(view: RunView, attempt: Attempt) -> AttemptFacts:
 
 
 def _facts(
-    view: RunView,
+    view: RunStatus,
     known: Mapping[int, AttemptFacts],
     bad: Sequence[RankedCause],
     first: RankedCause | None,
@@ -108,7 +108,7 @@ def _facts(
     return found
 
 
-def _headline(view: RunView, bad: Sequence[RankedCause]) -> str:
+def _headline(view: RunStatus, bad: Sequence[RankedCause]) -> str:
     size = len(view.attempts)
     attempts = f"{size} attempt{'s' * (size != 1)}"
     failed = f"{len(bad)} of {attempts} did not end well" if bad else ""
@@ -144,14 +144,14 @@ def _step(known: AttemptFacts, rank: int | None) -> int | None:
     return max((step for step in steps if step is not None), default=None)
 
 
-def _last_output(view: RunView, finding: FailureCause) -> list[str]:
+def _last_output(view: RunStatus, finding: FailureCause) -> list[str]:
     if finding.rank is None:
         return []
     lines = last_lines(view.folder, finding.attempt, finding.rank, LAST_BYTES)
     return [line for line in lines if line.strip()][-LAST_LINES:]
 
 
-def _rows(view: RunView, ranked: Mapping[int, RankedCause | None]) -> list[tuple[str, ...]]:
+def _rows(view: RunStatus, ranked: Mapping[int, RankedCause | None]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for each in view.attempts:
         number, found = each.started.attempt, ranked[each.started.attempt]
@@ -160,7 +160,7 @@ def _rows(view: RunView, ranked: Mapping[int, RankedCause | None]) -> list[tuple
     return rows
 
 
-def _outcome(view: RunView, attempt: Attempt) -> str:
+def _outcome(view: RunStatus, attempt: Attempt) -> str:
     ended = attempt.ended
     if ended is None:
         return view.state if attempt is view.last else "lost"
@@ -169,7 +169,7 @@ def _outcome(view: RunView, attempt: Attempt) -> str:
 
 
 def _data(
-    view: RunView,
+    view: RunStatus,
     ranked: Mapping[int, RankedCause | None],
     first: RankedCause | None,
     stories: Mapping[int, SidecarHistory],

@@ -13,7 +13,7 @@ from audioloom_storage import Location
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.errors import NothingToEnd
-from audioloom_yarn_launcher.monitoring.run_status import locate_run, view_run
+from audioloom_yarn_launcher.monitoring.run_status import locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import read_attempts
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity, is_alive
@@ -37,7 +37,7 @@ def kill_run(settings: KillSettings) -> Result:
     """
     login = read_login(settings.keytab, settings.principal)
     folder = locate_run(settings.run)
-    view = view_run(folder)
+    view = read_run_status(folder)
     last = view.last
     if view.pending is not None and not view.over:
         pending = view.pending.submission
@@ -62,7 +62,7 @@ def kill_run(settings: KillSettings) -> Result:
 
 
 def _result(folder: Location) -> Result:
-    state = view_run(folder).state
+    state = read_run_status(folder).state
     return Result(
         str(folder),
         {"run": folder.uri, "state": state},

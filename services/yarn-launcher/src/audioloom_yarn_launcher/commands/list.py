@@ -12,7 +12,7 @@ from audioloom_stage import Result
 from audioloom_storage import Location, NotFound, list_folder
 
 from audioloom_yarn_launcher.errors import BadRecord, NoRun
-from audioloom_yarn_launcher.monitoring.run_status import view_run
+from audioloom_yarn_launcher.monitoring.run_status import read_run_status
 
 _COLUMNS = ("name", "state", "changed", "bytes", "attempts", "workers", "on")
 
@@ -31,7 +31,7 @@ def _row(root: Location, folder: Location) -> Row:
     row: Row = {"kind": "training-run", "name": folder.name, "location": str(folder)}
     row |= last_change(root, folder)
     try:
-        view = view_run(folder)
+        view = read_run_status(folder)
     except NoRun:  # a run of the trainer alone, which is not committed
         return {**row, "state": "unfinished"}
     except BadRecord as error:

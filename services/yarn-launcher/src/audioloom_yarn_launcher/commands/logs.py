@@ -13,7 +13,7 @@ from audioloom_storage import Location
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.monitoring.log_reader import LogFile, Stream, log_files
 from audioloom_yarn_launcher.monitoring.node_logs import NodeLogs
-from audioloom_yarn_launcher.monitoring.run_status import RunView, locate_run, view_run
+from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.roles import ranks_of
 from audioloom_yarn_launcher.runs.pending import report_pending
 from audioloom_yarn_launcher.runs.sidecar_events import read_histories
@@ -32,7 +32,7 @@ def show_logs(settings: LogsSettings) -> Result:
         NoRun: there is no such run, attempt or rank.
     """
     folder = locate_run(settings.run)
-    view = view_run(folder)
+    view = read_run_status(folder)
     attempt = settings.attempt or _last_number(view) or 0
     files = _files(view, attempt, settings.rank)
     if not files and not settings.attempt and view.pending is not None and not view.over:
@@ -61,7 +61,7 @@ def show_logs(settings: LogsSettings) -> Result:
 
 def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
     """Lines as they come, attempt after attempt, until the run is over or the one asked for is."""
-    number: int | None = settings.attempt or _last_number(view_run(folder))
+    number: int | None = settings.attempt or _last_number(read_run_status(folder))
     number = number or _next_number(folder, 0)
     streams: Streams = defaultdict(Stream)
     while number is not None:
@@ -69,14 +69,14 @@ def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
         number = None if settings.attempt else _next_number(folder, number)
 
 
-def _last_number(view: RunView) -> int | None:
+def _last_number(view: RunStatus) -> int | None:
     return view.last.started.attempt if view.last else None
 
 
 def _next_number(folder: Location, number: int) -> int | None:
     """The attempt after this one, as soon as there is one; None if there will be none."""
     while True:
-        view = view_run(folder)
+        view = read_run_status(folder)
         for attempt in view.attempts:
             if attempt.started.attempt > number:
                 return attempt.started.attempt
@@ -91,7 +91,7 @@ def _follow_attempt(
     pages = NodeLogs(folder, attempt)
     alone = rank is not None
     while True:
-        view = view_run(folder)
+        view = read_run_status(folder)
         over = _attempt_over(view, attempt)  # before the last look, so nothing is missed
         for log, files in groupby(_files(view, attempt, rank), lambda file: file.log):
             yield from _prefixed(streams[log].read([*files]), log[0], alone=alone)
@@ -108,7 +108,7 @@ def _follow_attempt(
         time.sleep(LOOK_AGAIN_S)
 
 
-def _files(view: RunView, attempt: int, rank: int | None) -> list[LogFile]:
+def _files(view: RunStatus, attempt: int, rank: int | None) -> list[LogFile]:
     """The logs of an attempt; with the last one, of who was started beside one before, and runs."""
     files = log_files(view.folder, attempt, rank)
     if attempt == _last_number(view) and (wanted := {*_sidecar_ranks(view)}):
@@ -119,17 +119,17 @@ def _files(view: RunView, attempt: int, rank: int | None) -> list[LogFile]:
     return sorted(files)
 
 
-def _sidecar_ranks(view: RunView) -> list[int]:
+def _sidecar_ranks(view: RunStatus) -> list[int]:
     roles = view.last.started.roles if view.last else ()
     return ranks_of(roles, lambda group: group.sidecar)
 
 
-def _ranks(view: RunView, attempt: int) -> Iterable[int]:
+def _ranks(view: RunStatus, attempt: int) -> Iterable[int]:
     size = next((e.started.size for e in view.attempts if e.started.attempt == attempt), 0)
     return range(size)
 
 
-def _attempt_over(view: RunView, number: int) -> bool:
+def _attempt_over(view: RunStatus, number: int) -> bool:
     for attempt in view.attempts:
         if attempt.started.attempt == number and attempt.ended is None:
             return view.over
@@ -154,7 +154,7 @@ def _prefixed(lines: Iterable[str], rank: int, *, alone: bool) -> Iterator[str]:
         yield line if alone else f"[{rank}] {line}"
 
 
-def _no_log(view: RunView, attempt: int, rank: int | None) -> NoRun:
+def _no_log(view: RunStatus, attempt: int, rank: int | None) -> NoRun:
     whose = "any worker" if rank is None else f"worker {rank}"
     return NoRun(
         f"there is no log of {whose}" + (f" of attempt {attempt}" if attempt else ""),

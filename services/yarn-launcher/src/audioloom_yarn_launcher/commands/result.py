@@ -10,7 +10,7 @@ from audioloom_stage import JSON, Result
 from audioloom_storage import Location, exists
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM, result_of
-from audioloom_yarn_launcher.monitoring.run_status import view_run, view_workers
+from audioloom_yarn_launcher.monitoring.run_status import read_run_status, read_worker_statuses
 from audioloom_yarn_launcher.monitoring.tables import report_arrivals, worker_table
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record
 from audioloom_yarn_launcher.yarn.diagnostics import ours, refusal
@@ -37,7 +37,7 @@ def ended(folder: Location, ending: ApplicationEnd) -> Result:
     cause = close_record(folder, ending)
     if ending.attempts:
         columns = shutil.get_terminal_size().columns if sys.stderr.isatty() else None
-        for line in worker_table(view_workers(view_run(folder)), columns, over=True):
+        for line in worker_table(read_worker_statuses(read_run_status(folder)), columns, over=True):
             sys.stderr.write(f"{line}\n")
         if cause is not None:
             report_arrivals(folder, ending.attempts[-1].started.attempt)

@@ -17,8 +17,8 @@ from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.coordinator.timeouts import pause_s
 from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.monitoring.application_watch import (
+    ApplicationWatch,
     SignalState,
-    Watch,
     taking_signals,
 )
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
@@ -108,7 +108,7 @@ class _Submitter:
             record_submission(spec.location, spec.submission(application, after=number - 1))
         except StorageError as error:  # the run goes on without
             log.warning("submission cannot be recorded", found=str(error))
-        watch = Watch(
+        watch = ApplicationWatch(
             *(self._cluster, spec.location, spec.launch, application, self._signals),
             start_s=self._settings.timeout_start,
         )

@@ -12,11 +12,11 @@ from audioloom_stage import JSON, Result, result_columns
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
 from audioloom_yarn_launcher.monitoring.live import show_live
 from audioloom_yarn_launcher.monitoring.run_status import (
-    RunView,
-    WorkerView,
+    RunStatus,
+    WorkerStatus,
     locate_run,
-    view_run,
-    view_workers,
+    read_run_status,
+    read_worker_statuses,
 )
 from audioloom_yarn_launcher.monitoring.tables import arrivals_of, arrivals_table, worker_table
 from audioloom_yarn_launcher.runs.pending import Pending
@@ -33,10 +33,10 @@ def show_status(settings: StatusSettings) -> Result:
     folder = locate_run(settings.run)
     if settings.follow:
         show_live(folder)
-    view = view_run(folder)
+    view = read_run_status(folder)
     if view.state == "committed":
         check_manifest(folder / MANIFEST_NAME)
-    workers = view_workers(view)
+    workers = read_worker_statuses(view)
     columns = result_columns()
     text = _head(view, workers).splitlines()
     for table in (
@@ -48,7 +48,7 @@ def show_status(settings: StatusSettings) -> Result:
     return Result(text, _data(view, workers), next=follow)
 
 
-def _head(view: RunView, workers: Sequence[WorkerView]) -> str:
+def _head(view: RunStatus, workers: Sequence[WorkerStatus]) -> str:
     facts = {"run": view.folder.name, "state": view.state, "folder": str(view.folder)}
     if view.state == "committed":
         facts["manifest"] = str(view.folder / MANIFEST_NAME)
@@ -84,7 +84,7 @@ def _waiting(pending: Pending) -> dict[str, str]:
     return facts | {"because": pending.because}
 
 
-def _data(view: RunView, workers: Sequence[WorkerView]) -> Mapping[str, JSON]:
+def _data(view: RunStatus, workers: Sequence[WorkerStatus]) -> Mapping[str, JSON]:
     return {
         "run": view.folder.uri,
         "name": view.folder.name,

@@ -77,7 +77,7 @@ def taking_signals() -> Iterator[SignalState]:
 
 
 @dataclass
-class Watch:
+class ApplicationWatch:
     """Somebody who waits for an application.
 
     Args:

@@ -18,10 +18,10 @@ from rich.live import Live
 from rich.text import Text
 
 from audioloom_yarn_launcher.monitoring.run_status import (
-    RunView,
-    WorkerView,
-    view_run,
-    view_workers,
+    RunStatus,
+    WorkerStatus,
+    read_run_status,
+    read_worker_statuses,
 )
 from audioloom_yarn_launcher.monitoring.tables import worker_table
 
@@ -36,9 +36,9 @@ def show_live(folder: Location) -> None:
     """Show the run until it is over, or Ctrl-C; nothing stays on the terminal."""
     told, before = "", float("-inf")
     with suppress(KeyboardInterrupt), _screen() as screen:
-        while not (status := view_run(folder)).over:
+        while not (status := read_run_status(folder)).over:
             begun = time.monotonic()
-            workers = view_workers(status)
+            workers = read_worker_statuses(status)
             if screen is not None:
                 page = live_page(status, workers, shutil.get_terminal_size())
                 screen.update(Text("\n".join(page)), refresh=True)
@@ -59,7 +59,9 @@ def _screen() -> Iterator[Live | None]:
         yield live
 
 
-def live_page(view: RunView, workers: Sequence[WorkerView], size: os.terminal_size) -> list[str]:
+def live_page(
+    view: RunStatus, workers: Sequence[WorkerStatus], size: os.terminal_size
+) -> list[str]:
     """The lines of a terminal of that size.
 
     Of more workers than there is room for, those that are not like the most are shown.
@@ -78,7 +80,7 @@ def live_page(view: RunView, workers: Sequence[WorkerView], size: os.terminal_si
     return [line[: size.columns - 1] for line in lines]
 
 
-def _title(view: RunView) -> str:
+def _title(view: RunStatus) -> str:
     last = view.last
     facts = [view.folder.name, view.state]
     if last is not None:
@@ -87,7 +89,7 @@ def _title(view: RunView) -> str:
     return "  ".join(map(safe_text, facts))
 
 
-def _bar(workers: Sequence[WorkerView]) -> list[str]:
+def _bar(workers: Sequence[WorkerStatus]) -> list[str]:
     leader = _leader(workers)
     if leader is None:
         return []
@@ -104,12 +106,12 @@ def _bar(workers: Sequence[WorkerView]) -> list[str]:
     ]
 
 
-def _leader(workers: Sequence[WorkerView]) -> WorkerView | None:
+def _leader(workers: Sequence[WorkerStatus]) -> WorkerStatus | None:
     """The first that says how far it is: a gang goes in step."""
     return next((each for each in workers if isinstance(each.progress.get("step"), int)), None)
 
 
-def _causes(view: RunView) -> list[str]:
+def _causes(view: RunStatus) -> list[str]:
     """Why the attempts before this one ended."""
     return [
         f"attempt {each.started.attempt} failed: {safe_text(each.ended.cause.text)}"
@@ -118,21 +120,21 @@ def _causes(view: RunView) -> list[str]:
     ]
 
 
-def _most_telling(workers: Sequence[WorkerView], room: int) -> list[WorkerView]:
+def _most_telling(workers: Sequence[WorkerStatus], room: int) -> list[WorkerStatus]:
     """As many as there is room for, by rank: first those in another state, then who is behind."""
     if len(workers) <= room:
         return list(workers)
     states = [each.state for each in workers]
     usual = max(set(states), key=states.count)
 
-    def key(worker: WorkerView) -> tuple[bool, float, int]:
+    def key(worker: WorkerStatus) -> tuple[bool, float, int]:
         step = worker.progress.get("step")
         return worker.state == usual, step if isinstance(step, int) else -1, worker.rank
 
     return sorted(sorted(workers, key=key)[:room], key=lambda each: each.rank)
 
 
-def _numbers(view: RunView, workers: Sequence[WorkerView]) -> dict[str, object]:
+def _numbers(view: RunStatus, workers: Sequence[WorkerStatus]) -> dict[str, object]:
     numbers: dict[str, object] = {}
     if view.last is not None:
         numbers |= {"attempt": view.last.started.attempt, "workers": view.last.started.size}

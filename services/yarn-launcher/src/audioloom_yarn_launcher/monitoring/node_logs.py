@@ -12,7 +12,7 @@ import time
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.worker.resource_usage import read_usage
-from audioloom_yarn_launcher.yarn.container_logs import last_bytes, scheme
+from audioloom_yarn_launcher.yarn.container_logs import last_bytes, scheme_of_pages
 
 EVERY_S, SEARCH_EVERY_S = 1.0, 3.0
 AHEAD_BYTES, MOST_BYTES = 1 << 16, 16 << 20
@@ -24,12 +24,14 @@ class NodeLogs:
 
     Args:
         folder: of the run.
-        attempt: the number.
+        attempt: number of the attempt.
+        scheme: of the nodes' pages; by default none on a file system, else that of the cluster.
     """
 
-    def __init__(self, folder: Location, attempt: int) -> None:
+    def __init__(self, folder: Location, attempt: int, scheme: str | None = None) -> None:
         self._folder, self._attempt = folder, attempt
-        self._scheme = "" if folder.scheme == "file" else scheme()
+        on_files = folder.scheme == "file"
+        self._scheme = scheme if scheme is not None else "" if on_files else scheme_of_pages()
         self._pages: dict[int, str] = {}
         self._next: dict[int, float] = {}
 

@@ -22,7 +22,7 @@ from audioloom_yarn_launcher.worker.resource_usage import read_usage
 from audioloom_yarn_launcher.yarn.layout import NAME
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
-State = Literal[
+RunState = Literal[
     "committed",  # the manifest is there
     "finished",  # every process ended well, and committed nothing
     "failed",
@@ -40,7 +40,7 @@ AT_WORK = ("committed", "forming", "running", "restarting")
 
 
 @dataclass(frozen=True)
-class WorkerView:
+class WorkerStatus:
     """A worker of the last attempt, or a sidecar.
 
     Args:
@@ -67,11 +67,11 @@ class WorkerView:
 
 
 @dataclass(frozen=True)
-class RunView:
+class RunStatus:
     """A run and its attempts, and the application that is to make the next one, if any."""
 
     folder: Location
-    state: State
+    state: RunState
     attempts: tuple[Attempt, ...]
     pending: Pending | None = None
 
@@ -112,7 +112,7 @@ def _folder_of(application: str) -> Location:
     )
 
 
-def view_run(folder: Location) -> RunView:
+def read_run_status(folder: Location) -> RunStatus:
     """Look at a run.
 
     Raises:
@@ -133,33 +133,33 @@ def view_run(folder: Location) -> RunView:
             expected="the folder of a run, <root>/runs/<name>",
             found="no manifest and no record of an attempt" if exists(folder) else "nothing",
         )
-    return RunView(folder, state, attempts, pending)
+    return RunStatus(folder, state, attempts, pending)
 
 
-def view_workers(view: RunView) -> list[WorkerView]:
+def read_worker_statuses(view: RunStatus) -> list[WorkerStatus]:
     """The workers of the last attempt by rank, and then the sidecars."""
     last = view.last
     if last is None:
         return []
     alongside = read_histories(view.folder).values() if sidecar_groups(last.started.roles) else ()
     return [
-        *(_view_worker(view, last, seat) for seat in last.workers),
-        *(_view_sidecar(view, story) for story in alongside),
+        *(_worker_status(view, last, seat) for seat in last.workers),
+        *(_sidecar_status(view, story) for story in alongside),
     ]
 
 
-def _state_before(pending: Pending) -> State:
+def _state_before(pending: Pending) -> RunState:
     """The state of a run that has no attempt yet."""
     if pending.waits is None:
         return "unknown"
     if pending.waits:
         return "waiting"
     assert pending.application is not None  # noqa: S101 - or nobody told
-    states: dict[str, State] = {"GONE": "lost", "KILLED": "interrupted"}
+    states: dict[str, RunState] = {"GONE": "lost", "KILLED": "interrupted"}
     return states.get(pending.application.state, "failed")
 
 
-def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> State | None:
+def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> RunState | None:
     if not attempts:
         return "committed" if committed else None
     last = attempts[-1]
@@ -172,14 +172,14 @@ def _state(attempts: tuple[Attempt, ...], *, committed: bool) -> State | None:
         return last.ended.outcome
     if not alive:
         return "lost"
-    at_work: State = "running" if last.formed is not None else "forming"
+    at_work: RunState = "running" if last.formed is not None else "forming"
     return at_work if last.ended is None else "restarting"
 
 
-def _view_worker(view: RunView, attempt: Attempt, seat: WorkerRecord) -> WorkerView:
+def _worker_status(view: RunStatus, attempt: Attempt, seat: WorkerRecord) -> WorkerStatus:
     end = seat if isinstance(seat, WorkerEnd) else None
     log = view.folder / log_name(view.folder, seat.rank, attempt.started.attempt)
-    return WorkerView(
+    return WorkerStatus(
         rank=seat.rank,
         state=end.end if end else "lost" if view.over else "running",
         host=seat.host,
@@ -197,10 +197,10 @@ def _view_worker(view: RunView, attempt: Attempt, seat: WorkerRecord) -> WorkerV
     )
 
 
-def _view_sidecar(view: RunView, story: SidecarHistory) -> WorkerView:
+def _sidecar_status(view: RunStatus, story: SidecarHistory) -> WorkerStatus:
     last = story.last
     state = "lost" if view.over and story.state in ("running", "restarting") else story.state
-    return WorkerView(
+    return WorkerStatus(
         rank=last.rank,
         state=state,
         host=last.host,

@@ -10,7 +10,7 @@ from audioloom_runs.tables import table
 from audioloom_stage import safe_text
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.monitoring.run_status import WorkerView
+from audioloom_yarn_launcher.monitoring.run_status import WorkerStatus
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
@@ -25,7 +25,7 @@ MOST_TAILS, MOST_LINES = 3, 10
 
 
 def worker_table(
-    workers: Sequence[WorkerView], columns: int | None = None, *, over: bool
+    workers: Sequence[WorkerStatus], columns: int | None = None, *, over: bool
 ) -> list[str]:
     """One line a worker, below a heading; no lines without workers.
 
@@ -112,7 +112,7 @@ def _text(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _step(worker: WorkerView) -> str:
+def _step(worker: WorkerStatus) -> str:
     step, steps = worker.progress.get("step"), worker.progress.get("steps")
     return _text(step) + (f"/{steps}" if step is not None and steps is not None else "")
 
@@ -143,7 +143,7 @@ def _gpu(usage: Mapping[str, Any]) -> str:
     )
 
 
-_COLUMNS: dict[str, Callable[[WorkerView, bool], str]] = {
+_COLUMNS: dict[str, Callable[[WorkerStatus, bool], str]] = {
     "rank": lambda worker, _: str(worker.rank),
     "role": lambda worker, _: worker.role,
     "state": lambda worker, _: worker.state,

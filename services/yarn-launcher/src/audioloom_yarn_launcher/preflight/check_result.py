@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-State = Literal["ok", "warning", "failure"]
+Severity = Literal["ok", "warning", "failure"]
 _MARKS = {"ok": "ok", "warning": "warning", "failure": "FAILURE"}
 
 
@@ -22,7 +22,7 @@ class CheckResult:
     """
 
     check: str
-    state: State
+    state: Severity
     text: str
     hint: str = ""
 

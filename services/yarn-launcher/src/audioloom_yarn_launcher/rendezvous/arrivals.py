@@ -11,7 +11,7 @@ from typing import Literal
 
 from audioloom_yarn_launcher.rendezvous.messages import Reports
 
-State = Literal[
+ArrivalState = Literal[
     "registered",  # it registered and waits for the others
     "unregistered",  # it has a container and has not registered
     "not-allocated",  # YARN has given it no container
@@ -36,7 +36,7 @@ class Arrival:
     """
 
     worker: str
-    state: State
+    state: ArrivalState
     rank: int | None = None
     host: str = ""
     address: str = ""

@@ -123,7 +123,7 @@ class PublishedLog:
         self._over.set()
         self._thread.join()
         if self._waiting() or not self._pieces:
-            self._publish()
+            self.publish()
         os.close(self.output)
         if self._shown is not None:
             self._shown.unlink(missing_ok=True)  # all of it is in the run folder
@@ -135,7 +135,7 @@ class PublishedLog:
             waiting = self._waiting()
             if waiting >= MOST_WAITING_BYTES or waited >= wait:
                 if waiting:
-                    self._publish()
+                    self.publish()
                 wait, waited = min(2 * wait, MOST_WAIT_S), 0.0
 
     def _pieces_of_before(self) -> int:
@@ -145,7 +145,8 @@ class PublishedLog:
     def _waiting(self) -> int:
         return os.fstat(self.output).st_size - self._published
 
-    def _publish(self) -> None:
+    def publish(self) -> None:
+        """Publish the new part as the next piece."""
         end = self._published + self._waiting()
         number, self._pieces = self._pieces, self._pieces + 1
         try:

@@ -85,7 +85,7 @@ class UsageRecorder:
         }
         self._head |= {"memory_limit_bytes": limit, "log_url": program.log_url or None}
         self._pid = program.pid
-        self._most, self._published, self._samples = 0, 0, 0
+        self._most, self._published, self.samples = 0, 0, 0
         self._over = threading.Event()
         # No daemon: a process that ends while such a thread is in native code may abort.
         threading.Thread(target=self._work, name="usage").start()
@@ -103,9 +103,9 @@ class UsageRecorder:
             if not memory:
                 continue  # it has just ended
             self._most = max(self._most, memory)
-            if self._samples < _AT_ONCE or self._samples % 2 == 0:
+            if self.samples < _AT_ONCE or self.samples % 2 == 0:
                 self._publish(memory, pids)
-            self._samples += 1
+            self.samples += 1
         if self._most > self._published:
             self._publish(0, [])
 

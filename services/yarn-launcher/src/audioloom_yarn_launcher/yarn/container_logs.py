@@ -38,7 +38,7 @@ def last_bytes(page: str, size: int) -> tuple[int, bytes] | None:
     return (length, data) if len(data) == min(length, size) else None
 
 
-def scheme() -> str:
+def scheme_of_pages() -> str:
     """As the pages of the ResourceManager have it; "" where no cluster is known."""
     try:
         pages = find_hadoop().pages
@@ -57,7 +57,7 @@ def last_words_of(containers: Sequence[tuple[str, str, str]]) -> dict[str, str]:
     Args:
         containers: `host:port` of its node's page, its id, and its service, which names its log.
     """
-    start = scheme()
+    start = scheme_of_pages()
     asked = [each for each in containers if each[0] and each[1]][:MOST_ASKED]
     path = "ws/v1/node/containers"
     pages = [f"{start}://{node}/{path}/{each}/logs/{service}.log" for node, each, service in asked]

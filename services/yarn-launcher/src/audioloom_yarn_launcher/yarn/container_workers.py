@@ -15,10 +15,10 @@ from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.yarn.container_logs import last_words_of
 from audioloom_yarn_launcher.yarn.containers import (
     ASKED,
-    ContainerSeen,
+    ContainerState,
     arrival,
     failed_itself,
-    loss_of,
+    loss_of_container,
 )
 from audioloom_yarn_launcher.yarn.resource_manager import why_not_allocated
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
@@ -66,7 +66,7 @@ class SkeinWorkers:
         news = [each for each in self._containers(ENDED) if each.id not in known]
         talked = [each for each in news if failed_itself(each)]
         said = last_words_of([_log_of(each) for each in talked])
-        return {each.id: loss_of(each, said.get(each.container, "")) for each in news}
+        return {each.id: loss_of_container(each, said.get(each.container, "")) for each in news}
 
     def exit_reason(self, worker: str) -> WorkerLost:
         """How the container ended; its node reports that a moment later."""
@@ -74,7 +74,7 @@ class SkeinWorkers:
         while True:
             for each in self._containers(ENDED):
                 if each.id == worker:
-                    return loss_of(each)
+                    return loss_of_container(each)
             if time.monotonic() > deadline:
                 return WorkerLost("its keys vanished, and nothing is known of its container")
             time.sleep(0.2)
@@ -112,7 +112,7 @@ class SkeinWorkers:
                 time.sleep(0.1)
         self._closed.set()
 
-    def _containers(self, states: Collection[str]) -> list[ContainerSeen]:
+    def _containers(self, states: Collection[str]) -> list[ContainerState]:
         with self._asking():
             found = self._application.get_containers(
                 services=list(self._counts), states=list(states)
@@ -149,17 +149,17 @@ class _Asking:
             raise StoreLost(str(error)) from error
 
 
-def _service(container: ContainerSeen) -> str:
+def _service(container: ContainerState) -> str:
     return container.id.rpartition("_")[0]
 
 
-def _log_of(container: ContainerSeen) -> tuple[str, str, str]:
+def _log_of(container: ContainerState) -> tuple[str, str, str]:
     return container.node, container.container, _service(container)
 
 
-def _seen(container: Any) -> ContainerSeen:
+def _seen(container: Any) -> ContainerState:
     started = container.start_time
-    return ContainerSeen(
+    return ContainerState(
         id=f"{container.service_name}_{container.instance}",
         state=str(container.state),
         node=container.yarn_node_http_address or "",

@@ -58,7 +58,7 @@ _KNOWN: dict[Cause, tuple[int, Reason, str]] = {
 
 
 @dataclass(frozen=True)
-class ContainerSeen:
+class ContainerState:
     """A container, as the application master sees it.
 
     Args:
@@ -83,7 +83,7 @@ class ContainerSeen:
         return self.node.rpartition(":")[0]
 
 
-def loss_of(seen: ContainerSeen, said: str = "") -> WorkerLost:
+def loss_of_container(seen: ContainerState, said: str = "") -> WorkerLost:
     """How a container ended, and whether another would end in the same way.
 
     Args:
@@ -100,12 +100,12 @@ def loss_of(seen: ContainerSeen, said: str = "") -> WorkerLost:
     return WorkerLost(_gone_text(seen, place, last), code_after(last))
 
 
-def failed_itself(seen: ContainerSeen) -> bool:
+def failed_itself(seen: ContainerState) -> bool:
     """Whether YARN says that a container failed, and does not say why: it may have said so."""
     return seen.state == "FAILED" and diagnose(seen.told, among=_KNOWN) is None
 
 
-def _gone_text(seen: ContainerSeen, place: str, last: str) -> str:
+def _gone_text(seen: ContainerState, place: str, last: str) -> str:
     told = brief(seen.told, MOST_TOLD) or "no reason is known"
     if seen.state == "KILLED":
         return f"its container{place} was killed: {told}"
@@ -119,7 +119,7 @@ def _gone_text(seen: ContainerSeen, place: str, last: str) -> str:
     return f"its container{place} {ended}: {told}"
 
 
-def arrival(seen: ContainerSeen, *, shortage: str, said: str) -> Arrival:
+def arrival(seen: ContainerState, *, shortage: str, said: str) -> Arrival:
     """Where a container hangs that should have come.
 
     Args:
@@ -136,5 +136,5 @@ def arrival(seen: ContainerSeen, *, shortage: str, said: str) -> Arrival:
             seen.id, "unregistered", host=seen.where, since_s=seen.since_s, reason=reason, tail=said
         )
     return Arrival(
-        seen.id, "ended", host=seen.where, since_s=seen.since_s, reason=loss_of(seen).text
+        seen.id, "ended", host=seen.where, since_s=seen.since_s, reason=loss_of_container(seen).text
     )
