@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 from audioloom_yarn_launcher.commands.coordinator import _end
 from audioloom_yarn_launcher.yarn.containers import ContainerState, loss_of_container
-from audioloom_yarn_launcher.yarn.diagnostics import ours
+from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome
 
 
 def test_what_yarn_shows_of_a_run_holds_no_secret_and_no_control() -> None:
@@ -21,4 +21,4 @@ def test_what_yarn_shows_of_a_run_holds_no_secret_and_no_control() -> None:
         r"worker 0 was lost: its container on n1 ended with exit code 1 after writing: error: no"
         r" access with --token ********** \x1b[31m\x9b2J"
     )
-    assert ("FAILED", (75, shown)) == (status, ours(text))
+    assert ("FAILED", (75, shown)) == (status, coordinator_outcome(text))

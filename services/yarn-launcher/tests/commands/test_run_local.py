@@ -43,11 +43,11 @@ def test_a_worker_that_never_comes_is_named(
     code = "print('stuck in x', flush=True); import time; time.sleep(300)"
     agents = others({1: ["sleep", "300"], 2: [sys.executable, "-c", code]})
     # Enough for one to come, and for one to say something, on a busy machine.
-    asked = settings(launches, workers=3, max_restarts=0, timeout_registration=20)
+    asked = settings(launches, workers=3, max_restarts=0, timeout_registration=8)
     result = launch(asked, agents)
     assert 75 == result.exit_code
     before, asleep, stuck = str(result.data["cause"]).split("; ")
-    assert "1 of 3 workers registered within 20 s (came: worker-0" == before
+    assert "1 of 3 workers registered within 8 s (came: worker-0" == before
     assert asleep.startswith("worker-1: ")
     assert asleep.endswith(" and has written nothing")
     assert stuck.startswith("worker-2: ")

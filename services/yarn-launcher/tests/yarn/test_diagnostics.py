@@ -1,6 +1,12 @@
 import pytest
 from audioloom_stage import exit_code
-from audioloom_yarn_launcher.yarn.diagnostics import explain, is_known, ours, refusal, refused
+from audioloom_yarn_launcher.yarn.diagnostics import (
+    coordinator_outcome,
+    explain,
+    is_known,
+    refusal,
+    refused,
+)
 
 
 @pytest.mark.parametrize(
@@ -74,8 +80,10 @@ def test_the_cluster_itself_may_refuse() -> None:
 
 def test_what_our_coordinator_says_is_recognised() -> None:
     """By its form; anything else is YARN's."""
-    assert (75, "another launcher\nis at work") == ours("exit 75: another launcher\nis at work\n")
-    assert ours("Attempt exit 75: no") is None
+    assert (75, "another launcher\nis at work") == coordinator_outcome(
+        "exit 75: another launcher\nis at work\n"
+    )
+    assert coordinator_outcome("Attempt exit 75: no") is None
 
 
 @pytest.mark.parametrize("code", [65, 66, 69, 73, 74, 75, 77, 78])

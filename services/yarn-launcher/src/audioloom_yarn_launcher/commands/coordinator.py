@@ -20,11 +20,10 @@ from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups
 from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.yarn.container_workers import SkeinWorkers
+from audioloom_yarn_launcher.yarn.diagnostics import outcome_text
 from audioloom_yarn_launcher.yarn.skein_application import current_application
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
 from audioloom_yarn_launcher.yarn.skein_kv import SkeinStore
-
-OVER = "exit {code}: {text}"  # what `diagnosis.ours` reads
 
 log = structlog.get_logger()
 
@@ -98,4 +97,4 @@ def _end(application: Any, status: str, code: int, text: str) -> None:
     sys.stderr.flush()
     told = safe_text(text)  # YARN shows it to all who may see its pages
     with suppress(import_skein().exceptions.SkeinError):
-        application.shutdown(status, OVER.format(code=code, text=told))
+        application.shutdown(status, outcome_text(code, told))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from contextlib import suppress
 
 import structlog
@@ -19,6 +18,7 @@ from audioloom_yarn_launcher.runs.attempts import read_attempts
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity, is_alive
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record, end_application
 from audioloom_yarn_launcher.settings import KillSettings
+from audioloom_yarn_launcher.system.polling import poll
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.credentials import Login, read_login
 from audioloom_yarn_launcher.yarn.skein_client import connect
@@ -84,11 +84,8 @@ def _end_process(owner: ProcessIdentity) -> None:
     log.info("ending the launcher", process=owner.pid)
     with suppress(ProcessLookupError):
         os.kill(owner.pid, signal.SIGTERM)
-    deadline = time.monotonic() + END_WITHIN_S
-    while is_alive(owner):
-        if time.monotonic() > deadline:  # its workers end with it, and its end will be found out
-            log.warning("the launcher does not end: killing it", process=owner.pid)
-            with suppress(ProcessLookupError):
-                os.kill(owner.pid, signal.SIGKILL)
-            deadline += END_WITHIN_S
-        time.sleep(LOOK_EVERY_S)
+    while not poll(lambda: not is_alive(owner), every_s=LOOK_EVERY_S, within_s=END_WITHIN_S):
+        # Its workers end with it, and whoever asks next finds out that it is gone.
+        log.warning("the launcher does not end: killing it", process=owner.pid)
+        with suppress(ProcessLookupError):
+            os.kill(owner.pid, signal.SIGKILL)

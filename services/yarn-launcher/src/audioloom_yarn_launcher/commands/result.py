@@ -13,7 +13,7 @@ from audioloom_yarn_launcher.coordinator.report import PROGRAM, result_of
 from audioloom_yarn_launcher.monitoring.run_status import read_run_status, read_worker_statuses
 from audioloom_yarn_launcher.monitoring.tables import report_arrivals, worker_table
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record
-from audioloom_yarn_launcher.yarn.diagnostics import ours, refusal
+from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, refusal
 
 
 def left(folder: Location, application: str) -> Result:
@@ -29,7 +29,7 @@ def ended(folder: Location, ending: ApplicationEnd) -> Result:
     Raises:
         StageError: its coordinator did not begin.
     """
-    told = ours(ending.report.diagnostics)
+    told = coordinator_outcome(ending.report.diagnostics)
     if not ending.attempts and told is not None:
         if told[0]:
             raise refusal(*told, application=ending.application)

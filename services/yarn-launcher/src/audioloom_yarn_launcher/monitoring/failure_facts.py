@@ -9,7 +9,7 @@ from audioloom_yarn_launcher.monitoring.log_reader import last_lines
 from audioloom_yarn_launcher.monitoring.progress import failure, last_step, progress_lines
 from audioloom_yarn_launcher.monitoring.root_cause import AttemptFacts, WorkerFacts
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord
-from audioloom_yarn_launcher.yarn.diagnostics import explain, ours
+from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, explain
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
 LAST_BYTES = 1 << 16
@@ -73,7 +73,7 @@ def _outside(attempt: Attempt) -> tuple[str, str]:
     found = look_up(application) if application else None
     if application is None or found is None or not found.ended or found.state == "GONE":
         return "", ""
-    told = ours(found.diagnostics)
+    told = coordinator_outcome(found.diagnostics)
     if told is not None:
         return told[1], ""
     error = explain(found.diagnostics, application=application)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import time
 from collections.abc import Iterator
 from typing import Any, Protocol
 
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from audioloom_yarn_launcher.errors import ApplicationLost
 from audioloom_yarn_launcher.preflight.check_result import CheckResult, failure, ok, warning
 from audioloom_yarn_launcher.preflight.local import OLDEST_JAVA, java_line, java_version
+from audioloom_yarn_launcher.system.polling import poll
 from audioloom_yarn_launcher.yarn.application_spec import Shape, describe
 from audioloom_yarn_launcher.yarn.diagnostics import explain, why_it_waits
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, LAUNCHER, SERVICE
@@ -179,16 +179,15 @@ def send_probe(cluster: Submitting, description: dict[str, Any], *, within_s: fl
         StageError: it did not come back, and why.
     """
     application = cluster.submit(description)
-    deadline = time.monotonic() + within_s
-    while not (report := cluster.report(application)).ended:
-        if time.monotonic() > deadline:
-            cluster.kill(application)
-            raise ApplicationLost(
-                f"the probe did not come back within {within_s:g} s",
-                where=application,
-                found=why_it_waits(report.state, report.diagnostics),
-            )
-        time.sleep(LOOK_EVERY_S)
+    poll(lambda: cluster.report(application).ended, every_s=LOOK_EVERY_S, within_s=within_s)
+    report = cluster.report(application)
+    if not report.ended:
+        cluster.kill(application)
+        raise ApplicationLost(
+            f"the probe did not come back within {within_s:g} s",
+            where=application,
+            found=why_it_waits(report.state, report.diagnostics),
+        )
     told = report.diagnostics.strip()
     if not told.startswith(TOLD):
         raise explain(report.diagnostics, application=application)

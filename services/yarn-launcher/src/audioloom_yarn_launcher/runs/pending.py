@@ -14,7 +14,7 @@ from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
 from audioloom_yarn_launcher.runs.lease import wait_for_turn
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.submissions import Submission, read_submissions
-from audioloom_yarn_launcher.yarn.diagnostics import explain, ours, why_it_waits
+from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, explain, why_it_waits
 from audioloom_yarn_launcher.yarn.resource_manager import Application, look_up
 
 LOOK_AGAIN_S = 1.0
@@ -49,7 +49,7 @@ class Pending:
             return "the ResourceManager knows nothing of it any more"
         if not found.ended:
             return why_it_waits(found.state, found.diagnostics)
-        told = ours(found.diagnostics)
+        told = coordinator_outcome(found.diagnostics)
         if told is not None:
             return told[1]
         error = explain(found.diagnostics, application=self.submission.application)

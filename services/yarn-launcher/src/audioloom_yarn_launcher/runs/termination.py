@@ -21,7 +21,7 @@ from audioloom_yarn_launcher.runs.attempts import (
 )
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.yarn.am_logs import last_words
-from audioloom_yarn_launcher.yarn.diagnostics import explain, is_known, ours
+from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, explain, is_known
 from audioloom_yarn_launcher.yarn.skein_client import Cluster, Report
 
 LOOK_EVERY_S = 0.3
@@ -120,7 +120,7 @@ def was_lost(ending: ApplicationEnd) -> bool:
     """Whether the application is gone without anybody's will, and its run not over: try another."""
     last = ending.attempts[-1] if ending.attempts else None
     closed = last is not None and not last.open
-    if ending.stopped_by or closed or ours(ending.report.diagnostics) is not None:
+    if ending.stopped_by or closed or coordinator_outcome(ending.report.diagnostics) is not None:
         return False
     return type(_explained(ending)) is ApplicationLost  # not one that would only be ended again
 

@@ -12,6 +12,7 @@ from typing import Any
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
+from audioloom_yarn_launcher.system.polling import poll
 from audioloom_yarn_launcher.yarn.container_logs import last_words_of
 from audioloom_yarn_launcher.yarn.containers import (
     ASKED,
@@ -70,14 +71,13 @@ class SkeinWorkers:
 
     def exit_reason(self, worker: str) -> WorkerLost:
         """How the container ended; its node reports that a moment later."""
-        deadline = time.monotonic() + KNOWN_WITHIN_S
-        while True:
-            for each in self._containers(ENDED):
-                if each.id == worker:
-                    return loss_of_container(each)
-            if time.monotonic() > deadline:
-                return WorkerLost("its keys vanished, and nothing is known of its container")
-            time.sleep(0.2)
+
+        def find() -> WorkerLost | None:
+            ended = (each for each in self._containers(ENDED) if each.id == worker)
+            return next(map(loss_of_container, ended), None)
+
+        found = poll(find, every_s=0.2, within_s=KNOWN_WITHIN_S)
+        return found or WorkerLost("its keys vanished, and nothing is known of its container")
 
     def pending(self) -> int:
         """Number of containers that YARN has not allocated yet."""
@@ -106,10 +106,8 @@ class SkeinWorkers:
 
     def close(self) -> None:
         """Wait for the containers to end. The application master ends the rest with itself."""
-        deadline = time.monotonic() + LEAVE_WITHIN_S
         with suppress(StoreLost):
-            while self._containers(("RUNNING",)) and time.monotonic() < deadline:
-                time.sleep(0.1)
+            poll(lambda: not self._containers(("RUNNING",)), every_s=0.1, within_s=LEAVE_WITHIN_S)
         self._closed.set()
 
     def _containers(self, states: Collection[str]) -> list[ContainerState]:

@@ -109,7 +109,12 @@ _OF_SKEIN: tuple[tuple[str, _Known], ...] = (
 )
 
 
-def ours(diagnostics: str) -> tuple[int, str] | None:
+def outcome_text(code: int, text: str) -> str:
+    """The diagnostics with which our coordinator ends an application; see `coordinator_outcome`."""
+    return f"exit {code}: {text}"
+
+
+def coordinator_outcome(diagnostics: str) -> tuple[int, str] | None:
     """The exit code and the sentence that our coordinator ended the application with, if it did."""
     match = _OURS.match(diagnostics.strip())
     return (int(match[1]), match[2]) if match else None
