@@ -318,7 +318,7 @@ def test_a_launcher_of_another_machine_is_not_declared_gone(launches: Any) -> No
 
 @pytest.mark.parametrize(
     ("command", "found"),
-    [("no-such-program", "no such program"), ("./plain", "a file that may not")],
+    [("no-such-program", "no such program"), ("./plain", "a file that is not executable")],
 )
 def test_a_command_that_cannot_be_run_is_refused_at_once(
     launches: Any, command: str, found: str
