@@ -59,6 +59,7 @@ TABLE = {
     "audioloom_manifest.MissingFile": ExitCode.INPUT_MISSING,
     "audioloom_manifest.NameTaken": ExitCode.NAME_TAKEN,
     "audioloom_manifest.ManifestError": ExitCode.BAD_DATA,
+    "audioloom_manifest.RecordError": ExitCode.BAD_DATA,
     # Storage
     "audioloom_storage.NotFound": ExitCode.INPUT_MISSING,
     "audioloom_storage.AlreadyExists": ExitCode.NAME_TAKEN,
