@@ -51,10 +51,10 @@ class Assignment(Settings):
         None, description="Name of the run. Default: a digest of recipe and inputs."
     )
     split: str | None = Field(
-        None, description=f"Splits and their shares. Default: {DEFAULT_RATIOS}."
+        None, description=f"Splits and their ratios. Default: {DEFAULT_RATIOS}."
     )
     stratify: bool = Field(
-        default=False, description="Give every label the shares of --split, as groups allow."
+        default=False, description="Give every label the ratios of --split, as groups allow."
     )
     keep_splits: str | None = Field(
         None, description="Earlier shards run whose groups keep their splits."
