@@ -23,6 +23,7 @@ from audioloom_storage import (
     walk,
 )
 from audioloom_storage_testing import Crashed, CrashPlan, steps
+from storage_place import Place
 
 DATA = bytes(range(256)) * 12_000  # three writes of a buffer
 MANIFEST = b'{"files": "data.bin"}'
@@ -158,10 +159,10 @@ def test_a_crash_at_any_step_leaves_whole_files(
 
 @BY_SIGNAL
 def test_a_kill_at_any_step_leaves_whole_files(
-    place: object, tmp_path_factory: pytest.TempPathFactory
+    place: Place, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     """The same with SIGKILL: what no handler sees."""
-    folder, prelude = place.folder, place.prelude  # type: ignore[attr-defined]
+    folder, prelude = place.folder, place.prelude
     counters = tmp_path_factory.mktemp("counters")
     total = count_steps(folder, counters / "count")
     arm = "from audioloom_storage_testing import install_from_environment as i; i()\n"

@@ -3,10 +3,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from typing import Any
 
 import pytest
 from audioloom_storage import Location, create, list_folder, make_folder, publish
+from storage_place import Place
 
 UMASKS = pytest.mark.parametrize("mask", [0, 0o022])
 
@@ -25,12 +25,12 @@ for look in (
 """
 
 
-def modes_of(place: Any, folder: Location) -> list[int]:
+def modes_of(place: Place, folder: Location) -> list[int]:
     return [place.mode(entry.location) for entry in list_folder(folder)]
 
 
 @UMASKS
-def test_a_private_file_is_its_owners_from_the_start(place: Any, mask: int) -> None:
+def test_a_private_file_is_its_owners_from_the_start(place: Place, mask: int) -> None:
     """Under its temporary name, empty and half written, and when it is published."""
     with place.umask(mask):
         with create(place.folder / "code.tar.gz", private=True) as file:
@@ -43,7 +43,7 @@ def test_a_private_file_is_its_owners_from_the_start(place: Any, mask: int) -> N
 
 
 @UMASKS
-def test_a_private_folder_is_its_owners(place: Any, mask: int) -> None:
+def test_a_private_folder_is_its_owners(place: Place, mask: int) -> None:
     """It alone: its parents and what is made beside it are as always."""
     with place.umask(mask):
         make_folder(place.folder / "usual")
@@ -59,7 +59,7 @@ def test_a_private_folder_is_its_owners(place: Any, mask: int) -> None:
         assert 0o600 == place.mode(place.folder / "x/y/secret")
 
 
-def test_a_folder_that_is_there_stays_as_it_is(place: Any) -> None:
+def test_a_folder_that_is_there_stays_as_it_is(place: Place) -> None:
     """Whoever made it has others in mind."""
     make_folder(place.folder / "open")
     before = place.mode(place.folder / "open")
@@ -71,7 +71,7 @@ def test_a_folder_that_is_there_stays_as_it_is(place: Any) -> None:
 
 
 @pytest.mark.parametrize("place", ["hdfs", "webhdfs"], indirect=True)
-def test_another_user_sees_nothing_of_it(place: Any) -> None:
+def test_another_user_sees_nothing_of_it(place: Place) -> None:
     """Neither the file nor what a private folder holds."""
     publish(place.folder / "file", b"secret", private=True)
     make_folder(place.folder / "closed", private=True)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 from audioloom_storage import Location, create, list_folder, read_bytes, walk
+from storage_place import Place
 
 PUBLISHERS = 6
 ROUNDS = {"file": 25, "hdfs": 10, "webhdfs": 6}  # over HTTP each takes a quarter of a second
@@ -28,9 +29,9 @@ print(json.dumps(won))
 """
 
 
-def test_of_racing_publishers_exactly_one_wins(place: object) -> None:
+def test_of_racing_publishers_exactly_one_wins(place: Place) -> None:
     """Processes publish the same names at once: each name has one winner, and holds its bytes."""
-    folder, prelude = place.folder, place.prelude  # type: ignore[attr-defined]
+    folder, prelude = place.folder, place.prelude
     rounds = ROUNDS[folder.scheme]
     publishers = [
         subprocess.Popen(

@@ -26,6 +26,7 @@ from audioloom_storage import (
 )
 from audioloom_storage.hdfs.client import Connections
 from audioloom_storage.registry import backend_of
+from storage_place import Place
 
 TRY = """
 import sys
@@ -40,7 +41,7 @@ except Exception as error:
 
 
 @pytest.fixture
-def everybodys(place: Any) -> Iterator[Location]:
+def everybodys(place: Place) -> Iterator[Location]:
     """An empty folder that all may enter: those of pytest are closed on a disk."""
     if place.cluster is not None:
         yield place.folder
@@ -50,14 +51,14 @@ def everybodys(place: Any) -> Iterator[Location]:
         yield locate(folder)
 
 
-def test_what_is_not_there_is_neither(place: Any) -> None:
+def test_what_is_not_there_is_neither(place: Place) -> None:
     """And cannot be shared."""
     for question in (is_shared, is_private, is_own, is_guarded, share):
         with pytest.raises(NotFound):
             question(place.folder / "nothing")
 
 
-def test_a_folder_that_nobody_enters_is_named(place: Any) -> None:
+def test_a_folder_that_nobody_enters_is_named(place: Place) -> None:
     """Before the file is changed: to open folders is their owner's affair."""
     make_folder(place.folder / "closed", private=True)
     file = place.folder / "closed/file"
@@ -67,7 +68,7 @@ def test_a_folder_that_nobody_enters_is_named(place: Any) -> None:
     assert is_private(file)
 
 
-def test_a_shared_file_is_everybodys(place: Any, everybodys: Location) -> None:
+def test_a_shared_file_is_everybodys(place: Place, everybodys: Location) -> None:
     """It may be shared twice."""
     file = everybodys / "file"
     publish(file, b"code", private=True)
@@ -79,7 +80,7 @@ def test_a_shared_file_is_everybodys(place: Any, everybodys: Location) -> None:
 
 
 @pytest.mark.parametrize("place", ["hdfs", "webhdfs"], indirect=True)
-def test_another_user_reads_it_and_shares_nothing(place: Any) -> None:
+def test_another_user_reads_it_and_shares_nothing(place: Place) -> None:
     """What is shared is read by all, and only its owner decides that."""
     publish(place.folder / "mine", b"code", private=True)
     publish(place.folder / "theirs", b"code", private=True)
@@ -94,7 +95,7 @@ def test_another_user_reads_it_and_shares_nothing(place: Any) -> None:
     assert ["b'code'", "PermissionDenied"] == ran.stdout.splitlines()
 
 
-def give_away(place: Any, location: Location, mode: str, user: str = "65534") -> None:
+def give_away(place: Place, location: Location, mode: str, user: str = "65534") -> None:
     """Another user's from now on, as only root or a NameNode's own user can do."""
     if place.cluster is None:
         os.chown(location.path, int(user), -1)
@@ -109,7 +110,7 @@ def give_away(place: Any, location: Location, mode: str, user: str = "65534") ->
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 @pytest.mark.parametrize("mode", ["600", "644", "666"])
-def test_what_another_user_has_is_not_own(place: Any, mode: str) -> None:
+def test_what_another_user_has_is_not_own(place: Place, mode: str) -> None:
     """Whatever they let us do with it."""
     file = place.folder / "planted"
     publish(file, b"code", private=True)
@@ -121,7 +122,7 @@ def test_what_another_user_has_is_not_own(place: Any, mode: str) -> None:
 @pytest.mark.parametrize(
     ("mode", "own"), [(0o600, True), (0o644, True), (0o660, False), (0o602, False)]
 )
-def test_what_others_may_write_is_not_own(place: Any, mode: int, own: bool) -> None:
+def test_what_others_may_write_is_not_own(place: Place, mode: int, own: bool) -> None:
     """The group or everybody; to read it is no harm."""
     file = place.folder / "file"
     publish(file, b"code", private=True)
@@ -142,7 +143,7 @@ def test_a_link_is_not_own(here: Location, leads: str) -> None:
 @pytest.mark.parametrize(
     ("mode", "guarded"), [(0o755, True), (0o1777, True), (0o775, False), (0o777, False)]
 )
-def test_in_a_guarded_folder_nobody_replaces_a_file(place: Any, mode: int, guarded: bool) -> None:
+def test_in_a_guarded_folder_nobody_replaces_a_file(place: Place, mode: int, guarded: bool) -> None:
     """Others may not write it, or nothing but what is theirs."""
     make_folder(place.folder / "folder")
     backend_of(place.folder).set_permissions(place.folder / "folder", mode)
@@ -150,7 +151,9 @@ def test_in_a_guarded_folder_nobody_replaces_a_file(place: Any, mode: int, guard
 
 
 @pytest.mark.parametrize(("mode", "guarded"), [(0o755, True), (0o1777, True), (0o777, False)])
-def test_a_folder_that_can_be_replaced_is_not_guarded(place: Any, mode: int, guarded: bool) -> None:
+def test_a_folder_that_can_be_replaced_is_not_guarded(
+    place: Place, mode: int, guarded: bool
+) -> None:
     """Whoever may write a folder above it renames it away, with all that it holds."""
     make_folder(place.folder / "above/between/folder")
     backend_of(place.folder).set_permissions(place.folder / "above", mode)
@@ -158,7 +161,7 @@ def test_a_folder_that_can_be_replaced_is_not_guarded(place: Any, mode: int, gua
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_a_folder_below_one_of_another_user_is_not_guarded(place: Any) -> None:
+def test_a_folder_below_one_of_another_user_is_not_guarded(place: Place) -> None:
     """They may rename it, and let others write beside it whenever they like."""
     make_folder(place.folder / "theirs/folder")
     give_away(place, place.folder / "theirs", "755")
@@ -173,7 +176,7 @@ def test_a_folder_behind_a_link_is_not_guarded(here: Location) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_a_folder_of_another_user_is_not_guarded(place: Any) -> None:
+def test_a_folder_of_another_user_is_not_guarded(place: Place) -> None:
     """A sticky bit does not hold its owner."""
     make_folder(place.folder / "folder")
     give_away(place, place.folder / "folder", "1777")
@@ -181,7 +184,7 @@ def test_a_folder_of_another_user_is_not_guarded(place: Any) -> None:
 
 
 @pytest.mark.parametrize("place", ["hdfs", "webhdfs"], indirect=True)
-def test_a_user_is_whom_the_cluster_takes_them_for(place: Any) -> None:
+def test_a_user_is_whom_the_cluster_takes_them_for(place: Place) -> None:
     """Beside what others have, and where no file may be made to find out: then nothing is own."""
     publish(place.folder / "ours", b"code")
     make_folder(place.folder / "open")
@@ -212,7 +215,7 @@ def become(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("place", ["hdfs"], indirect=True)
 def test_nobody_is_taken_for_another_in_a_folder_of_theirs(
-    place: Any, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Who replaces what is made there to learn a name, as soon as it can be seen."""
     from hdfs_native import Client, WriteOptions
@@ -246,7 +249,7 @@ def test_nobody_is_taken_for_another_in_a_folder_of_theirs(
 
 @pytest.mark.parametrize("place", ["hdfs"], indirect=True)
 def test_a_quota_that_is_used_up_hides_nothing_that_is_own(
-    place: Any, monkeypatch: pytest.MonkeyPatch
+    place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It can be removed, and makes room."""
     make_folder(place.folder / "full")
@@ -259,7 +262,9 @@ def test_a_quota_that_is_used_up_hides_nothing_that_is_own(
 
 
 @pytest.mark.parametrize("place", ["hdfs"], indirect=True)
-def test_where_a_name_was_learnt_nothing_stays(place: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_a_name_was_learnt_nothing_stays(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What is made for it is closed to others for as long as it is there."""
     from hdfs_native import Client
 

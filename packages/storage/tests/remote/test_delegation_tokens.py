@@ -32,6 +32,7 @@ from audioloom_storage import (
 )
 from audioloom_storage.remote.delegation_tokens import VARIABLE, name_with_token
 from audioloom_storage.remote.token_file import parse_tokens
+from storage_cluster import Cluster, Relay
 
 PUBLISH = """
 import sys
@@ -91,7 +92,7 @@ def of_alice(service: str, *, lives_s: int) -> bytes:
     return b"HDTS\0\1" + b"".join(sized(part) for part in parts) + b"\0"
 
 
-def fetch(cluster: Any, path: Path) -> None:
+def fetch(cluster: Cluster, path: Path) -> None:
     """Get a token of the user alice."""
     path.unlink(missing_ok=True)
     variables = {**cluster.running.variables, "HADOOP_USER_NAME": "alice"}
@@ -116,13 +117,13 @@ def secure_for(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 @pytest.fixture(scope="module")
-def secure(cluster: Any, secure_for: Any) -> Any:
+def secure(cluster: Cluster, secure_for: Any) -> Any:
     """The configuration of this cluster."""
     return secure_for(cluster.running)
 
 
 @pytest.fixture(scope="module")
-def token(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def token(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file with a token of the user alice."""
     path = tmp_path_factory.mktemp("token") / "tokens"
     fetch(cluster, path)
@@ -130,7 +131,7 @@ def token(cluster: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def open_folder(cluster: Any) -> Location:
+def open_folder(cluster: Cluster) -> Location:
     """A folder where everybody may write."""
     folder: Location = cluster.hdfs / f"tests/{os.urandom(8).hex()}"
     make_folder(folder)
@@ -152,7 +153,7 @@ def as_bob(conf: Path, **variables: str) -> dict[str, str]:
     return {**os.environ, "HADOOP_CONF_DIR": str(conf), "HADOOP_USER_NAME": "bob", **variables}
 
 
-def owner(cluster: Any, location: Location) -> str:
+def owner(cluster: Cluster, location: Location) -> str:
     from hdfs_native import Client
 
     return str(Client(str(cluster.hdfs)).get_file_info(location.path).owner)
@@ -168,7 +169,7 @@ def renamed(token: Path, old: str, new: str, target: Path) -> Path:
 
 
 def test_a_token_says_who_we_are(
-    cluster: Any, open_folder: Location, secure: Path, token: Path
+    cluster: Cluster, open_folder: Location, secure: Path, token: Path
 ) -> None:
     """Not the variable, which a cluster with Kerberos does not believe; named or by default."""
     for name, system in (("named", cluster.hdfs), ("default", Location("hdfs", "", "/"))):
@@ -181,10 +182,10 @@ def test_a_token_says_who_we_are(
 
 
 def test_a_token_is_found_by_address(
-    cluster: Any, relay: Any, open_folder: Location, secure: Path, token: Path, tmp_path: Path
+    cluster: Cluster, open_folder: Location, secure: Path, token: Path, tmp_path: Path
 ) -> None:
     """Java gives it the address of a NameNode that the location names by its host."""
-    with relay(cluster.hdfs.authority) as way:
+    with Relay(cluster.hdfs.authority) as way:
         port = way.address.rpartition(":")[2]
         theirs = renamed(token, cluster.hdfs.authority, way.address, tmp_path / "tokens")
         file = Location("hdfs", f"localhost:{port}", (open_folder / "file").path)
@@ -244,7 +245,7 @@ def test_a_file_that_may_not_be_read(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 
 
 @pytest.mark.parametrize("form", ["java", "protobuf"])
-def test_what_a_file_says_of_a_token(cluster: Any, tmp_path: Path, form: str) -> None:
+def test_what_a_file_says_of_a_token(cluster: Cluster, tmp_path: Path, form: str) -> None:
     """As Hadoop writes it, in either form: whose it is, for whom, and how long it lives."""
     path = tmp_path / "tokens"
     fetch(cluster, path)
@@ -265,7 +266,9 @@ def test_what_a_file_says_of_a_token(cluster: Any, tmp_path: Path, form: str) ->
             parse_tokens(path.read_bytes()[:size])
 
 
-def test_a_file_that_was_cut_off(cluster: Any, secure: Path, token: Path, tmp_path: Path) -> None:
+def test_a_file_that_was_cut_off(
+    cluster: Cluster, secure: Path, token: Path, tmp_path: Path
+) -> None:
     """Of which hdfs-native dies: it is told before."""
     (tmp_path / "tokens").write_bytes(token.read_bytes()[:40])
     told = run(LOOK, cluster.hdfs.uri, secure, **{VARIABLE: str(tmp_path / "tokens")})
@@ -287,7 +290,7 @@ def test_an_expired_token_is_refused_before_anything_is_asked(
 
 
 def test_a_token_that_expires_meanwhile(
-    cluster: Any, open_folder: Location, secure: Path, token: Path, tmp_path: Path
+    cluster: Cluster, open_folder: Location, secure: Path, token: Path, tmp_path: Path
 ) -> None:
     """A connection does not outlive its token; with a fresh one in the file, work goes on."""
     tokens = tmp_path / "tokens"
@@ -299,7 +302,7 @@ def test_a_token_that_expires_meanwhile(
 
 
 def test_a_token_that_the_namenode_knows_no_more(
-    cluster: Any, secure: Path, tmp_path: Path
+    cluster: Cluster, secure: Path, tmp_path: Path
 ) -> None:
     """Cancelled, or forgotten some time after it expired."""
     tokens = tmp_path / "tokens"
@@ -315,7 +318,7 @@ def test_a_token_that_the_namenode_knows_no_more(
 
 
 @pytest.mark.slow
-def test_a_token_that_nobody_renewed(cluster: Any, secure_for: Any, tmp_path: Path) -> None:
+def test_a_token_that_nobody_renewed(cluster: Cluster, secure_for: Any, tmp_path: Path) -> None:
     """The NameNode's own word: in a running process too, once it has to connect anew."""
     with running("--hdfs-only", "--nodes=1", "--token-seconds=20") as found:
         cluster, tokens = replace(cluster, running=found), tmp_path / "tokens"

@@ -9,7 +9,6 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import pytest
 from audioloom_storage import (
@@ -34,6 +33,7 @@ from audioloom_storage import (
 )
 from audioloom_storage.remote import retry
 from hdfs_native import Client
+from storage_cluster import Cluster, Relay
 
 RENAME = {"hdfs": b"rename2", "webhdfs": b"m.json&renameoptions"}
 BOTH = pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
@@ -43,14 +43,14 @@ MOSTLY_HDFS = pytest.mark.parametrize(
 )
 
 
-def root(cluster: Any, scheme: str) -> Location:
+def root(cluster: Cluster, scheme: str) -> Location:
     """An empty folder of this cluster."""
     folder: Location = getattr(cluster, scheme) / f"tests/{os.urandom(8).hex()}"
     make_folder(folder)
     return folder
 
 
-def by_way_of(relay: Any, folder: Location) -> Location:
+def by_way_of(relay: Relay, folder: Location) -> Location:
     """The same folder, seen through a relay."""
     return Location(folder.scheme, relay.address, folder.path)
 
@@ -63,11 +63,11 @@ def finished(folder: Location) -> list[str]:
 
 @BOTH
 def test_a_rename_whose_answer_is_lost_is_known_to_have_landed(
-    scheme: str, cluster: Any, relay: Any
+    scheme: str, cluster: Cluster
 ) -> None:
     """It is repeated, finds nothing to rename, and the file that lies there is known as ours."""
     folder = root(cluster, scheme)
-    with relay(folder.authority, lose=RENAME[scheme]) as way:
+    with Relay(folder.authority, lose=RENAME[scheme]) as way:
         publish(by_way_of(way, folder) / "m.json", b"mine")
         assert 1 == way.lost
     assert ["m.json"] == [entry.location.name for entry in list_folder(folder)]
@@ -76,13 +76,13 @@ def test_a_rename_whose_answer_is_lost_is_known_to_have_landed(
 
 @BOTH
 def test_a_cluster_that_goes_away_in_the_middle_leaves_an_unknown_outcome(
-    scheme: str, cluster: Any, relay: Any, monkeypatch: pytest.MonkeyPatch
+    scheme: str, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And nothing is deleted: the file did land."""
     monkeypatch.setattr(retry, "RETRY_SECONDS", 0.5)
     folder = root(cluster, scheme)
     with (
-        relay(folder.authority, lose=RENAME[scheme], for_good=True) as way,
+        Relay(folder.authority, lose=RENAME[scheme], for_good=True) as way,
         pytest.raises(UnknownOutcome, match=r"m\.json: the cluster went away.*Look whether"),
     ):
         publish(by_way_of(way, folder) / "m.json", b"mine")
@@ -90,11 +90,11 @@ def test_a_cluster_that_goes_away_in_the_middle_leaves_an_unknown_outcome(
 
 
 @BOTH
-def test_another_file_is_not_taken_for_ours(scheme: str, cluster: Any, relay: Any) -> None:
+def test_another_file_is_not_taken_for_ours(scheme: str, cluster: Cluster) -> None:
     """The answer is lost, and by the time of the repetition somebody else has the name."""
     folder = root(cluster, scheme)
     with (  # noqa: PT012
-        relay(folder.authority, lose=RENAME[scheme]) as way,
+        Relay(folder.authority, lose=RENAME[scheme]) as way,
         pytest.raises(AlreadyExists),
         create(by_way_of(way, folder) / "m.json") as file,
     ):
@@ -104,11 +104,11 @@ def test_another_file_is_not_taken_for_ours(scheme: str, cluster: Any, relay: An
     assert ["m.json"] == [entry.location.name for entry in list_folder(folder)]
 
 
-def test_a_gateway_that_forgets_options_is_refused(cluster: Any, relay: Any) -> None:
+def test_a_gateway_that_forgets_options_is_refused(cluster: Cluster) -> None:
     """HttpFS leaves them out, and would move the file into a folder of its name."""
     folder = root(cluster, "webhdfs")
     with (
-        relay(folder.authority, forget=b"&renameoptions=NONE") as way,
+        Relay(folder.authority, forget=b"&renameoptions=NONE") as way,
         pytest.raises(NotConfigured, match="leaves out the options of a rename"),
     ):
         publish(by_way_of(way, folder) / "m.json", b"mine")
@@ -117,7 +117,7 @@ def test_a_gateway_that_forgets_options_is_refused(cluster: Any, relay: Any) -> 
 
 @MOSTLY_HDFS
 def test_a_namenode_killed_in_the_middle_and_started_again(
-    scheme: str, cluster: Any, monkeypatch: pytest.MonkeyPatch
+    scheme: str, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The commit waits for it; and what is opened and listed goes on as well."""
     monkeypatch.setattr(retry, "RETRY_SECONDS", 300)  # how long a start takes is not ours
@@ -137,7 +137,7 @@ def test_a_namenode_killed_in_the_middle_and_started_again(
 @pytest.mark.slow
 @BOTH
 def test_a_namenode_that_dies_for_good(
-    scheme: str, cluster: Any, monkeypatch: pytest.MonkeyPatch
+    scheme: str, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing was published, and everything after fails at once rather than after its own wait."""
     monkeypatch.setattr(retry, "RETRY_SECONDS", 2)
@@ -154,7 +154,7 @@ def test_a_namenode_that_dies_for_good(
 
 
 @BOTH
-def test_a_lost_datanode(scheme: str, cluster: Any) -> None:
+def test_a_lost_datanode(scheme: str, cluster: Cluster) -> None:
     """What was opened before is read from the other one."""
     folder = root(cluster, scheme)
     data = os.urandom(1_500_000)
@@ -168,7 +168,7 @@ def test_a_lost_datanode(scheme: str, cluster: Any) -> None:
 
 
 @pytest.mark.slow
-def test_writing_goes_on_when_a_datanode_is_lost(cluster: Any) -> None:
+def test_writing_goes_on_when_a_datanode_is_lost(cluster: Cluster) -> None:
     """Through the one that is left; a new file waits until the NameNode has noticed."""
     folder = root(cluster, "hdfs")
     data = os.urandom(3_000_000)
@@ -184,7 +184,7 @@ def test_writing_goes_on_when_a_datanode_is_lost(cluster: Any) -> None:
 
 
 @pytest.mark.slow
-def test_new_files_over_http_are_made_by_the_datanode_that_is_left(cluster: Any) -> None:
+def test_new_files_over_http_are_made_by_the_datanode_that_is_left(cluster: Cluster) -> None:
     """One that cannot be reached is left out of the next question."""
     folder = root(cluster, "webhdfs")
     with cluster.running.without("datanode-2"):
@@ -195,7 +195,7 @@ def test_new_files_over_http_are_made_by_the_datanode_that_is_left(cluster: Any)
 
 @pytest.mark.parametrize("count", [2_500, pytest.param(10_000, marks=pytest.mark.slow)])
 @BOTH
-def test_thousands_of_entries(scheme: str, count: int, cluster: Any) -> None:
+def test_thousands_of_entries(scheme: str, count: int, cluster: Cluster) -> None:
     """All of them, in order: the NameNode answers with a thousand at a time."""
     folder = cluster.hdfs / f"tests/many-{count}"
     names = [f"{number:05}" for number in range(count)]
@@ -207,7 +207,7 @@ def test_thousands_of_entries(scheme: str, count: int, cluster: Any) -> None:
 
 
 @BOTH
-def test_many_threads(scheme: str, cluster: Any) -> None:
+def test_many_threads(scheme: str, cluster: Cluster) -> None:
     """They share what may be shared."""
     folder = root(cluster, scheme)
     names = [f"{number}" for number in range(24)]
@@ -248,7 +248,7 @@ assert middle.read() == data[10:]
 
 
 @BOTH
-def test_forks(scheme: str, cluster: Any) -> None:
+def test_forks(scheme: str, cluster: Cluster) -> None:
     """Spark's workers are forks of one that has been at work: they connect on their own."""
     folder = root(cluster, scheme)
     subprocess.run([sys.executable, "-c", FORK, folder.uri], check=True, timeout=60)
@@ -273,7 +273,7 @@ for refused in (
 
 
 @BOTH
-def test_another_user_is_refused(scheme: str, cluster: Any) -> None:
+def test_another_user_is_refused(scheme: str, cluster: Cluster) -> None:
     """By name and place, in Hadoop's words: they say which right on which folder was missing."""
     folder = root(cluster, scheme)
     publish(folder / "closed/file", b"")
@@ -296,7 +296,7 @@ def test_another_user_is_refused(scheme: str, cluster: Any) -> None:
 def test_files_have_as_many_copies_as_clients_are_to_ask_for(
     said: int | None,
     copies: int,
-    cluster: Any,
+    cluster: Cluster,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -314,7 +314,7 @@ def test_files_have_as_many_copies_as_clients_are_to_ask_for(
     assert copies == found.replication
 
 
-def test_quota_and_safe_mode(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_quota_and_safe_mode(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are said; and a NameNode in safe mode is waited for, as it is while it starts."""
     folders = [root(cluster, scheme) for scheme in RENAME]
 
@@ -362,7 +362,7 @@ def test_a_wrong_address_is_told_at_once(
 
 
 def test_configurations_that_do_not_help(
-    cluster: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A folder without a configuration, one that cannot be read, one that knows another name."""
     with pytest.raises(NotConfigured, match="tells of no nameservice 'other'"):
@@ -375,7 +375,7 @@ def test_configurations_that_do_not_help(
         stat(locate("hdfs:///"))
 
 
-def test_names_of_the_cluster(cluster: Any) -> None:
+def test_names_of_the_cluster(cluster: Cluster) -> None:
     """By address, by nameservice, and as what the configuration says, it is one storage."""
     publish(cluster.hdfs / "tests/named", b"one")
     for text in ("hdfs:///tests/named", "hdfs://mini/tests/named"):
@@ -389,14 +389,14 @@ def test_names_of_the_cluster(cluster: Any) -> None:
 @pytest.mark.slow
 @BOTH
 def test_a_daemon_that_takes_connections_and_says_nothing(
-    scheme: str, cluster: Any, relay: Any, monkeypatch: pytest.MonkeyPatch
+    scheme: str, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A host whose processes hang: given up after ten seconds."""
     from audioloom_storage.webhdfs import client
 
     monkeypatch.setattr(client, "ANSWER_SECONDS", 10)
     folder = getattr(cluster, scheme)
-    with relay(folder.authority, mute=True) as way:
+    with Relay(folder.authority, mute=True) as way:
         begin = time.monotonic()
         with pytest.raises(Unavailable, match=r"no answer|timed out"):
             stat(by_way_of(way, folder))
@@ -404,7 +404,7 @@ def test_a_daemon_that_takes_connections_and_says_nothing(
 
 
 @BOTH
-def test_what_hdfs_holds_no_name_for(scheme: str, cluster: Any) -> None:
+def test_what_hdfs_holds_no_name_for(scheme: str, cluster: Cluster) -> None:
     """A colon, and a name longer than 255 bytes."""
     folder = root(cluster, scheme)
     for name in ("a:b", "x" * 256):

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from audioloom_storage import create, list_folder, make_folder, publish
+from storage_cluster import Cluster
 
 
 @pytest.mark.xdist_group("cluster")
 def test_no_datanode_is_asked_for_a_file_that_is_given_up_before_its_first_byte(
-    cluster: Any, monkeypatch: pytest.MonkeyPatch
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It would make the unfinished file when it comes to it, which may be after the removal."""
     folder = cluster.webhdfs / f"tests/{os.urandom(8).hex()}"
