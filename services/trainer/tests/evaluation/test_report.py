@@ -108,7 +108,7 @@ def test_the_worst_records_are_named() -> None:
         "window": 0,
         "channel": -1,
         "label": "b",
-        "said": "a",
+        "predicted": "a",
         "loss": 2.3,
         "confidence": 0.9,
     } == found[0]

@@ -42,8 +42,7 @@ def read(
             shard_set, part, shuffle, batch=batch, replicas=replicas, staging=staging
         )
         found = list(feed.batches(start))
-        assert not staging._holders
-        assert not +staging._promised  # nothing was staged in vain
+        assert not staging.in_use  # nothing was staged in vain
     return found
 
 

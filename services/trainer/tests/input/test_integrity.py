@@ -60,7 +60,7 @@ def refusal(shard_set: ShardSet) -> Exception | None:
         with Staging(shard_set, train, cache=None, early=early) as staging:
             for shard in train:
                 staging.hold([shard])
-                staging._early._thread.join(timeout=60)
+                staging.early.wait(60.0)
                 staging.release([shard])
     except (ManifestError, BadData, StorageError) as error:
         return error

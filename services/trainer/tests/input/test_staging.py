@@ -184,8 +184,8 @@ def test_storage_that_goes_away_is_waited_for(
     cache = cache_of(1 << 20) if cached else None
     with Staging(shard_set, train[:2], cache=cache, early=[train[2].data]) as staging:
         staging.hold(train[:2])
-        staging._early._thread.join(timeout=60)
-        assert staging._early.failure is None
+        staging.early.wait(60.0)
+        assert staging.early.failure is None
     assert 5 == len(failed)
 
 
@@ -221,7 +221,7 @@ def test_a_cache_that_cannot_hold_what_is_read_together_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Not even one shard, or not the three that are held at once; with what would help."""
-    monkeypatch.setattr(staging_module, "_STALL_SECONDS", 0.0)
+    monkeypatch.setattr(staging_module, "STALL_SECONDS", 0.0)
     cache = cache_of(room * biggest(train))
     with (
         staged(shard_set, train, cache) as staging,
@@ -414,7 +414,7 @@ def test_a_disk_that_keeps_no_permissions_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On it every run would make a folder beside those that it does not take for its own."""
-    monkeypatch.setattr(cache_module, "_is_own", lambda *_: False)
+    monkeypatch.setattr(cache_module, "is_own", lambda *_: False)
     with pytest.raises(OSError, match="others may write what was made there"):
         Cache(tmp_path, 1)
     assert [tmp_path / "worker-0"] == list(tmp_path.iterdir())

@@ -36,7 +36,9 @@ def evaluation(labels: tuple[str, ...]) -> dict[str, Any]:
         "confusion": matrix.tolist(),
         "classes": class_table(matrix, labels),
         "calibration": calibration(binned(confidence, confidence > 0.5)),
-        "worst": [{"path": f"{x}.wav", "label": x, "said": labels[0], **row} for x in labels[:20]],
+        "worst": [
+            {"path": f"{x}.wav", "label": x, "predicted": labels[0], **row} for x in labels[:20]
+        ],
     }
     return {"labels": list(labels), "splits_by": labels[0], "splits": {"val": val}}
 

@@ -49,7 +49,7 @@ def test_storage_that_does_not_answer_holds_nobody_up(
         real(where, data)  # type: ignore[arg-type]
 
     monkeypatch.setattr(progress, "publish", away)
-    monkeypatch.setattr(progress, "_MOST_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "MOST_SECONDS", 0.01)
     clock = Clock()
     file = ProgressFile(locate(tmp_path), 0, COMMON, clock)
     file.event("start", step=0)
@@ -59,7 +59,7 @@ def test_storage_that_does_not_answer_holds_nobody_up(
     file.step(step=2)
     assert 1 == len(asked)
     back.set()
-    monkeypatch.setattr(progress, "_MOST_SECONDS", 60.0)
+    monkeypatch.setattr(progress, "MOST_SECONDS", 60.0)
     file.event("done", step=3)
     assert [0, 1, 2, 3] == [line["step"] for line in lines(tmp_path)]
 

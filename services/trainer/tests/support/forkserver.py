@@ -92,7 +92,7 @@ def write_progress(order: dict[str, Any]) -> None:
     from audioloom_trainer.runs import progress
 
     if not order.get("storage_gone_at_step"):  # how long is waited then is what is tested
-        progress._MOST_SECONDS = 60.0
+        progress.MOST_SECONDS = 60.0
     if order.get("timeless"):
         progress.EVERY_SECONDS = math.inf
 
@@ -187,7 +187,7 @@ def drift_at(step: int) -> None:
     """Change a weight of this process alone, as broken memory would, after so many steps."""
     from audioloom_trainer.training.epochs import Session
 
-    real = Session._check_not_zero
+    real = Session.check_not_zero
 
     def drifting(self: Any, outcome: Any) -> None:
         real(self, outcome)
@@ -196,7 +196,7 @@ def drift_at(step: int) -> None:
             weight = self._model.trainable_variables[0]
             weight.assign(weight + 1e-6)
 
-    Session._check_not_zero = drifting  # type: ignore[method-assign]
+    Session.check_not_zero = drifting  # type: ignore[method-assign]
 
 
 def others() -> list[int]:
@@ -219,7 +219,7 @@ def trace(file: Path) -> None:
                 for slot, counted in enumerate(batch.counts.tolist())
                 for row in range(batch.bounds[slot], batch.bounds[slot] + counted)
             ]
-            epoch = self._order._shuffle.epoch if self._order._shuffle else self._split.name
+            epoch = self._order.shuffle.epoch if self._order.shuffle else self._split.name
             with file.open("a") as sink:
                 sink.write(json.dumps([epoch, number, rows]) + "\n")
             yield batch

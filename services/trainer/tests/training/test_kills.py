@@ -35,7 +35,7 @@ class Killing:
     """A training that was never killed, and the same with kills."""
 
     def __init__(self, forkserver: ForkServer, root: Path) -> None:
-        self._nursery, self._root = forkserver, root
+        self._nursery, self.root = forkserver, root
         made = make_shards(root, records={"train": 61, "val": 23}, lanes=6)
         self._words: tuple[Any, ...] = ("run", made.folder, "--model", NETWORK, "--batch-size", 8)
         self._words += ("--epochs", EPOCHS, "--checkpoint-steps", 3, "--model-arg", "dropout=0.3")
@@ -54,10 +54,10 @@ class Killing:
         }
         assert expected[whom] == self._gang("hard", *faults)
         assert [0, 0] == self._gang("hard")
-        calm, hard = run_of(self._root, "calm"), run_of(self._root, "hard")
+        calm, hard = run_of(self.root, "calm"), run_of(self.root, "hard")
         assert 0.0 == difference(weights_of(calm), weights_of(hard))
         assert calm.manifest.identity == hard.manifest.identity
-        shutil.rmtree(self._root / "runs" / "hard")
+        shutil.rmtree(self.root / "runs" / "hard")
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def killing(forkserver: ForkServer, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture(autouse=True)
 def _cleared(killing: Killing) -> None:
     """What a case that failed has left is not the next one's."""
-    shutil.rmtree(killing._root / "runs" / "hard", ignore_errors=True)
+    shutil.rmtree(killing.root / "runs" / "hard", ignore_errors=True)
 
 
 @pytest.mark.parametrize("whom", WHOM)

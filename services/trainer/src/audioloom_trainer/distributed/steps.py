@@ -125,7 +125,7 @@ def make_evaluation_block(
     """Make the function that evaluates for k steps; metrics gather in the model.
 
     Returns:
-        (stream, k) → `Outcome`, and what the model said of each record of this process's
+        (stream, k) → `Outcome`, and what the model predicted for each record of this process's
         replicas, step by step and replica by replica: float32 (records, 4), columns as in
         `tally.PREDICTION`; none where numbers are learned.
     """

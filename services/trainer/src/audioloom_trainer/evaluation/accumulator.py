@@ -1,4 +1,4 @@
-"""What a model said of the records of a split, counted so that workers' counts can be added up."""
+"""What a model predicted for the records of a split, in counts that workers can add up."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from audioloom_trainer.evaluation.calibration import BINS, binned
 
 WORST = 20
 """Records of the highest loss that are kept."""
-PREDICTION = ("label", "said", "loss", "confidence")
-"""The columns of a record's answer: true class, class said, loss of the true class (natural
-logarithm), probability of the class said. The last two are NaN where outputs are no probabilities.
+PREDICTION = ("label", "predicted", "loss", "confidence")
+"""The columns of a prediction: true class, predicted class, loss of the true class (natural
+logarithm), probability of the predicted class. The last two are NaN where outputs are no
+probabilities.
 """
 
 _PLACES = 4  # what rounding decides between numbers of replicas is no difference of loss
@@ -30,34 +31,34 @@ class Accumulator:
 
     classes: int
     confusion: NDArray[np.int64] = field(init=False)
-    """(true class, class said)."""
+    """(true class, predicted class)."""
     bins: NDArray[np.int64] = field(init=False)
     """As `calibration.binned` counts."""
     improper: int = 0
     """Records whose outputs are no probabilities."""
     worst: NDArray[np.float64] = field(init=False)
-    """(at most WORST, 1 + len(ANSWER)): position in the split and answer; the highest loss first,
-    rounded, and of equal ones the lowest position."""
+    """(at most WORST, 1 + len(PREDICTION)): position in the split, and prediction; the highest loss
+    first, rounded, and of equal ones the lowest position."""
 
     def __post_init__(self) -> None:
         self.confusion = np.zeros((self.classes, self.classes), np.int64)
         self.bins = np.zeros((BINS, 3), np.int64)
         self.worst = np.zeros((0, 1 + len(PREDICTION)))
 
-    def add(self, positions: NDArray[np.int64], answers: NDArray[np.float32]) -> None:
+    def add(self, positions: NDArray[np.int64], predictions: NDArray[np.float32]) -> None:
         """Count some records.
 
         Args:
             positions: (records,), in the natural order of the split.
-            answers: (records, 4), columns as in `PREDICTION`.
+            predictions: (records, 4), columns as in `PREDICTION`.
         """
-        true, said = answers[:, 0].astype(np.int64), answers[:, 1].astype(np.int64)
-        np.add.at(self.confusion, (true, said), 1)
-        known = np.isfinite(answers[:, 2:]).all(axis=1)
+        true, predicted = predictions[:, 0].astype(np.int64), predictions[:, 1].astype(np.int64)
+        np.add.at(self.confusion, (true, predicted), 1)
+        known = np.isfinite(predictions[:, 2:]).all(axis=1)
         self.improper += int((~known).sum())
-        answers, positions = answers[known], positions[known]
-        self.bins += binned(answers[:, 3], (true == said)[known])
-        self._keep(np.column_stack([positions, answers.astype(np.float64)]))
+        predictions, positions = predictions[known], positions[known]
+        self.bins += binned(predictions[:, 3], (true == predicted)[known])
+        self._keep(np.column_stack([positions, predictions.astype(np.float64)]))
 
     def parts(self, rank: int, size: int) -> NDArray[np.float64]:
         """The counts of worker *rank* of *size* as numbers that all workers add up, exactly."""
@@ -70,15 +71,15 @@ class Accumulator:
     @classmethod
     def whole(cls, classes: int, total: NDArray[np.float64]) -> Self:
         """The counts of all workers, from the sum of their parts."""
-        tally = cls(classes)
-        ends = np.cumsum([tally.confusion.size, tally.bins.size, 1])
+        found = cls(classes)
+        ends = np.cumsum([found.confusion.size, found.bins.size, 1])
         confusion, bins, improper, table = np.split(total, ends)
-        tally.confusion += np.rint(confusion).astype(np.int64).reshape(tally.confusion.shape)
-        tally.bins += np.rint(bins).astype(np.int64).reshape(tally.bins.shape)
-        tally.improper = round(float(improper[0]))
+        found.confusion += np.rint(confusion).astype(np.int64).reshape(found.confusion.shape)
+        found.bins += np.rint(bins).astype(np.int64).reshape(found.bins.shape)
+        found.improper = round(float(improper[0]))
         rows = table.reshape(-1, 1 + len(PREDICTION))
-        tally._keep(rows[rows[:, 0] >= 0])
-        return tally
+        found._keep(rows[rows[:, 0] >= 0])
+        return found
 
     def _keep(self, rows: NDArray[np.float64]) -> None:
         rows = np.concatenate([self.worst, rows])

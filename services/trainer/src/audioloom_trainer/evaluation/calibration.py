@@ -1,6 +1,6 @@
 """How far a model may be believed: its confidence beside how often it was right.
 
-The confidence of a record is the probability that the model gave the class it said. Records are
+The confidence of a record is the probability that the model gave the predicted class. Records are
 put into bins of equal width by their confidence; in a calibrated model the share that is right is
 the mean confidence of each bin (Guo et al. 2017, On Calibration of Modern Neural Networks).
 """
@@ -22,7 +22,7 @@ def binned(confidence: NDArray[np.float32], right: NDArray[np.bool_]) -> NDArray
 
     Args:
         confidence: of each record, 0 to 1.
-        right: whether the class said is the true one.
+        right: whether the predicted class is the true one.
 
     Returns:
         int64 (BINS, 3): records, sum of their confidence in units of 2⁻²⁴, records that are right.

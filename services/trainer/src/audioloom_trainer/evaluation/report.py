@@ -43,7 +43,7 @@ def split_scores(
 def evaluation_report(
     shard_set: ShardSet,
     scores: Mapping[str, Mapping[str, float]],
-    tallies: Mapping[str, Accumulator],
+    counts: Mapping[str, Accumulator],
     worst: Mapping[str, Sequence[Origin]],
 ) -> dict[str, Any]:
     """What is known of each split that was scored.
@@ -51,8 +51,8 @@ def evaluation_report(
     Args:
         shard_set: what the splits belong to.
         scores: as `split_scores` gives them, by split.
-        tallies: what was said of the records.
-        worst: where the worst records of each tally come from, in its order.
+        counts: of the predictions, by split.
+        worst: where the worst records of each split come from, in its order.
 
     Returns:
         For each split the scores; for classes also the confusion matrix, shares of each class,
@@ -62,12 +62,12 @@ def evaluation_report(
     for name, found in scores.items():
         splits[name] = {"records": shard_set.splits[name].layout.total, "scores": dict(found)}
         if shard_set.classes is not None:
-            tally = tallies[name]
-            splits[name]["confusion"] = tally.confusion.tolist()
-            splits[name]["classes"] = class_table(tally.confusion, shard_set.labels)
+            counted = counts[name]
+            splits[name]["confusion"] = counted.confusion.tolist()
+            splits[name]["classes"] = class_table(counted.confusion, shard_set.labels)
             # Of outputs that are no probabilities nobody can say how sure they are.
-            splits[name]["calibration"] = None if tally.improper else calibration(tally.bins)
-            splits[name]["worst"] = _worst(shard_set.labels, tally, worst[name])
+            splits[name]["calibration"] = None if counted.improper else calibration(counted.bins)
+            splits[name]["worst"] = _worst(shard_set.labels, counted, worst[name])
     return {
         "labels": list(shard_set.labels),
         "splits_by": shard_set.splits_by,
@@ -98,7 +98,7 @@ def with_mean_baseline(
 
 
 def _worst(
-    labels: Sequence[str], tally: Accumulator, found: Sequence[Origin]
+    labels: Sequence[str], counted: Accumulator, found: Sequence[Origin]
 ) -> list[dict[str, str | int | float]]:
     return [
         {
@@ -106,11 +106,11 @@ def _worst(
             "window": origin.window,
             "channel": origin.channel,
             "label": labels[int(label)],
-            "said": labels[int(said)],
+            "predicted": labels[int(predicted)],
             "loss": loss,
             "confidence": confidence,
         }
-        for origin, (_, label, said, loss, confidence) in zip(
-            found, tally.worst.tolist(), strict=True
+        for origin, (_, label, predicted, loss, confidence) in zip(
+            found, counted.worst.tolist(), strict=True
         )
     ]

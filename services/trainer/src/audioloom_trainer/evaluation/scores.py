@@ -38,12 +38,12 @@ def class_table(matrix: NDArray[np.int64], labels: Sequence[str]) -> list[dict[s
     rows = []
     for number, label in enumerate(labels):
         right = int(matrix[number, number])
-        true, said = int(matrix[number].sum()), int(matrix[:, number].sum())
+        true, predicted = int(matrix[number].sum()), int(matrix[:, number].sum())
         rows.append(
             {
                 "label": label,
                 "records": true,
-                "precision": right / said if said else None,
+                "precision": right / predicted if predicted else None,
                 "recall": right / true if true else None,
             }
         )

@@ -48,8 +48,8 @@ class SplitEvaluation:
 
     scores: dict[str, float]
     """Loss and the model's metrics."""
-    tally: Accumulator
-    """What was said of its records; empty where numbers are learned."""
+    counts: Accumulator
+    """Of its predictions; empty where numbers are learned."""
 
 
 def report_splits(
@@ -63,15 +63,15 @@ def report_splits(
         train: what the model was trained on, whose favourite label is the best blind guess.
     """
     scores = {
-        name: split_scores(shard_set, name, each.scores, each.tally.confusion, train=train)
+        name: split_scores(shard_set, name, each.scores, each.counts.confusion, train=train)
         for name, each in evaluated.items()
     }
-    tallies = {name: each.tally for name, each in evaluated.items()}
+    counts = {name: each.counts for name, each in evaluated.items()}
     worst = {
-        name: origins(shard_set, shard_set.split(name), tally.worst[:, 0])
-        for name, tally in tallies.items()
+        name: origins(shard_set, shard_set.split(name), counted.worst[:, 0])
+        for name, counted in counts.items()
     }
-    return evaluation_report(shard_set, scores, tallies, worst)
+    return evaluation_report(shard_set, scores, counts, worst)
 
 
 class Scoring:
@@ -117,7 +117,7 @@ class Scoring:
         total = split.layout.total
         self.model.reset_metrics()
         batches = self.stream(split, None, 0)
-        tally = Accumulator(self.shard_set.classes or 0)
+        counts = Accumulator(self.shard_set.classes or 0)
         loss, done, steps = 0.0, 0, steps_of(total, self._batch)
         while done < steps:
             k = min(self.block, steps - done)
@@ -125,12 +125,12 @@ class Scoring:
                 outcome, answers = self._evaluate(batches, k)
             sizes = self.check(outcome, split, done, f"the evaluation of {split.name!r}")
             loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
-            if tally.classes:
-                tally.add(self._positions(split, done, k), answers)
+            if counts.classes:
+                counts.add(self._positions(split, done, k), answers)
             done += k
         scores = {"loss": loss / total, **self.metrics()}
         self.model.reset_metrics()
-        return SplitEvaluation(scores, self._of_all(tally))
+        return SplitEvaluation(scores, self._of_all(counts))
 
     def _positions(self, split: Split, start: int, k: int) -> NDArray[np.int64]:
         """Of the records of this process in k steps, in the order in which they are answered."""
@@ -138,13 +138,13 @@ class Scoring:
         parts = (shares(split, self.replicas, batch=self._batch, step=step) for step in steps)
         return np.concatenate([positions for each in parts for positions in each])
 
-    def _of_all(self, tally: Accumulator) -> Accumulator:
-        if self.cluster.size == 1 or not tally.classes:
-            return tally
-        mine = tally.parts(self.cluster.rank, self.cluster.size)
+    def _of_all(self, counts: Accumulator) -> Accumulator:
+        if self.cluster.size == 1 or not counts.classes:
+            return counts
+        mine = counts.parts(self.cluster.rank, self.cluster.size)
         with self.watched("while the answers were added up"):
             total = sum_over_workers(self.strategy, mine, self.replicas)
-        return Accumulator.whole(tally.classes, total)
+        return Accumulator.whole(counts.classes, total)
 
     def check(self, outcome: Outcome, split: Split, start: int, where: str) -> NDArray[np.float64]:
         """Hold a block against what the order says; answer the sizes of its batches."""

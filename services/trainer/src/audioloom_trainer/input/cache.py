@@ -90,10 +90,10 @@ def _own_folder(folder: Path) -> tuple[Path, BinaryIO]:
         try:
             mine.mkdir(mode=0o700)
         except FileExistsError:
-            if not _is_own(mine, stat.S_IFDIR):
+            if not is_own(mine, stat.S_IFDIR):
                 continue  # others put there what they like: a link to what is not to be touched
         else:
-            if not _is_own(mine, stat.S_IFDIR):
+            if not is_own(mine, stat.S_IFDIR):
                 raise OSError(f"{mine}: others may write what was made there for this user alone")
         lock = (mine / "lock").open("ab")
         try:
@@ -105,7 +105,7 @@ def _own_folder(folder: Path) -> tuple[Path, BinaryIO]:
     raise OSError(f"{folder}: {_MOST_WORKERS} processes or other users use this cache already")
 
 
-def _is_own(path: Path, kind: int) -> bool:
+def is_own(path: Path, kind: int) -> bool:
     """Whether something of that kind lies there that this user alone may write. A link never is."""
     try:
         found = path.lstat()
@@ -130,7 +130,7 @@ def verified_copy(file: FileRef, target: Path) -> None:
         StorageError: storage failed for longer than the retries.
         OSError: the local disk failed; nothing of the copy stays.
     """
-    if _is_own(target, stat.S_IFREG):
+    if is_own(target, stat.S_IFREG):
         with target.open("rb") as source:
             if _sha256(source) == (file.content.bytes, file.content.sha256):
                 return

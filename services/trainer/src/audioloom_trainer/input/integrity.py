@@ -77,10 +77,14 @@ class BackgroundVerification:
         """Begin."""
         self._thread.start()
 
+    def wait(self, seconds: float) -> None:
+        """Wait until all files are verified, or one is wrong, so long at most."""
+        self._thread.join(timeout=seconds)
+
     def close(self) -> None:
         """End after the file that is being read, which is not waited for long."""
         self._closing = True
-        self._thread.join(timeout=5.0)
+        self.wait(5.0)
 
     def _run(self) -> None:
         for file in self._files:

@@ -83,7 +83,7 @@ class EpochOrder:
 
     def __init__(self, layout: Layout, shuffle: Shuffle | None = None) -> None:
         self.layout = layout
-        self._shuffle = shuffle
+        self.shuffle = shuffle
         self._windows: dict[int, tuple[Window, ...]] = {}
         self._starts: dict[int, NDArray[np.int64]] = {}
         # The rows of one window of each lane, one after the other, and which indexes those are.
@@ -106,7 +106,7 @@ class EpochOrder:
         shards = np.repeat(np.array(window.shards, dtype=np.int64), counts)
         inside = np.concatenate([np.arange(count, dtype=np.int64) for count in counts])
         rows = np.stack([shards, inside], axis=1)
-        if self._shuffle is None:
+        if self.shuffle is None:
             return rows
         key = self._key("records", window.lane, window.start)
         return rows[permutation(key, window.count)]
@@ -148,8 +148,8 @@ class EpochOrder:
     def _cut(self, lane: int) -> Iterator[Window]:
         shards = np.arange(lane, len(self.layout.records), self.layout.lanes, dtype=np.int64)
         size = 1
-        if self._shuffle is not None:
-            size = self._shuffle.window
+        if self.shuffle is not None:
+            size = self.shuffle.window
             shards = shards[permutation(self._key("shards", lane), len(shards))]
         start = 0
         for first in range(0, len(shards), size):
@@ -159,9 +159,9 @@ class EpochOrder:
             start += count
 
     def _key(self, *parts: str | int) -> int:
-        if self._shuffle is None:
+        if self.shuffle is None:
             raise ValueError("the natural order has no key")
-        return key_of(self._shuffle.seed, self._shuffle.epoch, *parts)
+        return key_of(self.shuffle.seed, self.shuffle.epoch, *parts)
 
 
 def replica_positions(

@@ -33,7 +33,7 @@ _LOOK_AHEAD = 100_000
 # To be further ahead than this makes nobody wait less, and finding out costs time of the processor.
 _MOST_PROMISED = 4096
 # The reader before, in a thread of its own, may be about to let go of its last shards.
-_STALL_SECONDS = 10.0
+STALL_SECONDS = 10.0
 
 
 class Staging:
@@ -73,12 +73,12 @@ class Staging:
         self._idle = False
         self._turns = 0
         self._turn_of_fetch = 0
-        self._early = BackgroundVerification(early)
+        self.early = BackgroundVerification(early)
         self._thread = threading.Thread(target=self._run, name="staging", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
-        self._early.start()
+        self.early.start()
         return self
 
     def __exit__(
@@ -94,7 +94,7 @@ class Staging:
                 shard.close()
             self._held.clear()
         self._thread.join(timeout=5.0)
-        self._early.close()
+        self.early.close()
 
     def hold(self, shards: Sequence[Shard]) -> dict[int, LocalShard]:
         """Wait until the shards are there, and keep them until they are released.
@@ -135,12 +135,17 @@ class Staging:
             self._turns += 1
             self._change.notify_all()
 
+    @property
+    def in_use(self) -> int:
+        """Shards that are held, or were brought in for a hold that has not come yet."""
+        return len(self._holders) + self._promised.total()
+
     def _hold(self, shard: Shard) -> LocalShard:
         key = (shard.split, shard.number)
         give_up: float | None = None
         with self._change:
-            if self._early.failure is not None:
-                raise self._early.failure
+            if self.early.failure is not None:
+                raise self.early.failure
             asked = time.monotonic()
             while not self._promised[key]:
                 if self._failure is not None:
@@ -148,7 +153,7 @@ class Staging:
                 if self._stalled_for is None:
                     give_up = None
                 elif give_up is None:
-                    give_up = time.monotonic() + _STALL_SECONDS
+                    give_up = time.monotonic() + STALL_SECONDS
                 elif time.monotonic() >= give_up:
                     raise self._too_small(self._stalled_for)
                 if self._idle:

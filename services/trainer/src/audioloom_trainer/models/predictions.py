@@ -36,14 +36,16 @@ def record_predictions(model: keras.Model, y: Any, predictions: Any, classes: in
     """
     logits = from_logits(model)
     outputs = class_scores(model, tf.cast(predictions, tf.float32), classes)
-    said = tf.argmax(outputs, axis=1, output_type=tf.int32)
+    predicted = tf.argmax(outputs, axis=1, output_type=tf.int32)
     logs = tf.nn.log_softmax(outputs if logits else tf.math.log(tf.maximum(outputs, _EPSILON)))
     if not logits:
         sensible = tf.reduce_all((outputs >= 0.0) & (outputs <= 1.0 + 1e-3), axis=1, keepdims=True)
         logs = tf.where(sensible, logs, float("nan"))
     loss = -tf.gather(logs, y, batch_dims=1)
-    confidence = tf.exp(tf.gather(logs, said, batch_dims=1))
-    return tf.stack([tf.cast(y, tf.float32), tf.cast(said, tf.float32), loss, confidence], axis=1)
+    confidence = tf.exp(tf.gather(logs, predicted, batch_dims=1))
+    return tf.stack(
+        [tf.cast(y, tf.float32), tf.cast(predicted, tf.float32), loss, confidence], axis=1
+    )
 
 
 _LOSSES = {
@@ -72,10 +74,10 @@ def improper(model: Any, predictions: Any) -> Any:
     if name is None:
         return tf.zeros(())
     tolerance = _TOLERANCE if predictions.dtype.size >= tf.float32.size else _TOLERANCE_OF_HALVES
-    said = tf.cast(predictions, tf.float32)
-    proper = tf.reduce_all((said >= -tolerance) & (said <= 1.0 + tolerance), axis=-1)
+    outputs = tf.cast(predictions, tf.float32)
+    proper = tf.reduce_all((outputs >= -tolerance) & (outputs <= 1.0 + tolerance), axis=-1)
     if "Categorical" in name:
-        proper &= tf.abs(tf.reduce_sum(said, axis=-1) - 1.0) <= tolerance
+        proper &= tf.abs(tf.reduce_sum(outputs, axis=-1) - 1.0) <= tolerance
     return tf.reduce_sum(tf.cast(~proper, tf.float32))
 
 

@@ -179,7 +179,7 @@ def _worst(worst: Sequence[Mapping[str, Any]]) -> Markup:
         (
             each["path"],
             each["label"],
-            each["said"],
+            each["predicted"],
             f"{each['window']}",
             "mix" if each["channel"] < 0 else f"{each['channel']}",
             _share(each["confidence"]),
@@ -215,7 +215,7 @@ def most_confused(matrix: Sequence[Sequence[int]], most: int) -> list[int]:
     """The numbers of at most so many classes, those in most mistakes, in their own order.
 
     Args:
-        matrix: (true class, class said).
+        matrix: (true class, predicted class).
         most: how many.
     """
     wrong = np.array(matrix, np.int64)

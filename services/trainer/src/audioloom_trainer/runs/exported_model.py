@@ -108,8 +108,12 @@ def write_saved_model(
         if not labels:
             return {"target": outputs[:, 0]}
         scores = class_scores(model, outputs, len(labels))
-        said = tf.argmax(scores, axis=1, output_type=tf.int32)
-        return {"label": tf.gather(list(labels), said), "label_id": said, "scores": scores}
+        predicted = tf.argmax(scores, axis=1, output_type=tf.int32)
+        return {
+            "label": tf.gather(list(labels), predicted),
+            "label_id": predicted,
+            "scores": scores,
+        }
 
     legacy = is_legacy(model)
     archive = library(legacy=legacy).export.ExportArchive()

@@ -25,7 +25,7 @@ from audioloom_trainer.runs.layout import progress_location
 log = structlog.get_logger()
 
 EVERY_SECONDS = 5.0
-_MOST_SECONDS = 2.0
+MOST_SECONDS = 2.0
 _MOST_STEP_LINES = 20
 _MOST_LINES = 10_000
 _MOST_BYTES = 16 << 20
@@ -87,7 +87,7 @@ class ProgressFile:
     def flush(self) -> None:
         """Write the file; while storage does not answer, leave it to the next time."""
         if self._writer is not None:
-            self._writer.join(_MOST_SECONDS)
+            self._writer.join(MOST_SECONDS)
         if not self._busy:
             self._written = self._clock()
             data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self._lines)
@@ -97,7 +97,7 @@ class ProgressFile:
                 target=self._write, args=(data.encode(), failures), name="progress", daemon=True
             )
             self._writer.start()
-            self._writer.join(_MOST_SECONDS)
+            self._writer.join(MOST_SECONDS)
             if failures:
                 raise failures[0]
         if self._busy:

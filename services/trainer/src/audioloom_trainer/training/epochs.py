@@ -139,7 +139,7 @@ class Session:
             sizes = self.scoring.check(
                 outcome, self._train_split, position.step, f"epoch {position.epoch + 1}"
             )
-            self._check_not_zero(outcome)
+            self.check_not_zero(outcome)
             self._set_loss_limit(float(outcome.losses[0]))
             position.loss += float(np.dot(outcome.losses.astype(np.float64), sizes))
             position.records += int(sizes.sum())
@@ -238,7 +238,8 @@ class Session:
         before, self._staged = self._staged, self.scoring.staging.waited
         return self._staged - before
 
-    def _check_not_zero(self, outcome: Outcome) -> None:
+    def check_not_zero(self, outcome: Outcome) -> None:
+        """Refuse a loss of exactly 0, unless it is allowed."""
         zero = np.flatnonzero(outcome.losses == 0)
         if len(zero) and not self._settings.allow_zero_loss:
             raise ZeroLoss(
