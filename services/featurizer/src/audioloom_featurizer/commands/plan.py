@@ -14,6 +14,7 @@ from audioloom_manifest import (
     read_receipts,
     run_name,
 )
+from audioloom_runs.tables import facts
 from audioloom_stage import JSON, Result, bind
 from audioloom_storage import Location, locate
 
@@ -44,8 +45,7 @@ def plan(settings: PlanSettings) -> Result:
         "largest_unit_bytes": max(unit.bytes for unit in units),
         "largest_unit_recordings": max(unit.recordings for unit in units),
     }
-    width = max(map(len, data))
-    return Result([f"{key:<{width}}  {value}" for key, value in data.items()], data)
+    return Result(facts({key: str(value) for key, value in data.items()}), data)
 
 
 def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Plan]:

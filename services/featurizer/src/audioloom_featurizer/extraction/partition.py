@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -64,34 +64,29 @@ def partition(
     rows: Iterable[Mapping[str, Any]], *, most_bytes: int, most_recordings: int
 ) -> Iterator[Unit]:
     """Cut rows into units: a unit ends before it would exceed a bound, and holds a row at least."""
-    first = count = size = 0
-    digest = hashlib.sha256()
+    first, size = 0, 0
+    held: list[Mapping[str, Any]] = []
     for row in rows:
-        if count and (count == most_recordings or size + row["size"] > most_bytes):
-            yield Unit(digest.hexdigest()[:ID_DIGITS], first, count, size)
-            first, count, size, digest = first + count, 0, 0, hashlib.sha256()
-        digest.update(_line(row))
-        count += 1
+        if held and (len(held) == most_recordings or size + row["size"] > most_bytes):
+            yield Unit(unit_id(held), first, len(held), size)
+            first, size, held = first + len(held), 0, []
+        held.append(row)
         size += row["size"]
-    if count:
-        yield Unit(digest.hexdigest()[:ID_DIGITS], first, count, size)
+    if held:
+        yield Unit(unit_id(held), first, len(held), size)
 
 
 def unit_id(rows: Iterable[Mapping[str, Any]]) -> str:
     """The id of the unit that consists of these rows."""
     digest = hashlib.sha256()
     for row in rows:
-        digest.update(_line(row))
+        digest.update(canonical_bytes(dict(row)) + b"\n")
     return digest.hexdigest()[:ID_DIGITS]
 
 
 def receipt_name(unit: Unit, basis: str) -> str:
     """The name of a unit's receipt, which another recipe under the same run name does not share."""
     return f"{unit.id}-{basis}"
-
-
-def _line(row: Mapping[str, Any]) -> bytes:
-    return canonical_bytes(dict(row)) + b"\n"
 
 
 def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
@@ -141,10 +136,7 @@ def parse_units(data: bytes, where: object) -> list[Unit]:
 
 def _as_parquet(units: list[Unit]) -> bytes:
     out = io.BytesIO()
-    rows = [
-        {"unit": each.id, "first": each.first, "recordings": each.recordings, "bytes": each.bytes}
-        for each in units
-    ]
+    rows = [dict(zip(SCHEMA.names, astuple(unit), strict=True)) for unit in units]
     with table_writer(out, SCHEMA) as writer:
         writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
     return out.getvalue()

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 
+from audioloom_runs.tables import facts
 from audioloom_stage import printable
 
 from audioloom_featurizer.summary.duplicates import Copy, Duplicates
@@ -47,18 +48,15 @@ def as_json(contents: RunStatistics) -> dict[str, Any]:
 
 def labels_in_lines(labels: Iterable[tuple[str, int]]) -> Iterator[str]:
     """The section of the labels that a manifest counts."""
-    yield from _cut("labels", [(printable(name), count) for name, count in labels])
+    yield from _cut("labels", list(labels))
 
 
 def section(title: str, items: Iterable[tuple[str, object]]) -> Iterator[str]:
     """A title and aligned pairs; nothing if there are no pairs."""
-    pairs = list(items)
-    if not pairs:
-        return
-    width = max(len(key) for key, _ in pairs)
-    yield title
-    for key, value in pairs:
-        yield f"  {key:<{width}}  {value}"
+    named = {key: str(value) for key, value in items}
+    if named:
+        yield title
+        yield from (f"  {line}" for line in facts(named).splitlines())
 
 
 def _cut(title: str, pairs: list[tuple[str, Any]]) -> Iterator[str]:
@@ -73,7 +71,7 @@ def _named(
     if without == recordings:
         yield from section(title, [("none", "")])
         return
-    pairs = [(printable(name), _of(*found)) for name, found in counts.items()]
+    pairs = [(name, _of(*found)) for name, found in counts.items()]
     yield from _cut(f"{title} ({len(pairs)})", pairs)
     if without:
         yield f"  none: {_of(without, None)}"
