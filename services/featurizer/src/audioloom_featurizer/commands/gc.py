@@ -32,7 +32,7 @@ _SCRATCH = re.compile(
 
 
 def gc(settings: GcSettings) -> Result:
-    """Find garbage, and delete it when told to."""
+    """Find garbage; delete it with --delete."""
     return collect_garbage("audioloom-featurizer gc", settings, _find)
 
 

@@ -46,7 +46,7 @@ def merge_join(
         bound = min(lasts)
         piece = ours.rows.slice(0, ours.upto(bound))
         at = pc.index_in(piece.column(key), value_set=theirs.rows.column(key))
-        theirs.seen[np.asarray(at.drop_null())] = True
+        theirs.joined[np.asarray(at.drop_null())] = True
         partners = theirs.rows.take(at)
         ours.drop(piece.num_rows)
         passed = theirs.upto(bound)
@@ -54,7 +54,7 @@ def merge_join(
             passed -= (
                 passed > 0 and theirs.key_at(passed - 1) == bound
             )  # the next left batch may ask for it again
-        alone = pa.array(~theirs.seen[:passed])
+        alone = pa.array(~theirs.joined[:passed])
         unmatched = theirs.rows.slice(0, passed).filter(alone)
         theirs.drop(passed)
         yield JoinedPiece(piece, partners, unmatched)
@@ -72,7 +72,7 @@ class _Cursor:
 
     def _hold(self, rows: pa.RecordBatch) -> None:
         self.rows = rows
-        self.seen = np.zeros(rows.num_rows, bool)
+        self.joined = np.zeros(rows.num_rows, bool)
         self._measure()
 
     def _measure(self) -> None:
@@ -88,7 +88,7 @@ class _Cursor:
     def drop(self, count: int) -> None:
         """Drop the first rows; go to the next batch when none is left."""
         if count < self.rows.num_rows:
-            self.rows, self.seen = self.rows.slice(count), self.seen[count:]
+            self.rows, self.joined = self.rows.slice(count), self.joined[count:]
             self._measure()
         else:
             self._hold(next((batch for batch in self._stream if batch.num_rows), self._none))

@@ -61,7 +61,7 @@ def compare_values(
     source = locate(recordings.manifest.recipe.source)
     chosen = _choose(features, sample)
     rows = _inventory_rows(recordings, set(chosen))
-    seen, worst, where = 0, 0.0, ""
+    compared, worst, where = 0, 0.0, ""
     problems = []
     with progress(len(chosen), "comparing", "recordings") as bar:
         for path, windows in bar.over(_stored(features, chosen)):
@@ -82,8 +82,8 @@ def compare_values(
                     problems.append(f"{found}: {difference.max():.2g} from librosa")
                 if difference.max() >= worst:
                     worst, where = float(difference.max()), found
-                seen += 1
-    return Comparison(len(chosen), seen, worst, where, tuple(problems))
+                compared += 1
+    return Comparison(len(chosen), compared, worst, where, tuple(problems))
 
 
 def _allowed(expected: NDArray[np.float64], settings: MfccSettings) -> NDArray[np.float64]:
