@@ -39,21 +39,23 @@ def test_what_does_not_fit_together_is_refused(
     assert text in ran.err
 
 
-def test_another_model_is_refused(trained: Trained, tmp_path: Path) -> None:
+def test_another_model_is_refused(trainer: Trainer, trained: Trained, tmp_path: Path) -> None:
     """Its weights have other shapes, and nothing is written."""
     copied = trained.copy(tmp_path)
     shards = tmp_path / "shards/demo"
-    ran = call("evaluate", copied.run.folder, "--follow", "--shards", shards)
+    ran = trainer("evaluate", copied.run.folder, "--follow", "--shards", shards)
     assert 65 == ran.code
     assert "as they were given to run" in ran.err
     assert not Path(copied.run.folder.path, "evaluations").exists()
 
 
-def test_the_last_checkpoint_scores_as_the_run(trained: Trained, tmp_path: Path) -> None:
+def test_the_last_checkpoint_scores_as_the_run(
+    trainer: Trainer, trained: Trained, tmp_path: Path
+) -> None:
     """All that are left are scored once; the next time there is nothing to do."""
     copied = trained.copy(tmp_path)
     words = ("evaluate", copied.run.folder, "--follow", "--shards", tmp_path / "shards/demo")
-    ran = call(*words, *MODEL)
+    ran = trainer(*words, *MODEL)
     assert 0 == ran.code, ran.err
     found = evaluations(Path(copied.run.folder.path))
     last = max(found)
@@ -61,7 +63,7 @@ def test_the_last_checkpoint_scores_as_the_run(trained: Trained, tmp_path: Path)
     for split, scores in copied.run.manifest.stats.scores.items():
         if split in found[last]["scores"]:
             assert pytest.approx(scores["loss"], rel=1e-5) == found[last]["scores"][split]["loss"]
-    again = call(*words, *MODEL)
+    again = trainer(*words, *MODEL)
     assert (0, "nothing was left to be scored") == (again.code, again.out.strip())
 
 

@@ -20,7 +20,7 @@ from trainer_workers import NETWORK, ForkServer, cluster
 TRY_AGAIN = 75
 
 
-@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("rank", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_weight_that_drifts_on_one_worker_is_found(
     forkserver: ForkServer, tmp_path: Path, rank: int
 ) -> None:
@@ -58,7 +58,14 @@ def test_a_training_that_means_nothing_is_ended_by_all_workers(
     assert not (tmp_path / "runs" / "nothing" / "manifest.json").exists()
 
 
-@pytest.mark.parametrize("what", ["run", "attempt", "generation"])
+@pytest.mark.parametrize(
+    "what",
+    [
+        "run",
+        pytest.param("attempt", marks=pytest.mark.slow),
+        pytest.param("generation", marks=pytest.mark.slow),
+    ],
+)
 def test_workers_of_different_gangs_do_not_train_together(
     forkserver: ForkServer, tmp_path: Path, what: str
 ) -> None:
