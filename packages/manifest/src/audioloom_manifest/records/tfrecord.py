@@ -63,12 +63,6 @@ def frame_into(room: NDArray[np.uint8], parts: Iterable[bytes | memoryview]) -> 
     view[at:] = struct.pack("<I", masked_crc(room[HEADER_BYTES:end]))
 
 
-def unframe(record: bytes) -> bytes:
-    """The payload of one whole TFRecord, both checksums checked."""
-    check(np.frombuffer(record, np.uint8))
-    return record[HEADER_BYTES:-FOOTER_BYTES]
-
-
 def check(record: NDArray[np.uint8]) -> None:
     """Compare both checksums of one whole TFRecord, and its length, with its bytes.
 
