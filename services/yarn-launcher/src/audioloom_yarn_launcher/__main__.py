@@ -37,9 +37,9 @@ def _run_command(words: list[str]) -> int:
 
         return worker.main(words[1:])
     if words[:1] == ["coordinator"]:
-        from audioloom_yarn_launcher.commands import coordinator_entry  # noqa: PLC0415
+        from audioloom_yarn_launcher.commands import coordinator  # noqa: PLC0415
 
-        return coordinator_entry.main(words[1:])
+        return coordinator.main(words[1:])
     if words[:1] == ["probe"]:
         from audioloom_yarn_launcher.commands import probe  # noqa: PLC0415
 

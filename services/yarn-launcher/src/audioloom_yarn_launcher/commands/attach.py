@@ -1,4 +1,4 @@
-"""`attach`: wait for a run that somebody else began, or whose client died, and answer as `run`."""
+"""`attach`: wait for a run that another client began, and answer as `run` does."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""What YARN starts in a container: it starts the worker, outlives it, and clears up after it.
+"""The guard of a container: it starts the worker, outlives it, and kills what it left behind.
 
-A node that ends a container sends SIGTERM and, a quarter of a second later, SIGKILL: too soon for a
-worker to find what its command has left behind. The worker is in a session of its own, where that
-SIGKILL does not reach it: it hears of the guard's death, and takes the time it needs. And when the
-worker itself is killed, the guard is there to sweep.
+A node that ends a container sends SIGTERM and, a quarter of a second later, SIGKILL: too early for
+a worker to find the processes that its command left behind. The worker has a session of its own,
+which that SIGKILL does not reach: it notices the guard's death, and takes the time it needs. If the
+worker itself is killed, the guard kills the rest.
 """
 
 from __future__ import annotations

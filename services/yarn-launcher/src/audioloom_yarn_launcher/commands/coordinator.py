@@ -1,14 +1,23 @@
-"""The coordinator of a gang on a cluster, in the container of the application master."""
+"""`coordinator`: the coordinator of a gang on a cluster, in the application master's container."""
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import structlog
-from audioloom_stage import StageError, bind, exit_code, safe_text
+from audioloom_stage import (
+    LogSettings,
+    StageError,
+    bind,
+    configure_logs,
+    exit_code,
+    safe_text,
+)
 
 from audioloom_yarn_launcher.coordinator.context import Gang
 from audioloom_yarn_launcher.coordinator.failover import recover
@@ -26,6 +35,19 @@ from audioloom_yarn_launcher.yarn.skein_import import import_skein
 from audioloom_yarn_launcher.yarn.skein_kv import SkeinStore
 
 log = structlog.get_logger()
+
+
+def main(words: Sequence[str]) -> int:
+    """Coordinate the run that the words name; the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="audioloom-yarn-launcher coordinator",
+        description="Coordinate a run on a cluster. For the launcher itself, which writes this"
+        " line.",
+    )
+    parser.add_argument("--job", required=True, type=Path, help="a file")
+    asked = parser.parse_args(words)
+    configure_logs(LogSettings(format="json", bound={"stage": "yarn-launcher"}))
+    return coordinate(RunSpec.model_validate_json(asked.job.read_bytes()))
 
 
 def coordinate(spec: RunSpec) -> int:

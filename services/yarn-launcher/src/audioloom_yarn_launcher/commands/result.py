@@ -1,4 +1,4 @@
-"""What is answered by who waited for an application: how it ended, or that it goes on."""
+"""The result of a command that waited for an application: its end, or that it goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Wait for an application: tell what happens to it, and pass on the signals that come meanwhile."""
+"""The watch of an application: it logs events, and passes on the signals that come meanwhile."""
 
 from __future__ import annotations
 
@@ -40,31 +40,31 @@ class SignalState:
     left: bool = False
 
     def __call__(self, number: int, _frame: object = None) -> None:
-        """Take a signal. The first is the cause; those after it only say that it is urgent."""
+        """Take a signal. The first is the cause; further ones only make the end more urgent."""
         self.numbers.append(number)  # in one step: one handler may interrupt another
 
     @property
     def number(self) -> int:
-        """The first that came; 0 if none did."""
+        """The first signal; 0 if none came."""
         return self.numbers[0] if self.numbers else 0
 
     @property
     def times(self) -> int:
-        """How many came."""
+        """Number of signals."""
         return len(self.numbers)
 
     def leave(self) -> None:
-        """Wait no more, and let the run go on."""
+        """End the wait, and let the run go on."""
         self.left = True
 
     def stop(self) -> Stop:
-        """What the coordinator is told."""
+        """The request to the coordinator."""
         return Stop(signal=self.number, times=self.times)
 
 
 @contextmanager
 def taking_signals() -> Iterator[SignalState]:
-    """Take signals down instead of dying by them; a person at a terminal is asked first."""
+    """Collect signals instead of dying by them; a person at a terminal is asked first."""
     heard = SignalState()
     asks = InterruptPrompt(heard, heard.leave)
     before = {number: signal.signal(number, asks) for number in SIGNALS}
@@ -78,15 +78,15 @@ def taking_signals() -> Iterator[SignalState]:
 
 @dataclass
 class ApplicationWatch:
-    """Somebody who waits for an application.
+    """Waits for an application.
 
     Args:
-        cluster: that it runs on.
+        cluster: of the application.
         folder: of the run.
         launch: id of the launch.
         application: its id.
         heard: the signals that came.
-        start_s: within how many seconds YARN must have started it; None for ever.
+        start_s: seconds in which YARN must start it; None for no limit.
     """
 
     cluster: Cluster
@@ -104,7 +104,7 @@ class ApplicationWatch:
     _running: bool = False
 
     def to_the_end(self) -> ApplicationEnd | None:
-        """Wait until nothing of the application runs any more; end it when a signal comes.
+        """Wait for the end of the application; end it when a signal comes.
 
         Returns:
             How it ended, or None if it is to be left alone.
@@ -129,7 +129,7 @@ class ApplicationWatch:
             time.sleep(LOOK_EVERY_S)
 
     def until_begun(self) -> ApplicationEnd | None:
-        """Wait until the run has begun; how it ended, if it did, or None.
+        """Wait until the run has begun; how it ended, if it did, else None.
 
         Raises:
             NotStarted: as `to_the_end`, which is waited for if there is a limit.
@@ -185,7 +185,7 @@ class ApplicationWatch:
         )
 
     def _attempts(self) -> tuple[Attempt, ...]:
-        """The attempts of this launch; what is new of them is told."""
+        """The attempts of this launch; their news are logged."""
         every = read_attempts(self.folder)
         found = tuple(each for each in every if each.started.launch == self.launch)
         for each in found:
@@ -210,7 +210,7 @@ class ApplicationWatch:
             log.warning(attempt.ended.cause.text, attempt=number, starting_anew=True)
 
     def _tell_shortage(self, attempts: tuple[Attempt, ...]) -> None:
-        """Say what containers are waited for, and why, each time that it is another reason."""
+        """Log why containers are missing, each time that the reason changes."""
         last = attempts[-1] if attempts else None
         waits = last is not None and last.formed is None and last.ended is None
         if not waits or time.monotonic() < self._begun + TELL_AFTER_S:

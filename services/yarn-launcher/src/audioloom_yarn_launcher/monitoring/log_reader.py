@@ -1,4 +1,4 @@
-"""The logs of a run's workers, as they lie in its folder: whole, or in pieces."""
+"""The logs of a run's workers in its folder, whole or in pieces."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOG = re.compile(r"([0-9]+)\.([0-9]+)(?:\.([0-9]+))?\.log")
 
 @dataclass(frozen=True, order=True)
 class LogFile:
-    """A log, or a piece of one (then with a number), and how long it was when it was listed."""
+    """A log, or a numbered piece of one, with its size when it was listed."""
 
     rank: int
     attempt: int
@@ -24,7 +24,7 @@ class LogFile:
 
     @property
     def log(self) -> tuple[int, int]:
-        """Whose, and of which attempt."""
+        """Its rank and attempt."""
         return self.rank, self.attempt
 
 
@@ -43,10 +43,10 @@ def log_files(folder: Location, attempt: int, rank: int | None) -> list[LogFile]
 
 
 class Stream:
-    """What is read of one worker's log, from its beginning on, piece after piece.
+    """One worker's log, read from its beginning, piece after piece.
 
     Attributes:
-        position: how many bytes were read.
+        position: number of bytes that were read.
     """
 
     def __init__(self) -> None:
@@ -54,7 +54,7 @@ class Stream:
         self._rest = b""
 
     def read(self, files: Sequence[LogFile]) -> Iterator[str]:
-        """The whole lines that are new in these files of the worker, in order."""
+        """The new whole lines in these files of the worker, in order."""
         start = 0
         for file in files:
             end = start + file.size
@@ -69,7 +69,7 @@ class Stream:
             start = end
 
     def take(self, data: bytes) -> Iterator[str]:
-        """The whole lines that these bytes, which follow, complete."""
+        """The whole lines that the next bytes complete."""
         self.position += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
         yield from map(_text, lines)
@@ -77,7 +77,7 @@ class Stream:
             yield from self.rest()
 
     def rest(self) -> Iterator[str]:
-        """The last line, that has no end."""
+        """The last, unfinished line."""
         if self._rest:
             yield _text(self._rest)
         self._rest = b""

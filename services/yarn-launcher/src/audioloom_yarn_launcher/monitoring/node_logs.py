@@ -1,7 +1,7 @@
-"""What a worker writes now, as its NodeManager shows it: on HDFS, pieces of a log come seldom.
+"""The newest output of workers from the web pages of their nodes: on HDFS a log's pieces come late.
 
-With Kerberos, or where users are kept from each other's logs, a node shows nothing to us: then the
-pieces are all there is. The address is a worker's own, out of its record of what it takes.
+With Kerberos, or where users cannot read each other's logs, a node shows nothing, and the pieces
+are all there is. A worker records the address of its page in its usage record.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a worker's program has noted of its progress: `progress/<rank>.jsonl`, SPEC section 6."""
+"""The progress of a worker's program: `progress/<rank>.jsonl`, SPEC section 6."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TOLD_TO_END = "Stopped"
 
 
 def progress_lines(folder: Location, rank: int) -> list[dict[str, Any]]:
-    """The first lines and the last ones, oldest first; none if the program has noted nothing."""
+    """The first and the last lines, oldest first; none without a file."""
     try:
         with open_read(folder / f"progress/{rank}.jsonl") as file:
             size = file.seek(0, 2)
@@ -36,7 +36,7 @@ def progress_lines(folder: Location, rank: int) -> list[dict[str, Any]]:
 
 
 def newest(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The newest that there is of each of `PROGRESS`; how fast it is, of the newest attempt."""
+    """The newest value of each of `PROGRESS`; the speed only of the newest attempt."""
     found: dict[str, Any] = {}
     for line in lines:
         if line.get("attempt", found.get("attempt")) != found.get("attempt"):
@@ -47,7 +47,7 @@ def newest(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def failure(lines: Sequence[dict[str, Any]], attempt: int) -> tuple[str, tuple[int, ...]]:
-    """What a program says ended it in an attempt, and the ranks of the peers that it missed."""
+    """The error that ended a program in an attempt, and the ranks of the peers that it lost."""
     for line in reversed(lines):
         if line.get("event") == "failed" and line.get("attempt") == attempt:
             if line.get("error") == _TOLD_TO_END:
@@ -60,7 +60,7 @@ def failure(lines: Sequence[dict[str, Any]], attempt: int) -> tuple[str, tuple[i
 
 
 def last_step(lines: Sequence[dict[str, Any]], attempt: int) -> int | None:
-    """How far a program came in an attempt."""
+    """The last step of a program in an attempt."""
     for line in reversed(lines):
         if line.get("attempt") == attempt and isinstance(line.get("step"), int):
             return int(line["step"])

@@ -1,4 +1,4 @@
-"""How a run is, as its folder tells: what `status` shows and `logs --follow` goes by."""
+"""The status of a run, read from its folder: for `status`, `logs --follow` and others."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
 RunState = Literal[
     "committed",  # the manifest is there
-    "finished",  # every process ended well, and committed nothing
+    "finished",  # every process succeeded and nothing was committed
     "failed",
     "interrupted",
-    "waiting",  # the application has not begun
-    "forming",  # workers are coming
+    "waiting",  # its application has not begun
+    "forming",  # workers are registering
     "running",
     "restarting",  # an attempt failed, the next one begins
-    "lost",  # the launcher is gone and did not say how it ended
+    "lost",  # the launcher is gone without a record of the end
     "unknown",  # begun on another machine, or in another container, and not ended
 ]
 
@@ -68,7 +68,7 @@ class WorkerStatus:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """A run and its attempts, and the application that is to make the next one, if any."""
+    """The status of a run: its attempts, and the application that waits to make the next one."""
 
     folder: Location
     state: RunState

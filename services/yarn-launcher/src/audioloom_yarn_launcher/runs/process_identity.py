@@ -1,8 +1,8 @@
-"""Which process a record speaks of, so that it can be asked whether that process still lives.
+"""The identity of a process in a record, by which anybody can ask whether it still lives.
 
-No clock is trusted and no time-out guessed: a process is the same one if machine, boot, process
-namespace, number and start time are the same, and only the kernel that runs it is asked. Of one in
-an application master the ResourceManager is asked, which is where all that matters is known.
+No clock and no time-out is involved. A process is the same if machine, boot, process namespace,
+number and start time are the same, and only its kernel is asked. For a process in an application
+master the ResourceManager is asked, which knows all that matters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What every record of a run has in common: small JSON files, published once and whole."""
+"""The base of all records of a run: small JSON files, each published once and whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How an application ends that is told to, and what is put on record of one that could not say."""
+"""The termination of an application, and the record of one whose coordinator left none."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class ApplicationEnd:
 
     Args:
         application: its id.
-        report: of YARN.
-        attempts: at the run that it made, in order.
-        stopped_by: the signal by which it was ended, 0 if it was not.
+        report: YARN's report.
+        attempts: its attempts, in order.
+        stopped_by: the signal that ended it, 0 if there was none.
     """
 
     application: str
@@ -51,9 +51,9 @@ def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]
     """Ask the coordinator to end the run; if it does not within half a minute, YARN does.
 
     Args:
-        cluster: that it runs on.
+        cluster: of the application.
         application: its id.
-        stop: how urgent it is by now.
+        stop: tells how urgent the end is by now.
 
     Raises:
         ResourceManagerDown: nobody can be asked.
@@ -91,7 +91,7 @@ def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]
 
 
 def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
-    """Why the run ended as it did, None if well; what the coordinator could not record is recorded.
+    """Why the run ended, None if it succeeded; records what the coordinator could not.
 
     Raises:
         StageError: it never began.
@@ -117,7 +117,7 @@ def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
 
 
 def was_lost(ending: ApplicationEnd) -> bool:
-    """Whether the application is gone without anybody's will, and its run not over: try another."""
+    """Whether the application was lost by accident before its run was over."""
     last = ending.attempts[-1] if ending.attempts else None
     closed = last is not None and not last.open
     if ending.stopped_by or closed or coordinator_outcome(ending.report.diagnostics) is not None:

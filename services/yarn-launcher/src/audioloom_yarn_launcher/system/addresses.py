@@ -1,4 +1,4 @@
-"""The address of this machine in a network: for nodes that have several, of which one is meant."""
+"""The addresses of this machine, for nodes in several networks."""
 
 from __future__ import annotations
 

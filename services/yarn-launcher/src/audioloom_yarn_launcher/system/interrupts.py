@@ -1,4 +1,4 @@
-"""Ctrl-C that asks: the person at the terminal says what is to become of the run."""
+"""The question at Ctrl-C: a person at the terminal decides what happens to the run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hold a port for a server that another process will open."""
+"""Ports that are held for the server of another process."""
 
 from __future__ import annotations
 

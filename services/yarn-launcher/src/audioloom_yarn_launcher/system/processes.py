@@ -1,8 +1,8 @@
-"""Start processes that cannot outlive the one that started them, and end all that they started.
+"""Processes that cannot outlive their parent, with all that they start.
 
-Three nets, one under the other: the process is the leader of a group of its own, which is killed
-whole; the kernel kills it when its parent dies (not what it started itself); and all that it
-starts carries a marker in the environment, by which what left the group is found (Linux only).
+Three safety nets: the process leads a group of its own, which is killed as a whole; the kernel
+kills the process when its parent dies (but not its children); and all its descendants carry a
+marker in their environment, by which those that left the group are found (Linux only).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How a command that is recorded and passed about without its secrets is run with them.
+"""The secrets of a command: workers get them apart from the masked command.
 
-The workers get what was masked beside the masked command, in a variable that they keep from it.
+The masked words travel in a variable that the workers keep from the command.
 """
 
 from __future__ import annotations

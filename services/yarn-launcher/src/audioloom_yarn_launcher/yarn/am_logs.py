@@ -1,6 +1,6 @@
-"""What an application's master, and the coordinator in it, said last: `yarn logs`.
+"""The last output of an application master and its coordinator, from `yarn logs`.
 
-YARN's diagnostics hold what a shell said before it started the master, and nothing of the master.
+YARN's diagnostics hold the shell's output before the master started, and nothing of the master.
 """
 
 from __future__ import annotations

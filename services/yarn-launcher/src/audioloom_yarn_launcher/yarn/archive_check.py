@@ -1,4 +1,4 @@
-"""Look into an archive before nodes unpack it."""
+"""The check of an archive before nodes unpack it."""
 
 from __future__ import annotations
 

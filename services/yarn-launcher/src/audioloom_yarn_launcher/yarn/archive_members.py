@@ -1,4 +1,4 @@
-"""Whether what an archive holds stays in the folder that it is unpacked into.
+"""The members of an archive: whether they stay in the folder that it is unpacked into.
 
 Nodes unpack archives with what their Hadoop has, of any age, and as this user: a name that leads
 out of the folder writes there, and so does one that passes through a link which leads out. A link

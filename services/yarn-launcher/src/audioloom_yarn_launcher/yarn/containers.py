@@ -1,4 +1,4 @@
-"""What is said of a container: what YARN knows, in a sentence that says what to do."""
+"""The end of a container, in a sentence that says what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is called how in a container of ours, and in the application that it belongs to."""
+"""The names of files and variables in our containers, and of the application."""
 
 SERVICE = "worker"
 """The service of the workers; each other role has one of its own name."""

@@ -1,7 +1,7 @@
-"""The skein application that this container belongs to; asked with a deadline.
+"""The skein application of this container, with a deadline for each call.
 
-An application master that is frozen keeps its connections open: whoever asks it would wait until
-YARN gives it up, in minutes, and not see that it is alone.
+An application master that is frozen keeps its connections open. Without a deadline, a caller would
+wait for minutes until YARN gives it up, and not notice that it is alone.
 """
 
 from __future__ import annotations

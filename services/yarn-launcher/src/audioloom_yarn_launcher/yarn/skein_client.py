@@ -1,4 +1,4 @@
-"""The cluster, as the driver of skein reaches it: a JVM that lives while somebody needs it."""
+"""The client of the cluster: skein's driver, a JVM that lives as long as it is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""skein, when it is needed and not before: half a second, and a warning of its own age."""
+"""The import of skein, as late as possible: it takes half a second and prints a warning."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store of a gang on a cluster: skein's, in the application master."""
+"""The key-value store of a gang on a cluster: skein's, in the application master."""
 
 from __future__ import annotations
 
