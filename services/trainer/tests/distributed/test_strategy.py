@@ -47,7 +47,7 @@ def test_workers_that_nobody_launched_warn_of_tensorflow(
     words = ("run", made.folder.path, "--model", NETWORK, "--batch-size", "8", "--epochs", "1")
     for ended in forkserver.gang(2, *words):
         assert 0 == ended.code, ended.err
-        assert "TensorFlow listens where TF_CONFIG does not say" in ended.err
+        assert "TensorFlow listens on an address that TF_CONFIG does not name" in ended.err
         told = re.search(r"told=127\.0\.0\.1:(\d+)", ended.err)
         assert told is not None, ended.err
         assert f"every address, port {told[1]}" in ended.err

@@ -47,7 +47,7 @@ def test_a_program_that_is_told_to_end_saves_and_goes_on(trained: Trained, tmp_p
         process.send_signal(signal.SIGTERM)
         told = process.stderr.read()
         assert 75 == process.wait(), told
-    assert "1 of 1 workers were told to end" in told
+    assert "1 of 1 workers received SIGTERM" in told
     assert any((tmp_path / "runs" / "told" / "checkpoints").iterdir())
     runs = [
         read_manifest(call(*words, name).out.strip(), "training-run") for name in ("told", "whole")

@@ -107,7 +107,7 @@ def _as_they_come(run: Location) -> Iterator[Checkpoint]:
             try:
                 yield with_retries(partial(read_checkpoint, folder, commit))
             except (BadArrays, NotFound) as error:
-                log.warning("a checkpoint is passed over", step=commit.step, found=str(error))
+                log.warning("skipping a checkpoint", step=commit.step, found=str(error))
         if committed:
             return
         time.sleep(LOOK_AGAIN_S)

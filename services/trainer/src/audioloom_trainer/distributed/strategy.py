@@ -119,7 +119,7 @@ def warn_of_listeners(cluster: Cluster) -> None:
         known -= {"0.0.0.0", "::"}  # noqa: S104 - a wildcard of TF_CONFIG's is no address
     for each in open_to_others([os.getpid()], known):
         log.warning(
-            "TensorFlow listens where TF_CONFIG does not say, and whoever reaches that may use it:"
+            "TensorFlow listens on an address that TF_CONFIG does not name, open to anyone:"
             " start the workers by audioloom-yarn-launcher, or keep others out by a firewall",
             listens=str(each),
             told=cluster.workers[cluster.rank],

@@ -275,7 +275,7 @@ def open_cache(
         stack.callback(cache.close)
         if folder is not None and not is_guarded(locate(cache.folder)):
             log.warning(
-                "others may replace what lies in this folder, or the folder: it is trained on",
+                "other users can replace files in the cache folder, which are trained on",
                 folder=str(given),
                 hint="Name a --cache of your own, by a path without symbolic links.",
             )

@@ -85,7 +85,7 @@ def build_model(
             error.where = source.line_of(error.__cause__)
         raise
     if normalising := synchronise(model, source, shape, replicas=replicas):
-        log.info("batch normalisation is synchronised", layers=normalising)
+        log.info("batch normalisation is synchronised over the replicas", layers=normalising)
     model.optimizer.build(model.trainable_variables)
     return model
 
@@ -124,7 +124,9 @@ def configuration(model: keras.Model) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(model.to_json(), parse_constant=_refuse)
     except Exception as error:  # noqa: BLE001  the user's own get_config may raise anything
-        log.warning("the run keeps no configuration of the model", found=describe_error(error, 200))
+        log.warning(
+            "Keras cannot write this model: no configuration", found=describe_error(error, 200)
+        )
         return {}
     return found
 

@@ -145,9 +145,7 @@ def newest_checkpoint(run: Location, recipe: str) -> Checkpoint | None:
         try:
             return Checkpoint(commit, _read_state(folder, commit.state))
         except (BadArrays, NotFound) as error:
-            log.warning(
-                "a damaged checkpoint is passed over", checkpoint=str(folder), found=str(error)
-            )
+            log.warning("skipping a damaged checkpoint", checkpoint=str(folder), found=str(error))
     return None
 
 
@@ -246,7 +244,7 @@ def _remove(run: Location, folder: Location) -> None:
     except NotFound:
         return
     except NotAFolder as error:
-        log.warning("a checkpoint is not removed", checkpoint=str(folder), found=str(error))
+        log.warning("a checkpoint cannot be removed", checkpoint=str(folder), found=str(error))
 
 
 def _refuse_link(folder: Location) -> None:
@@ -280,7 +278,7 @@ def _read_commit(folder: Location) -> CheckpointRecord | None:
     except (NotFound, NotAFolder):
         return None
     except (ValidationError, TooLarge) as error:
-        log.warning("a damaged checkpoint is passed over", checkpoint=str(where), found=str(error))
+        log.warning("skipping a damaged checkpoint", checkpoint=str(where), found=str(error))
         return None
 
 

@@ -101,7 +101,7 @@ class ProgressFile:
             if failures:
                 raise failures[0]
         if self._busy:
-            log.warning("the progress is not written yet: storage does not answer")
+            log.warning("the progress file is late: storage does not answer")
 
     @property
     def _busy(self) -> bool:
@@ -113,7 +113,7 @@ class ProgressFile:
                 remove(self._where, within=self._run)
             publish(self._where, data)
         except (StorageError, OSError) as error:
-            log.warning("the progress could not be written", error=str(error))
+            log.warning("the progress file could not be written", error=str(error))
         except BaseException as error:  # noqa: BLE001  (the loop gets it)
             failures.append(error)
 

@@ -75,7 +75,7 @@ class Summaries:
         try:
             publish(self._folder / part / name, _events(scalars))
         except (StorageError, OSError) as error:
-            log.warning("the events could not be written", error=str(error))
+            log.warning("the TensorBoard events could not be written", error=str(error))
 
 
 def events_of(run: Location) -> list[FileEntry]:

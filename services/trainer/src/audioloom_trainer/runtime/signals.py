@@ -36,7 +36,7 @@ class StopRequest:
 
     def request(self, grace: float) -> None:
         """Ask the loop to end, and end the process when it does not within *grace* seconds."""
-        log.warning("told to end: saving a checkpoint if there is time", seconds=grace)
+        log.warning("SIGTERM received: saving a checkpoint if there is time", seconds=grace)
         self._requested.set()
         if not self._done.wait(grace):
             log.error("ended without a checkpoint of the last steps: no time was left")

@@ -218,7 +218,7 @@ class Session:
             self.checkpoints.wait()
             self.progress.event("stopped", step=self._global_step)
             raise Stopped(
-                f"{int(stopping)} of {self._cluster.size} workers were told to end (SIGTERM)",
+                f"{int(stopping)} of {self._cluster.size} workers received SIGTERM",
                 found=f"a checkpoint of step {self._global_step} was saved",
                 hint="The same command goes on from there.",
             )
