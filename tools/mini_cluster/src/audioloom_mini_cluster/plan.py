@@ -6,15 +6,21 @@ address for another, or its own for a worker's, fails here as it would on a clus
 
 from __future__ import annotations
 
+import random
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from audioloom_mini_cluster.errors import NotReady
+
 MASTER = "127.0.0.2"
 NAMESERVICE = "mini"
 _HDFS = ("namenode", "datanode")
+_CONNECTIONS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_FIRST, _TRIES = 10_000, 1000
 
 Properties = Mapping[str, str | int]
 
@@ -69,15 +75,17 @@ class Layout:
 
 
 def free_ports(address: str, count: int) -> list[int]:
-    """Ports on which nothing listens now."""
-    sockets = [socket.socket() for _ in range(count)]
-    try:
-        for one in sockets:
-            one.bind((address, 0))
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
+    """Ports on which nothing listens now, none of which the kernel gives to a connection later."""
+    first_of_connections = int(_CONNECTIONS.read_text().split()[0])
+    end = max(first_of_connections, _FIRST + 2 * _TRIES)
+    ports: list[int] = []
+    for port in random.sample(range(_FIRST, end), k=_TRIES):
+        with socket.socket() as one, suppress(OSError):
+            one.bind((address, port))
+            ports.append(port)
+        if len(ports) == count:
+            return ports
+    raise NotReady(f"expected {count} free ports at {address}, found {len(ports)}")
 
 
 def lay_out(folder: Path, jars: Path, size: Size) -> Layout:
