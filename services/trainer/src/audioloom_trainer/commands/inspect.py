@@ -14,8 +14,8 @@ from audioloom_manifest import (
     TrainingRunManifest,
     read_manifest,
 )
-from audioloom_runs.tables import table
-from audioloom_stage import InputMissing, Result, safe_text
+from audioloom_runs.tables import facts, table
+from audioloom_stage import InputMissing, Result
 from audioloom_storage import Location, NotAFolder, NotFound, list_folder, locate
 
 from audioloom_trainer.evaluation.scores import score_table
@@ -64,7 +64,7 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     splits_by = read_json(opened, "evaluation").get("splits_by", "")
     arguments = "".join(f" {key}={value}" for key, value in recipe.model.arguments.items())
     seconds = (manifest.execution.finished - manifest.execution.started).total_seconds()
-    facts = [
+    known = [
         ("run", manifest.name),
         ("identity", manifest.identity),
         ("shards", f"{manifest.inputs[0].location} ({manifest.inputs[0].identity[:19]}…)"),
@@ -78,10 +78,8 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
         ("took", f"{seconds:.0f} s on {manifest.execution.host}"),
         *_held_up(manifest.execution.settings),
     ]
-    width = max(len(name) for name, _ in facts)
-    lines = [f"{name.ljust(width)}  {safe_text(value)}" for name, value in facts]
     scores = {name: dict(found) for name, found in stats.scores.items()}
-    text = "\n".join(lines) + "\n\n" + score_table(scores) + "\n\n" + _history(history)
+    text = facts(dict(known)) + "\n\n" + score_table(scores) + "\n\n" + _history(history)
     return Result(
         text=text,
         data={
