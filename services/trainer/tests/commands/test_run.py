@@ -335,6 +335,8 @@ def test_what_a_manifest_says_of_a_run(trained: Trained) -> None:
         "keras",
         "numpy",
         "audioloom-trainer",
+        "python",
+        "machine",
     } == manifest.execution.versions.keys()
     assert "shards/demo" == manifest.inputs[0].location
 
