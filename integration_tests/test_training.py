@@ -56,7 +56,7 @@ def trained(deployment: Deployment, sharding: Made, environment: str) -> Trained
     """A run that was interrupted twice."""
     first = start(deployment, sharding.manifest, environment)
     killed = kill_a_worker(deployment, first)
-    first.until_said("starting_anew")
+    first.until_said("restarting")
     first.kill()  # nobody waits any more, and nobody has to
     again = start(deployment, sharding.manifest, environment)
     manifest = again.answer()

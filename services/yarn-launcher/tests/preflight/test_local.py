@@ -79,6 +79,6 @@ def test_a_class_path_without_what_asks_for_tokens_is_told(
 def test_a_key_that_was_made_anew_is_said_to_be() -> None:
     """What ran under the old one can only be ended by YARN now."""
     days = [datetime(2026, month, 1, tzinfo=UTC) for month in (1, 12)]
-    assert "made anew, good from 2026-01-01 to 2026-12-01" == (
+    assert "renewed, good from 2026-01-01 to 2026-12-01" == (
         local.check_key(days[0], days[1], renewed=True).text
     )

@@ -109,7 +109,7 @@ def _follow_attempt(
 
 
 def _files(view: RunStatus, attempt: int, rank: int | None) -> list[LogFile]:
-    """The logs of an attempt; with the last one, of who was started beside one before, and runs."""
+    """The logs of an attempt; for the last one, also of sidecars that run since an earlier one."""
     files = log_files(view.folder, attempt, rank)
     if attempt == _last_number(view) and (wanted := {*_sidecar_ranks(view)}):
         for each, story in read_histories(view.folder).items():

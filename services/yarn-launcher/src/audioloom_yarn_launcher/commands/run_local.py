@@ -84,7 +84,7 @@ def local_gang(
         plan: what they do.
         limits: of their lives.
         agents: the command of a worker.
-        variables: for workers, beside what this process has.
+        variables: further environment variables of the workers.
     """
     store = MemoryStore()
     server = StoreServer(store)

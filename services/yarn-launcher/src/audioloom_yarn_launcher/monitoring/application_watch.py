@@ -207,7 +207,7 @@ class ApplicationWatch:
         elif stage == "formed":
             log.info("the gang is complete", attempt=number, workers=size)
         elif attempt.ended and attempt.ended.cause and attempt.ended.restarts:
-            log.warning(attempt.ended.cause.text, attempt=number, starting_anew=True)
+            log.warning(attempt.ended.cause.text, attempt=number, restarting=True)
 
     def _tell_shortage(self, attempts: tuple[Attempt, ...]) -> None:
         """Log why containers are missing, each time that the reason changes."""

@@ -76,7 +76,7 @@ def room() -> CheckResult:
 
 
 def key() -> CheckResult:
-    """The key for skein, made anew if it has expired, soon will, or is very young."""
+    """The key for skein, renewed if it has expired, expires soon, or is very young."""
     skein = import_skein()
     folder = Path(skein.properties.config_dir)
     before = _bytes(folder / "skein.crt")
@@ -190,8 +190,8 @@ def check_room(free_mb: Mapping[str, int]) -> CheckResult:
 
 
 def check_key(begins: datetime, ends: datetime, *, renewed: bool) -> CheckResult:
-    """Of skein's certificate, after it was made anew if it had to be."""
-    done = "made anew, " if renewed else ""
+    """The validity of skein's certificate, which may just have been renewed."""
+    done = "renewed, " if renewed else ""
     return ok("skein's key", f"{done}good from {begins:%Y-%m-%d} to {ends:%Y-%m-%d}")
 
 

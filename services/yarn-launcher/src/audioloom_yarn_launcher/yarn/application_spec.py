@@ -46,7 +46,7 @@ class Shape:
         coordinator_variables: for the application master, and the coordinator in it.
         advertise: template of a worker's address.
         systems: other HDFS than the default one that are used, for their tokens.
-        view_users: who may look at the application in YARN, and at its logs, beside its owner.
+        view_users: further users who may see the application in YARN, and its logs.
         ui_users: who may look at its web page.
     """
 

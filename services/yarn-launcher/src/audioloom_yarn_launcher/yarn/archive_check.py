@@ -52,7 +52,7 @@ def check_members(archive: Location) -> None:
             "the archive cannot be read to its end",
             where=archive,
             found=str(error) or type(error).__name__,
-            hint="Make it anew: env pack, or conda-pack.",
+            hint="Make it again: env pack, or conda-pack.",
         ) from error
     if fault is not None:
         raise BadArchive(
@@ -60,7 +60,7 @@ def check_members(archive: Location) -> None:
             where=archive,
             expected="names and links that stay within it",
             found=fault,
-            hint="Make it anew by a tool that you trust: env pack, or conda-pack.",
+            hint="Make it again with a tool that you trust: env pack, or conda-pack.",
         )
 
 

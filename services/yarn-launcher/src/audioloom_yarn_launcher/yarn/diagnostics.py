@@ -65,7 +65,7 @@ _KNOWN: dict[Cause, _Known] = {
     Cause.BAD_ARCHIVE: (
         BadData,
         "an archive that the application master needs cannot be unpacked on its node",
-        "It is damaged, or there is no room. Delete it below <root>/environments: it is made anew.",
+        "It is damaged, or the disk is full. Delete it below <root>/environments to renew it.",
     ),
     Cause.OUT_OF_MEMORY: (
         ApplicationEnded,
@@ -95,7 +95,7 @@ _OF_SKEIN: tuple[tuple[str, _Known], ...] = (
         (
             BadConfiguration,
             "the launcher's own environment lacks a Python module that it needs",
-            "Install the launcher anew. Its logs name the module: yarn logs -applicationId …",
+            "Install the launcher again. Its logs name the module: yarn logs -applicationId …",
         ),
     ),
     (
