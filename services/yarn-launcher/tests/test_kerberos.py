@@ -73,7 +73,7 @@ def test_without_a_ticket_the_cluster_is_closed(secure: dict[str, Any]) -> None:
     assert 78 == code, err
     found = {each["check"]: each for each in json.loads(out)["findings"]}
     assert "failure" == found["identity"]["state"]
-    assert "--keytab" in found["identity"]["mend"]
+    assert "--keytab" in found["identity"]["hint"]
     words = ("run", "--on=yarn", f"--root={secure['root']}", "--", "true")
     assert 77 == call(secure, *words)[0]
 

@@ -79,7 +79,7 @@ def test_daemons_that_are_dead_are_failures_beside_what_is_well(yarn: Any) -> No
     for name in ("ResourceManager", "NameNode"):
         assert "failure" == found[name]["state"]
         assert DEAD in found[name]["text"]
-        assert "Ask who runs the cluster" in found[name]["mend"]
+        assert "Ask who runs the cluster" in found[name]["hint"]
     assert {"ok"} == {found[name]["state"] for name in ("root", "queue", "nodes")}
     assert {"warning"} == {found[name]["state"] for name in ("request", "environment", "probe")}
 
@@ -121,4 +121,4 @@ def test_a_probe_that_finds_no_java_says_so(yarn: Any) -> None:
     (found,) = [each for each in json.loads(out)["findings"] if each["check"] == "probe"]
     assert "failure" == found["state"]
     assert "the node has no Java" in found["text"]
-    assert "--coordinator-env" in found["mend"]
+    assert "--coordinator-env" in found["hint"]
