@@ -1,7 +1,5 @@
 """The shared library of csrc/, and what of it runs here."""
 
-from __future__ import annotations
-
 import ctypes
 from functools import lru_cache
 from pathlib import Path

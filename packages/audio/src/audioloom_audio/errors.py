@@ -18,8 +18,6 @@
 recording (connection lost, permission denied) passes through unchanged, because a retry may help.
 """
 
-from __future__ import annotations
-
 from typing import ClassVar, Literal
 
 Kind = Literal[

@@ -175,7 +175,6 @@ class Extraction(Iterator[Window]):
         yield from self._windowers[place].finish()
 
     def _inspect(self, signals: tuple[NDArray[np.float32], ...]) -> None:
-        """Follow the peak; NaN and infinity show in it too."""
         for samples in signals:
             peak = self._samples.peak(samples)
             if not math.isfinite(peak):

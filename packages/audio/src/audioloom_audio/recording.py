@@ -1,7 +1,5 @@
 """Facts about a recording: from its header, and after it has been decoded."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

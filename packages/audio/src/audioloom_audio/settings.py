@@ -1,7 +1,5 @@
 """The settings that decide the shape and the values of every window."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -3,8 +3,6 @@
 The same environment gives the same bytes on the same release of this package and of its libraries.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import shutil

@@ -1,7 +1,5 @@
 """Build an environment of pinned distributions; its digest is known before anything is built."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import platform
@@ -129,7 +127,6 @@ def _existing(text: str | None) -> Path | None:
 
 
 def _package(text: str) -> str:
-    """A path made absolute, or a name with its version."""
     path = Path(text)
     if path.is_dir() or (text.endswith(".whl") and path.is_file()):
         return str(path.absolute())
@@ -161,7 +158,6 @@ def _sources(project: Path) -> Iterator[Path]:
 
 
 def _lines(requirements: Path) -> list[str]:
-    """What a file of requirements says, without its comments."""
     text = requirements.read_text()
     lines = [line.strip() for line in text.splitlines()]
     return [line for line in lines if line and not line.startswith("#")]
@@ -172,7 +168,6 @@ def _wheels_in(folder: Path | None) -> list[Path]:
 
 
 def _locked(project: Path, extras: tuple[str, ...], folder: Path) -> Path:
-    """What the lock of a project pins, without what lies beside it."""
     target = folder / "locked.txt"
     _run(
         *("uv", "export", "--quiet", "--locked", "--no-default-groups", "--no-emit-local"),
@@ -183,7 +178,6 @@ def _locked(project: Path, extras: tuple[str, ...], folder: Path) -> Path:
 
 
 def _local_projects(project: Path, extras: tuple[str, ...]) -> list[str]:
-    """The project, and those that its lock installs from folders."""
     lines = _run(
         *("uv", "export", "--quiet", "--locked", "--no-default-groups", "--no-hashes"),
         *("--no-header", "--no-annotate", f"--project={project}"),
@@ -194,7 +188,6 @@ def _local_projects(project: Path, extras: tuple[str, ...]) -> list[str]:
 
 
 def _run(*command: str) -> str:
-    """Run a tool to its end; what it printed."""
     if shutil.which(command[0]) is None:
         raise CannotBuild(
             f"the program `{command[0]}` is missing, which builds environments",

@@ -5,8 +5,6 @@ alive decides how it is written, so each part of the list, always the same one, 
 own. It is no part of the digest, which says what it was made of.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

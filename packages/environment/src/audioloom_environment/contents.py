@@ -1,7 +1,5 @@
 """What an environment's archive holds, and its digest: nothing is built to know either."""
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib
@@ -157,7 +155,6 @@ def _refuse_shared(prefix: Path, site_packages: Path) -> None:
 
 
 def _of_python(interpreter: Interpreter) -> Iterator[Member]:
-    """The interpreter, its links, its libraries, its standard library."""
     name = interpreter.name
     yield file_member(f"bin/{name}", interpreter.executable, patched=True)
     for alias in ("python", "python3"):

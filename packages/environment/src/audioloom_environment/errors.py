@@ -11,8 +11,6 @@
   - ChangedWhilePacking    a file is not what it was when the digest was taken
 """
 
-from __future__ import annotations
-
 from audioloom_stage import BadConfiguration, InputMissing, TryAgain
 
 

@@ -1,7 +1,5 @@
 """The files of an archive: where each comes from, and what it must turn out to be."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import stat
@@ -36,7 +34,7 @@ class Member:
     link: str = ""
     patched: bool = False
 
-    def to_be_patched(self) -> Member:
+    def to_be_patched(self) -> "Member":
         """The same, changed on the way."""
         return replace(self, patched=True)
 

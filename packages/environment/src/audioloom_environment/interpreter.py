@@ -1,7 +1,5 @@
 """The interpreter of an environment: where its parts lie, as it says itself."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

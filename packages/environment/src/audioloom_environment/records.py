@@ -4,8 +4,6 @@ A file is believed to be what its RECORD says while its size agrees and it was n
 any other file is read. What is packed is compared with it anyway.
 """
 
-from __future__ import annotations
-
 import base64
 import csv
 import json

@@ -4,8 +4,6 @@ Folders that are put on the path are copied as real files. What finds its module
 cannot be, and is refused by name.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -74,7 +72,6 @@ def read_references(
 def _read(
     file: Path, prefix: Path, site_packages: Path, owner: Distribution | None, found: Reference
 ) -> bool:
-    """Take in one file; whether it leads outside."""
     lines = file.read_text("utf-8", "surrogateescape").splitlines()
     kept, outside = [], False
     for line in lines:

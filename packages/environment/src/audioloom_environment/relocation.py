@@ -1,7 +1,5 @@
 """Make what names this place work in any: console scripts, and the interpreter's own libraries."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

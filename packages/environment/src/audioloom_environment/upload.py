@@ -1,7 +1,5 @@
 """Put an environment's archive where nodes can get it, once for each user: it holds their code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import count

@@ -1,7 +1,5 @@
 """What daemons of a cluster answer, in the forms that their releases give it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

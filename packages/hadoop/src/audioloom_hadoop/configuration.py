@@ -4,8 +4,6 @@ For clients of HDFS, and for whoever starts something on YARN and wants to say i
 programs find out after minutes.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import socket

@@ -4,8 +4,6 @@ YARN has no codes for these, only texts, which Java's and the shell's stand amon
 is read once; every program names the cause in its own error, with its own flags in the hint.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Container
 from dataclasses import dataclass

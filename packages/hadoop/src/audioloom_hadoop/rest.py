@@ -4,8 +4,6 @@ A cluster with Kerberos answers only those who can prove themselves, which this 
 the answer is that nothing is known.
 """
 
-from __future__ import annotations
-
 import json
 import urllib.error
 import urllib.request

@@ -1,7 +1,5 @@
 """JSON as the contract reads and writes it: strict to read, one way to write it for digests."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from decimal import Decimal

@@ -4,8 +4,6 @@
 writes an answer to stdout for each: the protocol of `shared/contracts/conformance/README.md`.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from pathlib import Path

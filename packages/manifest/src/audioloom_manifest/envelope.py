@@ -1,7 +1,5 @@
 """What every manifest has, whatever its kind."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, model_validator
@@ -79,7 +77,7 @@ class FilesRef(Part):
     bytes: Count = Field(description="size of the list itself")
 
     @model_validator(mode="after")
-    def _named_by_digest(self) -> FilesRef:
+    def _named_by_digest(self) -> "FilesRef":
         if self.name != (name := files_name(self.sha256)):
             raise ValueError(f"the list of files with this SHA-256 is called {name}")
         return self

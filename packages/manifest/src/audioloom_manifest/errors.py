@@ -13,8 +13,6 @@
 * RecordError             bytes that are not the record, index or stream they should be
 """
 
-from __future__ import annotations
-
 
 class ManifestError(Exception):
     """A manifest or a file that it names cannot be used.

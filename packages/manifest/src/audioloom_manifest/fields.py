@@ -1,7 +1,5 @@
 """The field types that manifests are made of, each bounded: manifests are data from outside."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """The list of data files beside a manifest, and whether the files are what it says."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterable, Iterator

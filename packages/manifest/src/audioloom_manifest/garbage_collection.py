@@ -1,7 +1,5 @@
 """What lies under a run folder that nothing names: left by tries that died or lost a race."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator

@@ -6,8 +6,6 @@ out: the list of data files and the statistics. Where, when, by whom and how fas
 Both are digests of what stands in the file, fields that this release does not know included.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping

@@ -3,8 +3,6 @@
 Read with `shared/contracts/SPEC.md` beside it: the meaning of each field stands there.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -173,7 +171,7 @@ class ShardsRecipe(Recipe):
     )
 
     @model_validator(mode="after")
-    def _one_size(self) -> ShardsRecipe:
+    def _one_size(self) -> "ShardsRecipe":
         if (self.shards is None) == (self.shard_bytes is None):
             raise ValueError("exactly one of shards and shard_bytes is set")
         ways = [self.splits, self.split_pattern, self.split_table_sha256]
@@ -188,7 +186,7 @@ class ShardsRecipe(Recipe):
         return self
 
     @model_validator(mode="after")
-    def _known_compression(self) -> ShardsRecipe:
+    def _known_compression(self) -> "ShardsRecipe":
         if self.compression not in (known := SHARD_COMPRESSIONS[self.format]):
             raise ValueError(
                 f"{self.format} shards with compression {self.compression}: expected one of"
@@ -212,7 +210,7 @@ class CoefficientStats(Part):
     variance: Annotated[tuple[Annotated[float, Field(ge=0)], ...], Field(max_length=100_000)]
 
     @model_validator(mode="after")
-    def _one_each(self) -> CoefficientStats:
+    def _one_each(self) -> "CoefficientStats":
         if len(self.mean) != len(self.variance):
             raise ValueError(f"{len(self.mean)} means and {len(self.variance)} variances")
         return self
@@ -243,7 +241,7 @@ class SplitStats(Part):
     )
 
     @model_validator(mode="after")
-    def _whole_lanes(self) -> SplitStats:
+    def _whole_lanes(self) -> "SplitStats":
         if self.shards % self.lanes or self.shards > self.records:
             raise ValueError(
                 f"{self.shards} shards, {self.lanes} lanes, {self.records} records: shards is a"
@@ -303,7 +301,7 @@ class ModelRef(Part):
     arguments: Parameters
 
     @model_validator(mode="after")
-    def _identified(self) -> ModelRef:
+    def _identified(self) -> "ModelRef":
         builtin = self.function.startswith("builtin:")
         if builtin != (self.sha256 is None) or builtin != (self.revision is not None):
             raise ValueError("a built-in function has a revision, any other the sha256 of its file")

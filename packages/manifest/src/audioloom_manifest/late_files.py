@@ -1,7 +1,5 @@
 """Files that appear late: a network file system may show a manifest before what it names."""
 
-from __future__ import annotations
-
 import math
 import os
 import time

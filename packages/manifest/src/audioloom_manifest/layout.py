@@ -1,7 +1,5 @@
 """Where the runs of each kind lie below a root."""
 
-from __future__ import annotations
-
 from audioloom_storage import Location
 
 from audioloom_manifest.envelope import Kind

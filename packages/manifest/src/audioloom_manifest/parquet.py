@@ -3,8 +3,6 @@
 Needs the extra `audioloom-manifest[parquet]`. The meaning of each column stands in SPEC.md.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pyarrow as pa

@@ -1,7 +1,5 @@
 """Commit a run: data first, list of files next, manifest last, by a step that cannot replace."""
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Iterable, Sequence
 from contextlib import suppress

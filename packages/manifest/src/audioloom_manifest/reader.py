@@ -1,7 +1,5 @@
 """Read a manifest: kind and version before anything else, then the whole, strictly."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
@@ -160,7 +158,6 @@ def parse_manifest(data: bytes, *, where: object, expect: Kind | None = None) ->
 
 
 def _parse(data: bytes, where: object, expect: Kind | None) -> tuple[dict[str, Any], Envelope]:
-    """The manifest as it stands in the file, and its model."""
     value = parse_json(data, where=where)
     kind, minor = _head(value, where)
     if expect is not None and kind != expect:

@@ -5,8 +5,6 @@ A rerun does only the units without one. Of two tries at a unit the first receip
 other wrote is named by nothing, and `gc` finds it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 `python -m audioloom_manifest.schemas FOLDER` writes them, but never anew what is frozen.
 """
 
-from __future__ import annotations
-
 import sys
 from hashlib import sha256
 from pathlib import Path

@@ -4,8 +4,6 @@ Needs the extra `audioloom-manifest[parquet]`. The first line of a CSV file name
 delimiter is a tab, a semicolon or a comma, whichever comes first in this list.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """One attempt at a run, as the manifest's `execution` records it: who, where, with what."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version

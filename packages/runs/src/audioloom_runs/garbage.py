@@ -1,7 +1,5 @@
 """`gc`: what lies under a root and nothing needs; deleted with --delete alone."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol, TypeVar

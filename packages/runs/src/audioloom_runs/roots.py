@@ -1,7 +1,5 @@
 """The root of all runs, as a command was given it."""
 
-from __future__ import annotations
-
 from audioloom_stage import InputMissing
 from audioloom_storage import Location, exists, locate
 

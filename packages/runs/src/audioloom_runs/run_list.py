@@ -1,7 +1,5 @@
 """`list`: the runs under a root, whatever became of them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -109,7 +107,6 @@ def _bytes(opened: Opened[Any]) -> int | None:
 
 
 def _cell(column: str, value: JSON) -> str:
-    """Answer a value as people read it; JSON has it as it is."""
     match value:
         case None:
             text = ""

@@ -1,7 +1,5 @@
 """Settings that commands of every stage share: the name of a run, the root, `list` and `gc`."""
 
-from __future__ import annotations
-
 from typing import Annotated, Self
 
 from audioloom_stage.settings import Settings

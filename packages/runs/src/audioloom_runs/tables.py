@@ -1,7 +1,5 @@
 """Tables, facts and sizes for people, laid out by rich: numbers right, words left, no colours."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 An application is known by its tag, which is ours before YARN gives it a name.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Iterator

@@ -5,8 +5,6 @@ seconds, and says it at length. Where the ResourceManager's pages do not answer 
 Kerberos wants more than a plain request), YARN itself has the last word.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ pyspark puts the folder of shipped files first on the path of each worker. On an
 the working folder, from which no stage imports anything.
 """
 
-from __future__ import annotations
-
 import os
 
 from pyspark import daemon, worker_util

@@ -1,7 +1,5 @@
 """Why Spark does not start on YARN, or stopped there, in a sentence."""
 
-from __future__ import annotations
-
 import re
 
 from audioloom_hadoop.diagnostics import Cause, diagnose

@@ -13,8 +13,6 @@
   - SparkGaveUp     Spark ended the work, for a reason of its own
 """
 
-from __future__ import annotations
-
 from audioloom_stage import BadConfiguration, NoPermission, ServiceDown, TryAgain
 
 

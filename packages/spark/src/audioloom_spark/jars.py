@@ -1,7 +1,5 @@
 """Spark's own jars as one archive that is uploaded once, by what is in it."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """Find the Java that Spark will run on, before Spark fails on it in its own words."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ The warning about incubator modules comes from the JVM itself, before any logger
 module, and Java has no option to silence it. Whoever reads a stage's messages learns nothing by it.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Iterator

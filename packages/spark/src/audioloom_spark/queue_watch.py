@@ -1,7 +1,5 @@
 """Say why nothing happens: Spark waits for YARN without a word."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

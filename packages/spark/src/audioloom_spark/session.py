@@ -125,7 +125,6 @@ def _without_working_folder(path: str) -> str:
 
 
 def _start(builder: SparkSession.Builder, tag: str) -> SparkSession:
-    """Start Spark; *tag* is that of its application, if there is one."""
     from pyspark import SparkContext  # noqa: PLC0415
 
     try:

@@ -1,7 +1,5 @@
 """The settings that every Spark stage has, named as Spark's users expect."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 from audioloom_stage.settings import Settings

@@ -191,7 +191,6 @@ _FIRST_LINE = re.compile(r"^([^\n]+)")
 
 
 def _travelling(error: Exception) -> Exception:
-    """The error itself when it survives pickling, or else its text."""
     try:
         same = type(pickle.loads(pickle.dumps(error))) is type(error)  # noqa: S301 - our own bytes
     except Exception:  # noqa: BLE001 - any failure means that it cannot travel

@@ -4,8 +4,6 @@ Spark collects all garbage after each task. Over what pyspark, NumPy and PyArrow
 50 ms of processor time, which is more than a small unit takes.
 """
 
-from __future__ import annotations
-
 import gc
 import sys
 

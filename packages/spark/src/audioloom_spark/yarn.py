@@ -4,8 +4,6 @@ The nodes need Java and nothing else: Spark's jars and the stage's whole environ
 included, come from storage, each under a digest of what is inside, each uploaded once.
 """
 
-from __future__ import annotations
-
 import socket
 import sys
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A declared command as typer's own: built when it is called, not when the stage starts."""
 
-from __future__ import annotations
-
 import inspect
 from typing import Any, Literal
 
@@ -63,7 +61,6 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 
 def _common() -> list[inspect.Parameter]:
-    """Make the options that every command has."""
     text, logs = str | None, Literal["auto", "console", "json"]
     said = {
         "config": (text, _config_option()),

@@ -1,7 +1,5 @@
 """How an error reaches a person (or a log collector): what, where, expected, found, what to do."""
 
-from __future__ import annotations
-
 import logging
 import traceback
 from pathlib import Path

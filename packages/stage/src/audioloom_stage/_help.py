@@ -1,7 +1,5 @@
 """What `--help` of a command looks like: its settings first, what every command has after them."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import typer

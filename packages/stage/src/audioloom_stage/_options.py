@@ -1,7 +1,5 @@
 """A settings model as a list of options: what the flags, variables, keys and help are made from."""
 
-from __future__ import annotations
-
 import json
 import types
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """One command from its words to its exit code: settings, logs, the work, its result."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The end of a program: exit handlers run, and the interpreter is not finalized after them."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import os

@@ -6,8 +6,6 @@ that is not there, never looks at a misspelt variable, and cannot share one TOML
 commands of a stage. What it would save is `os.environ` and `tomllib`.
 """
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -197,7 +195,6 @@ _DEEP = ("many", "pairs")
 
 
 def _rule(report: Any, given: Mapping[str, Given]) -> StageError:
-    """Word a rule about several fields together."""
     by_flag = any(each.by_flag for each in given.values()) or not given
     return (Usage if by_flag else BadConfiguration)(_message(report))
 

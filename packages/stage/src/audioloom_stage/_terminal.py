@@ -1,7 +1,5 @@
 """Who may write on stderr: log lines and a progress bar share it without tearing each other."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -15,8 +15,6 @@ Each has its exit code in `audioloom_stage.exit_codes`, the only place that know
 A stage subclasses the one that fits and needs no entry there.
 """
 
-from __future__ import annotations
-
 
 class StageError(Exception):
     """A stage cannot go on, and can say why.

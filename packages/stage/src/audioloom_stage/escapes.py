@@ -1,7 +1,5 @@
 """Text from outside as it may be shown: nothing in it is obeyed by a terminal, or secret."""
 
-from __future__ import annotations
-
 import json
 
 from audioloom_stage.redaction import redact

@@ -4,8 +4,6 @@ Errors are looked up by name along their base classes, so nothing is imported fo
 and a subclass made in a stage is found through its parent.
 """
 
-from __future__ import annotations
-
 import errno
 from enum import IntEnum
 

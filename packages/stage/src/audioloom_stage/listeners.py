@@ -1,7 +1,5 @@
 """What processes listen at, by the kernel's own tables (Linux): who else could reach it?"""
 
-from __future__ import annotations
-
 import ipaddress
 import re
 import socket
@@ -10,8 +8,6 @@ from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-
-__all__ = ["Listener", "open_to_others"]
 
 _PROC = Path("/proc")
 _LISTENS = "0A"
@@ -88,7 +84,6 @@ def _read(text: str) -> str:
 
 
 def _sockets(pid: int) -> Iterator[str]:
-    """The inodes of the sockets that a process has open."""
     with suppress(OSError):  # it ended, or is another user's
         for path in (_PROC / str(pid) / "fd").iterdir():
             with suppress(OSError):

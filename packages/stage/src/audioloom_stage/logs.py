@@ -4,8 +4,6 @@ Modules only say `log = structlog.get_logger()`. Logs of other libraries come th
 library and are written by the same formatter, from WARNING on.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -133,7 +131,6 @@ class _Handler(logging.Handler):
 
 
 def _no_trace(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    """Keep of an exception what it says; the stack is for `--debug`."""
     told = event.pop("exc_info", None)
     if isinstance(told, tuple):
         told = told[1]

@@ -1,7 +1,5 @@
 """How far the work is: a bar on a terminal, a log line every ten seconds otherwise."""
 
-from __future__ import annotations
-
 import logging
 import shutil
 import time

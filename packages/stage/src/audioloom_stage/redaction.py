@@ -7,8 +7,6 @@ that says nothing of itself and that nobody told of is not known for one: variab
 environment are the place for those.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import json
@@ -227,7 +225,6 @@ def is_secret_name(name: str) -> bool:
 
 
 def _is_password(name: str) -> bool:
-    """Whether any text under that name is a secret."""
     return is_secret_name(name) and _is_always_secret(name)
 
 
@@ -281,7 +278,6 @@ def _once(text: str) -> str:
 
 
 def _certain(text: str) -> str:
-    """The text without what is a secret by its own form."""
     for secret in sorted(_known, key=len, reverse=True):
         text = text.replace(secret, MASK)
     for form in _FORMS:

@@ -1,7 +1,5 @@
 """The result of a command, and the way it alone reaches stdout."""
 
-from __future__ import annotations
-
 import contextlib
 import fcntl
 import json

@@ -11,8 +11,6 @@ variable and a key of the TOML file; a positional argument is given on the comma
         shard_bytes: Size = Field(Size(128 << 20), description="Target size of a shard.")
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn
 
@@ -95,8 +93,8 @@ class Secret(SecretStr):
     def __reduce__(self) -> NoReturn:
         raise TypeError("a secret is not pickled: hand over the one thing that is made with it")
 
-    def __copy__(self) -> Secret:
+    def __copy__(self) -> "Secret":
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Secret:
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Secret":
         return self

@@ -1,7 +1,5 @@
 """Sizes and durations as people write them: one parser for every setting of every stage."""
 
-from __future__ import annotations
-
 import re
 from typing import Any, Self
 

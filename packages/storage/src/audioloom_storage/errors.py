@@ -20,8 +20,6 @@ A commit that fails has three outcomes, and they never share a name: something w
 try again), or nobody can tell (`UnknownOutcome`: look before acting).
 """
 
-from __future__ import annotations
-
 
 class StorageError(Exception):
     """Storage did not do what was asked.

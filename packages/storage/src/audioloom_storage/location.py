@@ -3,8 +3,6 @@
 # No pathlib: it drops what a URI keeps, and holds nothing but local paths.
 # ruff: noqa: PTH109, PTH111
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass
@@ -71,7 +69,7 @@ class Location:
             return self.path
         return self.uri
 
-    def __truediv__(self, relative: str) -> Location:
+    def __truediv__(self, relative: str) -> "Location":
         r"""The location below this one; what it is given may come from outside.
 
         Args:
@@ -83,7 +81,7 @@ class Location:
         _check_relative(relative)
         return self.child(relative)
 
-    def child(self, name: str) -> Location:
+    def child(self, name: str) -> "Location":
         """As `/`, for a name that a listing gave: a local one may well hold a backslash."""
         joined = f"/{name}" if self.path == "/" else f"{self.path}/{name}"
         return Location(self.scheme, self.authority, joined)
@@ -94,17 +92,17 @@ class Location:
         return self.path.rpartition("/")[2]
 
     @property
-    def parent(self) -> Location:
+    def parent(self) -> "Location":
         """The folder it lies in; the root is its own parent."""
         return Location(self.scheme, self.authority, self.path.rpartition("/")[0] or "/")
 
-    def is_under(self, other: Location) -> bool:
+    def is_under(self, other: "Location") -> bool:
         """Whether it lies anywhere below `other`. Nothing lies under itself."""
         if (self.scheme, self.authority) != (other.scheme, other.authority) or self == other:
             return False
         return self.path.startswith(other.path.rstrip("/") + "/")
 
-    def relative_to(self, other: Location) -> str:
+    def relative_to(self, other: "Location") -> str:
         """The path from `other` down to here, so that `other.child(…)` of it leads back.
 
         Raises:

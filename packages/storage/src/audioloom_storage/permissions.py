@@ -1,7 +1,5 @@
 """Who may read and write what, by permissions and owners: of the entry, and of those on the way."""
 
-from __future__ import annotations
-
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Holder
 from audioloom_storage.errors import PermissionDenied
@@ -89,7 +87,6 @@ def is_guarded(folder: Location) -> bool:
 
 
 def _closed(location: Location) -> Location | None:
-    """The first folder, from above, that others may not enter."""
     for folder in _above(location):
         if not _mode(folder) & _OTHERS_ENTER:
             return folder
@@ -97,7 +94,6 @@ def _closed(location: Location) -> Location | None:
 
 
 def _above(location: Location) -> list[Location]:
-    """All folders that it lies in, from `/` on."""
     above: list[Location] = []
     while location.path != "/":
         location = location.parent

@@ -1,7 +1,5 @@
 """Look and read. Nothing here changes anything."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator
 from typing import BinaryIO
 

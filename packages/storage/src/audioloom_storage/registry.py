@@ -1,7 +1,5 @@
 """Which module serves which scheme: a new storage is one module and one line here."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from importlib import import_module
 from typing import cast

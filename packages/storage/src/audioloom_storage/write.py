@@ -1,7 +1,5 @@
 """Change storage: publish whole files without replacing any, make folders, remove."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The program: the command line, or exit code 78 if a library is missing."""
 
-from __future__ import annotations
-
 import sys
 
 CONFIGURATION = 78  # of audioloom_stage, which may be what is missing

@@ -1,7 +1,5 @@
 """Who makes a run: the record of one attempt, for the manifest's `execution`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -24,8 +24,6 @@
   - WorkerLost              the worker that decodes died while it was at no recording
 """
 
-from __future__ import annotations
-
 from audioloom_stage.errors import BadConfiguration, BadData, InputMissing, TryAgain, Usage
 
 

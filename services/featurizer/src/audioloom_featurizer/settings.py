@@ -1,7 +1,5 @@
 """The settings of each command: flags, AUDIOLOOM_FEATURIZER_* variables, keys of [featurizer]."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName

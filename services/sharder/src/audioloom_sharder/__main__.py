@@ -1,7 +1,5 @@
 """The program: runs the command line, or exits with 78 where the installation is incomplete."""
 
-from __future__ import annotations
-
 import sys
 
 CONFIGURATION = 78  # of audioloom_stage, which may be what is missing

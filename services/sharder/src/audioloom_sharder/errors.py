@@ -14,8 +14,6 @@
 A split table that cannot be read is `audioloom_manifest.tables.BadTable` (exit code 65).
 """
 
-from __future__ import annotations
-
 from audioloom_manifest.errors import RecordError
 from audioloom_stage.errors import BadData, Usage
 

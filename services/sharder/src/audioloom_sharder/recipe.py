@@ -1,7 +1,5 @@
 """The run that settings request: its recipe, name and folder, and the rules of the recipe."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from audioloom_manifest import Plan, ShardFeature, ShardsRecipe, run_folder, run_name

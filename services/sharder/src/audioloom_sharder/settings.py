@@ -1,7 +1,5 @@
 """The settings of every command: each field is a flag, a variable and a key of the TOML file."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from audioloom_manifest import SHARD_COMPRESSIONS
@@ -129,7 +127,7 @@ class Assignment(Settings):
         return value
 
     @model_validator(mode="after")
-    def _labels_are_learned(self) -> Assignment:
+    def _labels_are_learned(self) -> "Assignment":
         if self.target == "number" and self.weights is not None:
             raise ValueError("--class-weights are for labels, and --target number learns none")
         if self.target == "number" and self.resample != "none":
@@ -144,7 +142,7 @@ class Assignment(Settings):
         return value
 
     @model_validator(mode="after")
-    def _one_way_of_splitting(self) -> Assignment:
+    def _one_way_of_splitting(self) -> "Assignment":
         flags = {
             "--split-pattern": self.split_pattern is not None,
             "--split-table": self.split_table is not None,
@@ -164,7 +162,7 @@ class Assignment(Settings):
         return self
 
     @model_validator(mode="after")
-    def _one_size(self) -> Assignment:
+    def _one_size(self) -> "Assignment":
         if self.shards is not None and self.shard_bytes is not None:
             raise ValueError("--shards and --shard-bytes exclude each other: give one")
         if self.shards is not None and self.shards % self.lanes:
@@ -176,7 +174,7 @@ class Assignment(Settings):
         return self
 
     @model_validator(mode="after")
-    def _known_compression(self) -> Assignment:
+    def _known_compression(self) -> "Assignment":
         if self.compression not in (known := SHARD_COMPRESSIONS[self.format]):
             raise ValueError(
                 f"--format {self.format} has no --compression {self.compression}: try"

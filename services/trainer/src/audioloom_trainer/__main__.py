@@ -1,7 +1,5 @@
 """The program: the command line, once what it needs is known to be there."""
 
-from __future__ import annotations
-
 import sys
 
 CONFIGURATION = 78  # of audioloom_stage, which may be what is missing

@@ -3,11 +3,7 @@
 Its revision stands in `models.source`: raise it when what is returned changes.
 """
 
-from __future__ import annotations
-
 import keras
-
-__all__ = ["early_stopping"]
 
 
 def early_stopping(

@@ -3,13 +3,9 @@
 A run names such a network by its revision in `models.source`: raise it when what is built changes.
 """
 
-from __future__ import annotations
-
 import keras
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["conv1d", "conv2d_gru"]
 
 Moments = NDArray[np.float32]
 

@@ -1,7 +1,5 @@
 """The settings of every command: a field is a flag, an AUDIOLOOM_TRAINER_* variable and a key."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, ClassVar, Literal
 
 from audioloom_runs.settings import GcSettings, ListSettings, RunName
@@ -127,7 +125,7 @@ class RunSettings(Settings):
     threads: Threads = 0
 
     @model_validator(mode="after")
-    def _callbacks_can_be_called(self) -> RunSettings:
+    def _callbacks_can_be_called(self) -> "RunSettings":
         if self.callbacks is None and (self.callback_arg or self.stateless_callbacks):
             raise ValueError(
                 "--callback-arg and --stateless-callbacks are for --callbacks: give it"
@@ -172,7 +170,7 @@ class EvaluateSettings(Settings):
     threads: Threads = 0
 
     @model_validator(mode="after")
-    def _is_followed_or_finished(self) -> EvaluateSettings:
+    def _is_followed_or_finished(self) -> "EvaluateSettings":
         if self.follow and self.shards is None:
             raise ValueError("--follow needs --shards: a run that is not committed names none")
         if not self.follow and not self.run:

@@ -1,7 +1,5 @@
 """The program: the commands for people in `cli`, and those for the launcher itself."""
 
-from __future__ import annotations
-
 import sys
 
 CONFIGURATION = 78  # of audioloom_stage, which may be what is missing

@@ -23,8 +23,6 @@
   - ApplicationEnded    (stage: TryAgain)  it was ended, and another would be, too
 """
 
-from __future__ import annotations
-
 from audioloom_stage import (
     BadConfiguration,
     BadData,

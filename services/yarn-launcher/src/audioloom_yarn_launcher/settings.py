@@ -1,7 +1,5 @@
 """The settings of each command."""
 
-from __future__ import annotations
-
 from typing import Annotated, ClassVar, Literal
 
 from audioloom_runs.settings import GcSettings, ListSettings, RootSettings, RunName
@@ -161,7 +159,7 @@ class RunSettings(ResourceSettings, KerberosSettings):
     )
 
     @model_validator(mode="after")
-    def _fits_together(self) -> RunSettings:
+    def _fits_together(self) -> "RunSettings":
         if not self.command and self.job is None:
             raise ValueError("COMMAND is required: give it after --, or in a --job file")
         if self.chief and self.job is not None:

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
+from audioloom_hadoop.configuration import Hadoop
 from audioloom_yarn_launcher.yarn import resource_manager
-from audioloom_yarn_launcher.yarn.configuration import Hadoop
 from audioloom_yarn_launcher.yarn.resource_manager import why_not_allocated
 from audioloom_yarn_launcher.yarn.scheduling import NOT_TOLD, Answers, explain_shortage
 

@@ -94,7 +94,6 @@ def open_decoder(source: Source, name: str, raw: RawFormat | None = None) -> Dec
 
 
 def _headerless(source: Source, size: int, raw: RawFormat, name: str) -> Decoder:
-    """The decoder of a file whose samples start at its first byte."""
     tag = {"alaw": ALAW, "mulaw": MULAW, "gsm": GSM}[raw.coding]
     header = headerless(tag, raw.channels, raw.sample_rate, size)
     view = sndfile.View(source, b"", 0, size)

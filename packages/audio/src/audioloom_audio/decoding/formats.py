@@ -1,7 +1,5 @@
 """Find the format of a recording by its first bytes; a wrong file name only sets a flag."""
 
-from __future__ import annotations
-
 import struct
 from typing import Final
 
@@ -82,7 +80,6 @@ def sniff(head: bytes, name: str, *, perhaps_raw: bool = False) -> str:
 
 
 def _by_frame(head: bytes, name: str) -> str:
-    """The format of a stream without a header, by its first frame."""
     if _is_adts(head):
         raise UnsupportedCodec(name, expected=_EXPECTED, found="AAC (ADTS)")
     if _is_mpeg_frame(head):

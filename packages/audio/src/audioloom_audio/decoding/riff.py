@@ -182,7 +182,6 @@ def _format_fields(fmt: bytes, order: str, name: str) -> tuple[int, int, int, in
 def _data_extent(
     source: Source, order: str, offset: int, declared: int, size: int
 ) -> tuple[int, int | None, tuple[Flag, ...]]:
-    """Bytes of data present, bytes declared (None: not said), flags."""
     available = max(0, size - offset)
     if declared == 0:
         if _holds_chunks_only(source, order, offset, size):
@@ -220,6 +219,5 @@ def _is_chunk_name(chunk: bytes) -> bool:
 
 
 def _skip(source: Source, count: int) -> None:
-    """Skip bytes by reading them, so that a digest includes them."""
     while count and (data := source.read(min(count, _SKIP))):
         count -= len(data)

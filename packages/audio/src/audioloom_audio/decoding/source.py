@@ -1,7 +1,5 @@
 """The source of a recording: any object with ``read``, ``seek`` and ``tell`` over bytes."""
 
-from __future__ import annotations
-
 import os
 from typing import Protocol
 

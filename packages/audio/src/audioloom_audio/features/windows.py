@@ -154,7 +154,6 @@ class Windower:
 def _finish_values(
     coefficients: NDArray[np.float32], loudest: float, settings: MfccSettings
 ) -> tuple[NDArray[np.floating], tuple[Flag, ...]]:
-    """Normalise and convert the values; the flags of the window."""
     values: NDArray[np.floating] = coefficients
     flags: tuple[Flag, ...] = ("silent",) if loudest <= POWER_FLOOR else ()
     if settings.normalise == "window":

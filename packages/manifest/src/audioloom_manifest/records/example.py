@@ -16,8 +16,6 @@ The wire format, as far as an Example needs it (proto3, ``example.proto`` and ``
     Int64List    { 1: packed varints }
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 from functools import lru_cache
@@ -255,7 +253,6 @@ def _fields(data: bytes | memoryview, at: int, end: int) -> Iterator[tuple[int, 
 
 
 def _one(data: bytes | memoryview, at: int, end: int, what: str) -> list[tuple[int, int]]:
-    """The content of the only field of a message, which is field 1."""
     fields = list(_fields(data, at, end))
     if [field for field, _, _ in fields] != [1]:
         raise RecordError(f"{what} is not one value")
@@ -263,7 +260,6 @@ def _one(data: bytes | memoryview, at: int, end: int, what: str) -> list[tuple[i
 
 
 def _named(data: bytes | memoryview, at: int, end: int) -> tuple[str, tuple[int, int]]:
-    """The name in a map entry, and where its feature lies."""
     fields = list(_fields(data, at, end))
     if [field for field, _, _ in fields] != [1, 2]:
         raise RecordError(f"a map entry at byte {at} is not a name and a feature")
@@ -272,7 +268,6 @@ def _named(data: bytes | memoryview, at: int, end: int) -> tuple[str, tuple[int,
 
 
 def _value(data: bytes | memoryview, name: str, start: int, end: int) -> object:
-    """The one value of a feature; floats as they lie there, packed."""
     kinds = list(_fields(data, start, end))
     if len(kinds) != 1:
         raise RecordError(f"{name!r} holds {len(kinds)} lists")

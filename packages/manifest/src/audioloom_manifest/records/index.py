@@ -4,8 +4,6 @@ A NumPy file (format 1.0, no pickled objects) of little-endian int64, shape (rec
 trainer reads any record by it in one ranged read, and its values without parsing.
 """
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

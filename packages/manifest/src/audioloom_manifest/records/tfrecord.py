@@ -5,8 +5,6 @@ between two records looks whole: only the manifest's count and size tell (Tensor
 cut inside a header without a word).
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, NamedTuple, TypeAlias

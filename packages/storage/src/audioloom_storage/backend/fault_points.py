@@ -4,8 +4,6 @@ Every operation that changes storage takes one step first. Nothing listens unles
 `audioloom_storage_testing` was asked to, so a step costs one comparison.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from enum import Enum
 

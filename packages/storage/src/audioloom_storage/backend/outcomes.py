@@ -1,7 +1,5 @@
 """How a commit can end other than well: the name is taken, the file is gone, or nobody can tell."""
 
-from __future__ import annotations
-
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,

@@ -1,7 +1,5 @@
 """What a storage must do, and the values that it answers with."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO, Protocol

@@ -3,8 +3,6 @@
 POSIX and HDFS do. A storage that has a conditional PUT instead needs no temporary name, nor this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 

@@ -1,7 +1,5 @@
 """Names of unfinished files: the dot hides them from Spark and Hadoop, gc knows them by the end."""
 
-from __future__ import annotations
-
 import os
 import re
 

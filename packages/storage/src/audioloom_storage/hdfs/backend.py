@@ -1,7 +1,5 @@
 """hdfs:// by hdfs-native: no Java in this process."""
 
-from __future__ import annotations
-
 import itertools
 import os
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ hdfs-native starts threads, which a fork does not inherit: a client made before 
 after it, and even dropping one waits for them for ever. And it has no time limit for a NameNode.
 """
 
-from __future__ import annotations
-
 import ctypes
 import math
 import os

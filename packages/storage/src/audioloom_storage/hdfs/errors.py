@@ -1,7 +1,5 @@
 """What hdfs-native raises, in this package's words."""
 
-from __future__ import annotations
-
 import os
 import re
 

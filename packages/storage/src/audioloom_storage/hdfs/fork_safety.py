@@ -9,8 +9,6 @@ that was lost meanwhile: it makes a new one.
 # No pathlib: it cannot tell what a descriptor is.
 # ruff: noqa: PTH115, PTH208
 
-from __future__ import annotations
-
 import os
 import re
 import socket

@@ -1,7 +1,5 @@
 """What hdfs-native leaves unread in the cluster's configuration."""
 
-from __future__ import annotations
-
 import re
 
 from audioloom_hadoop.configuration import NotConfigured, of_clients

@@ -1,7 +1,5 @@
 """Wait for an answer so long and no longer, where the library that gives it knows no limit."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 # No pathlib: it cannot link without following, nor sync a folder.
 # ruff: noqa: PTH104, PTH108
 
-from __future__ import annotations
-
 import ctypes
 import errno
 import os

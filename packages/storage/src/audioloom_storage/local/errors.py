@@ -1,7 +1,5 @@
 """What the operating system answers, in this package's words."""
 
-from __future__ import annotations
-
 import errno
 from collections.abc import Iterator
 from contextlib import contextmanager

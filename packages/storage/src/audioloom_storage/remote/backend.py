@@ -1,7 +1,5 @@
 """The operations of a storage on HDFS, by the requests that one of its clients can make."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The commit on HDFS: a rename that cannot replace, and what to make of one without an answer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from audioloom_storage.backend.outcomes import gone, taken, unknown

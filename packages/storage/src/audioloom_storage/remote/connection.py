@@ -1,7 +1,5 @@
 """What this process knows of one cluster, and how it asks it."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Generic, TypeVar

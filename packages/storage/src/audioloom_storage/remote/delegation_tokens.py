@@ -5,8 +5,6 @@ of a file that it cannot read, nor of a token that it passes over because it is 
 And Java names a token by the address of a NameNode, not by its host.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

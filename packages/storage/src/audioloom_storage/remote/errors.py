@@ -1,7 +1,5 @@
 """What Hadoop answers, in this package's words: its errors are a Java class and a text."""
 
-from __future__ import annotations
-
 from audioloom_storage.errors import (
     AlreadyExists,
     IsAFolder,

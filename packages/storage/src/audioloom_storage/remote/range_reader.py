@@ -183,6 +183,5 @@ class _Ranges(io.RawIOBase):
 
 
 def _copied(piece: memoryview) -> bytes:
-    """The bytes of a piece; those that came, where they are all of it."""
     whole = piece.obj
     return whole if type(whole) is bytes and len(whole) == len(piece) else bytes(piece)

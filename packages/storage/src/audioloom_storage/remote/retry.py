@@ -1,7 +1,5 @@
 """How long to wait for a cluster that worked a moment ago: a NameNode may be restarted under us."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from typing import TypeVar

@@ -1,7 +1,5 @@
 """A new file that is begun again when its storage fails, while its first bytes are at hand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 

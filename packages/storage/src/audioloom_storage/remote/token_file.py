@@ -1,7 +1,5 @@
 """What a file of delegation tokens says of them, in both forms that Hadoop writes; no secrets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -48,13 +46,13 @@ def _token(identifier: bytes, service: bytes) -> Token:
     return Token(service.decode(errors="replace"), owner.decode(errors="replace"), issued, ends)
 
 
-def _writable(data: _Bytes) -> Iterator[_Raw]:
+def _writable(data: "_Bytes") -> Iterator[_Raw]:
     for _ in range(data.vlong()):
         _alias, identifier, _password, kind, service = (data.sized() for _ in range(5))
         yield identifier, kind, service
 
 
-def _protobuf(data: _Bytes) -> Iterator[_Raw]:
+def _protobuf(data: "_Bytes") -> Iterator[_Raw]:
     for number, entry in _fields(_Bytes(data.take(data.varint()))):
         for inner, token in _fields(_Bytes(entry)) if number == 1 else ():
             if inner == 2:  # noqa: PLR2004 - as the protocol numbers it
@@ -62,7 +60,7 @@ def _protobuf(data: _Bytes) -> Iterator[_Raw]:
                 yield of.get(1, b""), of.get(3, b""), of.get(4, b"")
 
 
-def _fields(data: _Bytes) -> Iterator[tuple[int, bytes]]:
+def _fields(data: "_Bytes") -> Iterator[tuple[int, bytes]]:
     while data:
         number, kind = divmod(data.varint(), 8)
         if kind != 2:  # noqa: PLR2004 - bytes of some length: there is nothing else in these

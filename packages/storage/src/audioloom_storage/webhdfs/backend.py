@@ -3,8 +3,6 @@
 # The hdfs package gives the operations of WebHDFS private names only; they are stable since 2.0.
 # ruff: noqa: SLF001
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException

@@ -1,7 +1,5 @@
 """HTTP to a NameNode or a gateway: by the client of the `hdfs` package, one a thread."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import threading

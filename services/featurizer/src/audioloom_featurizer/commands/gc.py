@@ -1,7 +1,5 @@
 """`gc`: what lies under a root that no manifest of this stage names."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """`inspect`: show a recordings or features manifest, and the statistics of its recordings."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

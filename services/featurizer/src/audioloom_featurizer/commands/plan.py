@@ -1,7 +1,5 @@
 """`plan`: which run a recipe makes of a recordings manifest, and how much of it is left to do."""
 
-from __future__ import annotations
-
 from typing import cast
 
 from audioloom_manifest import (

@@ -5,8 +5,6 @@ features run of their own, by the same recipe. Both runs together hold what one 
 would have held.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 

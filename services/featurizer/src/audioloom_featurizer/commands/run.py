@@ -1,7 +1,5 @@
 """`run`: do the units that have no receipt yet, then commit features and ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any

@@ -4,8 +4,6 @@ Recordings pass as batches from the listing to the inventory and are sorted on d
 not grow with their number.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import structlog

@@ -4,8 +4,6 @@ The rows of recordings and features are searched. Runs of later stages are found
 of their inputs, wherever they lie and whatever their names.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """`verify`: read all files of a run again and compare them with its manifest."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from typing import Any
 
@@ -73,7 +71,6 @@ def verify(settings: VerifySettings) -> Result:
 
 
 def _need_librosa(settings: VerifySettings) -> None:
-    """Fail before everything is read."""
     if settings.against is not None and find_spec(settings.against) is None:
         raise MissingLibrary(
             f"{settings.against} is not installed here",

@@ -1,7 +1,5 @@
 """Join two sorted streams by a key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 

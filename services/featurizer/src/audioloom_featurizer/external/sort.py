@@ -4,8 +4,6 @@ Keys are text and are compared by their UTF-8 bytes, as Arrow and Python both do
 run while it is sorted, and then a batch of each run: ten million recordings make some twenty runs.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence

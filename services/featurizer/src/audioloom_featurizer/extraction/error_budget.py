@@ -1,7 +1,5 @@
 """The error budget: how many refused recordings a run may have and still be committed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +64,7 @@ class ErrorBudget:
     rest: Limit
     classes: Mapping[str, Limit]
 
-    def excess(self, counts: Mapping[str, int], recordings: int) -> Excess | None:
+    def excess(self, counts: Mapping[str, int], recordings: int) -> "Excess | None":
         """The first limit that these refusals exceed, if any."""
         for kind, limit in self.classes.items():
             if counts.get(kind, 0) > limit.allowed(recordings):

@@ -1,7 +1,5 @@
 """Which recordings of a unit decide on which node it is done."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

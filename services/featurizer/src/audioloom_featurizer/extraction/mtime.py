@@ -1,7 +1,5 @@
 """Compare the modification time of a file with the listed one, at the listing's resolution."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 _SECOND = 1_000_000_000

@@ -3,8 +3,6 @@
 A unit's id is the digest of its rows, so it depends neither on Spark nor on the time of the run.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """From the options of a run to its recipe, and from a recipe to the settings of the extraction."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from typing import Any, cast
 

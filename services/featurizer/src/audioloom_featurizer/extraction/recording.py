@@ -4,8 +4,6 @@ Windows wait on scratch disk until the last sample of the recording was read. So
 whole in the features or whole in the ledger, and a long one takes no more memory than a short one.
 """
 
-from __future__ import annotations
-
 import tempfile
 import time
 from collections.abc import Iterator
@@ -270,5 +268,4 @@ class _Reading:
 
 
 def _flags(summary: Summary, window: tuple[str, ...]) -> list[str]:
-    """The flags of the recording, then those of the window, each once."""
     return list(dict.fromkeys((*summary.flags, *window)))

@@ -1,7 +1,5 @@
 """Do the units of a run that have no receipt, and stop when too many recordings are refused."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

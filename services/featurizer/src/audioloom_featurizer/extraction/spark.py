@@ -1,7 +1,5 @@
 """Do units as Spark tasks, each in a supervised worker. Importing this module imports Spark."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing

@@ -1,7 +1,5 @@
 """One unit of work: its recordings to a features file and a ledger file, then the receipt."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Iterator

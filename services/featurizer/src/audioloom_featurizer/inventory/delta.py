@@ -1,7 +1,5 @@
 """Recordings that are new since an earlier listing: no manifest of its chain names them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 

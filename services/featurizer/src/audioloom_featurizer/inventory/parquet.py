@@ -1,7 +1,5 @@
 """The inventory: one Parquet row a recording, sorted by path; its digests and counts."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -4,8 +4,6 @@ A path on a local disk may hold bytes that are not UTF-8, which no table can hol
 bytes is written as `\xNN`, so that the recording is listed, refused and counted.
 """
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -1,7 +1,5 @@
 """The rows of an inventory as a stream: listed, labelled, joined, sorted."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a scan found beside the rows of the inventory: logged, and refused if it is a mistake."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """The columns that recordings have on their way into the inventory, and batches of them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The parts of `scan` that run in Spark. Importing this module imports Spark."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial

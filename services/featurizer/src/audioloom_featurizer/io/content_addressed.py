@@ -1,7 +1,5 @@
 """Data files whose names hold their digest: written to local scratch first, then copied out."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import tempfile

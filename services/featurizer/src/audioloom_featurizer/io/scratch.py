@@ -1,7 +1,5 @@
 """A folder for files that tasks hand to the driver: local, or where all nodes reach it."""
 
-from __future__ import annotations
-
 import tempfile
 import uuid
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Nothing is sent, so a heartbeat costs nothing, and the last one outlives the process.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from mmap import mmap
 from typing import IO, Literal, get_args

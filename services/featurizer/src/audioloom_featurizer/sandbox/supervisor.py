@@ -6,8 +6,6 @@ died. A recording is blamed for the death of a worker only at the second death: 
 and once tried alone in a new process, or among others again.
 """
 
-from __future__ import annotations
-
 import atexit
 import mmap
 import os
@@ -147,7 +145,6 @@ class Worker:
             raise self._died() from None
 
     def _wait(self, limits: WorkerLimits) -> None:
-        """Wait for the answer; kill a worker that exceeds a limit."""
         last, idle = -1, 0.0  # counted in looks, not by the clock: this process may be suspended
         while not self._connection.poll(LOOK_SECONDS):
             state = self._heartbeat.read()

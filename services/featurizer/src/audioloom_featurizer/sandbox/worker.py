@@ -4,8 +4,6 @@ Started as `python -m audioloom_featurizer.sandbox.worker SOCKET PAGE`, both ope
 If a decoder kills this process, the supervisor loses one recording.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 import pickle
@@ -54,7 +52,6 @@ def _do(request: bytes, heartbeat: Heartbeat) -> bytes:
 
 
 def _pickled(error: Exception) -> bytes:
-    """The pickled error, or its text if it cannot be pickled."""
     error.add_note("".join(traceback.format_exception(error)))
     try:
         data = pickle.dumps(error)

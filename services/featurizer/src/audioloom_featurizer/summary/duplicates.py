@@ -1,7 +1,5 @@
 """Recordings of equal bytes, found by 64 bits of their checksums."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -55,7 +53,7 @@ class Fingerprints:
     file: int
 
     @classmethod
-    def of(cls, recordings: pa.Table, file: int) -> Fingerprints:
+    def of(cls, recordings: pa.Table, file: int) -> "Fingerprints":
         """The fingerprints of the recordings in the features file number *file*."""
         sums = recordings.column("recording_sha256").to_pylist()
         content = np.array([int(text[:16], 16) for text in sums], np.uint64)
@@ -120,7 +118,6 @@ def _differ(known: NDArray[np.int64], begin: int, size: int) -> bool:
 
 
 def _telling(label: NDArray[np.int64]) -> NDArray[np.intp]:
-    """A few members of a set: one of each label first."""
     _, first = np.unique(label, return_index=True)
     others = np.setdiff1d(np.arange(min(len(label), MOST_OF_A_SET)), first)
     return np.concatenate([first, others])[:MOST_OF_A_SET]
@@ -139,7 +136,6 @@ def _examples(
 
 
 def _few(copies: Sequence[Copy]) -> list[Copy]:
-    """A few copies, one of each label first, so that a conflict shows."""
     ordered = sorted(copies, key=lambda copy: copy.path)
     one_each = {copy.label: copy for copy in reversed(ordered)}
     firsts = list(one_each.values())

@@ -1,7 +1,5 @@
 """Render the statistics of a run as text lines and as JSON."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict
 from datetime import timedelta

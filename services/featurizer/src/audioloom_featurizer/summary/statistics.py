@@ -4,8 +4,6 @@ A few numbers are held for each recording, some 40 bytes and the name of its gro
 million recordings take less than a gigabyte.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Check features and ledger: they match their manifest and hold every recording once."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter, defaultdict

@@ -1,7 +1,5 @@
 """Check an inventory against its manifest."""
 
-from __future__ import annotations
-
 import pyarrow as pa
 import pyarrow.compute as pc
 from audioloom_manifest import Opened, RecordingsManifest

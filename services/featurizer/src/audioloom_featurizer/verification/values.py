@@ -1,7 +1,5 @@
 """Compare committed features with librosa's: a sample of the recordings is computed again."""
 
-from __future__ import annotations
-
 import hashlib
 import heapq
 from collections import defaultdict
@@ -119,7 +117,6 @@ ScanLocations = tuple[int, int]
 def _stored(
     features: Opened[FeaturesManifest], chosen: dict[str, str]
 ) -> Iterator[tuple[str, dict[ScanLocations, NDArray[np.floating]]]]:
-    """Each path of the sample with its windows, by window and channel."""
     feature = features.manifest.recipe.feature
     dtype = np.dtype({"float32": "<f4", "float16": "<f2"}[feature.dtype])
     by_file: dict[str, set[str]] = defaultdict(set)

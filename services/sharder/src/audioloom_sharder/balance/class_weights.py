@@ -1,7 +1,5 @@
 """Class weights: how much a record of each label counts in the loss of the training split."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from itertools import islice

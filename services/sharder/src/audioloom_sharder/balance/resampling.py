@@ -6,8 +6,6 @@ label's hashes, found in two looks at the data: at histograms of the hashes, the
 of the one bin that it lies in. So nobody ever holds the hashes of all windows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
@@ -34,7 +32,7 @@ class Copies(NamedTuple):
         return f"{self.one_more_below:032x}"
 
     @classmethod
-    def parse(cls, whole: int, threshold: str) -> Copies:
+    def parse(cls, whole: int, threshold: str) -> "Copies":
         """The reverse of `threshold`."""
         return cls(whole, int(threshold, 16))
 

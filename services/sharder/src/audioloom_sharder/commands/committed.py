@@ -1,7 +1,5 @@
 """A committed run: whether its files are complete, and the result that commands print."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from audioloom_manifest import Opened, ShardsManifest, check_files

@@ -1,7 +1,5 @@
 """How far each label is from the requested split ratios, for reports."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from audioloom_runs.tables import table

@@ -1,7 +1,5 @@
 """`gc`: what tries that died, or lost a race, have left under shards/."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from audioloom_manifest import garbage

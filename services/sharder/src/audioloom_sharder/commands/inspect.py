@@ -1,7 +1,5 @@
 """`inspect`: show the content of a shards run, how it was made, and some records."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
@@ -127,7 +125,6 @@ def _label_counts(labels: dict[str, int]) -> str:
 
 
 def _lineage(opened: Opened[ShardsManifest]) -> Iterator[str]:
-    """The inputs and their inputs, as far as they can be found."""
     pending = [(reference, opened.root, 1) for reference in opened.manifest.inputs]
     while pending:
         reference, root, depth = pending.pop(0)

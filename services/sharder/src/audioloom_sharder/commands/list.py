@@ -1,7 +1,5 @@
 """`list`: the shards runs under a root, whatever became of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from audioloom_manifest import Opened

@@ -1,7 +1,5 @@
 """The stats of a shards manifest: all that a trainer needs to count its steps."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """`plan`: show what `run` would write and what it means for training, without writing anything."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 from functools import partial
 

@@ -5,8 +5,6 @@ alone. Every step consists of units of work, each with a receipt, so that a kill
 it stopped. The payload moves in the last two steps, through one indexed file per features file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -224,7 +222,6 @@ def _do_rest(
 
 
 def _check_reachable(settings: RunSettings, sources: SplitSources) -> None:
-    """Refuse local files that the containers of a cluster cannot read."""
     table, previous_run = sources.table, sources.previous_run
     places = [] if table is None else [("--split-table", table.location)]
     places += [] if previous_run is None else [("--keep-splits", previous_run.folder)]

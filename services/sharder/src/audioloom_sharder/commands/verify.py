@@ -1,7 +1,5 @@
 """`verify`: read a run again and check every claim of its manifest."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Warnings about the shards that a user should read before training; never errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import structlog

@@ -9,8 +9,6 @@ in the file): groups of rows end after a fixed number of rows, and nothing is wr
 where or from what.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice

@@ -5,8 +5,6 @@ Avro has not, is widened to it, which loses nothing. fastavro makes a Python num
 some 3 ms a record of (40, 313) to write it and 6 to read it, where TFRecord takes microseconds.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO, cast
 

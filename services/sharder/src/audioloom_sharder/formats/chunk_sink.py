@@ -1,7 +1,5 @@
 """A file that a library writes, taken away in chunks while it grows."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterator
 

@@ -4,8 +4,6 @@ The encoding step hands over Examples in TFRecord frames. A TFRecord shard consi
 perhaps as one compressed stream. For every other format they are decoded and written as rows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain

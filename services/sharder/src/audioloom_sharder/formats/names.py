@@ -1,7 +1,5 @@
 """The names of the files that the sharder writes, and the reverse."""
 
-from __future__ import annotations
-
 import re
 
 FOLDER = "shards"

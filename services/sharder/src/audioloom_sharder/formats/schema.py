@@ -1,7 +1,5 @@
 """The schema of the records of a run: the feature, and a label or a number to learn."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal

@@ -1,7 +1,5 @@
 """Filters for windows: by label, by flag, by how much of a window is recording."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any

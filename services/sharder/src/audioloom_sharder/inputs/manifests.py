@@ -1,7 +1,5 @@
 """Open features manifests, and make sure that they belong together."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

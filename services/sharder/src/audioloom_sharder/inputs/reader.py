@@ -1,7 +1,5 @@
 """Read features files: the identity columns of windows, and their values."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The identity columns of a window, as a features file has them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import starmap
 from typing import NamedTuple

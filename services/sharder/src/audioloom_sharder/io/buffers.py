@@ -4,8 +4,6 @@ The first touch of fresh memory costs as much as a copy into it, and a process w
 units that each hold a features file, a run of records or a window of a shard.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -10,8 +10,6 @@ exactly as many as it has positions. Hence the set of records in every global ba
 for every ``W`` that divides ``B``, and replicas differ by at most one record.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Decide the shards of each split and the numbers of the labels, before anything is written."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

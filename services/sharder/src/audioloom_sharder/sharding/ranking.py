@@ -4,8 +4,6 @@ The ranges are disjoint and in order, so the rank of a window is the number of w
 in lower ranges plus its place within its own. Memory is that of one range, whatever the total.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

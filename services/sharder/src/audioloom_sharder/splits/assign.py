@@ -1,7 +1,5 @@
 """Assign every group or recording to a split, from the members of all features files."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """How far each label is from the requested split ratios."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -5,8 +5,6 @@ run's seed, its records, and the number of its split, which counts the run's spl
 their names.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Sequence
 

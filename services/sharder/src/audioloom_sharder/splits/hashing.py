@@ -4,8 +4,6 @@ Both depend on the seed and on content alone, never on how the input files are l
 is taken because its output is fixed for ever; NumPy promises no such thing of its generators.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 from fractions import Fraction

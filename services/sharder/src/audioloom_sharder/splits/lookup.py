@@ -1,7 +1,5 @@
 """The split of every window of a features file, where more than a hash decides it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The members of a features file: its groups or recordings, their labels, and splits by pattern."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

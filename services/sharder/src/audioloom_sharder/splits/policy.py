@@ -1,7 +1,5 @@
 """How a run decides its splits: by hash and ratio, a pattern, a table, or an earlier run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal
 

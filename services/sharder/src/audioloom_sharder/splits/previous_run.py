@@ -1,7 +1,5 @@
 """An earlier shards run whose groups stay in their splits."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -3,8 +3,6 @@
 Ratios are sorted by name, so the order in which they were written does not matter.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from fractions import Fraction

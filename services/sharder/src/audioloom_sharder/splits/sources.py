@@ -1,7 +1,5 @@
 """What splits are read from besides ratios and hashes: a previous run, or a split table."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from audioloom_sharder.splits.previous_run import PreviousRun

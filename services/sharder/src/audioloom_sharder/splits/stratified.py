@@ -9,8 +9,6 @@ groups each would leave the small splits empty. The other labels of a group coun
 All arithmetic is in whole numbers, so that no machine rounds otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 

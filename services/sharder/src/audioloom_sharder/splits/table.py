@@ -3,8 +3,6 @@
 The table has the column `split`, and `path` or `group`. With both, the path counts.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

@@ -3,8 +3,6 @@
 The sums of each record over its frames are rounded to whole multiples of 2^-20.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

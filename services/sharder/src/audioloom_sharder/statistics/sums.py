@@ -4,8 +4,6 @@ Sums of floats depend on their order, and shards on none. So values are whole mu
 of two, and nothing is rounded before the end.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction

@@ -3,8 +3,6 @@
 A record holds its target as float32, which is a whole multiple of 2^-149.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TypeGuard
 

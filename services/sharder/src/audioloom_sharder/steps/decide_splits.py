@@ -1,7 +1,5 @@
 """Decide the splits before the scan, where hashes are not enough: gather members, then assign."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial

@@ -9,8 +9,6 @@ another, each followed by its entries and by a table of where each shard begins:
 A file for each (features file, shard) would be millions of small files; this is one for each.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress, pairwise

@@ -1,7 +1,5 @@
 """Write the splits file, and refuse groups that lie in two splits."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress

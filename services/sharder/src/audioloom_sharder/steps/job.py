@@ -13,8 +13,6 @@ A file in ``work/`` is named by its unit and a random token, so two attempts at 
 The first receipt says which file counts.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import secrets

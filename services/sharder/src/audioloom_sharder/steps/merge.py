@@ -1,7 +1,5 @@
 """Merge the segments into finished shards, by ranged reads in the order of positions."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -58,7 +56,7 @@ class _Rows:
     values: NDArray[np.int64]
     label: NDArray[np.int64]
 
-    def __getitem__(self, part: slice) -> _Rows:
+    def __getitem__(self, part: slice) -> "_Rows":
         columns = (self.run, self.offset, self.length, self.values, self.label)
         return _Rows(*(column[part] for column in columns))
 
@@ -215,7 +213,6 @@ def _label_counts(rows: _Rows, labels: Sequence[str]) -> dict[str, int] | None:
 
 
 def _index_of(rows: _Rows) -> NDArray[np.int64]:
-    """The rows of the index file: see `index.COLUMNS`."""
     offset = np.cumsum(rows.length) - rows.length
     return np.stack([offset, rows.length, offset + rows.values, rows.label], axis=1)
 

@@ -1,7 +1,5 @@
 """Scan every features file, then rank every range of hashes: the steps before payload moves."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import NoReturn
@@ -50,7 +48,7 @@ class ScannedFile:
     """Range by range, windows of each split."""
 
     @classmethod
-    def of(cls, receipt: Receipt) -> ScannedFile:
+    def of(cls, receipt: Receipt) -> "ScannedFile":
         """The content of a receipt of `scan_source`."""
         counts = receipt.counts
         return cls(
@@ -85,7 +83,7 @@ class RankedRange:
     """The item at which the ranks of each file begin."""
 
     @classmethod
-    def of(cls, receipt: Receipt) -> RankedRange:
+    def of(cls, receipt: Receipt) -> "RankedRange":
         """The content of a receipt of `rank_range`."""
         counts = receipt.counts
         return cls(

@@ -4,8 +4,6 @@ The first counts hashes by label and bin, the second fetches the hashes of the b
 thresholds lie. The answer of a unit is bounded by its file, and the memory here by the labels.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The inputs of a committed run, opened again: `verify` decides the splits a second time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from audioloom_manifest import InputRef, Opened, ShardsManifest, read_manifest, resolve_input

@@ -1,7 +1,5 @@
 """Check what a shards manifest says about labels: sums over the shards, weights and resampling."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import isclose

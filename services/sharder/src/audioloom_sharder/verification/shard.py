@@ -4,8 +4,6 @@ Records and windows are compared as sets without being held: each adds the hash 
 bytes to a sum. Equal sums mean equal sets (except for accidents of one in 2^128).
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Check the splits of a run: of the records, in the splits file, and against the inputs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -43,7 +41,6 @@ class GroupSplits:
 
 @lru_cache(maxsize=1)
 def _table(folder: Location, entry: FileEntry, splits: int) -> NDArray[np.void]:
-    """All groups of a run: 17 bytes each, read once by a process."""
     return read_groups(folder, entry, splits)
 
 

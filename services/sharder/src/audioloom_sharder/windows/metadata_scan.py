@@ -4,8 +4,6 @@ A scan is small and sorted by hash, so that the next step can rank one range of 
 whatever the number of windows.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import compress
@@ -115,7 +113,6 @@ def _counts(found: Windows, copies: NDArray[np.int64], rules: Rules) -> dict[str
 
 
 def _records(found: Windows, copies: NDArray[np.int64]) -> NDArray[np.void]:
-    """Each window as many times as it is taken, which may be never."""
     records = np.empty(len(found.rows), dtype=SECTIONS["records"])
     records["high"], records["low"] = found.hashes[:, 0], found.hashes[:, 1]
     records["split"] = found.split

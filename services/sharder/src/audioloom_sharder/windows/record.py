@@ -1,7 +1,5 @@
 """The record of a window, and why a window cannot become one."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from audioloom_manifest.records.example import Record

@@ -1,7 +1,5 @@
 """The rules for windows: which ones a run takes, their splits and their records."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -24,6 +22,6 @@ class Rules:
     resampling: Mapping[str, Copies] | None = None
     """How often windows of each label of the training split are taken, once that is decided."""
 
-    def with_splits(self, names: tuple[str, ...]) -> Rules:
+    def with_splits(self, names: tuple[str, ...]) -> "Rules":
         """The rules with the names of splits that the data decide."""
         return replace(self, policy=replace(self.policy, data_splits=names))

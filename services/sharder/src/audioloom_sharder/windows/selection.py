@@ -1,7 +1,5 @@
 """The windows of a features file that a run takes: their groups, splits and rank hashes."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -53,7 +51,7 @@ class Windows:
             seed=self.seed,
         )
 
-    def __getitem__(self, which: NDArray[np.bool_]) -> Windows:
+    def __getitem__(self, which: NDArray[np.bool_]) -> "Windows":
         return Windows(
             list(compress(self.rows, which.tolist())),
             self.numbers[which],

@@ -1,7 +1,5 @@
 """Counts of the scanned windows, by split, and the rows that cannot become records."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -30,7 +28,7 @@ class SplitCount:
         }
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> SplitCount:
+    def from_json(cls, value: Mapping[str, Any]) -> "SplitCount":
         """The counts in a receipt."""
         targets = TargetSums.from_json(value["targets"])
         return cls(value["records"], value["bytes"], Counter(value["labels"]), targets)
@@ -58,7 +56,7 @@ class Summary:
         }
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Summary:
+    def from_json(cls, value: Mapping[str, Any]) -> "Summary":
         """The counts in a receipt."""
         return cls(
             {name: SplitCount.from_json(one) for name, one in value["splits"].items()},

@@ -1,7 +1,5 @@
 """`evaluate`: score a committed run on splits of its own shards, or of others."""
 
-from __future__ import annotations
-
 from difflib import get_close_matches
 from functools import partial
 

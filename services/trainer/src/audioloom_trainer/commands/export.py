@@ -1,7 +1,5 @@
 """`export`: copy the model of a committed run, for use elsewhere."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile
@@ -68,7 +66,6 @@ def export(settings: ExportSettings) -> Result:
 
 
 def _entries(run: Opened[TrainingRunManifest], form: str) -> list[FileEntry]:
-    """The files of the model in one form."""
     entries = list(run.files(form))
     if not entries:
         other = "saved-model" if form == "keras" else "keras"
@@ -117,7 +114,6 @@ def _check_free(
 
 
 def _is_same(target: Path, entries: list[FileEntry]) -> bool:
-    """Whether an earlier export wrote these very files."""
     wanted = {target / _inside(entry): entry.sha256 for entry in entries}
     found = [path for path in (target, *target.rglob("*")) if not path.is_dir()]
     return wanted.keys() == set(found) and all(

@@ -5,8 +5,6 @@
 A training run says of its model only at its end, so here it is given as it was given to `run`.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import time

@@ -1,7 +1,5 @@
 """`gc`: what lies in runs/ and nothing needs any more."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """`inspect`: what a committed run is and scored; of an unfinished one, how far it is."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -93,7 +91,6 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
 
 
 def _held_up(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """What limited the speed; runs of earlier releases do not say."""
     what, wait = settings.get("bottleneck"), settings.get("input_wait")
     if isinstance(wait, int | float):
         yield "limited by", f"{what} (steps waited for input {wait:.1%} of the time)"

@@ -1,7 +1,5 @@
 """`list`: the training runs under a root, whatever became of them."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 from typing import Any
 

@@ -4,8 +4,6 @@ Read what is asked for, look whether it is done, go on from the newest checkpoin
 TensorFlow is imported only when there is something to train.
 """
 
-from __future__ import annotations
-
 import os
 import shlex
 
@@ -85,7 +83,6 @@ def run(settings: RunSettings, stop: StopRequest) -> Result:
 
 
 def _silence(cluster: Cluster) -> Result:
-    """Only the chief answers; the others end without a word on stdout."""
     return Result(text=(), data={"location": None, "rank": cluster.rank})
 
 

@@ -4,8 +4,6 @@ Its identity is checked by whoever reads a manifest. Here it is size and checksu
 then what the files hold against the manifest and against the shards that it was trained on.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from math import gcd, isclose, nan

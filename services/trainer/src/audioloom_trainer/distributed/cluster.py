@@ -1,7 +1,5 @@
 """Who trains together: read from TF_CONFIG, before TensorFlow sees it."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Whether all workers mean the same run and hold the same weights, compared in one collective."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 from collections.abc import Callable, Mapping

@@ -5,8 +5,6 @@ because a third one was lost. So the name counts where it comes from heartbeats,
 still answer; otherwise each peer is asked.
 """
 
-from __future__ import annotations
-
 import re
 import socket
 import threading

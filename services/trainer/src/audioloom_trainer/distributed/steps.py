@@ -7,8 +7,6 @@ what one would: the optimizer gets the sum of their gradients. Every worker take
 block, and one sum over all of them at its end carries losses, counts and signals.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any, NamedTuple

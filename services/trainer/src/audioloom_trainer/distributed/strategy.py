@@ -1,7 +1,5 @@
 """TensorFlow, set up for this machine, and the strategy that makes the workers one."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """What a model predicted for the records of a split, in counts that workers can add up."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Self
 

@@ -5,8 +5,6 @@ put into bins of equal width by their confidence; in a calibrated model the shar
 the mean confidence of each bin (Guo et al. 2017, On Calibration of Modern Neural Networks).
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

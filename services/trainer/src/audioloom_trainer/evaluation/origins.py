@@ -4,8 +4,6 @@ For the few records that a report names. The index says where a record is, so of
 not compressed no more is read than these; a compressed one is unpacked as far as the last of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

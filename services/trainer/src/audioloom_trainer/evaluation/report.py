@@ -1,7 +1,5 @@
 """What the manifest and the report say of each split that was scored."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the counts of an evaluation say: accuracy beside what no learning at all would reach."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Score splits with a model: all replicas together, or this process alone; every record once."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ Everything here is a pure function of the split, the shuffle, the step and the r
 shards have to be at hand, and `Staging` sees to that.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -221,7 +219,6 @@ class BatchReader:
 def _with_blanks(
     features: Features, targets: Targets, sizes: list[int]
 ) -> tuple[Features, Targets, list[int]]:
-    """A row of zeros for each replica that has none."""
     at = np.cumsum([0, *sizes[:-1]])[np.array(sizes) == 0]
     filled = np.insert(features, at, 0, axis=0), np.insert(targets, at, 0)
     return *filled, [max(1, size) for size in sizes]

@@ -5,8 +5,6 @@ of a machine may be given the same cache. A copy of an earlier try is used again
 verified again, if this user alone can write it: others could change it afterwards.
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """Batches as tensors, handed to TensorFlow ahead of the steps that compute on them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

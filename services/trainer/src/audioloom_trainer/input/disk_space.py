@@ -1,7 +1,5 @@
 """Room for a copy on a disk that others fill too: what may go gives way, then we wait."""
 
-from __future__ import annotations
-
 import errno
 import shutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Checks of the files of shards: presence and size before any is read, and content early on."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -47,7 +45,6 @@ def _sizes(folders: Iterable[Location]) -> Iterator[tuple[Location, int]]:
 
 
 def _check(file: FileRef) -> None:
-    """Look at a file itself: a link is listed with a size of its own."""
     found = stat(file.location).size
     if found != file.bytes:
         raise ShardMismatch(

@@ -1,7 +1,5 @@
 """Read records of staged shards by their offsets, without parsing them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -12,8 +12,6 @@ NumPy promises no stability for its random streams, and an order that changed wi
 not be resumed. So a shuffled order is a sort of hashes: SplitMix64 of (key, index), ties by index.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

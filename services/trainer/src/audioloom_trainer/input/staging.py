@@ -6,8 +6,6 @@ whose next use lies furthest ahead. Shards on a mounted file system are verified
 they lie, unless they are compressed or a cache is asked for.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter, deque

@@ -6,8 +6,6 @@ is not listed here is refused, also what a later Keras may bring: layers that ru
 load something (`TFSMLayer`) or read a file (`StringLookup`), functions, and classes of others.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -128,7 +126,6 @@ def read_architecture(data: bytes) -> dict[str, Any]:
 
 
 def _objects(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
-    """Every JSON object in a value, at any depth."""
     if depth > _MOST_DEPTH:
         raise BadArchitecture(f"more than {_MOST_DEPTH} levels")
     if isinstance(value, dict):

@@ -5,8 +5,6 @@ A manifest, a report and a command line are read by others, so a secret does not
 alone is in the recipe, so that another value makes no other run.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping
 

@@ -5,8 +5,6 @@ short batch leaves without a record gets one that does not count (see `feed.Batc
 count here.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The user's model: load the function, call it, have it checked."""
 
-from __future__ import annotations
-
 import importlib
 import importlib.util
 import inspect

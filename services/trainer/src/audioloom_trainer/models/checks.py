@@ -1,7 +1,5 @@
 """Refuse a model that cannot be trained, or not exactly; each refusal says which and why."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

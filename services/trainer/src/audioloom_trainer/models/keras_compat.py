@@ -3,8 +3,6 @@
 Everything else that is done with a model is the same for both, and stands where it is done.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """What the outputs of a model say of each record, and whether they are probabilities."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

@@ -5,8 +5,6 @@ file. Nothing is imported, so a committed run is recognised in milliseconds: Ten
 file imports, stays out.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ The arrays are a flat list in Keras's order: `tf.train.Checkpoint` would silentl
 states of Keras's random generators, and a resumed Dropout would differ.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Charts as SVG inside a page: lines over steps or epochs, and a reliability diagram."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

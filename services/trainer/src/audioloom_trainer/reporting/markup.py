@@ -3,8 +3,6 @@
 Labels, paths and names come from archives and command lines; a page must show them, not obey them.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 from html import escape

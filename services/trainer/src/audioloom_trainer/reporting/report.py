@@ -3,8 +3,6 @@
 It shows what is in the manifest, the history and the evaluation, and decides nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -66,7 +64,6 @@ def _facts(facts: Iterable[tuple[str, str]]) -> Markup:
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]], *, words: int = 1) -> Markup:
-    """The first *words* columns hold text, the others numbers."""
     kinds = [None if column < words else "number" for column in range(len(head))]
 
     def row(name: str, cells: Sequence[str]) -> Markup:

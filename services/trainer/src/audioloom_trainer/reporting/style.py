@@ -1,7 +1,5 @@
 """The style of a run's page: light, for the screen and for paper, and nothing but CSS."""
 
-from __future__ import annotations
-
 _BASE = """
 :root { --ink: #1c2733; --quiet: #5d6b7a; --line: #dde3ea; --panel: #f6f8fa; }
 * { box-sizing: border-box; }
@@ -50,7 +48,6 @@ figcaption span { margin-right: 1.2rem; white-space: nowrap; }
 
 
 def _shades() -> str:
-    """Right in blue, wrong in orange; deep shades under light text."""
     rules = []
     for kind, colour in (("right", "0, 114, 178"), ("wrong", "213, 94, 0")):
         for shade in range(1, 10):

@@ -5,8 +5,6 @@ on when or where the run was made, so a run that is deleted and made again has t
 the same identity.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping, Sequence

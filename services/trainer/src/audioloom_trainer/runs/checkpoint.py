@@ -5,8 +5,6 @@ first, its commit record (`commit.json`) last. Without the record there is no ch
 newest one whose state is what its record says wins; damaged ones are passed over.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import threading
@@ -260,7 +258,6 @@ def _refuse_link(folder: Location) -> None:
 
 
 def _is_whole(folder: Location) -> bool:
-    """Whether the folder holds a whole checkpoint."""
     commit = _read_commit(folder)
     if commit is None:
         return False

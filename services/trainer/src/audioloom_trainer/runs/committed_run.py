@@ -1,7 +1,5 @@
 """A committed run as it is used afterwards: its files, checked, and its model, built again."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shlex

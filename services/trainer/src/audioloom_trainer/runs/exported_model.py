@@ -4,8 +4,6 @@ A SavedModel takes windows as the features have them and answers labels and scor
 it needs neither audioloom nor a list of labels beside it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import tempfile
 from collections.abc import Callable, Sequence

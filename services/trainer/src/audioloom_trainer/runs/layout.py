@@ -4,8 +4,6 @@ A launcher that starts several workers names the folder that they share. These v
 of the contract between launcher and trainer; they are not settings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Named arrays as one `.npz` whose bytes depend on nothing but names, order and values."""
 
-from __future__ import annotations
-
 import io
 import zipfile
 from collections.abc import Mapping

@@ -5,8 +5,6 @@ the lines of epochs and events stay, of the lines in between only the last few. 
 it is logged and never ends a run, nor does the loop wait long for storage that does not answer.
 """
 
-from __future__ import annotations
-
 import json
 import threading
 import time

@@ -1,7 +1,5 @@
 """The model of a committed run, in one process, with its weights."""
 
-from __future__ import annotations
-
 import keras
 
 from audioloom_trainer.errors import BadModel, DamagedRun, describe_error

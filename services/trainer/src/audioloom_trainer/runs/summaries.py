@@ -5,8 +5,6 @@ reads all files of a folder in the order of their names. A failure to write one 
 ends a run.
 """
 
-from __future__ import annotations
-
 import secrets
 import tempfile
 import time

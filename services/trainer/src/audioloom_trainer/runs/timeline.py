@@ -1,7 +1,5 @@
 """Where the time of a training goes: how long steps take, and how long they wait for input."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

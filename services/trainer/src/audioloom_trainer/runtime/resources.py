@@ -5,8 +5,6 @@ virtual cores that were asked for: Skein, which starts the launcher's containers
 many.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 from collections.abc import Mapping, MutableMapping

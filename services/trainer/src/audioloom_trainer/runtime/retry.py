@@ -4,8 +4,6 @@
 sets it once, for the whole process.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Iterator

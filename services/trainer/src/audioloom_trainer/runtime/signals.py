@@ -4,8 +4,6 @@ YARN sends it before it kills, and gives little time: the loop saves if it gets 
 watchdog ends the process if it does not, for a lost peer can hold the main thread for ever.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import threading

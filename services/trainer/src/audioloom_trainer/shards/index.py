@@ -1,7 +1,5 @@
 """The index of a shard, held against what the manifest says of the shard."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

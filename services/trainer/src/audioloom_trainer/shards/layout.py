@@ -1,7 +1,5 @@
 """How the records of a split lie in its shards, and how the shards are dealt to lanes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

@@ -1,7 +1,5 @@
 """The shards that a manifest names: per split, numbered, each with its index."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod

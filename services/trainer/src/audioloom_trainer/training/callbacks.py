@@ -5,8 +5,6 @@ the checkpoints: a callback whose state nobody can read would begin anew after a
 run would end otherwise than one that was never interrupted. So it is refused, unless asked for.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Every worker runs the same session in step: what depends on time or on a signal 
 sum at the end of a block, so that all decide alike.
 """
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from dataclasses import dataclass, field

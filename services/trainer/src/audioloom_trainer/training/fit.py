@@ -1,7 +1,5 @@
 """One training with TensorFlow in the process: strategy, model, epochs, results, commit."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
@@ -212,7 +210,6 @@ def _execution_settings(spec: RunSpec) -> dict[str, Any]:
 
 
 def _facts(spec: RunSpec, stats: TrainingRunStats) -> list[tuple[str, str]]:
-    """The facts that the report begins with."""
     settings, workers = spec.settings, spec.cluster.size
     arguments = "".join(f" {name}={value}" for name, value in settings.model_arg.items())
     return [

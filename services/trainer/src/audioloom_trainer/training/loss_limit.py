@@ -1,7 +1,5 @@
 """From where on a loss has exploded: a plain rule, which ordinary trainings do not come near."""
 
-from __future__ import annotations
-
 import math
 
 from audioloom_trainer.shards.shard_set import ShardSet

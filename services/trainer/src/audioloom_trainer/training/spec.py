@@ -1,7 +1,5 @@
 """What a training run is: recipe, name and folder; and where in it a training stands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -110,7 +108,7 @@ class TrainingPosition:
         return {**vars(self), "history": list(self.history)}
 
     @classmethod
-    def from_json(cls, value: dict[str, Any]) -> TrainingPosition:
+    def from_json(cls, value: dict[str, Any]) -> "TrainingPosition":
         """Read what `to_json` gave."""
         return cls(**value)
 

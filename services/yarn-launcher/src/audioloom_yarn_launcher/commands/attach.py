@@ -1,7 +1,5 @@
 """`attach`: wait for a run that another client began, and answer as `run` does."""
 
-from __future__ import annotations
-
 import time
 
 import structlog

@@ -6,8 +6,6 @@ which that SIGKILL does not reach: it notices the guard's death, and takes the t
 worker itself is killed, the guard kills the rest.
 """
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

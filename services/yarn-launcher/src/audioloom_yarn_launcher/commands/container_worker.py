@@ -1,7 +1,5 @@
 """The agent in a container: its identity, its address, and the environment of its command."""
 
-from __future__ import annotations
-
 import os
 import socket
 import sys

@@ -1,7 +1,5 @@
 """`coordinator`: the coordinator of a gang on a cluster, in the application master's container."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Sequence
@@ -100,8 +98,6 @@ def _run(spec: RunSpec, application: Any) -> Cause | None:
 
 
 def _obey_clients(gang: Gang) -> None:
-    """Take a message under `STOP_KEY` for a signal."""
-
     def look() -> None:
         with suppress(StoreLost):
             text = gang.store.get_prefix(CLIENT).get(STOP_KEY)

@@ -4,8 +4,6 @@ Every check is asked in its own thread and has its own deadline, and what one of
 none of the others from being asked.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +13,7 @@ from dataclasses import asdict, dataclass
 from functools import partial
 
 import structlog
+from audioloom_hadoop.configuration import Hadoop
 from audioloom_stage import JSON, Result, StageError
 from audioloom_storage import StorageError, locate
 
@@ -36,7 +35,7 @@ from audioloom_yarn_launcher.runs.request import read_variables
 from audioloom_yarn_launcher.settings import DoctorSettings
 from audioloom_yarn_launcher.system.polling import within
 from audioloom_yarn_launcher.yarn.application_spec import Shape, check_fits
-from audioloom_yarn_launcher.yarn.configuration import Hadoop, find_hadoop
+from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.credentials import Login, read_login
 from audioloom_yarn_launcher.yarn.localization import check_archive, ship_launcher
 from audioloom_yarn_launcher.yarn.skein_client import Cluster, connect
@@ -100,7 +99,6 @@ def _look(check: Check) -> list[CheckResult]:
 
 
 def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
-    """What is asked without skein."""
     root, shape = locate(settings.root), _shape(settings)
     here = [
         Check("configuration", lambda: local.configuration(find_hadoop())),
@@ -136,7 +134,6 @@ def _configured(
 
 
 def _with_driver(settings: DoctorSettings, login: Login | None) -> Iterator[CheckResult]:
-    """What `run` asks by skein, one after the other; and the probe."""
     shape = _shape(settings)
     with ExitStack() as stack:
         clusters: list[Cluster] = []

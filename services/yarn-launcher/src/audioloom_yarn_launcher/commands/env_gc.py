@@ -1,7 +1,5 @@
 """`env gc`: the archives of environments that no run under the root needs any more."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress

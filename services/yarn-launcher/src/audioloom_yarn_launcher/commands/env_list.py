@@ -1,7 +1,5 @@
 """`env list`: the archives of environments under a root, and how many runs use each."""
 
-from __future__ import annotations
-
 from audioloom_runs.roots import open_root
 from audioloom_runs.run_list import date_text
 from audioloom_runs.settings import ListSettings

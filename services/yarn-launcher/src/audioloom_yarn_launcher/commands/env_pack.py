@@ -3,8 +3,6 @@
 The archive is named by what it is made from, so that nothing is built when it is there.
 """
 
-from __future__ import annotations
-
 import os
 import tempfile
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`explain`: why a run ended as it did, over all its attempts, and what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 from audioloom_manifest import MANIFEST_NAME
@@ -128,7 +126,6 @@ def _headline(view: RunStatus, bad: Sequence[RankedCause]) -> str:
 
 
 def _sidecars(stories: Mapping[int, SidecarHistory]) -> Iterator[str]:
-    """The failures of sidecars, which did not disturb the gang."""
     for story in stories.values():
         if story.failures:
             times = len(story.failures)

@@ -1,7 +1,5 @@
 """`kill`: end a run that is at work, as its launcher would end it at Ctrl-C."""
 
-from __future__ import annotations
-
 import os
 import signal
 from contextlib import suppress
@@ -71,7 +69,6 @@ def _result(folder: Location) -> Result:
 
 
 def _end_application(folder: Location, application: str, launch: str, login: Login | None) -> None:
-    """End it, whether its coordinator is at work or has not begun."""
     log.info("ending the application", application=application)
     with connect(find_hadoop(), login) as cluster:
         report = end_application(cluster, application, lambda: Stop(signal=signal.SIGTERM))

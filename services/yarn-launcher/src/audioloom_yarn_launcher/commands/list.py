@@ -1,7 +1,5 @@
 """`list`: the runs under a root, and how each of them is."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from audioloom_manifest import FOLDERS

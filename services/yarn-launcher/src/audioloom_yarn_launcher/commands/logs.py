@@ -1,7 +1,5 @@
 """`logs`: what the workers of a run have written, all at once or as it comes."""
 
-from __future__ import annotations
-
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """`probe`: one container that looks at its node for `doctor`, and tells by how it ends."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform

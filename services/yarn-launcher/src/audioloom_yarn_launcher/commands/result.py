@@ -1,7 +1,5 @@
 """The result of a command that waited for an application: its end, or that it goes on."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 

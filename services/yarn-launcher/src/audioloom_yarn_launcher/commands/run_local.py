@@ -1,7 +1,5 @@
 """`run --on local`: acquire the run, run its gang on this machine, and report the result."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial

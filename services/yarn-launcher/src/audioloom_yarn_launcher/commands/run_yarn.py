@@ -1,7 +1,5 @@
 """`run --on yarn`: ship the environment, submit the application, and wait for its end or leave."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time
@@ -188,7 +186,6 @@ def _variables(settings: RunSettings) -> dict[str, str]:
 
 
 def _files(paths: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
-    """The files and the folders of --files, by name."""
     files: dict[str, str] = {}
     folders: dict[str, str] = {}
     for path in paths:

@@ -1,7 +1,5 @@
 """`status`: one page on a run, and on each of its workers."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 

@@ -4,8 +4,6 @@ It is parsed without the machinery of the other commands: that would cost each w
 than all the rest of its start.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import socket

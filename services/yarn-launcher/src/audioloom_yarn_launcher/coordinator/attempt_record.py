@@ -1,7 +1,5 @@
 """The records of an attempt, made from the messages of its generation."""
 
-from __future__ import annotations
-
 import signal
 from collections.abc import Sequence
 

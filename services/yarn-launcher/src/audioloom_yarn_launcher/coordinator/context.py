@@ -1,7 +1,5 @@
 """The context of the coordinator: the gang, the signals to the launcher, and its waits."""
 
-from __future__ import annotations
-
 import queue
 import time
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """The driver of one gang or one sidecar: it writes the orders of a scope and reads the reports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ YARN starts another master when one is lost, and also after one that has ended a
 store is empty then, and the names of containers begin again; the records tell what happened before.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from audioloom_yarn_launcher.rendezvous.causes import Cause

@@ -6,8 +6,6 @@ count gives it away. The clocks of other machines play no part. The coordinator 
 stopped for a while, so it counts only the time in which it looked.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,7 +38,7 @@ class Heartbeats:
         """The workers whose count has not changed for so long, and for how long."""
         return {each: seconds for each, seconds in self.seconds.items() if seconds >= limit_s}
 
-    def observe(self, counts: Mapping[str, str], at: float) -> Heartbeats:
+    def observe(self, counts: Mapping[str, str], at: float) -> "Heartbeats":
         """The heartbeats after the next look."""
         passed = min(at - self.at, MOST_BETWEEN_S)
         seconds = {

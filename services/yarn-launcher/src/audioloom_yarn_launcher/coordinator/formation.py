@@ -1,7 +1,5 @@
 """The formation of a gang: no worker starts before all are ready; then its members are final."""
 
-from __future__ import annotations
-
 from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult, frozen_worker
 from audioloom_yarn_launcher.coordinator.failure_detector import LOOK_EVERY_S, FailureDetector
 from audioloom_yarn_launcher.coordinator.timeouts import FormationTimer, Part

@@ -4,8 +4,6 @@ The coordinator runs where the store is: in the launcher for a local gang, in th
 on a cluster. It learns everything from the store and from the backend of the workers.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """The report of a run's end, for people and for log collectors, in the form of all errors."""
 
-from __future__ import annotations
-
 import sys
 
 import structlog

@@ -1,7 +1,5 @@
 """Logs and records the events of sidecars in a thread: the coordinator never waits for storage."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import structlog

@@ -4,8 +4,6 @@ Sidecars are requested when the gang is first complete, so that they take no con
 before. The coordinator looks after them whenever it waits; nothing here blocks.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -186,7 +184,6 @@ class Sidecars:
         one.timer = FormationTimer(one.workers, self._limits)
 
     def _start(self, one: _Sidecar, reports: Reports) -> None:
-        """Start the process as soon as its agent has registered."""
         member, gang = reports.ready.get(one.rank), self._membership
         if member is not None and gang is not None:
             told = replace(gang, sidecar=member, again=one.attempt == gang.attempt)
@@ -205,7 +202,6 @@ class Sidecars:
             self._end(one, cause=f"did not register in time ({missing_text(rows)})")
 
     def _holders(self, one: _Sidecar) -> Collection[str]:
-        """The agent that holds the rank, if there is one."""
         holder = self._store.get_prefix(RANKS).get(rank_key(one.rank))
         return () if holder is None else (holder,)
 
@@ -223,7 +219,6 @@ class Sidecars:
             self._end(one, cause=f"was lost: no heartbeat for {frozen[worker]:.0f} s")
 
     def _find_cause(self, one: _Sidecar) -> None:
-        """Ask why its agent is gone: the backend knows a moment later."""
         loss = one.workers.exited().get(one.member.id if one.member else "")
         if loss is not None:
             self._end(one, cause=f"was lost: {loss.text}", loss=loss)

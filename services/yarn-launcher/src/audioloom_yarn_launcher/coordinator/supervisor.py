@@ -1,7 +1,5 @@
 """The supervisor of a gang: it runs one generation after the other, as long as a restart helps."""
 
-from __future__ import annotations
-
 import queue
 import signal
 from collections.abc import Callable, Iterator

@@ -5,8 +5,6 @@ the others. A worker that waits in a queue and one that hangs in its container a
 problems, and neither says how long the work takes.
 """
 
-from __future__ import annotations
-
 import random
 import time
 from collections.abc import Callable
@@ -56,7 +54,7 @@ class Forming:
     placed: float | None = None
     patience: float = 1.0
 
-    def observe(self, now: float, *, pending: int) -> Forming:
+    def observe(self, now: float, *, pending: int) -> "Forming":
         """The gang after a look that found so many workers without a container."""
         if pending:
             return replace(self, placed=None)

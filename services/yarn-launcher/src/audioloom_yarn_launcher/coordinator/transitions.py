@@ -1,7 +1,5 @@
 """The state of a generation: pure functions of the membership and the reports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

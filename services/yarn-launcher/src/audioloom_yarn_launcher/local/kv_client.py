@@ -3,8 +3,6 @@
 Apart from it because a worker starts in a tenth of a second: what a server needs is not loaded.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import queue

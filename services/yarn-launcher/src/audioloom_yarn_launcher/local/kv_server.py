@@ -15,8 +15,6 @@ alone. One JSON object a line, both ways:
 A worker that does not read holds up nobody: its hints are folded into one that waits.
 """
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import json

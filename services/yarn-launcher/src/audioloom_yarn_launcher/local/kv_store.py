@@ -1,7 +1,5 @@
 """The store of a gang on this machine: a dictionary in the launcher's process."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """Workers as processes of this machine, each with its own connection to the launcher's store."""
 
-from __future__ import annotations
-
 import os
 import signal
 import socket

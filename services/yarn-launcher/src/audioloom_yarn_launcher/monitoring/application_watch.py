@@ -1,7 +1,5 @@
 """The watch of an application: it logs events, and passes on the signals that come meanwhile."""
 
-from __future__ import annotations
-
 import signal
 import time
 from collections.abc import Iterator
@@ -185,7 +183,6 @@ class ApplicationWatch:
         )
 
     def _attempts(self) -> tuple[Attempt, ...]:
-        """The attempts of this launch; their news are logged."""
         every = read_attempts(self.folder)
         found = tuple(each for each in every if each.started.launch == self.launch)
         for each in found:

@@ -1,7 +1,5 @@
 """The line in a program's output that says what went wrong."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable
@@ -45,7 +43,6 @@ def shortened(text: str) -> str:
 
 
 def _of_ours(line: str) -> str:
-    """The headline of a stage's error, in either of its forms."""
     if line.startswith("error: "):
         return line.removeprefix("error: ")
     if not line.startswith("{"):

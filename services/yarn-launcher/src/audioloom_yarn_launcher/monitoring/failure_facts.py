@@ -1,7 +1,5 @@
 """The facts on the attempts of a run: records, progress files, logs, and YARN's words."""
 
-from __future__ import annotations
-
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.monitoring.error_lines import error_line

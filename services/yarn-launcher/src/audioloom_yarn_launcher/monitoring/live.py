@@ -1,7 +1,5 @@
 """`status --follow`: a live view of a run on a terminal, otherwise lines in the log."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -107,12 +105,10 @@ def _bar(workers: Sequence[WorkerStatus]) -> list[str]:
 
 
 def _leader(workers: Sequence[WorkerStatus]) -> WorkerStatus | None:
-    """The first that says how far it is: a gang goes in step."""
     return next((each for each in workers if isinstance(each.progress.get("step"), int)), None)
 
 
 def _causes(view: RunStatus) -> list[str]:
-    """Why the attempts before this one ended."""
     return [
         f"attempt {each.started.attempt} failed: {safe_text(each.ended.cause.text)}"
         for each in view.attempts[-3:]

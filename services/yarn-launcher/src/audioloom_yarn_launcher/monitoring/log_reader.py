@@ -1,7 +1,5 @@
 """The logs of a run's workers in its folder, whole or in pieces."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field

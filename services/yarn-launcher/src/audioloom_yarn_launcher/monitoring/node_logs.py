@@ -4,8 +4,6 @@ With Kerberos, or where users cannot read each other's logs, a node shows nothin
 are all there is. A worker records the address of its page in its usage record.
 """
 
-from __future__ import annotations
-
 import re
 import time
 

@@ -1,7 +1,5 @@
 """The progress of a worker's program: `progress/<rank>.jsonl`, SPEC section 6."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any

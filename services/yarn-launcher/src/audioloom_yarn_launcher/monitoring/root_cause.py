@@ -5,8 +5,6 @@ more is known: what each program wrote, which peers it missed, and what YARN tel
 whose coordinator died before it could record anything.
 """
 
-from __future__ import annotations
-
 import re
 import signal
 from collections.abc import Iterable, Sequence
@@ -271,7 +269,6 @@ def _kind_of_exit(worker: WorkerFacts, code: int) -> CauseKind:
 
 
 def _by_attempt(facts: AttemptFacts) -> Iterable[FailureCause]:
-    """The recorded cause, or YARN's, if it is not a worker's end."""
     if facts.outside or facts.kind == "launcher-lost":
         yield FailureCause(facts.attempt, "launcher", facts.outside or facts.text)
     elif kind := _OF_RECORDS.get(facts.kind):
@@ -283,7 +280,6 @@ def _by_attempt(facts: AttemptFacts) -> Iterable[FailureCause]:
 def _echoes(
     facts: AttemptFacts, found: Iterable[FailureCause], first: FailureCause
 ) -> Iterable[str]:
-    """The consequences for the other workers."""
     others = [each for each in found if each is not first and each.rank != first.rank]
     own = [each for each in others if each.kind not in ("echo", "launcher")]
     for each in own:

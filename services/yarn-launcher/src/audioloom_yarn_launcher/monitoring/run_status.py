@@ -1,7 +1,5 @@
 """The status of a run, read from its folder: for `status`, `logs --follow` and others."""
 
-from __future__ import annotations
-
 import re
 import signal
 from dataclasses import dataclass
@@ -149,7 +147,6 @@ def read_worker_statuses(view: RunStatus) -> list[WorkerStatus]:
 
 
 def _state_before(pending: Pending) -> RunState:
-    """The state of a run that has no attempt yet."""
     if pending.waits is None:
         return "unknown"
     if pending.waits:

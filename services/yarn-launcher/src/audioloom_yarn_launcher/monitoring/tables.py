@@ -1,7 +1,5 @@
 """The tables of a run: its workers, and how far they came if the gang was not complete in time."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """The result of a check: ok, a warning or a failure, and a hint what to do."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal

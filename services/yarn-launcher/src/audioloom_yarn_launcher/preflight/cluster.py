@@ -1,13 +1,12 @@
 """The checks of the cluster: its daemons by their ports and pages, its queues, nodes and tokens."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
 from audioloom_hadoop import rest
+from audioloom_hadoop.configuration import Hadoop
 from audioloom_storage import Location, exists
 
 from audioloom_yarn_launcher.preflight.check_result import (
@@ -20,7 +19,7 @@ from audioloom_yarn_launcher.preflight.check_result import (
 from audioloom_yarn_launcher.preflight.local import has_kerberos
 from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.yarn.application_spec import Shape
-from audioloom_yarn_launcher.yarn.configuration import Hadoop, check_reachable
+from audioloom_yarn_launcher.yarn.configuration import check_reachable
 from audioloom_yarn_launcher.yarn.default_file_system import check_default_system
 from audioloom_yarn_launcher.yarn.resource_manager import ask
 

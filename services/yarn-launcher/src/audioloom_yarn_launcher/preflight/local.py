@@ -1,7 +1,5 @@
 """The checks of this machine: configuration, programs, variables, disks, key and identity."""
 
-from __future__ import annotations
-
 import getpass
 import os
 import re
@@ -13,8 +11,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from audioloom_hadoop.configuration import Hadoop
+
 from audioloom_yarn_launcher.preflight.check_result import CheckResult, failure, ok, warning
-from audioloom_yarn_launcher.yarn.configuration import CONF, Hadoop, check_programs
+from audioloom_yarn_launcher.yarn.configuration import CONF, check_programs
 from audioloom_yarn_launcher.yarn.credentials import Login, life_of, own_key
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
 

@@ -1,7 +1,5 @@
 """The check of a node: a container that `doctor` sends there, and its answer."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Iterator
 from typing import Any, Protocol

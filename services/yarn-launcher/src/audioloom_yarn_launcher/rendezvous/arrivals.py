@@ -3,8 +3,6 @@
 The same rows make the sentence of the cause, the record of the attempt and the table of `status`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Literal

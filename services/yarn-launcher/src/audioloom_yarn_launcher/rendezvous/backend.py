@@ -1,7 +1,5 @@
 """The interface by which the coordinator asks a backend for workers."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Protocol
 

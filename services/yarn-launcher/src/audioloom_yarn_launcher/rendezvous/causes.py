@@ -4,8 +4,6 @@ When one process dies, the others fail because of it, often in the same tenth of
 louder messages. The store tells which one was first, and some exit codes tell an echo.
 """
 
-from __future__ import annotations
-
 import re
 import signal
 from collections.abc import Mapping
@@ -51,7 +49,7 @@ class WorkerLost:
     exit_code: int = TRY_AGAIN
     reason: Reason = ""
 
-    def cause(self, subject: str, rank: int | None = None) -> Cause:
+    def cause(self, subject: str, rank: int | None = None) -> "Cause":
         """The loss as the cause of a generation's end."""
         return Cause(
             kind="lost",

@@ -6,8 +6,6 @@ or none. A subscription only hints that something changed: whoever gets a hint r
 and no decision depends on which events came, or in which order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol

@@ -1,7 +1,5 @@
 """The time limits of a run."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 
@@ -20,7 +18,7 @@ class Limits:
     allocation_s: float | None = None
     execution_s: float | None = None
 
-    def after(self, executed_s: float) -> Limits:
+    def after(self, executed_s: float) -> "Limits":
         """The limits of the next attempt, after one that has worked for so long."""
         if self.execution_s is None:
             return self

@@ -34,8 +34,6 @@ more:
 and its heartbeats are below `sidecar-heartbeat/`.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """The resources of a container."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 
@@ -23,7 +21,7 @@ class Resources:
         gpus = f", {self.gpus} GPUs" if self.gpus else ""
         return f"{self.memory_mb} MiB, {self.vcores} vcores{gpus}"
 
-    def fits(self, node: Resources) -> bool:
+    def fits(self, node: "Resources") -> bool:
         """Whether a node has that much, when it is empty."""
         return (
             self.memory_mb <= node.memory_mb

@@ -5,8 +5,6 @@ gang. Evaluators and TensorBoard are sidecars, and their ranks come last: each s
 is first complete and is restarted by itself. The gang does not know of its sidecars.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

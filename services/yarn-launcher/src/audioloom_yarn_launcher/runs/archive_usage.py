@@ -4,8 +4,6 @@ A run uses what its records name. They are compared by file name, which is a dig
 be called by several addresses.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ are never changed, so an attempt has up to three, each published once and whole:
     attempts/<n>.json            how it ended, and the first cause
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -68,7 +66,7 @@ class AttemptStarted(AttemptRecord):
     localization: Localization | None = None
     roles: tuple[Group, ...] = ()
 
-    def end(self, **facts: Any) -> AttemptEnd:
+    def end(self, **facts: Any) -> "AttemptEnd":
         """The record of its end."""
         mine = {name: getattr(self, name) for name in ("attempt", "generation", "launch")}
         return AttemptEnd(**mine, started=self.started, **facts)

@@ -1,7 +1,5 @@
 """The time as records have it. Nothing is decided by it: clocks of machines differ."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 

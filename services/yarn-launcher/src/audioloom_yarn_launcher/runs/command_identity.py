@@ -4,8 +4,6 @@ Secrets do not count, because they change. Words that are masked and may be sett
 name, as a digest from which they cannot be guessed, because everybody sees names.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Sequence

@@ -17,8 +17,6 @@ The flags `--memory`, `--vcores` and `--gpus` are the defaults of every role. Th
 overrides the file: COMMAND the common command, `--workers` the instances of `worker`.
 """
 
-from __future__ import annotations
-
 import difflib
 import tomllib
 from collections.abc import Mapping
@@ -108,7 +106,7 @@ class JobFile(BaseModel):
     roles: dict[str, RoleTable] = Field(min_length=1)
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> JobFile:
+    def _makes_sense(self) -> "JobFile":
         for name in self.roles:
             if name not in ROLES:
                 raise ValueError(f"there is no role {name}{_nearest(name, ROLES)}")

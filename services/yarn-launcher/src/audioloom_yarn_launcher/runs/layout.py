@@ -1,7 +1,5 @@
 """The names of the logs in a run folder."""
 
-from __future__ import annotations
-
 from audioloom_storage import Location
 
 

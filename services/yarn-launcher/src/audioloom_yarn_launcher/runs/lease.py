@@ -1,7 +1,5 @@
 """The lease of a run: of two launchers for one run, one works and the other waits."""
 
-from __future__ import annotations
-
 import time
 
 import structlog

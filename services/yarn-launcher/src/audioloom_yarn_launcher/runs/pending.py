@@ -1,7 +1,5 @@
 """A pending application: it was submitted, and no attempt of its run has begun."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ number and start time are the same, and only its kernel is asked. For a process 
 master the ResourceManager is asked, which knows all that matters.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import socket

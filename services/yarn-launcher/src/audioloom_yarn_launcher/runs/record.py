@@ -1,7 +1,5 @@
 """The base of all records of a run: small JSON files, each published once and whole."""
 
-from __future__ import annotations
-
 import json
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """The request of a user: the settings of `run`, read as the specification of a run."""
 
-from __future__ import annotations
-
 import itertools
 import shutil
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,5 @@
 """The specification of a run, which the launcher, the coordinator and the records share."""
 
-from __future__ import annotations
-
 import uuid
 
 from audioloom_manifest import MANIFEST_NAME
@@ -100,7 +98,7 @@ class RunSpec(BaseModel):
             frozen_s=self.frozen_s,
         )
 
-    def relaunched(self, executed_s: float) -> RunSpec:
+    def relaunched(self, executed_s: float) -> "RunSpec":
         """The next launch of the run, after one that was lost when it had worked for so long."""
         changed = {"launch": uuid.uuid4().hex, "limits": self.limits.after(executed_s)}
         return self.model_copy(update=changed)

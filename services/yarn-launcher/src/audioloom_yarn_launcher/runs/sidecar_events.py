@@ -6,8 +6,6 @@ The log of a process is `logs/<rank>.<attempt>.log`, with the attempt in which i
 sidecar that is restarted in the same attempt continues that log.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal
@@ -86,7 +84,7 @@ class SidecarHistory:
             return "finished"
         return "restarting" if self.last.restarted else "failed"
 
-    def after(self, event: SidecarEvent) -> SidecarHistory:
+    def after(self, event: SidecarEvent) -> "SidecarHistory":
         """The history with one more event."""
         return SidecarHistory(
             last=event,

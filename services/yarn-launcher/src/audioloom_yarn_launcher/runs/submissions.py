@@ -5,8 +5,6 @@
 The coordinator begins the attempt when its container has started: in seconds, or in hours.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection
 from typing import Literal

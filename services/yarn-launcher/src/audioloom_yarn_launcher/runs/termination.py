@@ -1,7 +1,5 @@
 """The termination of an application, and the record of one whose coordinator left none."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

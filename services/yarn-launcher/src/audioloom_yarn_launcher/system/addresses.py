@@ -1,7 +1,5 @@
 """The addresses of this machine, for nodes in several networks."""
 
-from __future__ import annotations
-
 import array
 import fcntl
 import ipaddress

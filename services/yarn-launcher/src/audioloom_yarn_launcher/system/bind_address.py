@@ -5,8 +5,6 @@ started with a small library (csrc/bind_address.c) that gives such servers the a
 environment. A program that does without glibc goes past it: `lookout` looks.
 """
 
-from __future__ import annotations
-
 import ipaddress
 import socket
 import sys

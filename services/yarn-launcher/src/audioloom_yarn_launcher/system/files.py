@@ -1,7 +1,5 @@
 """The end of a file, and whether its disk is full."""
 
-from __future__ import annotations
-
 import os
 
 LEAST_ROOM_BYTES = 1 << 20

@@ -1,7 +1,5 @@
 """The question at Ctrl-C: a person at the terminal decides what happens to the run."""
 
-from __future__ import annotations
-
 import os
 import select
 import signal

@@ -1,7 +1,5 @@
 """Waiting: for something that can only be asked again and again, and for a late answer."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -1,7 +1,5 @@
 """Ports that are held for the server of another process."""
 
-from __future__ import annotations
-
 import socket
 
 

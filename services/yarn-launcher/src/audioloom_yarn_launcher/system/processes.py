@@ -5,8 +5,6 @@ kills the process when its parent dies (but not its children); and all its desce
 marker in their environment, by which those that left the group are found (Linux only).
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

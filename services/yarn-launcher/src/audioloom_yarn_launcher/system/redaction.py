@@ -3,8 +3,6 @@
 The masked words travel in a variable that the workers keep from the command.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 from collections.abc import Mapping, Sequence

@@ -231,7 +231,6 @@ class Worker:
 
     @property
     def _position(self) -> tuple[int, int]:
-        """The rank of this worker and the generation that it is ready for."""
         rank, generation = self._mine.rank, self._mine.generation
         if rank is None or generation is None:
             raise RuntimeError("this worker is not ready for a generation")

@@ -4,8 +4,6 @@ TensorFlow needs only TF_CONFIG. Scripts for TonY also read JOB_NAME, TASK_INDEX
 CLUSTER_SPEC, IS_CHIEF and TB_PORT, so these are set too.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 

@@ -4,8 +4,6 @@ A process that is stopped (SIGSTOP) does not end, so that a wait for its end tel
 peers may wait for it for ever. A process in a debugger is in another state.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable

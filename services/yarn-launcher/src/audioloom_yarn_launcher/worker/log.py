@@ -8,8 +8,6 @@ local file lies where YARN's node shows it (`node_logs`), and is removed at the 
 without output has an empty log, which tells it from a process that was lost.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import sys

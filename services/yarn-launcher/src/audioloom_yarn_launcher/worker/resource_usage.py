@@ -6,8 +6,6 @@ Memory counts the program and its children, with shared pages counted once (PSS)
 every few seconds, so a short peak is missed. A failure here costs a number on a page, nothing more.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -4,8 +4,6 @@ The library of `bind_address` works through glibc: a program that is linked stat
 kernel itself or drops its variables bypasses it. This watch only warns.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 

@@ -4,8 +4,6 @@ The worker asks again after every change. So a hint that comes twice, late or no
 difference: the same orders and the same state always give the same action.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from enum import Enum
 

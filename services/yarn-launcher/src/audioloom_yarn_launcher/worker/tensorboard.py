@@ -4,8 +4,6 @@ TensorBoard reads folders of this machine. For a run folder on other storage, a 
 events every few seconds. Storage that does not answer only delays the copy.
 """
 
-from __future__ import annotations
-
 import http.client
 import sys
 import tempfile

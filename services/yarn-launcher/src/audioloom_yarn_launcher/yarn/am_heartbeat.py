@@ -8,8 +8,6 @@ reads a `hadoop-site.xml`, if there is one on the class path, where each jar is 
 application master.
 """
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

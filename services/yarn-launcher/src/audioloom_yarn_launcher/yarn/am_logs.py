@@ -3,8 +3,6 @@
 YARN's diagnostics hold the shell's output before the master started, and nothing of the master.
 """
 
-from __future__ import annotations
-
 import re
 import subprocess
 import time

@@ -6,8 +6,6 @@ the coordinator asks for them. Both come with the launcher's own environment; th
 another one, and neither is on the other's path.
 """
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The check of an archive before nodes unpack it."""
 
-from __future__ import annotations
-
 import gzip
 import re
 import stat as kinds

@@ -6,8 +6,6 @@ that nothing passes through writes nowhere: `bin/python` of a virtual environmen
 interpreter of the node.
 """
 
-from __future__ import annotations
-
 import posixpath
 from collections.abc import Iterable
 from dataclasses import dataclass

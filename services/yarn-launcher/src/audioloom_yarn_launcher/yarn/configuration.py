@@ -4,8 +4,6 @@ Looked at before anything is started, because what finds out later (a JVM that a
 ResourceManager which is not there) takes minutes to say so.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
@@ -15,8 +13,6 @@ from audioloom_hadoop.configuration import Hadoop, NotConfigured, unreachable
 from audioloom_hadoop.rest import ANSWER_WITHIN_S
 
 from audioloom_yarn_launcher.errors import NoCluster, ResourceManagerDown
-
-__all__ = ["CONF", "Hadoop", "check_programs", "check_reachable", "find_hadoop"]
 
 CONF = "HADOOP_CONF_DIR"
 

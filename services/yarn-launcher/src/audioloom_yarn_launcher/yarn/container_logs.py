@@ -4,8 +4,6 @@ Seen where the nodes answer anybody; those of a cluster with Kerberos do not, an
 known.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor

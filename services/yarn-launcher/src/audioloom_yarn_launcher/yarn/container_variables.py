@@ -8,8 +8,6 @@ variables are encoded in one variable that only workers read.
 For Docker the nodes must be set up with LinuxContainerExecutor and Docker as an allowed runtime.
 """
 
-from __future__ import annotations
-
 import base64
 import json
 import re

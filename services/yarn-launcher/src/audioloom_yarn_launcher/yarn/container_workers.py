@@ -1,7 +1,5 @@
 """Workers as containers of a skein application, which has one service for each role."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections import Counter

@@ -1,7 +1,5 @@
 """The end of a container, in a sentence that says what to do."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ Whoever has the key controls this user's applications. Its validity begins a day
 a node whose clock is behind would refuse a younger one.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 from contextlib import suppress

@@ -3,12 +3,10 @@
 What finds out later is Hadoop's client in the driver, which asks again for minutes.
 """
 
-from __future__ import annotations
-
+from audioloom_hadoop.configuration import Hadoop
 from audioloom_storage import Unavailable, exists, locate
 
 from audioloom_yarn_launcher.errors import FileSystemDown, NoCluster
-from audioloom_yarn_launcher.yarn.configuration import Hadoop
 
 NAME = "fs.defaultFS"
 

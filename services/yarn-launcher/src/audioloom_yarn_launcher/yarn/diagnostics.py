@@ -1,7 +1,5 @@
 """Why YARN did not run an application, from what it says of it: which of our errors that is."""
 
-from __future__ import annotations
-
 import re
 
 from audioloom_hadoop.diagnostics import Cause, brief, diagnose

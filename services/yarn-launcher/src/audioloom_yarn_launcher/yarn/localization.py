@@ -1,7 +1,5 @@
 """What a run ships to its containers: the two environments, folders, and tokens for HDFS."""
 
-from __future__ import annotations
-
 import re
 import sys
 import tarfile

@@ -4,16 +4,15 @@ A cluster with Kerberos answers only those who can prove themselves, which this 
 answer is that nothing is known.
 """
 
-from __future__ import annotations
-
 import time
 from dataclasses import dataclass, replace
 from typing import Any
 
 from audioloom_hadoop import rest
+from audioloom_hadoop.configuration import Hadoop
 
 from audioloom_yarn_launcher.errors import NoCluster
-from audioloom_yarn_launcher.yarn.configuration import Hadoop, find_hadoop
+from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.scheduling import (
     NOT_TOLD,
     Answers,

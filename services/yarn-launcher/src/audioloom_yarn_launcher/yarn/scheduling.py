@@ -5,8 +5,6 @@ for is compared with what the queue, the user and the nodes have left, by the sa
 scheduler's. Known are the Capacity Scheduler's queues; of any other only the nodes count.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -79,7 +77,6 @@ def _limits(application: Json, request: Request, answers: Answers) -> list[str]:
 
 
 def _request(application: Json) -> Request | None:
-    """The largest of its requests for a container on any node."""
     requests = [
         Request(
             _amounts(each.get("capability")),
@@ -146,7 +143,6 @@ def _full_nodes(nodes: Json | None, request: Request) -> Iterator[str]:
 
 
 def _said(activity: Any) -> Iterator[str]:
-    """The scheduler's own words, wherever they stand."""
     if isinstance(activity, list):
         for each in activity:
             yield from _said(each)
@@ -192,7 +188,6 @@ def _of_label(found: Sequence[Json], label: str, what: str) -> Amounts:
 
 
 def _short(asked: Amounts, most: Amounts, used: Amounts) -> str:
-    """Which limits the next container would cross; empty if none."""
     return " and ".join(
         f"{_amount(name, most[name])} and has {used.get(name, 0)}"
         for name, amount in asked.items()
@@ -209,7 +204,6 @@ def _free(node: Json) -> Amounts:
 
 
 def _labels(node: Json) -> str:
-    """A node has one label at most."""
     found = node.get("nodeLabels") or ""
     return str(found[0]) if isinstance(found, list) else str(found)
 

@@ -4,8 +4,6 @@ An application master that is frozen keeps its connections open. Without a deadl
 wait for minutes until YARN gives it up, and not notice that it is alone.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from audioloom_yarn_launcher.yarn.skein_import import import_skein

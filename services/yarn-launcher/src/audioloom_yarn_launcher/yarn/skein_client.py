@@ -1,7 +1,5 @@
 """The client of the cluster: skein's driver, a JVM that lives as long as it is needed."""
 
-from __future__ import annotations
-
 import math
 import re
 import subprocess
@@ -16,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
+from audioloom_hadoop.configuration import Hadoop
 from audioloom_hadoop.diagnostics import Cause, diagnose
 
 from audioloom_yarn_launcher.errors import (
@@ -27,7 +26,7 @@ from audioloom_yarn_launcher.errors import (
 from audioloom_yarn_launcher.rendezvous.messages import STOP_KEY, Stop, encode
 from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.system import processes
-from audioloom_yarn_launcher.yarn.configuration import Hadoop, check_programs, check_reachable
+from audioloom_yarn_launcher.yarn.configuration import check_programs, check_reachable
 from audioloom_yarn_launcher.yarn.credentials import Login, own_key
 from audioloom_yarn_launcher.yarn.diagnostics import refused
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
@@ -153,7 +152,6 @@ class Cluster:
             return self._result(self._asks.submit(question), within_s)
 
     def _result(self, answer: Future[Any], within_s: float | None) -> Any:
-        """Wait for an answer, and for none of a driver that is frozen."""
         deadline = math.inf if within_s is None else time.monotonic() + within_s
         still = 0
         while True:
@@ -198,7 +196,6 @@ class Cluster:
 
     @contextmanager
     def _refusing(self, within_s: float | None) -> Iterator[None]:
-        """Make our errors of skein's."""
         errors = self._skein.exceptions
         try:
             yield

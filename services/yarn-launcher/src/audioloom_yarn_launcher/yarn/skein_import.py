@@ -1,7 +1,5 @@
 """The import of skein, as late as possible: it takes half a second and prints a warning."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

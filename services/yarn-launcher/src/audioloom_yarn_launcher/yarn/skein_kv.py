@@ -1,7 +1,5 @@
 """The key-value store of a gang on a cluster: skein's, in the application master."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -4,8 +4,6 @@ The password goes from its variable or file to Spark. It is in no flag, manifest
 that holds a password is refused.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

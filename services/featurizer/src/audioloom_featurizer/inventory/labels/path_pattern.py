@@ -1,7 +1,5 @@
 """Label, target and group of a recording from its path, by a pattern with named groups."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator
@@ -46,7 +44,7 @@ class PatternMatches:
     matched: int = 0
     example: str = ""
 
-    def add(self, other: PatternMatches) -> None:
+    def add(self, other: "PatternMatches") -> None:
         """Add the counts of another listing."""
         self.paths += other.paths
         self.matched += other.matched

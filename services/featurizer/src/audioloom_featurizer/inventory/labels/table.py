@@ -1,7 +1,5 @@
 """Labels from a table: each row labels the recordings that have its key."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -145,7 +143,6 @@ def _keys(batch: pa.RecordBatch, by: By) -> pa.StringArray:
 
 
 def _one_row_each(batches: Iterable[pa.RecordBatch], where: object) -> Iterator[pa.RecordBatch]:
-    """The rows with each key once; equal rows become one."""
     last: pa.RecordBatch | None = None
     for batch in batches:
         equal = {

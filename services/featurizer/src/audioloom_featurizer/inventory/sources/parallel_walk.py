@@ -6,8 +6,6 @@ neighbours, so the fragments of one level follow each other, and a handful of le
 driver holds the folder names of one level, and no file names.
 """
 
-from __future__ import annotations
-
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

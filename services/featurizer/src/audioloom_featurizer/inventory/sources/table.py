@@ -4,8 +4,6 @@ Our own form has the column `path` and any of `size`, `modified_ns`, `label`, `t
 The dump of an fsimage (`hdfs oiv -p Delimited`) has `Path`, `FileSize` and more.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,7 +1,5 @@
 """Walk a source folder: which files are taken as recordings, and which are skipped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import reduce
@@ -56,7 +54,7 @@ class Skipped:
             setattr(self, reason, getattr(self, reason) + files)
             self.examples.setdefault(reason, example)
 
-    def add(self, other: Skipped) -> None:
+    def add(self, other: "Skipped") -> None:
         """Add the counts of another listing."""
         for reason in self.counts:
             self.count(reason, getattr(other, reason), other.examples.get(reason, ""))
