@@ -1,16 +1,16 @@
-"""The program: the command line, once what it needs is known to be there."""
+"""The program's entry: start the command line after a check of the installation."""
 
 import sys
 
-CONFIGURATION = 78  # of audioloom_stage, which may be what is missing
+CONFIGURATION = 78  # copied from audioloom_stage, which may be missing
 
 
 def main() -> int:
-    """Run the command that the words name; the exit code."""
+    """Run the command line and return its exit code."""
     try:
-        from audioloom_trainer import cli  # noqa: PLC0415 - it may not be complete
+        from audioloom_trainer import cli  # noqa: PLC0415 - the installation may be incomplete
     except ImportError:
-        import traceback  # noqa: PLC0415 - seldom needed
+        import traceback  # noqa: PLC0415 - rarely needed
 
         traceback.print_exc()
         return CONFIGURATION

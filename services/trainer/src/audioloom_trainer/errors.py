@@ -1,4 +1,4 @@
-"""What ends a training run before its end.
+"""The errors that end a training run early, with their exit codes.
 
 * BadData (65)
   - ShardMismatch      a shard or its index is not what the manifest says
@@ -8,22 +8,22 @@
   - NotFinite          the loss became NaN or infinite, with the step
   - LossExploded       the loss became a million times what it was at first, with the step
   - ZeroLoss           the loss of a training step was exactly 0, with the step
-  - WrongCount         a step saw another number of records than it must, with the step
+  - WrongCount         a step saw a wrong number of records, with the step
   - DamagedRun         a committed run cannot be used: its model does not fit its weights
 * BadConfiguration (78)
-  - BadCluster         TF_CONFIG is not what this program can work with
+  - BadCluster         TF_CONFIG is damaged or not supported
   - BadReplicas        the number of replicas does not divide the lanes of the training split
   - BadModel           the model function, or what it returned, cannot be trained exactly
-  - NotProbabilities   the model's outputs are none, and its loss wants some
-  - BadCallbacks       the callbacks cannot be called, or not carried through a restart
-  - CacheTooSmall      the cache cannot hold what has to be read together
+  - NotProbabilities   the loss takes probabilities, but the model's outputs are none
+  - BadCallbacks       the callbacks cannot be called, or a restart cannot restore them
+  - CacheTooSmall      the cache cannot hold the shards that must be read together
   - TensorFlowMissing  TensorFlow is not installed in this environment
-  - KerasMissing       tf_keras is not, and --keras legacy asks for it
+  - KerasMissing       --keras legacy needs tf_keras, which is not installed
 * TryAgain (75)
   - PeerLost           another worker is gone, frozen or out of reach
-  - DiskFull           the disk of the cache had no room for a shard, for as long as was waited
+  - DiskFull           the cache's disk had no room for a shard until the retry limit
   - PeersDisagree      the workers were not started for the same run, or their weights differ
-  - Stopped            the process was told to end; a checkpoint was saved if there was time
+  - Stopped            the process received SIGTERM; a checkpoint was saved if there was time
 * NameTaken (73)
   - RunTaken           the run folder holds checkpoints of another recipe
 
@@ -64,7 +64,7 @@ class ZeroLoss(BadData):
 
 
 class WrongCount(BadData):
-    """A step saw another number of records than the manifest and the order give it."""
+    """A step saw another number of records than manifest and reading order say."""
 
 
 class DamagedRun(BadData):
@@ -72,7 +72,7 @@ class DamagedRun(BadData):
 
 
 class BadCluster(BadConfiguration):
-    """TF_CONFIG is not what this program can work with."""
+    """TF_CONFIG is damaged, or describes a cluster that this program does not support."""
 
 
 class BadReplicas(BadConfiguration):
@@ -84,11 +84,11 @@ class BadModel(BadConfiguration):
 
 
 class NotProbabilities(BadConfiguration):
-    """The model's outputs are no probabilities, and its loss wants some."""
+    """The loss takes probabilities, but the model's outputs are none."""
 
 
 class BadCallbacks(BadConfiguration):
-    """The callbacks cannot be called, or not carried through a restart."""
+    """The callbacks cannot be called, or a restart cannot restore their state."""
 
 
 class CacheTooSmall(BadConfiguration):
@@ -107,7 +107,7 @@ class PeerLost(TryAgain):
     """Another worker is gone, frozen or out of reach.
 
     Args:
-        lost: who, by rank and address; empty where it cannot be known.
+        lost: ranks and addresses of the lost workers; empty if unknown.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class PeerLost(TryAgain):
 
 
 class DiskFull(TryAgain):
-    """The disk of the cache had no room for a shard, for as long as was waited."""
+    """The disk of the cache had no room for a shard until the retry limit."""
 
 
 class PeersDisagree(TryAgain):
@@ -126,7 +126,7 @@ class PeersDisagree(TryAgain):
 
 
 class Stopped(TryAgain):
-    """The process was told to end."""
+    """The process received SIGTERM."""
 
 
 class RunTaken(NameTaken):
@@ -134,6 +134,6 @@ class RunTaken(NameTaken):
 
 
 def describe_error(error: BaseException, limit: int = 500) -> str:
-    """What the user's own code, or a library, said: its type and text on one line, bounded."""
+    """Describe an error of the user's code or a library: type and text in one bounded line."""
     text = redact(" ".join(f"{type(error).__name__}: {error}".split()))
     return text if len(text) <= limit else f"{text[: limit - 1]}…"

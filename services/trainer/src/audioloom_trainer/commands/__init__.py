@@ -1,1 +1,1 @@
-"""The commands of the command line, a module for each."""
+"""The commands of the command line: one module for each command."""

@@ -1,4 +1,4 @@
-"""`evaluate`: score a committed run on splits of its own shards, or of others."""
+"""`evaluate`: score a committed run on splits of its own shards or of other shards."""
 
 from difflib import get_close_matches
 from functools import partial
@@ -17,7 +17,7 @@ from audioloom_trainer.shards.shard_set import ShardSet, Split, open_shards
 
 
 def evaluate(settings: EvaluateSettings) -> Result:
-    """Build the model in this process and score it."""
+    """Build the model of a committed run in this process and score it."""
     LIMIT.seconds = settings.storage_timeout
     run = open_run(settings.run, settings.model)
     trained_on = read_trained_on(run.opened)
@@ -58,7 +58,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
 
 
 def chosen_splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
-    """The splits to score: those that were asked for, or all that no training is for."""
+    """Return the splits to score: the splits in *names*, by default all but the training split."""
     found = names or tuple(sorted(scored.splits.keys() - {"train"}))
     if not found:
         raise MissingSplit(
@@ -81,7 +81,7 @@ def chosen_splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
 def _check_same_task(
     run: CommittedRun, trained_on: Opened[ShardsManifest], scored: Opened[ShardsManifest]
 ) -> None:
-    """Shards of another feature or vocabulary would give scores that mean nothing."""
+    """Refuse shards of another feature or vocabulary: their scores would mean nothing."""
     own, other = trained_on.manifest.stats, scored.manifest.stats
     targets = [each.manifest.recipe.target for each in (trained_on, scored)]
     for what, trained, found in (
@@ -100,5 +100,5 @@ def _check_same_task(
 
 
 def _feature(feature: ShardFeature) -> str:
-    """What has to be equal: float32 and float16 may stand in for each other."""
+    """Describe the parts of a feature that must be equal; float32 may replace float16."""
     return f"{feature.name} of shape {tuple(feature.shape)}"

@@ -1,4 +1,4 @@
-"""`export`: copy the model of a committed run, for use elsewhere."""
+"""`export`: copy the model of a committed run for use in other programs."""
 
 import json
 import shutil
@@ -26,7 +26,7 @@ log = structlog.get_logger()
 
 
 def export(settings: ExportSettings) -> Result:
-    """Copy the model, checked, and write beside it `labels.json`: what it takes and answers."""
+    """Check and copy the model; write `labels.json`, which describes its inputs and outputs."""
     run = read_manifest(settings.run, expect="training-run")
     shards = read_trained_on(run)
     entries = _entries(run, settings.format)
@@ -40,7 +40,7 @@ def export(settings: ExportSettings) -> Result:
         await_entries(run, entries)
     folder.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".part", dir=folder))
-    try:  # under their names only when they are whole
+    try:  # files get their final names only when all are complete
         for entry in () if standing else entries:
             where = made / target.name / _inside(entry)
             where.parent.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def _entries(run: Opened[TrainingRunManifest], form: str) -> list[FileEntry]:
 
 
 def _inside(entry: FileEntry) -> str:
-    """Where the file lies in the folder of a SavedModel; nothing for a file by itself."""
+    """Return the file's path inside the SavedModel folder; empty for a single file."""
     return "/".join(PurePosixPath(entry.path).parts[2:])
 
 
@@ -99,7 +99,7 @@ def _folder(text: str) -> Path:
 def _check_free(
     target: Path, beside: Path, run: Opened[TrainingRunManifest], entries: list[FileEntry]
 ) -> None:
-    """Refuse to write over anything but the labels of the same run; the same model may stand."""
+    """Refuse to overwrite any file except the labels of this run; an equal model may stay."""
     taken = target.exists() and not _is_same(target, entries)
     identity = run.manifest.identity
     if not taken and beside.exists():
@@ -126,8 +126,8 @@ def _meaning(run: Opened[TrainingRunManifest], shards: Opened[ShardsManifest]) -
     feature = {"name": stats.feature.name, "shape": stats.feature.shape}
     return {
         "run": run.manifest.identity,
-        # In the order of the model's outputs; none where a number is learned.
+        # In the order of the model's outputs; empty if the target is a number.
         "labels": list(stats.labels) if by_label else [],
-        "feature": feature | {"dtype": "float32"},  # the model's: shards may hold float16
+        "feature": feature | {"dtype": "float32"},  # the model's dtype: shards may hold float16
         "versions": run.manifest.execution.versions,
     }

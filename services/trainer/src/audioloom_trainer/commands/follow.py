@@ -1,8 +1,9 @@
-"""`evaluate --follow`: score each checkpoint of a run as it comes, beside the training.
+"""`evaluate --follow`: score each checkpoint of a run while the training goes on.
 
     evaluations/step-<8 digits>.json    in the run folder: the scores of a checkpoint, written once
 
-A training run says of its model only at its end, so here it is given as it was given to `run`.
+The manifest that names the model is written at the end of the training. So the user names the
+model here as for `run`.
 """
 
 import json
@@ -45,8 +46,7 @@ log = structlog.get_logger()
 def follow(settings: EvaluateSettings) -> Result:
     """Score checkpoints until the run is committed and its last one is scored.
 
-    Those that are scored already are passed over, and so are those that the training has removed
-    before their turn came.
+    Skip checkpoints that have scores already or that the training has removed meanwhile.
     """
     LIMIT.seconds = settings.storage_timeout
     run = _run_folder(settings)
@@ -92,10 +92,10 @@ def _run_folder(settings: EvaluateSettings) -> Location:
 
 
 def _as_they_come(run: Location) -> Iterator[Checkpoint]:
-    """The whole checkpoints that have no scores yet, oldest first, until the run is committed."""
+    """Yield whole checkpoints without scores, oldest first, until the run is committed."""
     done = set(with_retries(partial(_scored_before, run)))
     while True:
-        # Looked at before the checkpoints: the last of them is there when the manifest is.
+        # Look for the manifest first: if it is there, the last checkpoint is there too.
         committed = with_retries(partial(exists, run / MANIFEST_NAME))
         found = with_retries(lambda: list(list_checkpoints(run)))
         for folder, commit in reversed(found):
@@ -122,7 +122,7 @@ def _scored_before(run: Location) -> Iterator[int]:
 def _publish(run: Location, step: int, record: dict[str, Any]) -> None:
     where = run / f"evaluations/step-{step:08}.json"
     data = json.dumps(record, indent=2).encode() + b"\n"
-    with suppress(AlreadyExists):  # by another evaluator
+    with suppress(AlreadyExists):  # another evaluator wrote the scores
         with_retries(partial(publish, where, data))
 
 

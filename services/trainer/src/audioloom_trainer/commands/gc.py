@@ -1,4 +1,4 @@
-"""`gc`: what lies in runs/ and nothing needs any more."""
+"""`gc`: find and remove files in runs/ that nothing needs any more."""
 
 import re
 import time
@@ -26,7 +26,7 @@ from audioloom_storage import (
 from audioloom_trainer.runs.checkpoint import checkpoint_folders, has_record
 from audioloom_trainer.runs.layout import checkpoints_folder
 
-# What the trainer writes below a run, but for its progress, which tells the run's story.
+# Files that the trainer writes below a run, except its progress, which is the run's history.
 _OURS = re.compile(
     r"report-[0-9a-f]{12}\.html"
     r"|logs/tensorboard/(train|val)/events\.out\.tfevents\.[0-9]{10}\.[0-9]{6}\.[0-9a-f]{8}"
@@ -35,7 +35,7 @@ _OURS = re.compile(
     r"|variables/variables\.(index|data-[0-9]{5}-of-[0-9]{5}))"
     r"|checkpoints/step-[0-9]{8,}/(commit\.json|state-[0-9a-f]{12}\.npz)"
 )
-# What stays, for it tells the run's story: section 6 of the contract. The launcher writes most.
+# Files that stay as the run's history: section 6 of the contract. The launcher writes most.
 _KEPT = re.compile(
     r"progress/[0-9]+\.jsonl|evaluations/step-[0-9]{8,}\.json"
     r"|attempts/[0-9]+(\.started|\.members)?\.json|submissions/[0-9a-f]{32}\.json"
@@ -45,17 +45,17 @@ _STATE = re.compile(r"checkpoints/step-[0-9]{8,}/state-[0-9a-f]{12}\.npz")
 
 
 def gc(settings: GcSettings) -> Result:
-    """Find, and with --delete remove: files of no manifest, and checkpoints that are not needed.
+    """Find files of no manifest and unneeded checkpoints; remove them with --delete.
 
-    A committed run needs no checkpoint. Of an unfinished one the whole checkpoints stay. What has
-    another name than the trainer gives is never touched.
+    A committed run needs no checkpoint. An unfinished run keeps its whole checkpoints. Files whose
+    names the trainer does not give are never touched.
     """
     remove = partial(_remove, settings.older_than)
     return collect_garbage("audioloom-trainer gc", settings, _find, remove=remove)
 
 
 def is_ours(path: str) -> bool:
-    """Whether the trainer gives a file this path below its run folder."""
+    """Return whether the trainer writes files of this path below a run folder."""
     return _OURS.fullmatch(path) is not None
 
 
@@ -73,10 +73,10 @@ def _found(root: Location, older_than: float) -> Iterator[Entry]:
     before = _before(older_than)
     for folder, manifest in list_manifests(root, "training-run"):
         if manifest is not None:
-            continue  # committed: its checkpoints were found above; unreadable: nothing is known
+            continue  # committed: handled above; unreadable: leave it alone
         for checkpoint in checkpoint_folders(folder):
             if has_record(checkpoint.location):
-                continue  # whole; or damaged, or of a later release: nothing is known
+                continue  # whole, or damaged, or of a later release: leave it alone
             for entry in walk(checkpoint.location, within=root, links=False):
                 path = finished_path(entry.location.relative_to(folder))
                 if entry.modified_ns <= before and is_ours(path):
@@ -84,15 +84,15 @@ def _found(root: Location, older_than: float) -> Iterator[Entry]:
 
 
 def _remove(older_than: float, root: Location, found: Iterable[Entry]) -> Iterator[Entry]:
-    folders = list(_folders(root, older_than))  # before what is in them goes: that is a change
+    folders = list(_folders(root, older_than))  # first: a removal renews their time
     yield from remove_garbage(root, filterfalse(_is_needed_now, found))
     for folder in folders:
-        with suppress(NotAFolder):  # a link lies there now, or on the way
+        with suppress(NotAFolder):  # a link has replaced a folder of the path
             remove_empty_folder(folder, within=root)
 
 
 def _is_needed_now(entry: Entry) -> bool:
-    """Whether it was the state of half a checkpoint, which a training that went on made whole."""
+    """Return whether a state file now has its commit record: a resumed training completed it."""
     folder = entry.location.parent
     run = folder.parent.parent
     if not _STATE.fullmatch(entry.location.relative_to(run)):
@@ -101,9 +101,9 @@ def _is_needed_now(entry: Entry) -> bool:
 
 
 def _folders(root: Location, older_than: float) -> Iterator[Location]:
-    """Old folders of checkpoints, and then what they lie in, if that is old as well.
+    """Yield old checkpoint folders of committed runs, then their parent folder if it is old too.
 
-    Of committed runs alone: in another one a training may be about to write there.
+    Folders of unfinished runs stay: a training may be about to write there.
     """
     for run, manifest in list_manifests(root, "training-run"):
         if isinstance(manifest, Opened):

@@ -1,4 +1,4 @@
-"""`inspect`: what a committed run is and scored; of an unfinished one, how far it is."""
+"""`inspect`: show the facts and scores of a committed run, or the progress of another."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ from audioloom_trainer.settings import InspectSettings
 
 
 def inspect(settings: InspectSettings) -> Result:
-    """Read a run's manifest; without one, its progress and checkpoints."""
+    """Read a run's manifest, or its progress and checkpoints if it has no manifest."""
     try:
         opened = read_manifest(settings.run, expect="training-run")
     except MissingManifest as error:
@@ -138,7 +138,7 @@ def _unfinished(
 
 
 def last_progress(folder: Location) -> dict[str, dict[str, Any]]:
-    """The last line of each worker's progress, by rank."""
+    """Return the last line of each worker's progress, by rank."""
     found = {}
     for where in _files(folder / "progress"):
         rank, dot, suffix = where.name.partition(".")

@@ -1,4 +1,4 @@
-"""`list`: the training runs under a root, whatever became of them."""
+"""`list`: show the training runs under a root, committed or not."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -39,13 +39,13 @@ def _committed(opened: Opened[Any]) -> dict[str, Any]:
 
 
 def _score(found: dict[str, float]) -> float | None:
-    """Answer the one score that is listed: the accuracy, or of a number the loss."""
+    """Return the score to list: the accuracy, or the loss if the target is a number."""
     score = found.get("accuracy", found.get("loss"))
     return None if score is None else round(score, 3)
 
 
 def _uncommitted(folder: Location) -> dict[str, Any]:
-    """Answer the state of a run by its checkpoints and by what its workers wrote last."""
+    """Return the state of a run, from its checkpoints and the last progress of its workers."""
     steps = [commit.step for _, commit in list_checkpoints(folder) if commit is not None]
     more = {"steps": steps[0] if steps else 0, "checkpoints": steps}
     lines = last_progress(folder).values()

@@ -1,7 +1,7 @@
 """`run`: train a model on shards and commit the run.
 
-Read what is asked for, look whether it is done, go on from the newest checkpoint, train, commit.
-TensorFlow is imported only when there is something to train.
+A run that is committed already is not trained again. A training resumes from the newest
+checkpoint. TensorFlow is imported only when there is something to train.
 """
 
 import os
@@ -27,11 +27,11 @@ log = structlog.get_logger()
 
 
 def run(settings: RunSettings, stop: StopRequest) -> Result:
-    """Train, or find that it is done.
+    """Train and commit the run, unless it is committed already.
 
     Args:
-        settings: of the command.
-        stop: tells when the process is told to end.
+        settings: settings of the command.
+        stop: reports whether the process received SIGTERM.
     """
     LIMIT.seconds = settings.storage_timeout
     cluster, launch = read_cluster(os.environ), read_launch(os.environ)

@@ -1,7 +1,7 @@
 """`verify`: read a committed run again and check every claim of its manifest, without TensorFlow.
 
-Its identity is checked by whoever reads a manifest. Here it is size and checksum of every file,
-then what the files hold against the manifest and against the shards that it was trained on.
+The reader of the manifest checks the run's identity. This module checks the size and checksum of
+every file, then compares their content with the manifest and with the shards of the training.
 """
 
 import json
@@ -59,7 +59,7 @@ def verify(settings: VerifySettings) -> Result:
             found = check_files(opened.folder, [entry], patience=patience)
             problems += [str(each.error) for each in found]
     whole = not problems
-    if whole:  # what damaged files hold says nothing
+    if whole:  # the content of damaged files proves nothing
         problems += _contents(opened)
     checkpoints = list(list_checkpoints(opened.folder))
     problems += _of_checkpoints(opened, checkpoints)
@@ -102,7 +102,7 @@ def _result(
 
 
 class _Part(BaseModel):
-    """What is looked at of a file; a later release may write more."""
+    """The checked fields of a file; other fields are allowed, a later release may write more."""
 
     model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
 
@@ -162,7 +162,7 @@ def _of_model(_: Opened[TrainingRunManifest], data: bytes) -> Iterator[str]:
 def _of_history(opened: Opened[TrainingRunManifest], data: bytes) -> Iterator[str]:
     numbers = [each.get("epoch") for each in _History.model_validate_json(data).epochs]
     recipe, steps = opened.manifest.recipe, opened.manifest.stats.steps
-    # Callbacks alone end a training early; one that went on has the epochs before in its history.
+    # Only callbacks end a training early. The history of a resumed training has all its epochs.
     least, told = (recipe.epochs, "") if recipe.callbacks is None else (1, " or fewer")
     in_order = numbers == list(range(1, len(numbers) + 1))
     if not in_order or not least <= len(numbers) <= recipe.epochs:
@@ -199,17 +199,17 @@ def _of_evaluation(opened: Opened[TrainingRunManifest], data: bytes) -> Iterator
 
 
 def _is_counted(opened: Opened[TrainingRunManifest], classes: int) -> bool:
-    """Whether accuracy is the share of right answers in the table; if in doubt it need not be.
+    """Return whether accuracy must equal the share of right answers in the confusion matrix.
 
-    A model's own metric may be called so, whatever it is; and that of Keras takes the one output
-    of two classes for a probability, also where it is a logit.
+    False if in doubt: a metric of the user's own may be called accuracy too, and Keras's accuracy
+    takes the single output of two classes for a probability even if it is a logit.
     """
     if not any(_ACCURACY in each for each in _read(opened, "history", _History).epochs):
-        return True  # the model has no such metric
+        return True  # the model has no metric of this name
     model = json.loads(read_role(opened, "model")) if opened.files("model") else None
     match model:
         case {"compile_config": {"metrics": [*metrics], "loss": loss}}:
-            by_name = isinstance(loss, str)  # such a loss takes probabilities
+            by_name = isinstance(loss, str)  # a loss given by name takes probabilities
             return _ACCURACY in metrics and (by_name or classes > 2)  # noqa: PLR2004
     return False
 
@@ -224,7 +224,7 @@ def _read(opened: Opened[TrainingRunManifest], role: str, kind: type[_AnyPart]) 
 def _of_checkpoints(
     opened: Opened[TrainingRunManifest], checkpoints: list[tuple[Location, Any]]
 ) -> Iterator[str]:
-    """Those that were kept: of this run, and whole; without a record there is none."""
+    """Check the run's checkpoints that have a commit record: of this run, and whole."""
     manifest = opened.manifest
     recipe = recipe_digest(manifest.recipe, [each.identity for each in manifest.inputs])
     for folder, commit in checkpoints:
@@ -246,7 +246,7 @@ def _of_checkpoints(
 
 
 def _of_inputs(opened: Opened[TrainingRunManifest], *, whole: bool) -> Iterator[str]:
-    """The shards, whose identity is in the run's; and what their manifest says of its numbers."""
+    """Check the shards, whose identity is part of the run's, and the run's numbers against them."""
     try:
         shards = read_trained_on(opened).manifest
     except (ManifestError, StorageError, BadData) as error:
@@ -257,7 +257,7 @@ def _of_inputs(opened: Opened[TrainingRunManifest], *, whole: bool) -> Iterator[
         return
     try:
         checks = _checks(opened, shards) if whole else []
-    except (DamagedRun, ValueError):  # was told as what is wrong with the file
+    except (DamagedRun, ValueError):  # already reported as an error of the file
         checks = []
     for what, expected, found in checks:
         if found != expected:
@@ -265,7 +265,7 @@ def _of_inputs(opened: Opened[TrainingRunManifest], *, whole: bool) -> Iterator[
 
 
 def _checks(opened: Opened[TrainingRunManifest], shards: ShardsManifest) -> list[_Check]:
-    """The numbers of a run, held against its shards and as many epochs as its history has."""
+    """Compare the numbers of a run with its shards and the number of epochs in its history."""
     stats, batch = opened.manifest.stats, opened.manifest.recipe.batch_size
     splits, train = shards.stats.splits, shards.stats.splits["train"]
     labels = list(shards.stats.labels) if shards.recipe.target == "label" else []
@@ -280,7 +280,7 @@ def _checks(opened: Opened[TrainingRunManifest], shards: ShardsManifest) -> list
     ]
     for name, found in evaluation.splits.items():
         if (split := splits.get(name)) is None:
-            continue  # told above
+            continue  # already reported
         true = [split.labels.get(label, 0) for label in labels] or None
         rows = None if found.confusion is None else [sum(row) for row in found.confusion]
         guessing = _guessing(shards, name)
@@ -294,7 +294,7 @@ def _checks(opened: Opened[TrainingRunManifest], shards: ShardsManifest) -> list
 
 
 def _guessing(shards: ShardsManifest, name: str) -> Mapping[str, float]:
-    """What guessing reaches on a split, as the manifest has it beside the scores."""
+    """Return the baseline scores of a split, as the manifest has them."""
     train, split = shards.stats.splits["train"], shards.stats.splits.get(name)
     if split is None or shards.recipe.target != "label":
         return {}

@@ -1,1 +1,1 @@
-"""TensorFlow across workers: the cluster, steps, comparisons and lost peers."""
+"""TensorFlow across workers: the cluster, the steps, consensus and lost peers."""

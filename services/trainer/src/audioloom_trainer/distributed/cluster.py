@@ -1,4 +1,4 @@
-"""Who trains together: read from TF_CONFIG, before TensorFlow sees it."""
+"""The workers that train together, read from TF_CONFIG before TensorFlow reads it."""
 
 import json
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ _HINT = (
 
 @dataclass(frozen=True)
 class Cluster:
-    """The workers, in rank order, and which of them this process is."""
+    """The workers in rank order, and the rank of this process."""
 
     workers: tuple[str, ...] = ("alone",)
     rank: int = 0
@@ -25,23 +25,23 @@ class Cluster:
 
     @property
     def size(self) -> int:
-        """How many workers there are."""
+        """The number of workers."""
         return len(self.workers)
 
     @property
     def is_chief(self) -> bool:
-        """Whether this process writes what only one may write."""
+        """Whether this process is the leader, which alone writes the run's shared files."""
         return self.rank == 0
 
 
 def read_cluster(environment: Mapping[str, str]) -> Cluster:
-    """Read TF_CONFIG; without it (or with an empty one) this process is alone.
+    """Read TF_CONFIG; if it is missing or empty, this process trains alone.
 
-    A "chief" is the worker of rank 0, as TensorFlow counts.
+    As in TensorFlow, a "chief" is the worker of rank 0.
 
     Raises:
-        BadCluster: not JSON, other jobs than chief and worker, an address that occurs twice, or a
-            task that the cluster does not list.
+        BadCluster: TF_CONFIG is not JSON, has other jobs than chief and worker, has an address
+            twice, or has a task that its cluster does not list.
     """
     text = environment.get("TF_CONFIG", "").strip()
     if not text:

@@ -1,4 +1,4 @@
-"""Whether all workers mean the same run and hold the same weights, compared in one collective."""
+"""Compare run and weights of all workers in one collective: they must be equal."""
 
 import functools
 import hashlib
@@ -15,24 +15,24 @@ from audioloom_trainer.distributed.peer_failures import translate_peer_failures
 from audioloom_trainer.errors import PeersDisagree
 from audioloom_trainer.input.batches import Replicas
 
-_PIECES = 16  # of 16 bits each: a float32 adds them without an error
+_PIECES = 16  # of 16 bits each, which float32 adds exactly
 
 
 def require_consensus(
     strategy: Any, cluster: Cluster, replicas: Replicas, known: Mapping[str, str], when: str
 ) -> None:
-    """Compare what the workers know; a barrier too, for every one of them has to come.
+    """Require equal values on all workers. All workers must call it, so it is a barrier too.
 
     Args:
-        strategy: that of the workers.
-        cluster: who they are.
-        replicas: those of this process.
-        known: by name, what has to be equal on all.
-        when: for errors.
+        strategy: the strategy of the workers.
+        cluster: the workers.
+        replicas: the replicas of this process.
+        known: the values that must be equal, by name.
+        when: the moment, for errors.
 
     Raises:
-        PeersDisagree: naming what differs, and on which workers.
-        PeerLost: one of them is gone.
+        PeersDisagree: names the values that differ and the workers that have them.
+        PeerLost: a worker is gone.
     """
     if cluster.size == 1:
         return
@@ -63,18 +63,18 @@ def _pieces(value: str) -> NDArray[np.float32]:
 
 
 def sum_over_workers(strategy: Any, values: NDArray[Any], replicas: Replicas) -> NDArray[Any]:
-    """The sum over all workers of arrays of one shape and floating type; all of them have to come.
+    """Sum arrays of one shape and floating type over all workers. All workers must call it.
 
     Args:
-        strategy: that of the workers.
-        values: this worker's; it counts once, whatever its replicas.
-        replicas: those of this process.
+        strategy: the strategy of the workers.
+        values: this worker's array, which counts once for any number of replicas.
+        replicas: the replicas of this process.
     """
     result: NDArray[Any] = _adder(strategy, replicas)(tf.constant(values)).numpy()
     return result
 
 
-@functools.cache  # else it would be traced anew after every epoch
+@functools.cache  # otherwise TensorFlow would trace it again after every epoch
 def _adder(strategy: Any, replicas: Replicas) -> Any:
     def part(values: Any) -> Any:
         number = tf.distribute.get_replica_context().replica_id_in_sync_group
@@ -86,15 +86,15 @@ def _adder(strategy: Any, replicas: Replicas) -> Any:
     return tf.function(total)
 
 
-_STEP = 1_000_003  # odd and prime: two layers that are exchanged do not look alike
+_STEP = 1_000_003  # odd and prime: exchanging two layers changes the sum
 
 
 def make_weight_digest(strategy: Any, model: keras.Model) -> Callable[[], list[tuple[int, int]]]:
-    """Make the function that answers the numbers of each replica of this process.
+    """Make the function that returns the weight digest of each replica of this process.
 
     Args:
-        strategy: the model's.
-        model: built; its weights are digested, not the optimizer's slots or the metrics' sums.
+        strategy: the model's strategy.
+        model: the built model; only its weights are digested, not its optimizer or metrics.
     """
     variables = list(model.weights)
 
@@ -116,7 +116,7 @@ def make_weight_digest(strategy: Any, model: keras.Model) -> Callable[[], list[t
 
 
 def _numbers(value: Any) -> Any:
-    """Two sums over the bits of a tensor, (2,) int32: plain, and weighted by the place."""
+    """Return two sums over the bits of a tensor, int32 (2,): plain, and weighted by position."""
     kind = {1: tf.uint8, 2: tf.uint16}.get(value.dtype.size, tf.int32)
     if value.dtype.is_bool:
         value = tf.cast(value, tf.uint8)

@@ -1,8 +1,8 @@
-"""Errors of TensorFlow that a lost peer causes, and which peers are lost.
+"""Recognise the TensorFlow errors that a lost peer causes, and find the lost peers.
 
-TensorFlow's error names the peer to whom a connection broke, and that peer may have ended only
-because a third one was lost. So the name counts where it comes from heartbeats, or where all peers
-still answer; otherwise each peer is asked.
+TensorFlow's error names the peer whose connection broke, but that peer may have ended only because
+a third one was lost. So the named peer counts as lost only if heartbeats reported it or if all
+peers still answer. Otherwise each peer is contacted.
 """
 
 import re
@@ -18,18 +18,18 @@ from audioloom_trainer.distributed.cluster import Cluster
 from audioloom_trainer.errors import PeerLost
 
 ASK_SECONDS = 2.0
-# How a client of HTTP/2 (which gRPC speaks) begins; a server that is alive answers with the same.
+# The preface of an HTTP/2 client (gRPC uses HTTP/2). A live server answers with its own SETTINGS.
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
 _TASK = re.compile(r"/job:(chief|worker)(?:/replica:\d+)?/task:(\d+)")
 _WITHOUT_HEARTBEAT = re.compile(r"stopped sending heartbeats\):((?:\s*/job:\S+/task:\d+)+)")
 
 
 def lost_peers(cluster: Cluster, text: str) -> dict[int, str]:
-    """Rank and address of each peer that is lost, as far as it can be known.
+    """Return rank and address of each lost peer, as far as they can be known.
 
     Args:
-        cluster: who trained; this process is not asked.
-        text: of the error that a collective ended with.
+        cluster: the workers; this process is not contacted.
+        text: the error text of the failed collective.
     """
     found = _WITHOUT_HEARTBEAT.search(text)
     ranks = _named(cluster, found[1]) if found else _silent(cluster)
@@ -49,7 +49,7 @@ def _silent(cluster: Cluster) -> list[int]:
             answered.add(rank)
 
     peers = _others(cluster, range(cluster.size))
-    # Threads that nobody waits for at the end: looking up a name may take much longer.
+    # Daemon threads, so that a slow name lookup does not delay the end of the process.
     threads = [threading.Thread(target=ask, args=(rank,), daemon=True) for rank in peers]
     for thread in threads:
         thread.start()
@@ -60,7 +60,7 @@ def _silent(cluster: Cluster) -> list[int]:
 
 
 def _answers(address: str) -> bool:
-    """Whether a server speaks there; the kernel alone takes connections for a frozen one too."""
+    """Return whether a server answers; a connection proves nothing, the kernel accepts it."""
     host, _, port = address.rpartition(":")
     try:
         where = (host.strip("[]"), int(port))
@@ -76,7 +76,7 @@ def _others(cluster: Cluster, ranks: Iterable[int]) -> list[int]:
     return sorted(rank for rank in ranks if rank != cluster.rank and rank < cluster.size)
 
 
-# What a collective ends with when a peer is killed, frozen, cut off or has ended on its own.
+# Error texts of a collective whose peer was killed, frozen or cut off, or has ended by itself.
 _PEER_ERRORS = (
     "AbortedError",
     "CancelledError",
@@ -85,18 +85,18 @@ _PEER_ERRORS = (
     "UnavailableError",
 )
 _VAGUE_ERRORS = ("InternalError", "RuntimeError", "UnknownError")
-# What stands before the reason: the operations, by name and by the line that made them.
+# Text before the reason: the operations, with their names and source lines.
 _NOT_SAYING = ("Graph execution error", "Detected at node", "File ", "<stack traces unavailable>")
 _PEER_WORDS = ("collective", "heartbeat", "peer", "connection", "coordination", "socket", "worker")
 
 
 @contextmanager
 def translate_peer_failures(cluster: Cluster, when: str) -> Iterator[None]:
-    """Inside, an error that a lost peer causes becomes `PeerLost`; any other passes.
+    """Turn errors that a lost peer causes into `PeerLost`; let other errors pass.
 
     Args:
-        cluster: a process that is alone has no peer to lose.
-        when: "at step 12", for the error.
+        cluster: the workers; a process alone has no peer to lose.
+        when: the moment for the error, such as "at step 12".
     """
     try:
         yield
@@ -126,7 +126,7 @@ def _is_peers(error: Exception) -> bool:
 
 
 def _gist(error: Exception) -> str:
-    """The first line that says something; of a graph's error that is not the first of all."""
+    """Return the first informative line of an error; graph errors begin with other lines."""
     lines = [line.strip() for line in str(error).splitlines()]
     said = [line for line in lines if line and not line.startswith(_NOT_SAYING)]
     return f"{type(error).__name__}: {redact(said[0])[:300].rstrip(':') if said else ''}"

@@ -1,10 +1,10 @@
 """The training loop on TensorFlow's public API: blocks of steps inside one function.
 
 `Model.fit` of Keras 3 does not work with several workers. Here a block of k steps is one
-`tf.function` that loops over `strategy.run`; the model's own loss, metrics and optimizer do the
-work, each replica's share weighted by the records it saw, so that any number of replicas computes
-what one would: the optimizer gets the sum of their gradients. Every worker takes part in every
-block, and one sum over all of them at its end carries losses, counts and signals.
+`tf.function` that loops over `strategy.run` and uses the model's own loss, metrics and optimizer.
+Each replica's share is weighted by its number of records and the optimizer gets the sum of the
+gradients, so any number of replicas computes the result of a single one. Every worker takes part
+in every block. One sum over all workers at the end of a block carries losses, counts and signals.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,12 +29,12 @@ from audioloom_trainer.models.keras_compat import (
 from audioloom_trainer.models.predictions import improper, record_predictions
 from audioloom_trainer.models.state import other_state, seed_state
 
-# Two streams of random numbers may not run into each other: far apart, and prime.
+# Far apart and prime, so that the random streams of two replicas do not overlap.
 _SEED_DISTANCE = 1_000_003
 
 
 class Outcome(NamedTuple):
-    """What a block of steps answers, the same on every worker."""
+    """The result of a block of steps, equal on every worker."""
 
     losses: np.ndarray
     """Loss of each global batch, as the model defines it."""
@@ -60,12 +60,12 @@ def make_train_block(
     """Make the function that trains for k steps.
 
     Args:
-        strategy: the model's.
-        model: built and compiled under it.
-        replicas: those of this process.
-        idle: some batch leaves replicas without a record.
-        class_weights: what a record of each class counts in the loss, and in the metrics that the
-            model was compiled with as weighted ones: `class_weight` of Keras's `fit`.
+        strategy: the model's strategy.
+        model: the model, built and compiled under the strategy.
+        replicas: the replicas of this process.
+        idle: whether some batch leaves replicas without a record.
+        class_weights: the weight of a record of each class in the loss and in the metrics compiled
+            as weighted metrics, like `class_weight` of Keras's `fit`.
 
     Returns:
         (stream, k, signals of this worker) → `Outcome`; traced once. Call it outside the
@@ -96,15 +96,15 @@ def make_train_block(
 
     def step(*batch: Any) -> Any:
         stats, gradients = strategy.run(part, args=batch)
-        # Out here Keras clips, accumulates and skips as for one replica, and changes the variables
-        # of all. In there it would clip each one's part, and to accumulate or to skip it would need
-        # a condition in which the replicas meet, which TensorFlow does not have.
+        # Outside `strategy.run`, Keras clips, accumulates and skips as for one replica and changes
+        # the variables of all. Inside, it would clip each replica's part, and accumulating or
+        # skipping would need a collective inside a condition, which TensorFlow does not support.
         if not inside:
             sums = [strategy.experimental_local_results(gradient)[0] for gradient in gradients]
             model.optimizer.apply(sums, variables)
         return tf.add_n(strategy.experimental_local_results(stats))
 
-    as_is = tf.autograph.experimental.do_not_convert(step)  # rewriting it takes half a second
+    as_is = tf.autograph.experimental.do_not_convert(step)  # AutoGraph would take 0.5 s
 
     def block(iterator: Any, batch: Any, k: Any, signals: Any) -> Any:
         results = tf.TensorArray(tf.float32, size=k, element_shape=(3,))
@@ -120,12 +120,12 @@ def make_train_block(
 def make_evaluation_block(
     strategy: Any, model: keras.Model, replicas: Replicas, classes: int | None
 ) -> Callable[[Any, int], tuple[Outcome, np.ndarray]]:
-    """Make the function that evaluates for k steps; metrics gather in the model.
+    """Make the function that evaluates for k steps; metrics accumulate in the model.
 
     Returns:
-        (stream, k) → `Outcome`, and what the model predicted for each record of this process's
-        replicas, step by step and replica by replica: float32 (records, 4), columns as in
-        `tally.PREDICTION`; none where numbers are learned.
+        (stream, k) → `Outcome` and the predictions for each record of this process's replicas,
+        ordered by step, then by replica: float32 (records, 4), columns as in
+        `accumulator.PREDICTION`; empty if the target is a number.
     """
 
     def step(*batch: Any) -> Any:
@@ -160,7 +160,7 @@ def make_evaluation_block(
 
 
 def spread_seeds(strategy: Any, model: keras.Model, replicas: Replicas) -> None:
-    """Give each replica random numbers of its own; replica 0 keeps those of a single one."""
+    """Give each replica its own random numbers; replica 0 gets those of a single replica."""
     states = seed_state(model)
     if replicas.total == 1 or not states:
         return
@@ -175,7 +175,7 @@ def spread_seeds(strategy: Any, model: keras.Model, replicas: Replicas) -> None:
 
 
 class _Share(NamedTuple):
-    """What one replica gets of a step; the tensors of `Batch`, cut."""
+    """The rows of one replica in a step, cut from the tensors of `Batch`."""
 
     x: Any
     y: Any
@@ -185,13 +185,13 @@ class _Share(NamedTuple):
     """What each record counts in the loss; None where all count the same."""
 
     def update_metrics(self, model: keras.Model, predictions: Any) -> None:
-        """Show the model's metrics the records that count."""
+        """Update the model's metrics with the records that count."""
         n = self.count
         weights = None if self.weights is None else self.weights[:n]
         update_metrics(model, self.x[:n], self.y[:n], predictions[:n], weights)
 
     def stats(self, model: keras.Model, loss: Any, predictions: Any) -> Any:
-        """What the step answers for this replica: its part of the loss, its records, the bad."""
+        """Return this replica's part of the loss, its number of records and of improper ones."""
         bad = improper(model, predictions[: self.count])
         return tf.stack([tf.cast(loss, tf.float32), tf.cast(self.count, tf.float32), bad])
 
@@ -199,7 +199,7 @@ class _Share(NamedTuple):
 def _share(
     batch: tuple[Any, ...], replicas: Replicas, class_weights: Sequence[float] | None = None
 ) -> _Share:
-    """This replica's rows: features, targets, how many count, and of how many."""
+    """Return this replica's features and targets, its count of records and the batch's."""
     x, y, bounds, counts, total = batch
     slot = 0
     if replicas.count > 1:
@@ -215,10 +215,10 @@ def _share(
 def _weighted_loss(
     model: keras.Model, share: _Share, predictions: Any, replicas: Replicas, *, training: bool
 ) -> Any:
-    """This replica's part of the global batch's loss: the parts of all replicas add up to it.
+    """Return this replica's part of the global batch's loss; the parts of all replicas add up.
 
-    Keras divides a mean, and each loss that a layer adds, by the number of replicas. The layers'
-    stay so; the mean over a replica's records gets the weight of its records in the batch.
+    Keras divides the mean loss and each layer's added loss by the number of replicas. The layers'
+    losses stay so; the mean is weighted by this replica's share of the records instead.
     """
     loss = compute_loss(model, share.x, share.y, predictions, share.weights, training=training)
     added = tf.add_n(model.losses) / replicas.total if model.losses else None
@@ -233,7 +233,7 @@ def _weighted_loss(
 
 
 def _summed(gradients: list[Any], replicas: Replicas) -> list[Any]:
-    """The gradients of the global batch, on each replica; None for a variable without one."""
+    """Sum the gradients over all replicas; None for a variable without a gradient."""
     if replicas.total == 1:
         return gradients
     parts = [each for each in gradients if each is not None]
@@ -243,7 +243,7 @@ def _summed(gradients: list[Any], replicas: Replicas) -> list[Any]:
 
 
 def _average(variable: Any) -> None:
-    """Make a variable its mean over the replicas; one that is equal on all stays exactly so."""
+    """Set a variable to its mean over the replicas; a value equal on all stays exact."""
     context = tf.distribute.get_replica_context()
     value = tf.convert_to_tensor(variable.value)
     first = tf.cast(tf.equal(context.replica_id_in_sync_group, 0), value.dtype)
@@ -252,7 +252,7 @@ def _average(variable: Any) -> None:
 
 
 def _sum_over_workers(strategy: Any, results: Any, signals: Any, replicas: Replicas) -> Any:
-    """Add up over all workers, in one go; each process counts once, whatever its replicas."""
+    """Sum over all workers in one collective; each process counts once."""
     flat = tf.concat([tf.reshape(results, [-1]), signals], axis=0)
 
     def once(values: Any) -> Any:
@@ -270,7 +270,7 @@ def _runner(block: Any) -> Block:
     traced: list[Any] = []
 
     def run(batches: BatchStream, k: int, signals: list[float]) -> Outcome:
-        if not traced:  # for batches of any size: a short one in hand would have it traced again
+        if not traced:  # for any batch size: a short batch would trace it again
             element = batches.iterator.element_spec
             given = (tf.TensorSpec((), tf.int32), tf.TensorSpec((None,), tf.float32))
             signature = (tf.data.IteratorSpec(element), element, *given)

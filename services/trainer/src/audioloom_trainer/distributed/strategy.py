@@ -1,4 +1,4 @@
-"""TensorFlow, set up for this machine, and the strategy that makes the workers one."""
+"""Set up TensorFlow for this machine and make the distribution strategy."""
 
 import os
 import socket
@@ -21,20 +21,20 @@ log = structlog.get_logger()
 def set_up_tensorflow(
     *, threads: int, deterministic: bool, seed: int, legacy: bool = False
 ) -> None:
-    """Import TensorFlow with Keras 3 on it, before anything else does.
+    """Import TensorFlow with Keras 3, before any other module imports it.
 
     Args:
-        threads: for TensorFlow's pools; 0 takes the cores that this process may use.
-        deterministic: the same inputs give the same bits, at some cost on GPUs.
-        seed: of everything that Keras and NumPy draw.
-        legacy: with the older Keras, `tf_keras`, beside it.
+        threads: threads of TensorFlow's pools; 0 takes the cores that this process may use.
+        deterministic: make equal inputs give equal bits, which is slower on GPUs.
+        seed: seed of all random numbers of Keras and NumPy.
+        legacy: import the older Keras, `tf_keras`, too.
 
     Raises:
-        TensorFlowMissing: it is not installed here.
-        KerasMissing: the older Keras is not.
+        TensorFlowMissing: TensorFlow is not installed.
+        KerasMissing: the older Keras is not installed.
     """
     os.environ["KERAS_BACKEND"] = "tensorflow"
-    # With this set, tf.keras would be the older Keras, of which nobody here would know.
+    # If this variable were set, tf.keras would silently be the older Keras.
     os.environ.pop("TF_USE_LEGACY_KERAS", None)
     keep_freed_memory()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -48,7 +48,7 @@ def set_up_tensorflow(
         ) from None
     import keras  # noqa: PLC0415
 
-    tf.get_logger().handlers.clear()  # what it has to say goes where all logs go, and once
+    tf.get_logger().handlers.clear()  # its messages reach the root logger too, once is enough
     cores = threads or available_cores()
     tf.config.threading.set_intra_op_parallelism_threads(cores)
     tf.config.threading.set_inter_op_parallelism_threads(cores)
@@ -56,7 +56,7 @@ def set_up_tensorflow(
         tf.config.experimental.set_memory_growth(gpu, True)  # noqa: FBT003
     if deterministic:
         tf.config.experimental.enable_op_determinism()
-    keras.utils.clear_session()  # layers are numbered from the first, and their names are kept
+    keras.utils.clear_session()  # number layers from 0: their names are stored
     keras.utils.set_random_seed(seed % 2**32)
     if legacy:
         set_up_legacy(seed % 2**32)
@@ -67,10 +67,10 @@ def set_up_legacy(seed: int) -> None:
     """Import the older Keras, after TensorFlow was set up.
 
     Args:
-        seed: of everything that it draws.
+        seed: seed of all its random numbers.
 
     Raises:
-        KerasMissing: it is not installed here.
+        KerasMissing: the older Keras is not installed.
     """
     try:
         import tf_keras  # noqa: PLC0415
@@ -82,15 +82,15 @@ def set_up_legacy(seed: int) -> None:
         ) from None
     tf_keras.backend.clear_session()
     tf_keras.utils.set_random_seed(seed)
-    # Else Dropout would draw from ops whose state nobody can read, and no restart could go on.
+    # Otherwise Dropout would use ops with unreadable state, which no checkpoint could restore.
     tf_keras.backend.experimental.enable_tf_random_generator()
 
 
 def make_strategy(cluster: Cluster) -> Any:
-    """The strategy for this process: alone, with several GPUs, or as one of several workers.
+    """Make the strategy for this process: alone, with several GPUs, or as one of several workers.
 
     Raises:
-        PeerLost: the other workers did not come.
+        PeerLost: the other workers did not start in time.
     """
     import tensorflow as tf  # noqa: PLC0415
 
@@ -105,16 +105,16 @@ def make_strategy(cluster: Cluster) -> Any:
 
 
 def warn_of_listeners(cluster: Cluster) -> None:
-    """Say whom TensorFlow's server is open to, beside those who know its address.
+    """Warn that TensorFlow's server accepts connections at every address of the machine.
 
-    It listens at every address of a machine, whatever TF_CONFIG says; the launcher starts it so
-    that it cannot. Here somebody has set TF_CONFIG by hand, or the launcher has warned too.
+    It listens everywhere, whatever TF_CONFIG says; the launcher starts workers so that it cannot.
+    The warning is for a TF_CONFIG set by hand, or repeats the launcher's own warning.
     """
     host = cluster.workers[cluster.rank].rpartition(":")[0].strip("[]")
     known = set()
     with suppress(OSError, UnicodeError):
         known = {str(row[4][0]) for row in socket.getaddrinfo(host, None)}
-        known -= {"0.0.0.0", "::"}  # noqa: S104 - a wildcard of TF_CONFIG's is no address
+        known -= {"0.0.0.0", "::"}  # noqa: S104 - a wildcard in TF_CONFIG is no address
     for each in open_to_others([os.getpid()], known):
         log.warning(
             "TensorFlow listens on an address that TF_CONFIG does not name, open to anyone:"
@@ -125,14 +125,14 @@ def warn_of_listeners(cluster: Cluster) -> None:
 
 
 def local_replicas(strategy: Any, cluster: Cluster) -> Replicas:
-    """The replicas of this process: one for each of its GPUs, or one."""
+    """Return the replicas of this process: one for each of its GPUs, or one without a GPU."""
     total = int(strategy.num_replicas_in_sync)
     count = total // cluster.size
     return Replicas(first=cluster.rank * count, count=count, total=total)
 
 
 def describe_devices() -> str:
-    """The devices that are computed on, for logs and the manifest."""
+    """Describe the devices of this process, for logs and the manifest."""
     import tensorflow as tf  # noqa: PLC0415
 
     gpus = tf.config.list_physical_devices("GPU")
@@ -143,7 +143,7 @@ def describe_devices() -> str:
 
 
 def versions() -> dict[str, str]:
-    """The versions that numbers depend on."""
+    """Return the versions of the packages that results depend on."""
     import keras  # noqa: PLC0415
     import numpy as np  # noqa: PLC0415
     import tensorflow as tf  # noqa: PLC0415

@@ -1,1 +1,1 @@
-"""Scores of splits: what is counted, what is reported, and where records come from."""
+"""Scores of splits: counts, reports and the origins of records."""

@@ -1,4 +1,4 @@
-"""What a model predicted for the records of a split, in counts that workers can add up."""
+"""Count a model's predictions for the records of a split, in numbers that workers can add up."""
 
 from dataclasses import dataclass, field
 from typing import Self
@@ -16,15 +16,15 @@ logarithm), probability of the predicted class. The last two are NaN where outpu
 probabilities.
 """
 
-_PLACES = 4  # what rounding decides between numbers of replicas is no difference of loss
+_PLACES = 4  # decimals: rounding differs between numbers of replicas beyond them
 
 
 @dataclass
 class Accumulator:
-    """Counts over records, in any order.
+    """Counts over records, independent of their order.
 
     Args:
-        classes: how many there are; 0 where numbers are learned.
+        classes: the number of classes; 0 if the target is a number.
     """
 
     classes: int
@@ -44,10 +44,10 @@ class Accumulator:
         self.worst = np.zeros((0, 1 + len(PREDICTION)))
 
     def add(self, positions: NDArray[np.int64], predictions: NDArray[np.float32]) -> None:
-        """Count some records.
+        """Add records to the counts.
 
         Args:
-            positions: (records,), in the natural order of the split.
+            positions: (records,), positions in the natural order of the split.
             predictions: (records, 4), columns as in `PREDICTION`.
         """
         true, predicted = predictions[:, 0].astype(np.int64), predictions[:, 1].astype(np.int64)
@@ -59,7 +59,7 @@ class Accumulator:
         self._keep(np.column_stack([positions, predictions.astype(np.float64)]))
 
     def parts(self, rank: int, size: int) -> NDArray[np.float64]:
-        """The counts of worker *rank* of *size* as numbers that all workers add up, exactly."""
+        """Return the counts of worker *rank* of *size* as numbers whose sum is exact."""
         table = np.zeros((size, WORST, 1 + len(PREDICTION)))
         table[rank, :, 0] = -1
         table[rank, : len(self.worst)] = self.worst
@@ -68,7 +68,7 @@ class Accumulator:
 
     @classmethod
     def whole(cls, classes: int, total: NDArray[np.float64]) -> Self:
-        """The counts of all workers, from the sum of their parts."""
+        """Make the counts of all workers from the sum of their parts."""
         found = cls(classes)
         ends = np.cumsum([found.confusion.size, found.bins.size, 1])
         confusion, bins, improper, table = np.split(total, ends)

@@ -1,8 +1,8 @@
-"""How far a model may be believed: its confidence beside how often it was right.
+"""Calibration: compare a model's confidence with how often it is right.
 
 The confidence of a record is the probability that the model gave the predicted class. Records are
-put into bins of equal width by their confidence; in a calibrated model the share that is right is
-the mean confidence of each bin (Guo et al. 2017, On Calibration of Modern Neural Networks).
+put into bins of equal width by their confidence. In a calibrated model the accuracy of each bin
+equals its mean confidence (Guo et al. 2017, On Calibration of Modern Neural Networks).
 """
 
 from typing import Any
@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 BINS = 15
-# Confidence is added up in whole units: then no order of adding, and no number of workers, matters.
+# Confidence is summed in whole units, so the sum is the same for any order and number of workers.
 _UNITS = 1 << 24
 
 
 def binned(confidence: NDArray[np.float32], right: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Count records by confidence: what is counted apart may be added up.
+    """Count records by confidence, in numbers that can be added up.
 
     Args:
-        confidence: of each record, 0 to 1.
+        confidence: the confidence of each record, 0 to 1.
         right: whether the predicted class is the true one.
 
     Returns:
@@ -36,14 +36,14 @@ def binned(confidence: NDArray[np.float32], right: NDArray[np.bool_]) -> NDArray
 
 
 def calibration(bins: NDArray[np.int64]) -> dict[str, Any]:
-    """The expected calibration error, and what each bin says; a mean of nothing is null.
+    """Compute the expected calibration error and the means of each bin; null for an empty bin.
 
     Args:
-        bins: added up from `binned`; at least one record.
+        bins: the sum of results of `binned`, with at least one record.
 
     Returns:
         "expected_calibration_error": the gap between confidence and accuracy, 0 to 1, each bin
-        weighed by its records; "bins": records, confidence and accuracy (means) of each.
+        weighted by its records; "bins": records, mean confidence and accuracy of each bin.
     """
     rows = []
     error, total = 0.0, int(bins[:, 0].sum())

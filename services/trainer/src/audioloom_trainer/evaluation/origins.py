@@ -1,7 +1,7 @@
-"""Where single records come from, read out of shards where these lie.
+"""Read the origins of the few records that a report names, from the shards in storage.
 
-For the few records that a report names. The index says where a record is, so of a shard that is
-not compressed no more is read than these; a compressed one is unpacked as far as the last of them.
+The index says where a record lies, so only these records of an uncompressed shard are read. A
+compressed shard is unpacked up to the last of these records.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ Range = tuple[int, int]
 
 @dataclass(frozen=True)
 class Origin:
-    """The piece of a recording that a record holds."""
+    """The part of a recording that a record holds."""
 
     path: str
     window: int
@@ -36,11 +36,11 @@ class Origin:
 
 
 def origins(shard_set: ShardSet, split: Split, positions: Iterable[float]) -> list[Origin]:
-    """Where the records at these positions of a split's natural order come from.
+    """Return the origins of the records at *positions* of a split's natural order.
 
     Raises:
-        ShardMismatch: a shard or an index is not what it was when it was verified.
-        StorageError: it cannot be read.
+        ShardMismatch: a shard or an index has changed since it was verified.
+        StorageError: a shard or an index cannot be read.
     """
     wanted = np.array(list(positions), np.int64)
     rows = EpochOrder(split.layout).locate(wanted)
@@ -69,7 +69,7 @@ def _range(index: Index, row: int) -> Range:
 
 
 def _read(shard: Shard, ranges: list[Range]) -> list[bytes]:
-    """Some pieces of a shard, unpacked; ascending, and none runs into another."""
+    """Read ranges of a shard, unpacked; they must ascend and not overlap."""
     if shard.data.uncompressed is not None:
         return _unpack(shard, ranges)
     pieces = []

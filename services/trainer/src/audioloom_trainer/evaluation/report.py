@@ -1,4 +1,4 @@
-"""What the manifest and the report say of each split that was scored."""
+"""The entries of the manifest and the report for each scored split."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,14 +21,14 @@ def split_scores(
     *,
     train: Split,
 ) -> dict[str, float]:
-    """A split's scores as the manifest keeps them: the model's own, accuracy, and guessing.
+    """Return a split's scores for the manifest: the model's own, accuracy and baselines.
 
     Args:
-        shard_set: what the split belongs to.
-        name: of the split.
+        shard_set: the shards of the split.
+        name: name of the split.
         scores: loss and the model's metrics.
         confusion: (true class, predicted class).
-        train: what the model was trained on, whose favourite label is the best blind guess.
+        train: the training split; its most frequent label is the majority guess.
     """
     found = dict(scores)
     if shard_set.classes is not None:
@@ -44,17 +44,17 @@ def evaluation_report(
     counts: Mapping[str, Accumulator],
     worst: Mapping[str, Sequence[Origin]],
 ) -> dict[str, Any]:
-    """What is known of each split that was scored.
+    """Return the evaluation of all scored splits.
 
     Args:
-        shard_set: what the splits belong to.
-        scores: as `split_scores` gives them, by split.
-        counts: of the predictions, by split.
-        worst: where the worst records of each split come from, in its order.
+        shard_set: the shards of the splits.
+        scores: results of `split_scores`, by split.
+        counts: counts of the predictions, by split.
+        worst: origins of the worst records of each split, in the order of its counts.
 
     Returns:
-        For each split the scores; for classes also the confusion matrix, shares of each class,
-        calibration and the records of the highest loss. And what the splits were made by.
+        The scores of each split; for classes also the confusion matrix, precision and recall,
+        calibration and the records of the highest loss. Also the criterion of the splits.
     """
     splits: dict[str, Any] = {}
     for name, found in scores.items():
@@ -63,7 +63,7 @@ def evaluation_report(
             counted = counts[name]
             splits[name]["confusion"] = counted.confusion.tolist()
             splits[name]["classes"] = class_table(counted.confusion, shard_set.labels)
-            # Of outputs that are no probabilities nobody can say how sure they are.
+            # Outputs that are no probabilities have no confidence.
             splits[name]["calibration"] = None if counted.improper else calibration(counted.bins)
             splits[name]["worst"] = _worst(shard_set.labels, counted, worst[name])
     return {
@@ -76,14 +76,15 @@ def evaluation_report(
 def with_mean_baseline(
     evaluation: Mapping[str, Any], shard_set: ShardSet, *, train: Split
 ) -> dict[str, Any]:
-    """An evaluation and, where numbers are learned, what always answering their mean reaches.
+    """Add the baseline of always answering the mean to an evaluation of numbers.
 
-    That is not in the file: shards of contract 1.0 do not say it, and from them comes the same run.
+    The baseline is not in the run's file: shards of contract 1.0 lack the mean, but must give the
+    same run.
 
     Args:
-        evaluation: as `evaluation_report` gives it.
-        shard_set: what the splits belong to.
-        train: what the model was trained on.
+        evaluation: result of `evaluation_report`.
+        shard_set: the shards of the splits.
+        train: the training split.
     """
     splits = {}
     for name, found in evaluation["splits"].items():

@@ -1,4 +1,4 @@
-"""What the counts of an evaluation say: accuracy beside what no learning at all would reach."""
+"""Compute scores from the counts of an evaluation: accuracy and the baselines of guessing."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 
 
 def baselines(train: Mapping[str, int], split: Mapping[str, int]) -> dict[str, float]:
-    """What guessing reaches on a split.
+    """Return the accuracy of guessing on a split.
 
     Args:
         train: records of each label in the training split.
-        split: records of each label in the split that is scored.
+        split: records of each label in the scored split.
 
     Returns:
-        "chance": of guessing among the labels at random; "majority": of always answering the most
-        frequent label of the training split. Shares from 0 to 1.
+        "chance": the accuracy of guessing among the labels at random; "majority": the accuracy of
+        always answering the most frequent label of the training split. Shares from 0 to 1.
     """
     total = sum(split.values())
     if not total or not train:
@@ -27,12 +27,12 @@ def baselines(train: Mapping[str, int], split: Mapping[str, int]) -> dict[str, f
 
 
 def confusion_accuracy(matrix: NDArray[np.int64]) -> float:
-    """Share of the records on the diagonal of a confusion matrix (true class, predicted class)."""
+    """Return the share of records on the diagonal of a matrix (true class, predicted class)."""
     return float(np.trace(matrix) / max(1, matrix.sum()))
 
 
 def class_table(matrix: NDArray[np.int64], labels: Sequence[str]) -> list[dict[str, Any]]:
-    """Per class: records, precision and recall; a share of nothing is null."""
+    """Return records, precision and recall of each class; null for a share of no records."""
     rows = []
     for number, label in enumerate(labels):
         right = int(matrix[number, number])
@@ -49,7 +49,7 @@ def class_table(matrix: NDArray[np.int64], labels: Sequence[str]) -> list[dict[s
 
 
 def score_table(scores: Mapping[str, Mapping[str, float]]) -> str:
-    """One line a split, one column a score."""
+    """Format scores as a text table: one line a split, one column a score."""
     names = list(dict.fromkeys(name for found in scores.values() for name in found))
     rows = [
         (split, *(f"{found[name]:.4f}" if name in found else "" for name in names))

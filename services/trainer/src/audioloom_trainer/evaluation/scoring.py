@@ -1,4 +1,4 @@
-"""Score splits with a model: all replicas together, or this process alone; every record once."""
+"""Score splits with a model, on all replicas or in this process alone; every record once."""
 
 import time
 from collections import deque
@@ -42,7 +42,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class SplitEvaluation:
-    """What a split was scored."""
+    """The scores and counts of one split."""
 
     scores: dict[str, float]
     """Loss and the model's metrics."""
@@ -53,12 +53,12 @@ class SplitEvaluation:
 def report_splits(
     shard_set: ShardSet, evaluated: Mapping[str, SplitEvaluation], *, train: Split
 ) -> dict[str, Any]:
-    """What is reported of splits that were scored.
+    """Return the report of scored splits.
 
     Args:
-        shard_set: what they belong to.
-        evaluated: by name of the split.
-        train: what the model was trained on, whose favourite label is the best blind guess.
+        shard_set: the shards of the splits.
+        evaluated: evaluations by name of the split.
+        train: the training split; its most frequent label is the majority guess.
     """
     scores = {
         name: split_scores(shard_set, name, each.scores, each.counts.confusion, train=train)
@@ -73,14 +73,14 @@ def report_splits(
 
 
 class Scoring:
-    """A model under its strategy, and the shards it reads.
+    """A model under its strategy, and the shards that it reads.
 
     Args:
-        strategy: the model's.
-        model: built and compiled under it.
-        cluster: who takes part.
-        replicas: those of this process.
-        shard_set: what is read.
+        strategy: the model's strategy.
+        model: the model, built and compiled under the strategy.
+        cluster: the workers.
+        replicas: the replicas of this process.
+        shard_set: the shards.
         staging: holds the shards.
         batch: records of a global batch.
     """
@@ -111,7 +111,7 @@ class Scoring:
         self._evaluate = make_evaluation_block(strategy, model, replicas, shard_set.classes)
 
     def evaluate(self, split: Split) -> SplitEvaluation:
-        """Score a split, on all workers together."""
+        """Score a split on all workers together."""
         total = split.layout.total
         self.model.reset_metrics()
         batches = self.stream(split, None, 0)
@@ -131,7 +131,7 @@ class Scoring:
         return SplitEvaluation(scores, self._of_all(counts))
 
     def _positions(self, split: Split, start: int, k: int) -> NDArray[np.int64]:
-        """Of the records of this process in k steps, in the order in which they are answered."""
+        """Return the positions of this process's records in k steps, in the results' order."""
         steps = range(start, start + k)
         parts = (shares(split, self.replicas, batch=self._batch, step=step) for step in steps)
         return np.concatenate([positions for each in parts for positions in each])
@@ -145,7 +145,7 @@ class Scoring:
         return Accumulator.whole(counts.classes, total)
 
     def check(self, outcome: Outcome, split: Split, start: int, where: str) -> NDArray[np.float64]:
-        """Hold a block against what the order says; answer the sizes of its batches."""
+        """Check the counts of a block against the reading order; return its batch sizes."""
         batch, total = self._batch, split.layout.total
         steps = np.arange(start, start + len(outcome.counts))
         sizes = np.minimum(batch, total - steps * batch).astype(np.float64)
@@ -188,7 +188,7 @@ class Scoring:
         return sizes
 
     def metrics(self) -> dict[str, float]:
-        """The model's own metrics over all workers; JSON has no word for one that is not finite."""
+        """Return the finite metrics of the model over all workers; JSON has no NaN or infinity."""
         with self.watched("while the metrics were added up"):
             found = self.model.get_metrics_result()
         values = {name: float(value) for name, value in found.items() if name != "loss"}
@@ -203,9 +203,9 @@ class Scoring:
         start: int,
         produced: deque[float] | None = None,
     ) -> BatchStream:
-        """This process's batches of a split, from a step on.
+        """Make a stream of this process's batches of a split, from step *start* on.
 
-        When each batch was ready is appended to *produced*, in seconds of `time.monotonic`.
+        Append to *produced* when each batch was ready, in seconds of `time.monotonic`.
         """
         feed = BatchReader(
             self.shard_set,
@@ -226,13 +226,13 @@ class Scoring:
     def _remembering(
         self, batches: Iterator[Batch], produced: deque[float] | None
     ) -> Iterator[Batch]:
-        """TensorFlow passes on the text of an error alone: keep the error itself."""
+        """Keep an error of the input: TensorFlow passes on only its text."""
         try:
             for batch in batches:
                 if produced is not None:
                     produced.append(time.monotonic())
                 yield batch
-        except GeneratorExit:  # nobody reads on, which is not a failure
+        except GeneratorExit:  # the reader has stopped, which is no failure
             raise
         except BaseException as error:
             self._failure = error
@@ -240,7 +240,7 @@ class Scoring:
 
     @contextmanager
     def watched(self, when: str) -> Iterator[None]:
-        """Inside, an error is what caused it: our own input, or a lost peer."""
+        """Replace a TensorFlow error by its cause: an error of our input, or a lost peer."""
         try:
             with translate_peer_failures(self.cluster, when):
                 yield
@@ -259,14 +259,14 @@ def local_scoring(
     *,
     again: bool = False,
 ) -> Iterator[Scoring]:
-    """What scores the splits, while their shards are brought in ahead of need.
+    """Make a `Scoring` for this process alone, with staging of the shards ahead of need.
 
     Args:
         settings: the cache and the batch.
-        model: built and compiled; its weights may change between two times.
-        shard_set: what the splits belong to.
-        splits: to be scored in this order.
-        again: more than once; shards are kept for the next time, as far as the cache has room.
+        model: built and compiled; its weights may change between two rounds of scoring.
+        shard_set: the shards of the splits.
+        splits: the splits, in the order of scoring.
+        again: score more than once: keep shards for the next round if the cache has room.
     """
     alone, batch = Replicas(), settings.batch_size
     once = [shard for split in splits for shard in needed_shards(split, None, alone, batch=batch)]
