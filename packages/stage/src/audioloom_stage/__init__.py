@@ -1,4 +1,4 @@
-"""What every audioloom stage has: a command line, settings, logs, exit codes, progress, results.
+"""Command line, settings, logs, exit codes, progress and results of every audioloom stage.
 
 Names are imported when they are first used: a Spark task that logs pays for structlog and not for
 typer, and `--help` pays for typer and not for structlog.

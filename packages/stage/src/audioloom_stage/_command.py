@@ -1,4 +1,4 @@
-"""A declared command as typer's own: built when it is called, not when the stage starts."""
+"""Turn a declared command into a typer command when it is called, not when the stage starts."""
 
 import inspect
 from typing import Any, Literal
@@ -10,7 +10,7 @@ from audioloom_stage._help import StageCommand, show_all
 from audioloom_stage._options import Option
 from audioloom_stage._perform import Common, perform
 
-# Every stage listens to these two, so that an operator sets them once.
+# The options that every command of every stage has.
 CONFIG_VARIABLE = "AUDIOLOOM_CONFIG"
 LOG_FORMAT_VARIABLE = "AUDIOLOOM_LOG_FORMAT"
 
@@ -19,7 +19,7 @@ _COMMON = "common_"
 
 
 def build(declaration: Declaration[Any], context: dict[str, Any]) -> Any:
-    """Make typer's command of a declared one."""
+    """Make the typer command of a declared command."""
     declared = declaration.declared
 
     def run(**words: Any) -> int:
@@ -38,7 +38,7 @@ def build(declaration: Declaration[Any], context: dict[str, Any]) -> Any:
 
 
 def _parameter(option: Option) -> inspect.Parameter:
-    """Make what typer reads: it only splits the words, pydantic checks them with all the others."""
+    """Make a typer parameter. Typer only splits the words; pydantic checks all values together."""
     kind: Any = bool if option.shape == "switch" else str
     if option.shape in ("many", "pairs"):
         kind = list[str]

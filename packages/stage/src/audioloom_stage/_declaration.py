@@ -1,4 +1,4 @@
-"""A command as its stage declared it. Its settings model is looked up when it is needed."""
+"""Declarations of commands. A command's settings model is looked up when it is needed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Declaration(Generic[Model]):
     """One command.
 
     Attributes:
-        stages: every stage that reads the same configuration file.
-        name: its words: `run`, `env pack`.
-        given: the settings model, if it was given.
-        module: where else to find it, by the function's annotation.
-        known: answers the settings of all commands of the stage.
+        stages: every stage that reads this configuration file.
+        name: the words of the command: `run`, `env pack`.
+        given: the settings model, if it was passed.
+        module: the module that holds the settings model that the function's annotation names.
+        known: returns the settings of all commands of the stage.
     """
 
     stage: str
@@ -42,7 +42,7 @@ class Declaration(Generic[Model]):
 
     @property
     def kind(self) -> str:
-        """What the JSON object of its result calls itself."""
+        """The `kind` in the JSON object of the command's result."""
         return f"audioloom.{self.stage}.{self.name.replace(' ', '.')}"
 
     @property
@@ -55,7 +55,7 @@ class Declaration(Generic[Model]):
         """The settings model.
 
         Raises:
-            TypeError: the function does not say which.
+            TypeError: the function's annotation names no settings model.
         """
         if self.given is not None:
             return self.given

@@ -1,4 +1,4 @@
-"""How an error reaches a person (or a log collector): what, where, expected, found, what to do."""
+"""Show an error to a person or a log collector: what, where, expected, found, what to do."""
 
 import logging
 import traceback
@@ -10,16 +10,16 @@ from audioloom_stage.exit_codes import FULL, MEANING, ExitCode, exit_code
 from audioloom_stage.redaction import redact
 from audioloom_stage.result import JSON, error_object
 
-_LIMIT = 2000  # characters of one field: what came from outside must not bury the message
+_LIMIT = 2000  # characters of one field: long text from outside must not bury the message
 
 
 def report(error: BaseException, *, program: str, debug: bool, as_json: bool) -> ExitCode:
-    """Say on stderr why a command ended, and answer its exit code.
+    """Print why a command ended to stderr, and return its exit code.
 
     Args:
         error: what ended the command.
-        program: as the user called it.
-        debug: print the traceback before it. Never with local variables: they hold secrets.
+        program: the program's name as the user called it.
+        debug: print the traceback first. Never with local variables: they hold secrets.
         as_json: one JSON line through the log instead of a block of text.
     """
     code = exit_code(error)
@@ -42,7 +42,7 @@ def report(error: BaseException, *, program: str, debug: bool, as_json: bool) ->
 
 
 def tell(error: BaseException, code: ExitCode, program: str) -> dict[str, str]:
-    """Answer the parts of an error's text that are not empty, the headline first."""
+    """Return the parts of an error's text that are not empty, the headline first."""
     told = {
         "error": str(getattr(error, "summary", "")) or MEANING[code],
         "where": str(getattr(error, "where", "")),
@@ -70,7 +70,7 @@ def tell(error: BaseException, code: ExitCode, program: str) -> dict[str, str]:
 
 
 def as_envelope(error: BaseException, program: str) -> dict[str, JSON]:
-    """Answer the parts of an error as the JSON object on stdout has them."""
+    """Return the parts of an error for the JSON object on stdout."""
     code = exit_code(error)
     told = tell(error, code, program)
     hint = told.pop("try", "")
@@ -101,7 +101,7 @@ def _named(error: BaseException) -> str:
 
 
 def _place(error: BaseException) -> str:
-    """Answer file and line of the last frame in the stage's own code, else of the last frame."""
+    """Return file and line of the last frame in the stage's own code, else of the last frame."""
     frames = traceback.extract_tb(error.__traceback__)
     ours = [each for each in frames if _is_ours(Path(each.filename))]
     last = (ours or list(frames))[-1:]

@@ -1,4 +1,4 @@
-"""What `--help` of a command looks like: its settings first, what every command has after them."""
+"""The `--help` page of a command: its settings first, then the options of every command."""
 
 from typing import Any, ClassVar
 
@@ -56,7 +56,7 @@ def show_all(ctx: typer.Context, wanted: bool) -> None:  # noqa: FBT001 - typer'
 
 
 def spelt(option: Option) -> str:
-    """Answer how a setting is given: `-w, --workers INT`, or its variable when it is a secret."""
+    """Return how a setting is given: `-w, --workers INT`, or its variable when it is a secret."""
     if option.secret:
         return option.variable
     flag = option.flag
@@ -68,7 +68,7 @@ def spelt(option: Option) -> str:
 
 
 def described(option: Option, *, variable: bool = False) -> str:
-    """Answer a setting's help with its default, and with its *variable* if that is asked for."""
+    """Return a setting's help with its default, and with its *variable* if one is passed."""
     notes = []
     if option.required:
         notes.append("required")

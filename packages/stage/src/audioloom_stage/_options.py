@@ -1,4 +1,4 @@
-"""A settings model as a list of options: what the flags, variables, keys and help are made from."""
+"""A settings model as a list of options, the source of flags, variables, TOML keys and help."""
 
 import json
 import types
@@ -16,7 +16,7 @@ from audioloom_stage.units import Duration, Size
 
 Shape = Literal["switch", "one", "many", "pairs"]
 
-# What every command has already.
+# Names that every command uses already.
 COMMON_FLAGS = frozenset(
     [
         "--config",
@@ -39,16 +39,16 @@ _WORDS = {bool: "BOOL", int: "INT", float: "NUMBER", str: "TEXT"}
 
 @dataclass(frozen=True)
 class Option:
-    """One field of a settings model, as people meet it.
+    """One field of a settings model as a command-line option.
 
     Attributes:
         name: the field, which is also the TOML key.
         shape: a switch (--x/--no-x), one value, many (a repeatable flag) or key=value pairs.
-        choices: the words that are allowed and what each stands for; empty when anything may come.
+        choices: the allowed words and their values; empty when any value is allowed.
         typed_pairs: the values of pairs may be other than text, so 64 is a number.
         variable: the environment variable; "" for a positional, which has none.
-        takes: what values it takes, to compare settings that share a variable by.
-        group: the heading that the help shows it under; "" for none.
+        takes: the accepted values, to compare settings that share a variable.
+        group: its heading in the help; "" for none.
     """
 
     name: str
@@ -68,15 +68,15 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """The long flag, also for what has none: a positional or a secret.
+        """The long flag, also for an option that has none on the command line (positional, secret).
 
-        A field that would be a keyword of Python ends in an underscore, which its flag leaves out.
+        The name of a field ends in an underscore if it is a Python keyword; the flag omits it.
         """
         return "--" + self.name.rstrip("_").replace("_", "-")
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """All its flags: none for a positional or a secret, two for a switch."""
+        """All flags of the option: none for a positional or a secret, two for a switch."""
         if self.positional or self.secret:
             return ()
         no = f"--no-{self.flag[2:]}" if self.shape == "switch" else ""
@@ -84,13 +84,13 @@ class Option:
 
     @property
     def shown(self) -> str:
-        """How an error calls it."""
+        """The name of the option in error messages."""
         if self.positional:
             return self.metavar
         return self.variable if self.secret else self.flag
 
     def parse(self, text: str) -> object:
-        """Make of the text of a variable what a TOML file would hold. Pydantic checks it later.
+        """Convert the text of a variable to a TOML file's value. Pydantic checks it later.
 
         Many values are separated by commas, or are a JSON list; pairs likewise, or a JSON object.
         """
@@ -103,7 +103,7 @@ class Option:
         return self.choices.get(text, text)
 
     def gather(self, words: Sequence[str]) -> object:
-        """Make the value of a flag that was given several times.
+        """Combine the values of a flag that was given several times.
 
         Raises:
             ValueError: a pair without an equals sign, or one key twice.
@@ -174,7 +174,7 @@ def _refuse_two_of_a_kind(model: str, declared: Sequence[Option]) -> None:
 
 
 def prefix(stage: str) -> str:
-    """Answer what the stage's environment variables begin with: `AUDIOLOOM_YARN_LAUNCHER_`."""
+    """Return the prefix of the stage's environment variables: `AUDIOLOOM_YARN_LAUNCHER_`."""
     return f"AUDIOLOOM_{stage.upper().replace('-', '_')}_"
 
 
@@ -295,7 +295,7 @@ def _split(text: str) -> list[str]:
 
 
 def _json(text: str) -> object:
-    """Read a JSON value; None where it is none, which then is plain text."""
+    """Read a JSON value; return None for text that is no JSON."""
     try:
         return json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""One command from its words to its exit code: settings, logs, the work, its result."""
+"""Run one command from its words to its exit code: settings, logs, the work, its result."""
 
 import os
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The end of a program: exit handlers run, and the interpreter is not finalized after them."""
+"""End a program after its exit handlers have run, without finalizing the interpreter."""
 
 import atexit
 import contextlib
@@ -10,12 +10,11 @@ from collections.abc import Callable
 def as_program(body: Callable[[], int]) -> int:
     """Run *body* as the whole of this process, which ends with the exit code that it returns.
 
-    The process ends as soon as all other exit handlers have run. It does not finalize the
-    interpreter: a thread of a native library (Arrow, hdfs-native) that asks for the interpreter
-    meanwhile is ended by CPython inside C++ code, which aborts a process whose work is done
-    (https://github.com/apache/arrow/issues/34314).
+    The process ends after all other exit handlers, without finalizing the interpreter. During
+    finalization, CPython ends a thread of a native library (Arrow, hdfs-native) inside C++ code,
+    and that aborts a process whose work is done (https://github.com/apache/arrow/issues/34314).
     """
-    code = 1  # Python's own, where body raises
+    code = 1  # Python's own exit code when body raises
     process = os.getpid()
 
     def end() -> None:

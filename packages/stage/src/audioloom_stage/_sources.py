@@ -1,9 +1,8 @@
-"""Where settings come from: flags over variables over the TOML file over defaults.
+"""Read settings: flags win over variables, variables over the TOML file, the file over defaults.
 
-Done here and not by pydantic-settings, because that merges the sources before it validates: an
-error could no longer say which flag, variable or key is wrong. It also skips a configuration file
-that is not there, never looks at a misspelt variable, and cannot share one TOML table among the
-commands of a stage. What it would save is `os.environ` and `tomllib`.
+pydantic-settings does not fit: it merges the sources before it validates, so an error could not
+name the wrong flag, variable or key. It also skips a missing configuration file, never looks at a
+misspelt variable, and cannot share one TOML table among the commands of a stage.
 """
 
 import difflib
@@ -48,10 +47,10 @@ def read_settings(
         model: the settings of the command.
         declared: its options.
         stage: names the TOML table and begins the variables.
-        stages: every stage that reads the same file, so that a table of theirs is no mistake.
+        stages: every stage that reads the file; their tables are no mistakes.
         known: the fields of all commands of the stage; a key among them that this command does not
             have is no mistake, because the file and the variables serve every command.
-        flags: what stood on the command line, None or empty where nothing did.
+        flags: the values from the command line; None or empty for a flag that was not given.
         environ: the environment variables.
         config: path of a TOML file, or None.
 
@@ -103,7 +102,7 @@ def _from_variables(
     given = {}
     for option in declared:
         text = environ.get(option.variable, "") if option.variable else ""
-        if not text:  # an empty variable is the shell's way of saying: not set
+        if not text:  # an empty variable counts as not set, as in the shell
             continue
         try:
             value = option.parse(text)
@@ -163,7 +162,7 @@ def _read_toml(path: Path) -> dict[str, Any]:
 
 
 def did_you_mean(word: str, known: Iterable[str], start: str = "") -> str:
-    """Ask for the nearest known word, spelt with *start*, or say nothing when none is near."""
+    """Suggest the nearest known word, spelt with *start*; return "" when none is near."""
     near = difflib.get_close_matches(word, sorted(known), n=1, cutoff=0.6)
     return f"did you mean {start}{near[0]}?" if near else ""
 
@@ -175,14 +174,14 @@ def _explain(
     by_name = {option.name: option for option in declared}
     together: dict[tuple[Any, ...], list[Any]] = {}
     for report in error.errors(include_url=False, include_context=False):
-        # A union reports every member that did not fit: to people that is one mistake.
+        # A union reports every member that did not fit; for people that is one mistake.
         depth = 1 + (bool(report["loc"]) and by_name[str(report["loc"][0])].shape in _DEEP)
         together.setdefault(report["loc"][:depth], []).append(report)
     ours = [
         _one(place, reports, by_name, given, stage) if place else _rule(reports[0], given)
         for place, reports in together.items()
     ]
-    # A wrong flag is the caller's to mend at once, so it decides between exit code 2 and 78.
+    # The caller can correct a wrong flag at once, so a flag decides between exit code 2 and 78.
     first = next((each for each in ours if isinstance(each, Usage)), ours[0])
     if len(ours) == 1:
         return first

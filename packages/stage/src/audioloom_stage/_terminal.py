@@ -1,11 +1,11 @@
-"""Who may write on stderr: log lines and a progress bar share it without tearing each other."""
+"""Share stderr between log lines and a progress bar, so that neither tears the other."""
 
 import os
 import sys
 import threading
 
 _lock = threading.RLock()
-_bar = ""  # what stands on the last line of the terminal, or nothing
+_bar = ""  # the bar on the last line of the terminal, or nothing
 
 
 def write_line(text: str) -> None:
@@ -15,7 +15,7 @@ def write_line(text: str) -> None:
 
 
 def show_bar(text: str) -> None:
-    """Draw the bar over the one before; an empty text takes it away."""
+    """Draw the bar over the previous one; an empty text removes it."""
     global _bar  # noqa: PLW0603 - there is one terminal
     with _lock:
         if text or _bar:
@@ -24,7 +24,7 @@ def show_bar(text: str) -> None:
 
 
 def is_terminal() -> bool:
-    """Tell whether stderr is read by a person."""
+    """Return whether a person reads stderr."""
     try:
         return sys.stderr.isatty()
     except (AttributeError, ValueError):
@@ -32,12 +32,12 @@ def is_terminal() -> bool:
 
 
 def can_draw() -> bool:
-    """Tell whether stderr understands how to take a line back."""
+    """Return whether the terminal on stderr can overwrite a line."""
     return is_terminal() and os.environ.get("TERM", "dumb") != "dumb"
 
 
 def _write(text: str) -> None:
-    # Looked up at every line: tests and notebooks exchange it.
+    # Looked up at every line, because tests and notebooks replace it.
     stream = sys.stderr
     if stream is None:
         return

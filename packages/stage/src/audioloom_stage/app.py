@@ -26,7 +26,7 @@ class StageApp(typer.Typer):
 
     Attributes:
         stage: the stage's name: `yarn-launcher`.
-        stages: every stage that reads the same configuration file.
+        stages: every stage that reads this configuration file.
         program: the program's name: `audioloom-yarn-launcher`.
         settings: the module of the settings models, or nothing.
         declarations: its commands.
@@ -96,7 +96,7 @@ class StageApp(typer.Typer):
         return frozenset(found)
 
     def kind_of(self, words: Sequence[str]) -> str:
-        """Answer the kind of the JSON object that the command with these words prints."""
+        """Return the kind of the JSON object that the command with these words prints."""
         for each in self.declarations:
             called = each.name.split()
             if called == list(words[: len(called)]):
@@ -104,13 +104,13 @@ class StageApp(typer.Typer):
         return f"audioloom.{self.stage}"
 
     def place(self, name: str) -> tuple[typer.Typer, str]:
-        """Answer where a command is put, and its last word: `env pack` is `pack` of `env`."""
+        """Return the family of a command and its last word: `env pack` is `pack` of `env`."""
         family, _, last = name.rpartition(" ")
         return (self._families[family] if family else self), last
 
     @property
     def version(self) -> str:
-        """The stage's version, as told or as installed."""
+        """The stage's version, as passed or as installed."""
         if self._version is None:
             from importlib.metadata import version  # noqa: PLC0415 - 15 ms, seldom needed
 
@@ -153,11 +153,10 @@ def stage_app(
     Args:
         stage: `sharder`; the program is then `audioloom-sharder`, the table `[sharder]`.
         help: what the stage is for, one sentence.
-        stages: every stage that reads the same configuration file, so that a table of another one
-            is no mistake in it.
+        stages: every stage that reads the configuration file; their tables are no mistakes.
         settings: the module of the settings models, imported when a command is called.
-        families: first words of commands of two, and what they are for: `env` of `env pack`.
-        version: by default that of the installed distribution `audioloom-<stage>`.
+        families: first words of two-word commands (`env` of `env pack`), each with its help.
+        version: by default the version of the installed distribution `audioloom-<stage>`.
     """
     return StageApp(
         stage, help=help, stages=stages, settings=settings, families=families, version=version
@@ -173,19 +172,19 @@ def command(
 ) -> Callable[[Callable[[Model], Result]], Callable[[Model], Result]]:
     """Make a function of one settings model a command of the stage.
 
-    The function's docstring is the help, its name is the command's (`list_` is `list`), and the
-    function itself stays as it is, to be called by tests.
+    The function's docstring is the help and its name is the command's (`list_` is `list`). The
+    function itself is returned unchanged, so tests can call it.
 
     Args:
         app: the stage.
-        settings: the model; left out, it is the one that the function's annotation names in the
-            app's module of settings, and `--help` of the stage does not import it.
-        name: the command's name, if not the function's; of two words, if the first is a family.
-        hidden: leave the command out of the help: programs call it, and people do not.
+        settings: the model. By default the function's annotation names it in the app's module of
+            settings, and `--help` of the stage does not import it.
+        name: the command's name, by default the function's; two words if the first is a family.
+        hidden: leave the command out of the help, because only programs call it.
 
     Raises:
         TypeError: the model is not frozen, lets unknown fields through, or a field cannot be a
-            flag or has the flag of another. Where *settings* is left out: at the first call.
+            flag or has the flag of another. Without *settings*: at the first call.
     """
 
     def declare(function: Callable[[Model], Result]) -> Callable[[Model], Result]:
@@ -201,7 +200,7 @@ def command(
             known=lambda: app.known,
         )
         if settings is not None:
-            _ = made.declared  # a mistake in it shows now
+            _ = made.declared  # check the model now, not at the first call
         app.declarations.append(made)
         late = type("DeclaredCommand", (LateCommand,), {"declaration": made})
         first = made.help.partition("\n")[0]  # whole, where typer would cut it short
@@ -220,11 +219,11 @@ class LateCommand(TyperCommand):
     declaration: ClassVar[Declaration[Any]]
 
     def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> Any:
-        """Let the real command read the words."""
+        """Let the real command parse the words."""
         from audioloom_stage._command import build  # noqa: PLC0415 - it imports pydantic
 
         return build(self.declaration, _CONTEXT).make_context(info_name, args, *more, **extra)
 
 
 def _never_called() -> None:
-    """Stand where typer wants a function; the real command has the real one."""
+    """Fill the place where typer requires a function; the real command has the real function."""

@@ -1,4 +1,4 @@
-"""What a stage says when it cannot go on.
+"""Errors of a stage that cannot go on.
 
 * StageError
   - Usage              the command line itself is wrong
@@ -17,7 +17,7 @@ A stage subclasses the one that fits and needs no entry there.
 
 
 class StageError(Exception):
-    """A stage cannot go on, and can say why.
+    """A stage cannot go on; the error says why.
 
     Args:
         summary: one sentence without a full stop; left out when `expected` and `found` say it.
@@ -68,15 +68,15 @@ class Usage(StageError):
 
 
 class BadData(StageError):
-    """What came in is not what it should be: a manifest, a recording, a table."""
+    """A manifest, a recording or a table is not as expected."""
 
 
 class InputMissing(StageError):
-    """What was named is not there."""
+    """An input that was named does not exist."""
 
 
 class ServiceDown(StageError):
-    """Something that this stage needs does not answer: a name node, a resource manager."""
+    """A service that this stage needs, such as a name node, does not answer."""
 
 
 class NameTaken(StageError):
@@ -84,7 +84,7 @@ class NameTaken(StageError):
 
 
 class OutcomeUnknown(StageError):
-    """Nobody can tell whether it was done: look before running again."""
+    """Nobody can tell whether the work was done: look before running again."""
 
 
 class TryAgain(StageError):
@@ -92,7 +92,7 @@ class TryAgain(StageError):
 
 
 class NoPermission(StageError):
-    """This user may not."""
+    """The user lacks a permission."""
 
 
 class BadConfiguration(StageError):

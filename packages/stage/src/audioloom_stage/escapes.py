@@ -1,4 +1,4 @@
-"""Text from outside as it may be shown: nothing in it is obeyed by a terminal, or secret."""
+"""Make text from outside safe to show: no terminal obeys it, and its secrets are masked."""
 
 import json
 
@@ -6,14 +6,14 @@ from audioloom_stage.redaction import redact
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    r"""The text with all that cannot be seen told in ASCII: `\x1b`, `\u202e`, `\udcff`.
+    r"""Escape all invisible characters of a text in ASCII: `\x1b`, `\u202e`, `\udcff`.
 
-    Labels, paths, messages and logs come from outside. What a terminal would obey, what turns the
-    direction of reading, what ends a line, and what is no character are all escaped.
+    Labels, paths, messages and logs come from outside. Terminal controls, changes of reading
+    direction, line ends and invalid characters are escaped.
 
     Args:
-        text: of any origin.
-        lines: it may have several lines: line feeds and tabs stay.
+        text: text of any origin.
+        lines: keep line feeds and tabs.
     """
     if text.isprintable():
         return text
@@ -22,9 +22,9 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def printable_json(text: str) -> str:
-    r"""JSON on one line with all that `printable` would escape told as `\u202e`: the same values.
+    r"""Return JSON on one line with all that `printable` would escape as `\u202e`: equal values.
 
-    Of itself, JSON escapes C0 alone; a terminal obeys C1 too (`\u009b31m`).
+    JSON by itself escapes C0 alone; a terminal obeys C1 too (`\u009b31m`).
     """
     if text.isprintable():
         return text
@@ -32,7 +32,7 @@ def printable_json(text: str) -> str:
 
 
 def safe_text(text: object, *, lines: bool = False) -> str:
-    """What is printed of a text from outside: printable, and with its secrets masked."""
+    """Make a text from outside printable and mask its secrets."""
     return printable(redact(str(text)), lines=lines)
 
 

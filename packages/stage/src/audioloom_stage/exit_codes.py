@@ -1,4 +1,4 @@
-"""The one table from errors to exit codes (sysexits.h), for people and for what restarts stages.
+"""The one table from errors to exit codes (sysexits.h), for people and for supervisors.
 
 Errors are looked up by name along their base classes, so nothing is imported for the table
 and a subclass made in a stage is found through its parent.
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the exit code of every audioloom program means."""
+    """The meaning of each exit code of the audioloom programs."""
 
     DONE = 0
     USAGE = 2
@@ -69,7 +69,7 @@ TABLE = {
     "audioloom_storage.UnsupportedScheme": ExitCode.USAGE,
     "audioloom_storage.UnsafePath": ExitCode.BAD_DATA,
     "audioloom_storage.StorageError": ExitCode.BAD_DATA,
-    # What libraries and Python itself raise
+    # Errors of libraries and of Python itself
     "pydantic_core.ValidationError": ExitCode.BAD_DATA,
     "builtins.KeyboardInterrupt": ExitCode.INTERRUPTED,
     "builtins.ImportError": ExitCode.CONFIGURATION,  # the same environment fails again
@@ -81,19 +81,19 @@ TABLE = {
     "builtins.TimeoutError": ExitCode.TRY_AGAIN,
     "builtins.IsADirectoryError": ExitCode.BAD_DATA,
     "builtins.NotADirectoryError": ExitCode.BAD_DATA,
-    "builtins.OSError": ExitCode.SERVICE_DOWN,  # a disk or a network that fails is no bug of ours
+    "builtins.OSError": ExitCode.SERVICE_DOWN,  # a failing disk or network is no bug of ours
 }
 
 FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 def exit_code(error: BaseException) -> ExitCode:
-    """Answer the exit code that an error ends the program with.
+    """Return the exit code that an error ends the program with.
 
-    An error that the table does not know is our own bug, and says so.
+    An error that the table does not know is our own bug and exits as one.
     """
     if isinstance(error, OSError) and error.errno in FULL:
-        return ExitCode.TRY_AGAIN  # room can be made, and every stage goes on where it stopped
+        return ExitCode.TRY_AGAIN  # the user can make room, and the stage then resumes
     for kind in type(error).__mro__:
         package = kind.__module__.partition(".")[0]
         found = TABLE.get(f"{package}.{kind.__name__}")

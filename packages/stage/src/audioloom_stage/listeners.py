@@ -1,4 +1,4 @@
-"""What processes listen at, by the kernel's own tables (Linux): who else could reach it?"""
+"""Find the addresses that processes listen at, from the kernel's own tables (Linux)."""
 
 import ipaddress
 import re
@@ -16,10 +16,10 @@ _SOCKET = re.compile(r"socket:\[(\d+)\]")
 
 @dataclass(frozen=True)
 class Listener:
-    """A TCP socket that takes connections.
+    """A TCP socket that accepts connections.
 
     Attributes:
-        pid: of a process that has it.
+        pid: a process that holds the socket.
         address: 0.0.0.0 and :: are every address of the machine.
         port: the port.
     """
@@ -34,27 +34,27 @@ class Listener:
 
 
 def open_to_others(pids: Iterable[int], known: Collection[str]) -> list[Listener]:
-    """What these processes listen at, but for the known addresses and the machine's loopback.
+    """List the sockets of these processes that others can reach: neither loopback nor known.
 
     Args:
-        pids: processes that share their network; those of other users are not seen.
-        known: addresses.
+        pids: processes that share their network; processes of other users are not seen.
+        known: addresses that are expected.
 
     Returns:
-        Nothing, where there is no `/proc` to look at.
+        Nothing where there is no `/proc`.
     """
     found: list[Listener] = []
     sockets: dict[str, tuple[str, int]] | None = None
     for pid in pids:
         if sockets is None:
             every = dict(_listening(pid))
-            if not every:  # it ended; or nothing listens, as the next one will show
+            if not every:  # the process ended, or nothing listens, as the next one will show
                 continue
             sockets = {key: at for key, at in every.items() if _is_open(at[0], known)}
         if not sockets:
             break
         held = sorted(sockets.keys() & set(_sockets(pid)))
-        found += [Listener(pid, *sockets.pop(key)) for key in held]  # those that share it: once
+        found += [Listener(pid, *sockets.pop(key)) for key in held]  # once if shared
     return found
 
 
@@ -63,9 +63,9 @@ def _is_open(address: str, known: Collection[str]) -> bool:
 
 
 def _listening(pid: int) -> Iterator[tuple[str, tuple[str, int]]]:
-    """The sockets that listen in the network of a process: inode, address and port."""
+    """List the sockets that listen in the network of a process: inode, address and port."""
     for table in ("tcp", "tcp6"):
-        with suppress(OSError):  # it ended, or there is no IPv6
+        with suppress(OSError):  # the process ended, or there is no IPv6
             for line in (_PROC / str(pid) / "net" / table).read_text().splitlines()[1:]:
                 fields = line.split()
                 if fields[3] == _LISTENS:
@@ -74,7 +74,7 @@ def _listening(pid: int) -> Iterator[tuple[str, tuple[str, int]]]:
 
 
 def _read(text: str) -> str:
-    """An address as the kernel shows it: words of four bytes in the machine's order, in hex."""
+    """Read an address of the kernel: words of four bytes in the machine's order, in hex."""
     words = [int(text[start : start + 8], 16) for start in range(0, len(text), 8)]
     packed = b"".join(word.to_bytes(4, sys.byteorder) for word in words)
     if len(packed) == 4:  # noqa: PLR2004 - bytes of an IPv4 address
@@ -84,7 +84,7 @@ def _read(text: str) -> str:
 
 
 def _sockets(pid: int) -> Iterator[str]:
-    with suppress(OSError):  # it ended, or is another user's
+    with suppress(OSError):  # the process ended, or is another user's
         for path in (_PROC / str(pid) / "fd").iterdir():
             with suppress(OSError):
                 if match := _SOCKET.fullmatch(str(path.readlink())):

@@ -1,4 +1,4 @@
-"""structlog, set up once by the program: console on a terminal, JSON lines otherwise, on stderr.
+"""Set up structlog once per program: console on a terminal, JSON lines otherwise, on stderr.
 
 Modules only say `log = structlog.get_logger()`. Logs of other libraries come through the standard
 library and are written by the same formatter, from WARNING on.
@@ -24,7 +24,7 @@ Format = Literal["auto", "console", "json"]
 
 @dataclass(frozen=True)
 class LogSettings:
-    """How this program logs. Small and picklable, so that a Spark task can log the same way.
+    """Settings of a program's log. Small and picklable, so that a Spark task can log alike.
 
     Attributes:
         level: the lowest level shown of our own logs; other libraries' begin at WARNING.
@@ -39,7 +39,7 @@ class LogSettings:
 
     @property
     def as_json(self) -> bool:
-        """Whether lines are JSON: asked for, or nobody is watching."""
+        """Whether lines are JSON: on request, or when stderr is no terminal."""
         return self.format == "json" or (self.format == "auto" and not is_terminal())
 
 
@@ -59,7 +59,7 @@ def configure_logs(settings: LogSettings) -> None:
     ]
     if not settings.debug:
         first.append(_no_trace)
-    else:  # before the renderer, so that it is masked and escaped as all else is
+    else:  # before the renderer, so that it is masked and escaped like everything else
         first.append(structlog.processors.format_exc_info)
     last: Processor = structlog.processors.JSONRenderer(serializer=_printable_line)
     if not settings.as_json:
@@ -99,13 +99,13 @@ def configure_logs(settings: LogSettings) -> None:
 
 
 def current_logs() -> LogSettings:
-    """Answer how this process logs, with what is bound: `configure_logs` takes it in a task."""
+    """Return how this process logs, with bound values; a task passes it to `configure_logs`."""
     bound_now = structlog.contextvars.get_contextvars()
     return LogSettings(_current.format, _current.level, _current.debug, dict(bound_now))
 
 
 def bind(**values: Any) -> None:
-    """Put values such as `run=name` on every log line from here on."""
+    """Put values such as `run=name` on every later log line."""
     structlog.contextvars.bind_contextvars(**values)
 
 
@@ -118,7 +118,7 @@ _OURS = "audioloom"
 
 
 def _ours(*_: Any) -> logging.Logger:
-    """Answer the one logger that our own lines go through, whatever module says them."""
+    """Return the one logger that all our own lines go through."""
     return logging.getLogger(_OURS)
 
 
@@ -157,7 +157,7 @@ def _printable_line(event: EventDict, **how: Any) -> str:
 
 
 def _escape_controls(_: WrappedLogger, __: str, event: EventDict) -> EventDict:
-    # A trace has lines of its own. The event would begin another entry of the log with its second.
+    # A trace has lines of its own. A second line of the event would look like another log entry.
     return {
         k: printable(v, lines=k != "event") if isinstance(v, str) else v for k, v in event.items()
     }

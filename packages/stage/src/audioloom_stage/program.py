@@ -1,4 +1,4 @@
-"""The `main` of a stage: words in, exit code out."""
+"""The `main` of a stage: it takes words and returns an exit code."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ class Main(Protocol):
     """The `main` of a stage."""
 
     def __call__(self, argv: Sequence[str] | None = None) -> int:
-        """Take the words after the program's name, and answer the exit code."""
+        """Take the words after the program's name, and return the exit code."""
         ...
 
 
 def run_app(app: StageApp) -> Main:
-    """Make the `main` of a stage: words after the program's name in, exit code out.
+    """Make the `main` of a stage, which takes the words after the program's name.
 
-    It never raises and never exits by itself, so a console script and a test call it alike. Without
-    words it is the program: it takes those of the process, which then ends by `as_program`.
+    It returns the exit code and never raises or exits, so a console script and a test call it
+    alike. Without words it takes those of the process, which then ends by `as_program`.
     """
 
     def main(argv: Sequence[str] | None = None) -> int:
@@ -83,7 +83,7 @@ def _parse_and_perform(app: StageApp, argv: Sequence[str] | None) -> int:
 
 def _flushed(code: int) -> int:
     """Flush stdout while an error can still be caught; at exit Python would complain about it."""
-    if sys.stdout is None:  # closed before the program began
+    if sys.stdout is None:  # stdout was closed before the program began
         return code or ExitCode.UNREAD
     try:
         sys.stdout.flush()

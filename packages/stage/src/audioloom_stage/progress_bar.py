@@ -1,4 +1,4 @@
-"""How far the work is: a bar on a terminal, a log line every ten seconds otherwise."""
+"""Show progress: a bar on a terminal, a log line every ten seconds otherwise."""
 
 import logging
 import shutil
@@ -25,7 +25,7 @@ class Progress:
 
     Attributes:
         done: units finished so far.
-        total: units there will be, or None while nobody knows; may be set later.
+        total: all units, or None while unknown; may be set later.
     """
 
     def __init__(self, total: int | None, what: str, unit: str) -> None:
@@ -39,7 +39,7 @@ class Progress:
         self._draws = not (settings.as_json or self._silent) and can_draw()
 
     def advance(self, count: int = 1) -> None:
-        """Say that *count* more units are done. Cheap: call it for each."""
+        """Count *count* more units as done. Cheap: call it for each unit."""
         self.done += count
         now = time.monotonic()
         if now - self._told < (REDRAW_SECONDS if self._draws else EVERY_SECONDS):
@@ -51,7 +51,7 @@ class Progress:
             log.info(self._what, **self._numbers(now - self._started))
 
     def over(self, items: Iterable[Item]) -> Iterator[Item]:
-        """Pass items on and count each when the next one is asked for."""
+        """Pass items on and count each when the next one is requested."""
         for item in items:
             yield item
             self.advance()
@@ -74,14 +74,14 @@ class Progress:
 
 
 def bar_line(what: str, unit: str, done: int, total: int | None, rate: float | None) -> str:
-    """A bar with what is done, how fast, and how long the rest will take at that.
+    """Draw a bar with the units done, the rate, and the estimated time left.
 
     Args:
         what: the work, as a verb.
         unit: what is counted, in the plural.
         done: units finished so far.
-        total: units there will be, None while nobody knows.
-        rate: units a second, None while nobody knows.
+        total: all units, None while unknown.
+        rate: units a second, None while unknown.
     """
     count = f"{done:,}" if total is None else f"{done:,}/{total:,}"
     text = f"{what} {count} {unit}" + ("" if rate is None else f"  {rate:,.1f}/s")
@@ -100,13 +100,13 @@ def _columns() -> int:
 
 @contextmanager
 def progress(total: int | None, what: str, unit: str) -> Iterator[Progress]:
-    """Show how far a piece of work is, on stderr; nothing with `--quiet`.
+    """Show the progress of a piece of work on stderr; show nothing with `--quiet`.
 
         with progress(len(files), "checking", "files") as bar:
             for file in bar.over(files): …
 
     Args:
-        total: how many units there will be; None when that is not known.
+        total: all units; None if unknown.
         what: the work, as a verb: "extracting".
         unit: what is counted, in the plural.
     """

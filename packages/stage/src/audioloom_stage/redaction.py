@@ -1,10 +1,9 @@
-"""What is secret in a text: masked wherever it is shown, logged, recorded or passed about.
+"""Mask secrets in text before it is shown, logged, recorded or passed to another process.
 
-By names (`--password=x`, `-Dstore.secret.key=x`, `--auth x`, `HF_TOKEN=x`, a key of an object), by
-the form of an address with a password or a signature in it, of a header (`Bearer x`) and of known
-kinds of tokens, and by the value where this process was told that it is one (`remember`). A secret
-that says nothing of itself and that nobody told of is not known for one: variables of the
-environment are the place for those.
+A secret is known by its name (`--password=x`, `-Dstore.secret.key=x`, `--auth x`, `HF_TOKEN=x`,
+a key of an object), by its form (an address with a password or a signature, a header `Bearer x`, a
+known kind of token), or by its value after `remember`. Any other secret is not recognised and
+belongs in an environment variable.
 """
 
 import base64
@@ -17,7 +16,7 @@ from urllib.parse import quote
 
 MASK = "**********"
 
-_LEAST_KNOWN = 4  # characters: a shorter value would be found in any text
+_LEAST_KNOWN = 4  # characters: a shorter value would match in any text
 _ROUNDS = 8
 
 _known: set[str] = set()
@@ -136,8 +135,8 @@ _IN_QUERY = re.compile("(?:.*-)?(?:key|sig|signature|auth|token|code)", re.IGNOR
 
 
 def redact(text: str) -> str:
-    """The text with the secrets in it masked; the same where none is, or all are."""
-    for _ in range(_ROUNDS):  # what is masked may uncover what stood behind it
+    """Mask the secrets in a text. Text without secrets, or already masked, stays as it is."""
+    for _ in range(_ROUNDS):  # masking may uncover a secret that stood behind
         once = _once(text)
         if once == text:
             break
@@ -146,12 +145,12 @@ def redact(text: str) -> str:
 
 
 def redact_words(command: Iterable[str], *, passwords_only: bool = False) -> tuple[str, ...]:
-    """The words of a command line with the secrets masked, as many as before.
+    """Mask the secrets in the words of a command line; the number of words stays.
 
     Args:
         command: the words.
-        passwords_only: mask nothing that may be something else: `-p`, `--auth` and `--token` take
-            probabilities, methods and kinds, too. To compare commands by, and not to show.
+        passwords_only: leave ambiguous flags unmasked: `-p`, `--auth` and `--token` also take
+            probabilities, methods and kinds. For comparing commands, not for showing them.
     """
     is_secret = _is_password if passwords_only else is_secret_name
     masked = _certain if passwords_only else redact
@@ -176,14 +175,14 @@ def redact_words(command: Iterable[str], *, passwords_only: bool = False) -> tup
 
 
 def redact_values(value: Any, *, secret: bool = False) -> Any:
-    """JSON, or what a log line carries, with the secrets in it masked.
+    """Mask the secrets in JSON or in the values of a log line.
 
-    A number is left as it is, and so are the keys of what stands below a name of secrets: it may
-    be the count of a label that is called "password". Of what is no JSON, nothing is shown there.
+    Numbers stay, and so do the keys below the name of a secret: such a key may be the count of a
+    label that is called "password". A value there that is no JSON is not shown.
 
     Args:
-        value: of any depth. What is no JSON becomes the text that stands for it.
-        secret: it stands below the name of a secret.
+        value: of any depth. A value that is no JSON becomes the text that stands for it.
+        secret: the value stands below the name of a secret.
     """
     if value is None or isinstance(value, bool | int | float):
         return value
@@ -206,7 +205,7 @@ def redact_values(value: Any, *, secret: bool = False) -> Any:
 
 
 def remember(secret: str) -> None:
-    """From here on this process masks that value wherever it stands, as it is or escaped."""
+    """Mask this value wherever this process shows it from now on, as it is or escaped."""
     for text in (secret, secret.strip(), " ".join(secret.split())):
         forms = (text, repr(text)[1:-1], json.dumps(text)[1:-1], _quoted(text), _quoted(text, ""))
         _known.update(each for each in forms if len(each) >= _LEAST_KNOWN)
@@ -217,7 +216,7 @@ def _quoted(text: str, safe: str = "/") -> str:
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a flag, a variable, a key or an argument of that name holds a secret."""
+    """Return whether a flag, a variable, a key or an argument of that name holds a secret."""
     words = [word.lower() for word in _WORDS.findall(name)]
     if not words or words[-1] in _PLACES:
         return False
@@ -233,7 +232,7 @@ def _is_always_secret(name: str) -> bool:
 
 
 def _is_soft(words: Sequence[str]) -> bool:
-    """Names that may also be a number or a switch: `pad_token=0`, `auth=off`."""
+    """Return whether a name may also hold a number or a switch: `pad_token=0`, `auth=off`."""
     while len(words) > 1 and words[-1].isdigit():  # token2
         words = words[:-1]
     if words == ["sig"] or _SOFT_KEY.search("".join(words)):
@@ -254,12 +253,12 @@ def _is_flag(word: str) -> bool:
 
 
 def _is_next_flag(word: str, flag: str) -> bool:
-    """Whether a word after the flag of a secret is another flag, and not the secret."""
+    """Return whether a word after the flag of a secret is another flag, not the secret."""
     return word.startswith("-") if flag == "-p" else _USUAL_FLAG.match(word) is not None
 
 
 def _is_harmless(value: str, name: str) -> bool:
-    """Whether that value is no secret, although the name is one of secrets."""
+    """Return whether a value is no secret although its name is that of a secret."""
     if not value or value == MASK or _BOOLEAN.fullmatch(value) or _REFERENCE.fullmatch(value):
         return True
     if name == "-p":
@@ -310,7 +309,7 @@ def _is_login_in_base64(value: str) -> bool:
 
 
 def _login(value: str) -> str:
-    """A user and a password, as `curl -u` has it; the numbers of a user and a group stay."""
+    """Mask a user and a password, as `curl -u` has it; the numbers of a user and a group stay."""
     login = _LOGIN.fullmatch(value)
     if login is None or _NO_PASSWORD.fullmatch(value):
         return redact(value)
@@ -341,11 +340,11 @@ def _parameter(found: re.Match[str]) -> str:
 
 
 def _named(text: str) -> str:
-    """Values after a name: only those of secrets are passed over, others may hold names again."""
+    """Mask values after the names of secrets; other values may hold names again."""
     parts: list[str] = []
     done = at = 0
     while (named := _NAMED.search(text, at)) is not None:
-        at = named.end("name")  # what is no value may be a name again
+        at = named.end("name")  # a word that is no value may be a name again
         value = _VALUE.match(text, named.end()) if _may_lead(named) else None
         if value is None:
             continue
@@ -358,7 +357,7 @@ def _named(text: str) -> str:
 
 
 def _may_lead(named: re.Match[str]) -> bool:
-    """Whether it is the name of a secret: before a sign, or a flag before a blank."""
+    """Return whether a word is the name of a secret: before a sign, or a flag before a blank."""
     name = named["name"]
     if named["between"].strip():
         return is_secret_name(name)
@@ -370,7 +369,7 @@ def _is_secret(named: re.Match[str], value: str) -> bool:
     bare = value.strip("\\\"'")
     if _is_harmless(bare, name):
         return False
-    if not between.strip():  # a flag and its value, or a sentence that speaks of the flag
+    if not between.strip():  # a flag and its value, or a sentence about the flag
         return _is_value_of_flag(value, bare)
     if not name.startswith("-") and name.islower() and _NUMBER.fullmatch(bare):
         return len(_WORDS.findall(name)) > 1  # "password=3" counts a label

@@ -1,4 +1,4 @@
-"""The result of a command, and the way it alone reaches stdout."""
+"""The result of a command, and the only way in which it reaches stdout."""
 
 import contextlib
 import fcntl
@@ -17,19 +17,19 @@ JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON
 
 Write: TypeAlias = Callable[[str], None]
 
-_columns: int | None = None  # of the terminal that results go to, while stdout is kept for them
+_columns: int | None = None  # of the terminal for results, while stdout is reserved for them
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a command answers.
+    """The answer of a command.
 
     Attributes:
-        text: for people and shells; lines when they come one by one (a log that is followed).
+        text: for people and shells; an iterable of lines for a log that is followed.
         data: for programs, printed with `--json`.
         next: commands that are useful now, printed to stderr.
-        exit_code: other than 0 when the answer itself is bad news, such as a failed check.
-        problem: what the bad news is, in one sentence; by default what the exit code means.
+        exit_code: not 0 when the answer itself is bad news, such as a failed check.
+        problem: the bad news in one sentence; by default the meaning of the exit code.
     """
 
     text: str | Iterable[str]
@@ -40,19 +40,19 @@ class Result:
 
     @property
     def error(self) -> Mapping[str, JSON] | None:
-        """The bad news as the JSON object tells it; None for good news."""
+        """The bad news as the `error` of the JSON object; None for good news."""
         return error_object(self.exit_code, self.problem) if self.exit_code else None
 
 
 def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
-    """Write a result: its text, or with *as_json* one object on one line.
+    """Write a result: its text, or with *as_json* one JSON object on one line.
 
-    What it shows comes from data, so it is made safe here, for every command: text and JSON are
-    printable, each by its own escapes, and without secrets.
+    A result holds data from outside, so text and JSON are escaped, each in its own way, and secrets
+    are masked here, for every command.
 
     Returns:
-        Whether somebody read it. A reader of lines that has left (`… | head -1`) has what it
-        wanted; one that had nothing yet, or a part of what is one piece, has not.
+        True if somebody read the result. A reader that leaves after some lines (`… | head -1`) has
+        read it; a reader that got nothing, or a part of a single text, has not.
     """
     parts: Iterable[str]
     if as_json:
@@ -73,17 +73,17 @@ def emit(result: Result, write: Write, *, kind: str, as_json: bool) -> bool:
 
 
 def emit_error(error: Mapping[str, JSON], write: Write, *, kind: str) -> None:
-    """Write the JSON object of a command that failed; its exit code tells more than a reader."""
+    """Write the JSON object of a failed command. A lost reader is no error here."""
     with contextlib.suppress(OSError):
         write(as_object({}, kind=kind, error=redact_values(error)) + "\n")
 
 
 def error_object(code: int, message: str = "", **parts: str) -> dict[str, JSON]:
-    """Answer what the JSON object of a failed command has as its `error`.
+    """Return the `error` of a failed command's JSON object.
 
     Args:
-        code: the exit code; the class is its name. A code of another program has none of ours.
-        message: one sentence; by default what the code means.
+        code: the exit code, whose name is the class. A code of another program has no class.
+        message: one sentence; by default the meaning of the code.
         parts: where, expected, found and hint, as far as they are known.
     """
     known = next((each for each in ExitCode if each == code), None)
@@ -97,11 +97,11 @@ def error_object(code: int, message: str = "", **parts: str) -> dict[str, JSON]:
 def as_object(
     data: Mapping[str, JSON], *, kind: str, error: Mapping[str, JSON] | None = None
 ) -> str:
-    """Answer the JSON object of a result: kind, version, ok, error, and the command's own fields.
+    """Return the JSON object of a result: kind, version, ok, error, and the command's own fields.
 
     Raises:
-        ValueError: a number that JSON has no word for, or a key that the envelope owns.
-        TypeError: something that is not JSON.
+        ValueError: a number that JSON cannot hold, or a key of the envelope.
+        TypeError: a value that is not JSON.
     """
     envelope = {"kind": kind, "version": 1, "ok": error is None, "error": error}
     if taken := envelope.keys() & data.keys():
@@ -110,15 +110,15 @@ def as_object(
 
 
 def result_columns() -> int | None:
-    """How wide the terminal is that the result is read on; None if nobody reads it there."""
+    """Return the width of the terminal that shows the result; None if it goes elsewhere."""
     return _columns
 
 
 @contextlib.contextmanager
 def reserved_stdout() -> Iterator[Write]:
-    """Keep stdout for the result: inside, whatever else writes to it lands on stderr.
+    """Keep stdout for the result: in the block, everything else written to it goes to stderr.
 
-    The descriptor itself is turned round, so that it holds for a JVM or any other child too,
+    The descriptor itself is redirected, so that this holds for a JVM or any other child too,
     and children do not inherit the real one: none of them can keep a pipe open.
     """
     if _descriptor() != 1:  # captured by a test, or closed
@@ -175,8 +175,8 @@ def _write_all(descriptor: int, text: str) -> None:
 
 
 def write_to(stream: TextIO | None, text: str) -> None:
-    """Write to a stream at once, and say where there is none."""
-    if stream is None:  # closed before the program began
+    """Write to a stream at once, and report a stream that is missing."""
+    if stream is None:  # the stream was closed before the program began
         raise BrokenPipeError
     stream.write(text)
     stream.flush()

@@ -1,4 +1,4 @@
-"""Sizes and durations as people write them: one parser for every setting of every stage."""
+"""Parse sizes and durations as people write them: one parser for all settings."""
 
 import re
 from typing import Any, Self
@@ -25,7 +25,7 @@ class Size(int):
         """Read a size from a text or a number.
 
         Raises:
-            PydanticCustomError: it is none; a `ValueError`.
+            PydanticCustomError: a `ValueError`; the text is no size.
         """
         return cls(_read(value, _SIZES, "a size such as 8GB, 8GiB or 65536"))
 
@@ -54,13 +54,13 @@ class Duration(float):
         """Read a duration from a text or a number.
 
         Raises:
-            PydanticCustomError: it is none; a `ValueError`.
+            PydanticCustomError: a `ValueError`; the text is no duration.
         """
         return cls(_read(value, _SECONDS, "a duration such as 90s, 30m, 24h or 7d"))
 
     @property
     def text(self) -> str:
-        """The duration in the largest unit that it has at least two of: `24h`, `90s`."""
+        """The duration in the largest unit that it holds at least twice: `24h`, `90s`."""
         for unit in ("d", "h", "m"):
             seconds = _SECONDS[unit]
             if self >= 2 * seconds and not self % seconds:
