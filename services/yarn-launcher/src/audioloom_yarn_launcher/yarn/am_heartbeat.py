@@ -1,11 +1,10 @@
-"""How often skein's application master asks the ResourceManager: a file by which it does so.
+"""The interval at which skein's application master asks the ResourceManager, set by a file.
 
-Of itself it asks every 5 s while it waits for no container. Only when it asks, it hears that one
-has ended, and only then another one is asked for: that was most of the time that a gang took to
-begin, and to be whole again. skein has no setting for it, but takes half of a property of the
-cluster's, and makes no other use of that. The cluster's own files are left as they are: Hadoop also
-reads a `hadoop-site.xml`, if there is one on the class path, where each jar is that lies beside the
-application master.
+The default is 5 s while no container is pending. The master hears of an ended container only when
+it asks, and requests the next one only then. This was most of the time that a gang took to start or
+restart. skein has no setting for the interval. It takes half of a cluster property that it uses for
+nothing else. Hadoop also reads a `hadoop-site.xml` from the class path, which includes each jar in
+the application master's folder. So the cluster's own files stay unchanged.
 """
 
 import zipfile
@@ -21,6 +20,6 @@ _SITE = f"""\
 
 
 def write_heartbeat(jar: Path) -> None:
-    """Write the jar that sets the interval, for whoever has it on the class path."""
+    """Write the jar that sets the interval; it must be on the application master's class path."""
     with zipfile.ZipFile(jar, "w") as archive:
         archive.writestr("hadoop-site.xml", _SITE)

@@ -1,6 +1,6 @@
 """The last output of an application master and its coordinator, from `yarn logs`.
 
-YARN's diagnostics hold the shell's output before the master started, and nothing of the master.
+YARN's diagnostics hold only the shell's output from before the master started.
 """
 
 import re
@@ -15,9 +15,10 @@ _NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J|NativeCodeLoader|WARN co
 
 
 def last_words(application: str) -> str:
-    """The last lines that it said; empty if nobody tells, as where logs are not aggregated.
+    """Return the last lines of the application master's logs, or "" if YARN has none.
 
-    They are to be had a moment after the end, from wherever YARN has put them.
+    YARN collects logs only after the end, so this asks for `WITHIN_S` seconds. Where log
+    aggregation is off, there are none.
     """
     command = ["yarn", "logs", "-applicationId", application, "-am", "ALL", "-log_files", FILES]
     deadline = time.monotonic() + WITHIN_S
@@ -35,7 +36,7 @@ def last_words(application: str) -> str:
 
 
 def said_in(output: str) -> str:
-    """What says something in the output of `yarn logs`."""
+    """Return the last lines of the output of `yarn logs` that carry information."""
     lines = [line for piece in _PIECE.findall(output) for line in piece.splitlines()]
     kept = [line for line in lines if line.strip() and not _NOISE.search(line)]
     return "\n".join(kept[-MOST_LINES:])

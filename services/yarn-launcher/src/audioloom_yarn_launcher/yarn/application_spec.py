@@ -1,9 +1,9 @@
-"""What is submitted to YARN: a skein application, as the plain data that skein reads.
+"""The specification of a skein application, as the plain data that skein reads.
 
-The coordinator runs in the application master's container, next to it, so that the run goes on
-when whoever submitted it has left. Workers are containers of one service that starts with none:
-the coordinator asks for them. Both come with the launcher's own environment; the command has
-another one, and neither is on the other's path.
+The coordinator runs in the application master's container, so the run goes on when the process that
+submitted it has ended. Workers are containers of one service that starts with none: the coordinator
+requests them. Coordinator and workers use the launcher's own environment. The command uses a
+separate environment, and neither is on the other's path.
 """
 
 import shlex
@@ -26,26 +26,26 @@ _TYPES = (".tar.gz", ".tgz", ".zip")
 
 @dataclass(frozen=True)
 class Shape:
-    """What is asked of the cluster.
+    """The request to the cluster: resources, files and access of one application.
 
     Args:
-        run_folder: by which an application leads to its run.
+        run_folder: URI of the run folder, a part of the application's name.
         launch: id of the launch.
-        queue: to submit to.
-        node_label: of the nodes, "" for any.
+        queue: queue to submit to.
+        node_label: label of the nodes, "" for any.
         coordinator: resources of the application master.
         worker: resources of a worker.
-        roles: resources of each role, where it is not workers alone. A service of skein's each.
-        environment: URI of the command's, or None.
-        public: everybody may read that, so nodes keep one copy for all.
+        roles: resources of each role, each a skein service; empty if all are workers.
+        environment: URI of the command's environment, or None.
+        public: everybody may read the environment, so a node keeps one copy for all users.
         files: URI by name, for the working folder of each worker.
-        folders: archive by name, for the same; each is unpacked into a folder of that name.
-        variables: for the command.
-        coordinator_variables: for the application master, and the coordinator in it.
+        folders: archive by name; each is unpacked into a folder of that name.
+        variables: environment variables of the command.
+        coordinator_variables: environment variables of the application master and the coordinator.
         advertise: template of a worker's address.
-        systems: other HDFS than the default one that are used, for their tokens.
-        view_users: further users who may see the application in YARN, and its logs.
-        ui_users: who may look at its web page.
+        systems: HDFS besides the default one that need tokens.
+        view_users: further users who may see the application and its logs in YARN.
+        ui_users: users who may see skein's web page.
     """
 
     run_folder: str
@@ -65,7 +65,7 @@ class Shape:
 
     @property
     def services(self) -> Mapping[str, Resources]:
-        """The resources of each role's containers; `worker_0` is the first of the workers'."""
+        """The resources of each role's containers; the first worker is `worker_0`."""
         return self.roles or {WORKER: self.worker}
 
     folders: Mapping[str, str] = field(default_factory=dict)
@@ -74,12 +74,12 @@ class Shape:
 
 
 def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
-    """The application, as `skein.ApplicationSpec.from_dict` takes it.
+    """Describe the application as `skein.ApplicationSpec.from_dict` takes it.
 
     Args:
-        shape: of it.
-        launcher: URI of the launcher's own environment, an archive.
-        folder: path of the one that holds the files for the application master.
+        shape: the request.
+        launcher: URI of the archive of the launcher's own environment.
+        folder: path of the folder that holds the application master's files.
     """
     program = f"exec {LAUNCHER}/bin/python -I -m audioloom_yarn_launcher"
     ours = _archive(launcher)
@@ -94,7 +94,7 @@ def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
         "node_label": shape.node_label,
         "tags": ["audioloom-yarn-launcher"],
         "file_systems": list(shape.systems),
-        "acls": {  # nobody else ends it, and by default nobody else looks at it
+        "acls": {  # only the owner may end it; by default only the owner may view it
             "enable": True,
             "view_users": list(shape.view_users),
             "ui_users": list(shape.ui_users),
@@ -127,10 +127,10 @@ def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
 
 
 def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
-    """Refuse what no node has, before it is asked for.
+    """Refuse resources that no node has, before YARN is asked for them.
 
     Raises:
-        NotOffered: none has as much.
+        NotOffered: no node is large enough.
     """
     for asked, flags in (
         *((each, "--memory, --vcores or --gpus") for each in shape.services.values()),
@@ -165,13 +165,13 @@ def _no_node(label: str) -> NotOffered:
 
 
 def archive_suffix(uri: str) -> str | None:
-    """`.tar.gz`, `.tgz` or `.zip`, which is what YARN can unpack; None for anything else."""
+    """Return the suffix of an archive that YARN can unpack (`.tar.gz`, `.tgz`, `.zip`), or None."""
     name = PurePosixPath(uri).name
     return next((suffix for suffix in _TYPES if name.endswith(suffix)), None)
 
 
 def _archive(uri: str, *, public: bool = False) -> dict[str, Any]:
-    kept = not uri.startswith("file:")  # what lies on the cluster is kept by its nodes
+    kept = not uri.startswith("file:")  # nodes may keep copies of a file that is on the cluster
     whose = "PUBLIC" if public else "PRIVATE"
     return {"source": uri, "type": "ARCHIVE", "visibility": whose if kept else "APPLICATION"}
 

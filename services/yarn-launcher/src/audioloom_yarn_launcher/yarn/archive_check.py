@@ -24,11 +24,11 @@ log = structlog.get_logger()
 def check_members(archive: Location) -> None:
     """Refuse an archive that would write outside of the folder that it is unpacked into.
 
-    One of this user's own that has the name of those that this program packs, from its own files,
-    is not read again: it may be large, and nobody else may write it.
+    An archive that this program packed, by its name, and that only this user can write is trusted
+    unread: it may be large.
 
     Raises:
-        BadArchive: it would, or it is damaged.
+        BadArchive: the archive would write outside, or is damaged.
     """
     if PACKED_BY_US.fullmatch(archive.name) and is_own(archive):
         return
@@ -70,7 +70,7 @@ def _members(name: str, file: BinaryIO) -> Iterator[Member]:
         with tarfile.open(fileobj=unzipped, mode="r|") as tar:
             for info in tar:
                 yield Member(info.name, _kind(info), info.linkname)
-        while unzipped.read(_CHUNK_BYTES):  # to its end, where its sum is
+        while unzipped.read(_CHUNK_BYTES):  # read to the end, where the checksum is
             pass
 
 

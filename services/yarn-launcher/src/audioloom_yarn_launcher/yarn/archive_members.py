@@ -1,9 +1,9 @@
-"""The members of an archive: whether they stay in the folder that it is unpacked into.
+"""The members of an archive, and whether they stay in the folder that it is unpacked into.
 
-Nodes unpack archives with what their Hadoop has, of any age, and as this user: a name that leads
-out of the folder writes there, and so does one that passes through a link which leads out. A link
-that nothing passes through writes nowhere: `bin/python` of a virtual environment may be one to the
-interpreter of the node.
+A node unpacks archives as this user, with a Hadoop of any age. A name that leads out of the folder
+writes there, and so does a name that passes through a link which leads out. A link that no other
+name passes through is harmless: `bin/python` of a virtual environment may be a link to the node's
+interpreter.
 """
 
 import posixpath
@@ -17,12 +17,12 @@ Kind = Literal["file", "folder", "link", "hard link", "other"]
 
 @dataclass(frozen=True)
 class Member:
-    """One thing in an archive.
+    """A member of an archive.
 
     Args:
-        name: as it stands there.
-        kind: what it is; other is a device, a pipe and the like.
-        target: of a link.
+        name: its name in the archive.
+        kind: its kind; "other" is a device, a pipe and the like.
+        target: target of a link.
     """
 
     name: str
@@ -31,9 +31,9 @@ class Member:
 
 
 def first_fault(members: Iterable[Member]) -> str | None:
-    """What is wrong with the first member that must not be unpacked; None if none is wrong.
+    """Describe the first member that must not be unpacked; None if all may be.
 
-    Members are taken in the order in which they are unpacked, and each may come again.
+    The order is that of unpacking, and a name may occur more than once.
     """
     leading_out: set[PurePosixPath] = set()
     for member in members:

@@ -1,7 +1,7 @@
-"""What this machine has of a Hadoop cluster: its configuration, and the programs that skein starts.
+"""The Hadoop configuration of this machine, and the programs that skein starts.
 
-Looked at before anything is started, because what finds out later (a JVM that asks a
-ResourceManager which is not there) takes minutes to say so.
+Both are checked before anything is started: a JVM takes minutes to report a ResourceManager that
+does not answer.
 """
 
 import os
@@ -18,7 +18,7 @@ CONF = "HADOOP_CONF_DIR"
 
 
 def find_hadoop() -> Hadoop:
-    """The cluster that HADOOP_CONF_DIR names.
+    """Find the cluster that HADOOP_CONF_DIR names.
 
     Raises:
         NoCluster: it names none.
@@ -36,7 +36,7 @@ def find_hadoop() -> Hadoop:
 
 
 def check_reachable(hadoop: Hadoop) -> None:
-    """See that a ResourceManager listens, in seconds.
+    """Check within seconds that a ResourceManager listens.
 
     Raises:
         ResourceManagerDown: none does.
@@ -53,10 +53,10 @@ def check_reachable(hadoop: Hadoop) -> None:
 
 
 def check_programs() -> None:
-    """See that what skein starts is there: Java, and `yarn`, which knows Hadoop's class path.
+    """Check that skein's programs are installed: Java, and `yarn`, which knows Hadoop's class path.
 
     Raises:
-        NoCluster: it is not.
+        NoCluster: one is missing.
     """
     home = os.environ.get("JAVA_HOME")
     java = shutil.which(str(Path(home, "bin/java"))) if home else shutil.which("java")

@@ -1,7 +1,6 @@
-"""The logs of containers while they run, from the web pages of their nodes.
+"""The logs of running containers, from the web pages of their nodes.
 
-Seen where the nodes answer anybody; those of a cluster with Kerberos do not, and then nothing is
-known.
+The nodes of a cluster with Kerberos refuse these requests. Then the logs count as unknown.
 """
 
 import re
@@ -13,16 +12,16 @@ from audioloom_hadoop.rest import fetch
 from audioloom_yarn_launcher.errors import NoCluster
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 
-_MOST_AROUND = 1 << 16  # what a node says before and after the bytes of a log
+_MOST_AROUND = 1 << 16  # of text that a node adds before and after the log
 _HEAD = re.compile(rb"LogLength: *([0-9]+)\r?\nLogContents:\r?\n")
 
 
 def last_bytes(page: str, size: int) -> tuple[int, bytes] | None:
-    """How long a log is, and no more than its last bytes; None if the node does not tell.
+    """Return the length of a log and its last bytes; None if the node does not answer.
 
     Args:
         page: `http://node/ws/v1/node/containers/<container>/logs/<file>`.
-        size: how many bytes are wanted.
+        size: number of bytes wanted.
     """
     try:
         body = fetch(f"{page}?size=-{size}", most_bytes=size + _MOST_AROUND)
@@ -37,7 +36,7 @@ def last_bytes(page: str, size: int) -> tuple[int, bytes] | None:
 
 
 def scheme_of_pages() -> str:
-    """As the pages of the ResourceManager have it; "" where no cluster is known."""
+    """Return the scheme of the ResourceManager's web pages; "" if no cluster is known."""
     try:
         pages = find_hadoop().pages
     except NoCluster:
@@ -50,10 +49,11 @@ TAIL_BYTES = 2048
 
 
 def last_words_of(containers: Sequence[tuple[str, str, str]]) -> dict[str, str]:
-    """The last lines of each container's log by its id; of the first few, if there are many.
+    """Return the last lines of each container's log by its id; of the first few if there are many.
 
     Args:
-        containers: `host:port` of its node's page, its id, and its service, which names its log.
+        containers: `host:port` of the node's web page, container id, and service, which names the
+            log.
     """
     start = scheme_of_pages()
     asked = [each for each in containers if each[0] and each[1]][:MOST_ASKED]

@@ -1,11 +1,11 @@
-"""The variables of a container: the command's own, carried whole, and those that start Docker.
+"""The environment variables of a container: the command's variables, and those that start Docker.
 
-YARN writes the variables of a container into a shell script, between double quotes and unescaped: a
+YARN writes the variables of a container into a shell script, unescaped between double quotes: a
 quote ends the value, `$NAME` and backticks are executed, `{{NAME}}` is another variable and `<CPS>`
-a colon (Hadoop's ContainerLaunch). A PYTHONPATH would mislead other programs of the container. Such
-variables are encoded in one variable that only workers read.
+a colon (Hadoop's ContainerLaunch). A PYTHONPATH would mislead other programs of the container. So
+these variables are encoded in one variable that only workers read.
 
-For Docker the nodes must be set up with LinuxContainerExecutor and Docker as an allowed runtime.
+Docker needs nodes with LinuxContainerExecutor and Docker as an allowed runtime.
 """
 
 import base64
@@ -20,11 +20,11 @@ ONLY_OURS = ("PYTHONHOME", "PYTHONPATH")
 """Variables of the node or of the launcher's own environment, not for the command."""
 
 _PLAIN = re.compile(r"""(?!.*(?:\{\{|\}\}|<CPS>))[^"$`\\\n\r]*""")
-_FOR_YARN = "YARN_CONTAINER_RUNTIME_"  # the NodeManager reads these itself, before any script
+_FOR_YARN = "YARN_CONTAINER_RUNTIME_"  # the NodeManager itself reads these, not through the script
 
 
 def carry(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables for a container: those that YARN would change are encoded."""
+    """Encode the variables that YARN would change, for the environment of a container."""
     wrapped = {name: value for name, value in variables.items() if not _arrives(name, value)}
     plain = {name: value for name, value in variables.items() if name not in wrapped}
     if not wrapped:
@@ -33,7 +33,7 @@ def carry(variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def unwrap(variables: Mapping[str, str]) -> dict[str, str]:
-    """The variables of the command, decoded from those of its container."""
+    """Decode the command's variables from the environment of its container."""
     found = {name: value for name, value in variables.items() if name not in ONLY_OURS}
     wrapped: dict[str, str] = json.loads(base64.b64decode(found.pop(VARIABLE, "")) or "{}")
     return found | wrapped
@@ -52,12 +52,12 @@ PREFIX = f"{_RUNTIME}DOCKER_"
 def docker_variables(
     image: str | None, mounts: Sequence[str], network: str | None
 ) -> dict[str, str]:
-    """The variables that start a container in a Docker image; {} without one.
+    """Return the variables that start a container in a Docker image; {} without an image.
 
     Args:
-        image: its name.
-        mounts: `SOURCE:DESTINATION`, with `:ro` or `:rw`; read-only if it does not say.
-        network: its name.
+        image: name of the image.
+        mounts: `SOURCE:DESTINATION`, with `:ro` or `:rw`; the default is read-only.
+        network: name of the network.
     """
     if image is None:
         return {}

@@ -31,7 +31,7 @@ ENDED = ("SUCCEEDED", "FAILED", "KILLED")
 
 
 class SkeinWorkers:
-    """`Workers` of a YARN cluster. The application master itself restarts none of them.
+    """`Workers` of a YARN cluster; the application master itself restarts no container.
 
     Args:
         application: `skein.ApplicationClient`, from within the application.
@@ -50,7 +50,7 @@ class SkeinWorkers:
         threading.Thread(target=self._look_out, name="containers", daemon=True).start()
 
     def request_missing(self) -> None:
-        """Request a container for each that has ended."""
+        """Request a container for each one that has ended."""
         self._before |= {each.id for each in self._containers(ENDED)} | self._killed
         living = [each for each in self._containers(ALIVE) if each.id not in self._killed]
         there = Counter(_service(each) for each in living)
@@ -60,7 +60,7 @@ class SkeinWorkers:
                     self._application.add_container(service)
 
     def exited(self) -> dict[str, WorkerLost]:
-        """The containers that have ended since the last `request_missing`, and how."""
+        """Return how each container ended that has ended since the last `request_missing`."""
         known = self._before | self._killed
         news = [each for each in self._containers(ENDED) if each.id not in known]
         talked = [each for each in news if failed_itself(each)]
@@ -68,7 +68,7 @@ class SkeinWorkers:
         return {each.id: loss_of_container(each, said.get(each.container, "")) for each in news}
 
     def exit_reason(self, worker: str) -> WorkerLost:
-        """How the container ended; its node reports that a moment later."""
+        """Return how the container ended; its node reports this a moment later."""
 
         def find() -> WorkerLost | None:
             ended = (each for each in self._containers(ENDED) if each.id == worker)
@@ -83,7 +83,7 @@ class SkeinWorkers:
         return sum(each.id not in self._killed for each in asked)
 
     def unregistered(self, registered: Collection[str]) -> list[Arrival]:
-        """What YARN and the logs tell of the containers that are not registered."""
+        """Return the state of each unregistered container, from YARN and its log."""
         here = self._containers((*ALIVE, *ENDED))
         rows = [each for each in here if each.id not in self._before and each.id not in registered]
         wait = any(each.state in ASKED for each in rows)
@@ -99,11 +99,11 @@ class SkeinWorkers:
         if worker in self._killed:
             return
         self._killed.add(worker)
-        with suppress(ValueError), self._asking():  # ValueError: it has ended already
+        with suppress(ValueError), self._asking():  # ValueError: it has already ended
             self._application.kill_container(worker)
 
     def close(self) -> None:
-        """Wait for the containers to end. The application master ends the rest with itself."""
+        """Wait for the containers to end; the application master kills the rest when it ends."""
         with suppress(StoreLost):
             poll(lambda: not self._containers(("RUNNING",)), every_s=0.1, within_s=LEAVE_WITHIN_S)
         self._closed.set()
@@ -132,7 +132,7 @@ class SkeinWorkers:
 
 
 class _Asking:
-    """What skein raises becomes ours: an application master that cannot be asked is gone."""
+    """Raise `StoreLost` for skein's errors: without the application master there is no gang."""
 
     def __init__(self, errors: type[Exception]) -> None:
         self._errors = errors

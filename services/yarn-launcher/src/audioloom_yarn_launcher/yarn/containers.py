@@ -1,4 +1,4 @@
-"""The end of a container, in a sentence that says what to do."""
+"""The end of a container, described in a sentence that says what to do."""
 
 import re
 from dataclasses import dataclass
@@ -60,12 +60,12 @@ class ContainerState:
     """A container, as the application master sees it.
 
     Args:
-        id: `worker_0`.
+        id: skein's id, such as `worker_0`.
         state: `REQUESTED`, `RUNNING`, …
-        node: `host:port` of its node's web page, empty until it has one.
-        since_s: how long ago it was started, None if it was not.
-        told: what YARN said when it ended.
-        container: id of the container in YARN, empty until there is one.
+        node: `host:port` of its node's web page, "" before allocation.
+        since_s: seconds since its start, None before that.
+        told: YARN's diagnostics after the end.
+        container: YARN's id of the container, "" before allocation.
     """
 
     id: str
@@ -77,16 +77,16 @@ class ContainerState:
 
     @property
     def where(self) -> str:
-        """The host it runs on."""
+        """The host that the container runs on."""
         return self.node.rpartition(":")[0]
 
 
 def loss_of_container(seen: ContainerState, said: str = "") -> WorkerLost:
-    """How a container ended, and whether another would end in the same way.
+    """Describe how a container ended, and whether a restart would end in the same way.
 
     Args:
         seen: the container.
-        said: the end of what it said, if anybody knows.
+        said: the last lines of its log, "" if unknown.
     """
     place = f" on {seen.where}" if seen.where else ""
     if known := diagnose(seen.told, among=_KNOWN):
@@ -99,7 +99,7 @@ def loss_of_container(seen: ContainerState, said: str = "") -> WorkerLost:
 
 
 def failed_itself(seen: ContainerState) -> bool:
-    """Whether YARN says that a container failed, and does not say why: it may have said so."""
+    """Return whether a container failed for a reason that only its log may tell."""
     return seen.state == "FAILED" and diagnose(seen.told, among=_KNOWN) is None
 
 
@@ -118,12 +118,12 @@ def _gone_text(seen: ContainerState, place: str, last: str) -> str:
 
 
 def arrival(seen: ContainerState, *, shortage: str, said: str) -> Arrival:
-    """Where a container hangs that should have come.
+    """Describe how far an unregistered container has come.
 
     Args:
         seen: the container.
-        shortage: why YARN gives none, for one that it has not given.
-        said: the end of what it says, for one that runs.
+        shortage: why YARN has not allocated it, for a pending container.
+        said: the last lines of its log, for a running container.
     """
     if seen.state in ASKED:
         return Arrival(seen.id, "not-allocated", reason=f"no container yet: {shortage}")

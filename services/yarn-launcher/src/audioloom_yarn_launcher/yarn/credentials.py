@@ -1,7 +1,7 @@
 """The credentials for a cluster: this user's key for skein, and the login by a keytab.
 
-Whoever has the key controls this user's applications. Its validity begins a day before it is made:
-a node whose clock is behind would refuse a younger one.
+The holder of the key controls this user's applications. The key is valid from a day before its
+creation, because a node whose clock is slow would refuse a younger one.
 """
 
 import fcntl
@@ -30,20 +30,20 @@ class Life:
     ends: datetime
 
     def is_good(self, now: datetime) -> bool:
-        """Whether it is valid for clocks that are wrong by hours, now and for a month."""
+        """Return whether it is valid now and for a month, on clocks that are wrong by hours too."""
         return self.begins + BACKDATED <= now and now + RENEW_BEFORE <= self.ends
 
 
 def own_key(skein: Any) -> Any:
-    """The key, made at first use, before it expires, or if it cannot be read.
+    """Return this user's key; make one if there is none, it expires soon or cannot be read.
 
-    Of several processes that find none, one makes it.
+    If several processes find no key, one of them makes it.
 
     Args:
         skein: the module.
 
     Returns:
-        A `skein.Security` of what lies in files that nobody else can read.
+        A `skein.Security` with the content of files that only this user can read.
     """
     folder = Path(skein.properties.config_dir)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -59,7 +59,7 @@ def own_key(skein: Any) -> Any:
 
 
 def _read(skein: Any, folder: Path) -> Any:
-    # As bytes: the files may be another pair a moment later.
+    # As bytes: another process may replace the files at any moment.
     try:
         found = skein.Security(
             cert_bytes=(folder / "skein.crt").read_bytes(),
@@ -71,10 +71,10 @@ def _read(skein: Any, folder: Path) -> Any:
 
 
 def life_of(security: Any) -> Life:
-    """The validity of a key.
+    """Read the validity of a key.
 
     Raises:
-        ValueError: it is none.
+        ValueError: it is not a key.
     """
     from cryptography import x509  # noqa: PLC0415 - skein needs it too
 
@@ -83,7 +83,7 @@ def life_of(security: Any) -> Life:
 
 
 def mint(skein: Any, now: datetime) -> Any:
-    """A new key in memory, made as skein makes it, except for the begin of its validity."""
+    """Make a key in memory as skein does, except for the start of its validity."""
     from cryptography import x509  # noqa: PLC0415
     from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
     from cryptography.hazmat.primitives.asymmetric import rsa  # noqa: PLC0415
@@ -123,10 +123,10 @@ class Login:
 
 
 def read_login(keytab: str | None, principal: str | None) -> Login | None:
-    """The login of the flags, which hdfs:// of this process then uses too; None without flags.
+    """Read the login that the flags name; hdfs:// of this process uses it too. None without flags.
 
     Raises:
-        NoCommand: one is given without the other, or there is no such keytab.
+        NoCommand: one flag is given without the other, or the keytab does not exist.
     """
     if keytab is None and principal is None:
         return None

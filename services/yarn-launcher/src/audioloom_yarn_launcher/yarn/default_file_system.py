@@ -1,6 +1,6 @@
-"""The file system that YARN itself works with: looked at before anything is submitted.
+"""The default file system of YARN, checked before anything is submitted.
 
-What finds out later is Hadoop's client in the driver, which asks again for minutes.
+Otherwise Hadoop's client in the driver would retry for minutes before it fails.
 """
 
 from audioloom_hadoop.configuration import Hadoop
@@ -12,12 +12,12 @@ NAME = "fs.defaultFS"
 
 
 def check_default_system(hadoop: Hadoop) -> None:
-    """See that what `fs.defaultFS` names is there, as far as it can be seen from here.
+    """Check that the file system in `fs.defaultFS` answers.
 
     Raises:
-        NoCluster: it names nothing, so that what is submitted would stay on this machine.
-        FileSystemDown: no NameNode answers there.
-        StorageError: it does, and refuses.
+        NoCluster: `fs.defaultFS` names none, so submitted files would stay on this machine.
+        FileSystemDown: no NameNode answers.
+        StorageError: the NameNode refuses.
     """
     where, named = hadoop.conf / "core-site.xml", hadoop.value(NAME)
     if not named:

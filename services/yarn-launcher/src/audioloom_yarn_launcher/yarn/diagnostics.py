@@ -1,4 +1,4 @@
-"""Why YARN did not run an application, from what it says of it: which of our errors that is."""
+"""The reason why YARN did not run an application: one of our errors, from YARN's diagnostics."""
 
 import re
 
@@ -108,12 +108,12 @@ _OF_SKEIN: tuple[tuple[str, _Known], ...] = (
 
 
 def outcome_text(code: int, text: str) -> str:
-    """The diagnostics with which our coordinator ends an application; see `coordinator_outcome`."""
+    """Write the diagnostics with which our coordinator ends an application."""
     return f"exit {code}: {text}"
 
 
 def coordinator_outcome(diagnostics: str) -> tuple[int, str] | None:
-    """The exit code and the sentence that our coordinator ended the application with, if it did."""
+    """Read the exit code and sentence from `outcome_text`; None if the coordinator wrote none."""
     match = _OURS.match(diagnostics.strip())
     return (int(match[1]), match[2]) if match else None
 
@@ -130,7 +130,7 @@ _REFUSALS = (
 
 
 def refusal(code: int, text: str, *, application: str) -> StageError:
-    """The error that our coordinator met before it began."""
+    """Return the error that stopped our coordinator before its first attempt."""
     hint = f"yarn logs -applicationId {application}"
     for kind in _REFUSALS:
         if exit_code(kind()) == code:
@@ -139,21 +139,21 @@ def refusal(code: int, text: str, *, application: str) -> StageError:
 
 
 def is_known(diagnostics: str) -> bool:
-    """Whether YARN's own words are enough to know why."""
+    """Return whether YARN's diagnostics alone explain the end."""
     return _match(diagnostics) is not None
 
 
 def explain(diagnostics: str, *, application: str, said: str = "") -> StageError:
-    """The error that an application's end is, which our coordinator did not explain.
+    """Return the error for the end of an application that our coordinator did not explain.
 
     Args:
-        diagnostics: what YARN says of it.
+        diagnostics: YARN's diagnostics.
         application: its id.
-        said: the last words of its master and coordinator, if they are known.
+        said: the last output of its master and coordinator, if known.
     """
     known = _match(diagnostics) or _match(said)
     if known is None and _SHELL_FOUND_NONE.search(diagnostics):
-        known = _KNOWN[Cause.NO_JAVA]  # the only program that it starts
+        known = _KNOWN[Cause.NO_JAVA]  # the only program that the container starts
     found = brief(said or diagnostics, MOST_FOUND)
     if known is not None:
         kind, summary, hint = known
@@ -167,7 +167,7 @@ def explain(diagnostics: str, *, application: str, said: str = "") -> StageError
 
 
 def refused(text: str, *, asked: str) -> StageError:
-    """The error that a question to the cluster was answered with."""
+    """Return the error for a request that the cluster refused."""
     known = _match(text)
     if known is not None:
         kind, summary, hint = known
@@ -182,7 +182,7 @@ def refused(text: str, *, asked: str) -> StageError:
 
 
 def why_it_waits(state: str, diagnostics: str) -> str:
-    """Why an application has not begun, as the ResourceManager says it, without its arithmetic."""
+    """Shorten the ResourceManager's reason why an application waits: drop its arithmetic."""
     if state == "RUNNING":
         return "its coordinator begins, or waits for its turn"
     told = brief(_ARITHMETIC.split(_DATE.sub("", diagnostics.strip()))[0], MOST_FOUND)

@@ -1,4 +1,4 @@
-"""What a run ships to its containers: the two environments, folders, and tokens for HDFS."""
+"""The files that a run ships to its containers: two environments, folders, and HDFS tokens."""
 
 import re
 import sys
@@ -20,8 +20,8 @@ _OF_AN_EXTRA = re.compile(r""";.*\bextra *== *['"]([^'"]+)""")
 
 
 def ship_launcher(root: Location) -> str:
-    """Make sure that this program's own environment lies under the root; its URI."""
-    from audioloom_environment import ship  # noqa: PLC0415 - a second, for a cluster only
+    """Ship this program's own environment to the root, if it is not there; return its URI."""
+    from audioloom_environment import ship  # noqa: PLC0415 - takes a second, for clusters only
 
     needed = requirements_of(OURS)
     rest = {_canonical(each.metadata["Name"]) for each in distributions()} - needed
@@ -29,7 +29,7 @@ def ship_launcher(root: Location) -> str:
 
 
 def requirements_of(name: str) -> set[str]:
-    """The installed distributions that one needs, with itself; canonical names."""
+    """Return the canonical names of an installed distribution and all its requirements."""
     done: set[tuple[str, frozenset[str]]] = set()
     left = [name]
     while left:
@@ -43,7 +43,7 @@ def requirements_of(name: str) -> set[str]:
         try:
             requirements = distribution(one).requires or []
         except PackageNotFoundError:
-            continue  # of another platform
+            continue  # for another platform
         done.add((one, extras))
         left += [text for text in requirements if _applies(text, extras)]
     return {one for one, _ in done}
@@ -55,10 +55,10 @@ def _applies(requirement: str, extras: frozenset[str]) -> bool:
 
 
 def check_archive(text: str) -> str:
-    """The URI of an environment's archive, after a look whether it is there and can be unpacked.
+    """Check that the archive of an environment exists and can be unpacked; return its URI.
 
     Raises:
-        NoEnvironment: it is not.
+        NoEnvironment: it does not exist or cannot be unpacked.
         BadArchive: it is damaged, or would write outside of its folder.
     """
     location = locate(text)
@@ -84,10 +84,10 @@ _LEFT_OUT = frozenset({"__pycache__", ".git", ".venv"})
 
 
 def pack_folder(folder: Path, target: Path) -> None:
-    """Write a folder's files, at the top, into a `.tar.gz`; without bytecode, `.git` and `.venv`.
+    """Pack the content of a folder into a `.tar.gz`, without bytecode, `.git` and `.venv`.
 
     Raises:
-        NoCommand: a link in it leads out of it, or it holds what is neither file nor folder.
+        NoCommand: a link leads out of the folder, or a member is neither file nor folder.
     """
     with tarfile.open(target, "w:gz", compresslevel=1) as tar:
         for path in sorted(folder.rglob("*")):
@@ -120,10 +120,10 @@ _NAMED = re.compile(r"""(?<!\w)hdfs://([^\s/@,;"'()\[\]{}<>|\\]+)""", re.IGNOREC
 
 
 def systems_of(given: Iterable[str], texts: Iterable[str]) -> tuple[str, ...]:
-    """Each once, as skein wants them; the default one, which is not named, needs no naming.
+    """Return each named HDFS once, as skein wants it, except the default one.
 
     Args:
-        given: that the user names.
+        given: file systems that the user names.
         texts: locations, variables and words of the command, which may name some.
     """
     named = [match[1] for text in (*given, *texts) for match in _NAMED.finditer(text)]

@@ -1,7 +1,7 @@
-"""Ask a ResourceManager about an application, over HTTP: no JVM is started for a question.
+"""Requests to a ResourceManager about an application, over HTTP and without a JVM.
 
-A cluster with Kerberos answers only those who can prove themselves, which this cannot: then the
-answer is that nothing is known.
+A cluster with Kerberos refuses them, because this client cannot authenticate. Then the answer
+counts as unknown.
 """
 
 import time
@@ -27,12 +27,12 @@ ENDED = frozenset({"FINISHED", "FAILED", "KILLED", "GONE"})
 
 @dataclass(frozen=True)
 class Application:
-    """What the ResourceManager says of an application.
+    """The ResourceManager's answer about an application.
 
     Args:
-        state: as YARN calls it, or GONE if it knows of none.
-        diagnostics: why it is not running, if it is not.
-        name: as it was submitted.
+        state: YARN's state, or GONE if YARN does not know the application.
+        diagnostics: why it is not running.
+        name: its name at submission.
     """
 
     state: str
@@ -41,12 +41,12 @@ class Application:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing of it will run any more."""
+        """Whether no part of it will run any more."""
         return self.state in ENDED
 
 
 def look_up(application: str) -> Application | None:
-    """The application of that id on the cluster of this machine; None if nobody tells."""
+    """Look up an application on this machine's cluster; None if no ResourceManager answers."""
     try:
         hadoop = find_hadoop()
     except NoCluster:
@@ -65,11 +65,11 @@ def look_up(application: str) -> Application | None:
 
 
 def why_not_allocated(application: str, patience_s: float = SAID_WITHIN_S) -> str:
-    """Why YARN has not given an application the containers that it asks for, in a sentence.
+    """Explain in a sentence why YARN has not allocated the containers of an application.
 
     Args:
         application: its id.
-        patience_s: how long to wait for the scheduler's own words, where numbers do not explain it.
+        patience_s: seconds to wait for the scheduler's explanation, if numbers do not explain it.
     """
     try:
         hadoop = find_hadoop()
@@ -92,5 +92,5 @@ def why_not_allocated(application: str, patience_s: float = SAID_WITHIN_S) -> st
 
 
 def ask(hadoop: Hadoop, what: str) -> dict[str, Any] | None:
-    """What the first ResourceManager that answers says of `/ws/v1/<what>`; {} if there is none."""
+    """Return the first ResourceManager's answer to `/ws/v1/<what>`; {} if there is no such page."""
     return rest.ask(hadoop.pages, f"/ws/v1/{what}")

@@ -1,8 +1,8 @@
-"""Why YARN has not given a container: from what its ResourceManager says, and nothing else.
+"""The reason why YARN has not allocated a container, from its ResourceManager's answers alone.
 
-The scheduler has words of its own for it, which come late and name no resource. So what is asked
-for is compared with what the queue, the user and the nodes have left, by the same numbers as the
-scheduler's. Known are the Capacity Scheduler's queues; of any other only the nodes count.
+The scheduler's own explanation comes late and names no resource. So the request is compared with
+the free resources of the queue, the user and the nodes, by the scheduler's own numbers. Queues are
+known for the Capacity Scheduler. For other schedulers only the nodes count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,13 +23,13 @@ Amounts = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Answers:
-    """What the ResourceManager answered, each None if it did not.
+    """The ResourceManager's answers, each None without an answer.
 
     Args:
-        application: of `cluster/apps/<id>`.
-        nodes: of `cluster/nodes`.
-        scheduler: of `cluster/scheduler`.
-        activities: of `cluster/scheduler/app-activities/<id>`, summarised.
+        application: from `cluster/apps/<id>`.
+        nodes: from `cluster/nodes`.
+        scheduler: from `cluster/scheduler`.
+        activities: from `cluster/scheduler/app-activities/<id>`, summarised.
     """
 
     application: Json | None
@@ -40,7 +40,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Request:
-    """Containers that are asked for and not given."""
+    """Containers that are requested and not allocated."""
 
     asked: Amounts
     count: int
@@ -48,7 +48,7 @@ class Request:
 
 
 def explain_shortage(answers: Answers) -> str:
-    """Why the application does not get the containers that it asks for, in a sentence."""
+    """Explain in a sentence why an application's containers are not allocated."""
     application = (answers.application or {}).get("app")
     if not isinstance(application, Mapping):
         return NOT_TOLD
@@ -63,7 +63,7 @@ def explain_shortage(answers: Answers) -> str:
 
 
 def is_explained(answers: Answers) -> bool:
-    """Whether there is nothing that the scheduler could add in words of its own."""
+    """Return whether numbers explain the shortage, so the scheduler's own words add nothing."""
     return not explain_shortage(answers).endswith(NO_REASON)
 
 
@@ -94,7 +94,7 @@ def _request(application: Json) -> Request | None:
 
 
 def _queue_limits(path: list[Json], request: Request) -> Iterator[str]:
-    """Queues on the way to the application's own that may not have so much more."""
+    """Name the queues, from the root to the application's, whose limit the request exceeds."""
     if path and request.label and not any(_most(path[-1], request.label).values()):
         name = path[-1].get("queueName")
         yield f"queue {name} has no share of the nodes with label {request.label}"
@@ -102,15 +102,15 @@ def _queue_limits(path: list[Json], request: Request) -> Iterator[str]:
     for queue in path[1:]:
         most = _most(queue, request.label)
         if most == _most(path[0], request.label):
-            continue  # it may have all there is: what is missing is missing on the nodes
+            continue  # its limit is the whole cluster, so the nodes lack the rest
         if short := _short(request.asked, most, _used(queue, request.label)):
             yield f"queue {queue.get('queueName')} may have {short}"
 
 
 def _user_limit(path: list[Json], request: Request, user: str) -> Iterator[str]:
-    """YARN lets a user go over the limit by a container, and then gives no more."""
+    """Name the user's limit if it is exceeded: YARN lets a user exceed it by one container."""
     if not path or request.label:
-        return  # of a label's nodes, YARN does not show the limit
+        return  # YARN does not show a user's limit for the nodes of a label
     for each in rows((path[-1].get("users") or {}).get("user")):
         limit, used = _amounts(each.get("userResourceLimit")), _used(each, request.label)
         over = {name: 1 for name, most in limit.items() if used.get(name, 0) > most}
@@ -155,7 +155,7 @@ def _said(activity: Any) -> Iterator[str]:
 
 
 def _path(scheduler: Json | None, name: str) -> list[Json]:
-    """The queues from the root to the one of that name or path; none if it is not known."""
+    """Return the queues from the root to the queue of that name or path; [] if it is unknown."""
     root = ((scheduler or {}).get("scheduler") or {}).get("schedulerInfo")
     if not isinstance(root, Mapping) or root.get("type") != "capacityScheduler":
         return []

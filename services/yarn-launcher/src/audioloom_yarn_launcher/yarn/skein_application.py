@@ -1,7 +1,7 @@
 """The skein application of this container, with a deadline for each call.
 
-An application master that is frozen keeps its connections open. Without a deadline, a caller would
-wait for minutes until YARN gives it up, and not notice that it is alone.
+A frozen application master keeps its connections open. Without a deadline, a caller would wait for
+minutes until YARN ends that master, and not notice that it is alone.
 """
 
 from typing import Any
@@ -14,16 +14,16 @@ _STREAM = "Watch"
 
 
 def current_application() -> Any:
-    """The `skein.ApplicationClient` of this container's application.
+    """Return the `skein.ApplicationClient` of this container's application.
 
     Raises:
-        ValueError, FileNotFoundError: this is no container of one.
+        ValueError, FileNotFoundError: this process runs in no skein container.
     """
     return client_kind(ANSWER_WITHIN_S).from_current()
 
 
 def client_kind(within_s: float) -> Any:
-    """A kind of `skein.ApplicationClient` that waits for no answer longer than so many seconds."""
+    """Make a kind of `skein.ApplicationClient` whose calls time out after *within_s* seconds."""
 
     class Client(import_skein().ApplicationClient):  # type: ignore[misc]
         __slots__ = ()

@@ -44,11 +44,11 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Report:
-    """What YARN says of an application.
+    """YARN's report on an application.
 
     Args:
-        state: as YARN calls it.
-        diagnostics: why it waits, or ended.
+        state: YARN's state.
+        diagnostics: why it waits, or why it ended.
         page: its page at the ResourceManager.
     """
 
@@ -58,17 +58,17 @@ class Report:
 
     @property
     def ended(self) -> bool:
-        """Whether nothing of it runs any more."""
+        """Whether no part of it runs any more."""
         return self.state in ("FINISHED", "FAILED", "KILLED")
 
 
 class Cluster:
-    """A `skein.Client`, and what is asked of it; another when its driver is killed or frozen.
+    """A `skein.Client` that starts a new driver when its driver is killed or frozen.
 
     Args:
         start: starts a driver, and makes its client.
         skein: the module.
-        log: of the drivers.
+        log: log file of the drivers.
     """
 
     def __init__(self, start: Callable[[], Any], skein: Any, log: Path) -> None:
@@ -77,10 +77,10 @@ class Cluster:
         self._asks = ThreadPoolExecutor(1, "driver")
 
     def check_queue(self, name: str) -> None:
-        """Refuse a queue that is not there.
+        """Refuse a queue that does not exist.
 
         Raises:
-            NotOffered: it is not.
+            NotOffered: it does not exist.
         """
         try:
             self._ask(lambda: self._client.get_queue(name))
@@ -94,7 +94,7 @@ class Cluster:
             ) from None
 
     def nodes(self, label: str) -> dict[str, Resources]:
-        """What each node at work has, if it carries the label."""
+        """Return the resources of each running node that carries the label."""
         found = self._ask(lambda: self._client.get_nodes(states=["RUNNING"]))
         return {
             node.id: Resources(
@@ -105,14 +105,14 @@ class Cluster:
         }
 
     def submit(self, description: Mapping[str, Any]) -> str:
-        """Submit an application, with its local files; its id."""
+        """Submit an application with its local files; return its id."""
         specification = self._skein.ApplicationSpec.from_dict(dict(description))
         submit = self._asks.submit(self._client.submit, specification)
-        with self._refusing(None):  # and not again: it may have been taken before the driver ended
+        with self._refusing(None):  # never retried: YARN may have taken it already
             return str(self._result(submit, None))
 
     def report(self, application: str) -> Report:
-        """How an application is."""
+        """Ask YARN for a report on an application."""
         found = self._ask(lambda: self._client.application_report(application))
         return Report(str(found.state), found.diagnostics or "", found.tracking_url or "")
 
@@ -130,16 +130,16 @@ class Cluster:
         self._ask(tell)
 
     def kill(self, application: str) -> None:
-        """Let YARN end an application, now."""
+        """Let YARN kill an application at once."""
         self._ask(lambda: self._client.kill_application(application))
 
     def close(self) -> None:
-        """End the driver; what still waits for its answer is told so."""
+        """End the driver; calls that still wait for an answer fail."""
         self._end_driver()
         self._asks.shutdown(cancel_futures=True)
 
     def _ask(self, question: Callable[[], Any], within_s: float | None = ANSWER_WITHIN_S) -> Any:
-        """Ask in a thread: a ResourceManager that is gone is asked again for minutes by Hadoop."""
+        """Ask in a thread: Hadoop retries for minutes if the ResourceManager does not answer."""
         with self._refusing(within_s):
             if self._client._proc.poll() is not None:  # noqa: SLF001
                 self._renew()
@@ -147,7 +147,7 @@ class Cluster:
                 return self._result(self._asks.submit(question), within_s)
             except self._skein.exceptions.ConnectionError:
                 if not self._lost_driver():
-                    raise  # it was the application master that did not answer
+                    raise  # the application master did not answer, and the driver lives
             self._renew()
             return self._result(self._asks.submit(question), within_s)
 
@@ -159,23 +159,21 @@ class Cluster:
                 return answer.result(max(0.0, min(LOOK_EVERY_S, deadline - time.monotonic())))
             except TimeoutError:
                 if answer.done():
-                    return (
-                        answer.result()
-                    )  # it came just now, or is itself that skein waited enough
+                    return answer.result()  # the answer came just now, or is skein's own time-out
                 if time.monotonic() >= deadline:
                     raise
             still = still + 1 if processes.is_stopped(self._client._proc.pid) else 0  # noqa: SLF001
             if still >= FROZEN_LOOKS:
-                self._client._proc.kill()  # noqa: SLF001 - then the answer is an error
+                self._client._proc.kill()  # noqa: SLF001 - the call then fails
 
     def _lost_driver(self) -> bool:
-        with suppress(subprocess.TimeoutExpired):  # its connection may go before itself
+        with suppress(subprocess.TimeoutExpired):  # its connection may close first
             self._client._proc.wait(1)  # noqa: SLF001
             return True
         return False
 
     def _renew(self) -> None:
-        """Start another driver: the application needs none, only who asks for it does."""
+        """Start another driver: the client needs one, the application does not."""
         log.warning("skein's driver has ended: another one is started")
         self._end_driver()
         try:
@@ -190,7 +188,7 @@ class Cluster:
     def _end_driver(self) -> None:
         driver = self._client._proc  # noqa: SLF001
         if driver.poll() is None and processes.is_stopped(driver.pid):
-            driver.kill()  # it would not hear that it is to end
+            driver.kill()  # a stopped process would not receive the request to end
         with suppress(OSError):
             self._client.close()
 
@@ -216,11 +214,11 @@ class Cluster:
 
 @contextmanager
 def connect(hadoop: Hadoop, login: Login | None = None) -> Iterator[Cluster]:
-    """The cluster of a configuration, for a while; the driver's JVM has ended when the block has.
+    """Connect to a cluster; the driver's JVM has ended when the block has.
 
     Args:
         hadoop: the configuration.
-        login: by which the driver logs in; by default whoever has a ticket.
+        login: login of the driver; by default the user's Kerberos ticket.
 
     Raises:
         NoCluster: Java, `yarn`, or something they need is missing.
@@ -252,7 +250,7 @@ def connect(hadoop: Hadoop, login: Login | None = None) -> Iterator[Cluster]:
 
 def _driver(skein: Any) -> Any:
     class Driver(skein.Client):  # type: ignore[misc]
-        """A client whose driver did not start goes without complaint."""
+        """A client that is destroyed without an error if its driver did not start."""
 
         def __init__(self, **more: Any) -> None:
             self._proc = None
@@ -276,7 +274,7 @@ def _no_driver(hadoop: Hadoop, found: str) -> NoCluster:
 
 
 def tail_of(log: Path, lines: int = 6) -> str:
-    """The last lines of a log that say something."""
+    """Return the last lines of a log that are not noise."""
     try:
         text = log.read_bytes()[-TAIL_BYTES:].decode(errors="replace")
     except OSError:

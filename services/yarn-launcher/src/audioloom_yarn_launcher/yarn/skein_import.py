@@ -5,7 +5,7 @@ from typing import Any
 
 
 def import_skein() -> Any:
-    """The module `skein`, with its submodules that are used here."""
+    """Import `skein` with the submodules that are used here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # it imports distutils
         import skein  # noqa: PLC0415

@@ -13,8 +13,8 @@ from audioloom_yarn_launcher.yarn.skein_import import import_skein
 class SkeinStore:
     """A `KeyValueStore` of a skein application.
 
-    A key with an owner vanishes some seconds after the owner's container has ended, and the owner
-    must be a container that runs.
+    A key vanishes some seconds after its owner's container has ended. The owner must be a running
+    container.
 
     Args:
         application: `skein.ApplicationClient`.
@@ -25,13 +25,13 @@ class SkeinStore:
         self._skein = import_skein()
 
     def get_prefix(self, prefix: str) -> dict[str, str]:
-        """All keys that start so, with their values."""
+        """Return all keys with the prefix, and their values."""
         with self._calling():
             found = self._application.kv.get_prefix(prefix)
         return {key: value.decode() for key, value in found.items()}
 
     def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
-        """Apply the operations if all conditions hold; whether they did."""
+        """Apply the operations if all conditions hold; return whether they did."""
         with self._calling():
             result = self._application.kv.transaction(
                 conditions=[self._condition(each) for each in conditions],
@@ -40,7 +40,7 @@ class SkeinStore:
         return bool(result.succeeded)
 
     def subscribe(self, prefix: str, hint: Callable[[], None]) -> None:
-        """Call *hint* in a thread of its own after changes, and when the store is lost."""
+        """Call *hint* in a separate thread after changes, and when the store is lost."""
         with self._calling():
             events = self._application.kv.event_queue()
             events.subscribe(prefix=prefix)
@@ -49,7 +49,7 @@ class SkeinStore:
             while True:
                 try:
                     events.get()
-                except Exception:  # noqa: BLE001 - whatever it is, the next call finds out
+                except Exception:  # noqa: BLE001 - the next call raises the error
                     hint()
                     return
                 hint()
@@ -61,7 +61,7 @@ class SkeinStore:
         try:
             yield
         except (self._skein.exceptions.SkeinError, ValueError) as error:
-            # ValueError: to skein, the container that wants to own a key has ended
+            # ValueError: skein reports that the key's owner has ended
             raise StoreLost(str(error)) from error
 
     def _condition(self, condition: Condition) -> Any:
