@@ -1,1 +1,1 @@
-"""From shards to batches: reading order, local copies and tensors, ahead of need."""
+"""The path from shards to batches: reading order, local copies and tensors, ahead of need."""

@@ -1,7 +1,7 @@
 """The batches of one worker: features and targets of its replicas' share of each global batch.
 
-Everything here is a pure function of the split, the shuffle, the step and the replicas; only the
-shards have to be at hand, and `Staging` sees to that.
+All results are pure functions of the split, the shuffle, the step and the replicas. `Staging`
+brings the shards to local disk.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
 
 @dataclass(frozen=True)
 class Replicas:
-    """Which replicas run in this process: `count` of `total`, from number `first` on."""
+    """The replicas of this process: `count` of `total`, from number `first` on."""
 
     first: int = 0
     count: int = 1
@@ -39,10 +39,10 @@ class Replicas:
 
 
 class Batch(NamedTuple):
-    """One step's share of the replicas of this process, one after the other.
+    """The records of this process's replicas in one step, replica by replica.
 
-    A replica that the last, short batch leaves without a record gets one that does not count, for
-    no layer is built to see none.
+    A replica that gets no record of a short last batch gets one that does not count, because
+    layers do not support empty batches.
     """
 
     features: Features
@@ -58,12 +58,12 @@ class Batch(NamedTuple):
 
 
 def steps_of(records: int, batch: int) -> int:
-    """Global batches of an epoch, the last one perhaps short."""
+    """Return the number of global batches in an epoch; the last batch may be short."""
     return -(-records // batch)
 
 
 def shares(split: Split, replicas: Replicas, *, batch: int, step: int) -> list[NDArray[np.int64]]:
-    """The epoch positions of each replica of this process in the global batch of a step."""
+    """Return each local replica's epoch positions in the global batch of a step."""
     return [
         replica_positions(
             step, batch=batch, total=split.layout.total, replica=replica, replicas=replicas.total
@@ -75,17 +75,17 @@ def shares(split: Split, replicas: Replicas, *, batch: int, step: int) -> list[N
 def needed_shards(
     split: Split, shuffle: Shuffle | None, replicas: Replicas, *, batch: int, start: int = 0
 ) -> Iterator[Shard]:
-    """The shards of an epoch in the order in which a feed holds them.
+    """Yield the shards of an epoch in the order in which a `BatchReader` holds them.
 
     Args:
-        split: what is read.
+        split: the split to read.
         shuffle: the order of the epoch.
-        replicas: those of this process.
+        replicas: the replicas of this process.
         batch: records of a global batch.
-        start: the step that is read first.
+        start: the first step to read.
     """
     order = EpochOrder(split.layout, shuffle)
-    first = max(0, start - 1) * batch  # a feed holds the step before its first, see `batches`
+    first = max(0, start - 1) * batch  # a reader also holds the step before its first
     for window in reading_order(order, _lanes(split, replicas)):
         if _reads(window, split.layout.lanes, replicas, first):
             yield from (split.shards[number] for number in window.shards)
@@ -98,7 +98,7 @@ def _lanes(split: Split, replicas: Replicas) -> list[int]:
 
 def _reads(window: Window, lanes: int, replicas: Replicas, first: int) -> bool:
     positions = window.lane + lanes * np.arange(window.start, window.start + window.count)
-    if lanes % replicas.total == 0:  # then a lane is read by one replica alone
+    if lanes % replicas.total == 0:  # then only one replica reads each lane
         return bool(positions[-1] >= first)
     return bool(
         (np.isin(positions % replicas.total, replicas.numbers) & (positions >= first)).any()
@@ -109,12 +109,12 @@ class BatchReader:
     """The batches of one epoch of one split, from any step on.
 
     Args:
-        shard_set: what the split belongs to.
-        split: what is read.
-        shuffle: None reads in the natural order.
+        shard_set: the shards of the split.
+        split: the split to read.
+        shuffle: the order of the epoch; None reads in the natural order.
         batch: records of a global batch.
-        replicas: those of this process.
-        staging: holds the shards; its `needs` must name them as `needed_shards` does.
+        replicas: the replicas of this process.
+        staging: holds the shards; its `needs` must follow the order of `needed_shards`.
     """
 
     def __init__(
@@ -138,10 +138,10 @@ class BatchReader:
         self._local: dict[int, LocalShard] = {}
 
     def batches(self, start: int = 0) -> Iterator[Batch]:
-        """Every batch from step *start* to the end of the epoch."""
+        """Yield every batch from step *start* to the end of the epoch."""
         steps = steps_of(self._split.layout.total, self._batch)
         try:
-            if start:  # what the last batch may have to repeat
+            if start:  # a short last batch may have to repeat these
                 self._gather(np.concatenate(self._shares(start - 1)))
             for step in range(start, steps):
                 yield self._batch_of(step)
@@ -157,7 +157,7 @@ class BatchReader:
             parts = [part if len(part) else before[i][-1:] for i, part in enumerate(parts)]
         features, targets = self._gather(np.concatenate(parts))
         sizes = [len(part) for part in parts]
-        if 0 in sizes:  # the only batch of the epoch, so there is none to repeat
+        if 0 in sizes:  # the epoch has one batch only: none to repeat
             features, targets, sizes = _with_blanks(features, targets, sizes)
         return Batch(
             features,
@@ -171,10 +171,10 @@ class BatchReader:
         return shares(self._split, self._replicas, batch=self._batch, step=step)
 
     def _gather(self, positions: NDArray[np.int64]) -> tuple[Features, Targets]:
-        """Features and targets of some positions; within a lane they ascend.
+        """Return features and targets of positions that ascend within each lane.
 
-        A lane's window is let go before its next one is waited for, so that no more than one
-        window of each lane has to be at hand.
+        A lane's window is released before the wait for its next one, so the cache needs room for
+        only one window of each lane.
         """
         lanes = positions % self._split.layout.lanes
         inside = positions // self._split.layout.lanes
@@ -195,7 +195,7 @@ class BatchReader:
             self._move_on(positions[missing])
 
     def _move_on(self, positions: NDArray[np.int64]) -> None:
-        """Let go of the windows that these positions lie beyond, then hold those they lie in."""
+        """Release the windows before these positions, then hold the windows that contain them."""
         first: dict[int, int] = {}
         for position in np.sort(positions).tolist():
             first.setdefault(position % self._split.layout.lanes, position)

@@ -1,8 +1,8 @@
-"""Verified copies of shards on local disk, named by their content, and the folder they lie in.
+"""Verified copies of shards on local disk, named by their content, and their folder.
 
-One process owns a folder below the cache, by a lock that ends with the process; so several workers
-of a machine may be given the same cache. A copy of an earlier try is used again after it has been
-verified again, if this user alone can write it: others could change it afterwards.
+Each process locks a folder of its own below the cache, and the lock ends with the process. So the
+workers of a machine may share a cache. A copy of an earlier attempt is verified and used again,
+but only if no other user can write it: another user could change it after the verification.
 """
 
 import fcntl
@@ -34,11 +34,11 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Cache:
-    """A folder of this process alone, below *folder*.
+    """A folder below *folder* that only this process uses.
 
     Args:
-        folder: on local disk; made when it is missing.
-        limit: bytes that may lie in it.
+        folder: folder on local disk; created if missing.
+        limit: most bytes in the cache.
     """
 
     def __init__(self, folder: Path, limit: int) -> None:
@@ -47,11 +47,11 @@ class Cache:
         self._left: dict[str, int] = {}
 
     def path(self, file: FileRef, suffix: str) -> Path:
-        """Where the copy of *file* lies, or will."""
+        """Return the path for the copy of *file*, whether or not the copy exists."""
         return self.folder / f"{file.content.sha256}{suffix}"
 
     def keep_only(self, wanted: set[str]) -> None:
-        """Remove what earlier runs left here, but for files of the names in *wanted*."""
+        """Remove the files of earlier runs, except those whose names are in *wanted*."""
         for path in self.folder.iterdir():
             if path.name in wanted:
                 self._left[path.name] = path.stat().st_size
@@ -60,16 +60,16 @@ class Cache:
 
     @property
     def left(self) -> int:
-        """Bytes that earlier runs left here and that nobody has claimed yet."""
+        """Bytes of the earlier runs' files that are not claimed yet."""
         return sum(self._left.values())
 
     def claim(self, *paths: Path) -> None:
-        """Count these files no more as left: whoever claims them counts them from now on."""
+        """Remove files from the count of left files; the caller counts them from now on."""
         for path in paths:
             self._left.pop(path.name, None)
 
     def give_way(self) -> bool:
-        """Remove one of the files that were left; False when there is none."""
+        """Remove one file of an earlier run; False if there is none."""
         if not self._left:
             return False
         name, _ = self._left.popitem()
@@ -77,7 +77,7 @@ class Cache:
         return True
 
     def close(self) -> None:
-        """Give the folder up; the copies stay for the next run."""
+        """Unlock the folder; the copies stay for the next run."""
         self._lock.close()
 
 
@@ -89,7 +89,7 @@ def _own_folder(folder: Path) -> tuple[Path, BinaryIO]:
             mine.mkdir(mode=0o700)
         except FileExistsError:
             if not is_own(mine, stat.S_IFDIR):
-                continue  # others put there what they like: a link to what is not to be touched
+                continue  # other users may put a link to foreign files there
         else:
             if not is_own(mine, stat.S_IFDIR):
                 raise OSError(f"{mine}: others may write what was made there for this user alone")
@@ -104,7 +104,7 @@ def _own_folder(folder: Path) -> tuple[Path, BinaryIO]:
 
 
 def is_own(path: Path, kind: int) -> bool:
-    """Whether something of that kind lies there that this user alone may write. A link never is."""
+    """Return whether *path* is of that kind, no link, and writable by this user alone."""
     try:
         found = path.lstat()
     except FileNotFoundError:
@@ -114,17 +114,16 @@ def is_own(path: Path, kind: int) -> bool:
 
 
 def verified_copy(file: FileRef, target: Path) -> None:
-    """Copy *file* to *target*, unpacked, while taking its checksums: only what is right appears.
+    """Copy *file* to *target*, unpacked; *target* appears only if its checksum is right.
 
-    A copy that is there already is verified instead, and made again when it is damaged, or when
-    others could damage it.
+    An existing copy is verified, and replaced if it is damaged or another user could write it.
 
     Args:
-        file: what to copy.
+        file: the file to copy.
         target: a path on local disk.
 
     Raises:
-        ShardMismatch: the file's size or checksum is not what the manifest says.
+        ShardMismatch: the file's size or checksum differs from the manifest.
         StorageError: storage failed for longer than the retries.
         OSError: the local disk failed; nothing of the copy stays.
     """
@@ -142,7 +141,7 @@ def verified_copy(file: FileRef, target: Path) -> None:
 
 
 def verify_in_place(file: FileRef) -> None:
-    """Read *file* where it lies and hold it against the manifest; raises as `verified_copy`."""
+    """Compare *file*, read in place, with the manifest; raises as `verified_copy`."""
 
     def read() -> None:
         with open_read(file.location) as source:
@@ -153,7 +152,7 @@ def verify_in_place(file: FileRef) -> None:
 
 
 def _copy(file: FileRef, part: Path) -> None:
-    part.unlink(missing_ok=True)  # never written into: it may be a link
+    part.unlink(missing_ok=True)  # never overwrite an existing file: it may be a link
     with open_read(file.location) as source, os.fdopen(os.open(part, _NEW, 0o600), "wb") as sink:
         _check_size(file, source)
         if file.uncompressed is None:
@@ -178,7 +177,7 @@ def _unpack(file: FileRef, wanted: Uncompressed, source: BinaryIO, sink: BinaryI
 
 
 def _check_size(file: FileRef, source: BinaryIO) -> None:
-    size = source.seek(0, os.SEEK_END)  # known since it was opened: the NameNode is asked once
+    size = source.seek(0, os.SEEK_END)  # known from the open: no second NameNode request
     source.seek(0)
     if size != file.bytes:
         raise _mismatch(file, f"{file.bytes} bytes", f"{size}")
@@ -191,7 +190,7 @@ def _check(file: FileRef, size: int, sha256: str) -> None:
 
 
 class _Blocks:
-    """The blocks of a file, counted and digested as they are taken."""
+    """The blocks of a file, counted and digested while they are read."""
 
     def __init__(self, source: BinaryIO) -> None:
         self._source = source
@@ -199,7 +198,7 @@ class _Blocks:
         self._size = 0
 
     def __iter__(self) -> Iterator[memoryview]:
-        # One buffer for all blocks: for new ones the kernel may have to find pages each time.
+        # One buffer for all blocks: for a new buffer the kernel may have to find pages each time.
         buffer = memoryview(bytearray(_BLOCK))
         while count := self._source.readinto(buffer):  # type: ignore[attr-defined] # it is buffered
             block = buffer[:count]
@@ -230,12 +229,12 @@ def _mismatch(file: FileRef, expected: str, found: str) -> ShardMismatch:
 
 
 def readable_in_place(file: FileRef) -> bool:
-    """Whether a file lies on a mounted file system, and as it is read."""
+    """Return whether a file lies uncompressed on a mounted file system."""
     return file.location.scheme == "file" and file.uncompressed is None
 
 
 def local_path(file: FileRef) -> Path:
-    """The path of a file that can be read in place."""
+    """Return the path of a file that can be read in place."""
     return Path(os.fsdecode(file.location.path))
 
 
@@ -249,16 +248,15 @@ def open_cache(
     limit: int,
     variables: Mapping[str, str] = os.environ,
 ) -> Iterator[Cache | None]:
-    """The cache of this process, or None where all shards can be read in place.
+    """Open the cache of this process; None if all shards can be read in place.
 
     Args:
-        shard_set: what is to be read.
-        folder: the one that was asked for. Without it, shards that lie on no file system, or are
-            compressed, are copied to the application's local folder in a YARN container (it ends
-            with the application, so a restarted worker finds them again), elsewhere to a temporary
-            one.
-        limit: bytes that may lie in it.
-        variables: of this process.
+        shard_set: the shards to read.
+        folder: the folder from the settings. Without it, only shards that cannot be read in place
+            are copied: in a YARN container to the application's local folder (it lasts as long as
+            the application, so a restarted worker finds the copies), elsewhere to a temporary one.
+        limit: most bytes in the cache.
+        variables: environment variables of this process.
     """
     if folder is None and _all_in_place(shard_set):
         yield None
@@ -286,7 +284,7 @@ def _all_in_place(shard_set: ShardSet) -> bool:
 
 
 def _of_application(variables: Mapping[str, str]) -> Path | None:
-    """The roomiest of the local folders that YARN gives an application, None outside of YARN."""
+    """Return the application's local folder with the most room; None outside of YARN."""
     named = [Path(each) for each in variables.get("LOCAL_DIRS", "").split(",") if each]
     usable = [each for each in named if each.is_dir() and os.access(each, os.W_OK)]
     if not usable:

@@ -1,4 +1,4 @@
-"""Batches as tensors, handed to TensorFlow ahead of the steps that compute on them."""
+"""Batches as tensors, passed to TensorFlow ahead of the steps that compute on them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ _PREFETCH = 8
 
 @dataclass
 class BatchStream:
-    """Batches as tensors. While a step computes on one, the next is handed over.
+    """Batches as tensors; the next batch is passed to TensorFlow while a step computes.
 
-    TensorFlow takes 0.1 to 0.2 ms for that, which is a tenth of a light network's step.
+    Passing a batch takes 0.1 to 0.2 ms, a tenth of a small network's step.
     """
 
     iterator: Any
@@ -27,16 +27,16 @@ class BatchStream:
 def stream(
     batches: Iterator[Batch], steps: int, shape: tuple[int, ...], dtype: str, *, numbers: bool
 ) -> BatchStream:
-    """A stream of *batches*, filled ahead by a thread of TensorFlow's.
+    """Make a stream of *batches* that a thread of TensorFlow fills ahead.
 
-    `Dataset.from_generator` would do the same, but lets malloc give every batch's memory back to
-    the system (as of TensorFlow 2.21), for the whole process: feeding took four times as long.
+    `Dataset.from_generator` is not used: as of TensorFlow 2.21 it makes malloc return every batch's
+    memory to the system, in the whole process, and feeding took four times as long.
 
     Args:
-        batches: what is read, to its end.
-        steps: how many there are.
-        shape: of one window.
-        dtype: of the features as they lie in the shards.
+        batches: the batches, read to the end.
+        steps: the number of batches.
+        shape: shape of one window.
+        dtype: dtype of the features in the shards.
         numbers: targets are numbers (float32), not classes (int32).
     """
     signature = (
@@ -49,7 +49,7 @@ def stream(
 
     def take(step: Any) -> Batch:
         batch = next(batches)
-        if step == steps - 1:  # let it end, and with it let go of what it holds
+        if step == steps - 1:  # let the generator end and release its shards
             next(batches, None)
         return batch
 
@@ -60,8 +60,8 @@ def stream(
         return tuple(tensors)
 
     options = tf.data.Options()
-    options.autotune.enabled = False  # there is nothing to tune, and to end its thread can take 1 s
-    options.threading.private_threadpool_size = 1  # else it waits for the step's threads
+    options.autotune.enabled = False  # nothing to tune, and ending its thread can take 1 s
+    options.threading.private_threadpool_size = 1  # or it waits for the step's threads
     blank = tuple(tf.zeros([size or 0 for size in spec.shape], spec.dtype) for spec in signature)
     dataset = tf.data.Dataset.range(steps).map(taken)
     dataset = dataset.concatenate(tf.data.Dataset.from_tensors(blank)).prefetch(_PREFETCH)

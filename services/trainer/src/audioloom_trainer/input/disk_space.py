@@ -1,4 +1,4 @@
-"""Room for a copy on a disk that others fill too: what may go gives way, then we wait."""
+"""Make room for a copy on a disk that other programs fill too: evict copies, then wait."""
 
 import errno
 import shutil
@@ -18,29 +18,29 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 @dataclass(frozen=True)
 class DiskSpace:
-    """Where room comes from.
+    """The ways to make room on the disk.
 
     Args:
-        evict: removes a copy; False where all are needed.
-        wait: waits for something to be released, so many seconds at most; False at the end.
+        evict: removes a copy; False if all copies are needed.
+        wait: waits for a release, for at most the given seconds; False if staging has ended.
     """
 
     evict: Callable[[], bool]
     wait: Callable[[float], bool]
 
     def filled(self, copy: Callable[[], None], path: Path, needed: int) -> bool:
-        """Copy, making room as it takes; False when the end came first.
+        """Run *copy* and make room until it succeeds; False if staging ended first.
 
         Args:
-            copy: leaves nothing behind when it fails.
-            path: what it makes.
-            needed: bytes of that.
+            copy: makes the copy; on a failure it leaves nothing behind.
+            path: the path of the copy.
+            needed: bytes of the copy.
 
         Raises:
-            DiskFull: there was no room, for as long as was waited.
+            DiskFull: there was no room until the retry limit.
         """
         folder, left = path.parent, pauses()
-        # A quota is not in these figures, and others write too: what follows is needed as well.
+        # The free space ignores quotas and other writers, so the copy may still fail for room.
         while not path.exists() and _free(folder) < needed and self.evict():
             pass
         while True:

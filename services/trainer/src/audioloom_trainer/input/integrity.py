@@ -1,4 +1,4 @@
-"""Checks of the files of shards: presence and size before any is read, and content early on."""
+"""Checks of shard files: presence and size before reading, content early in the run."""
 
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,11 +14,11 @@ from audioloom_trainer.shards.shard_set import FileRef, ShardSet
 def check_files_exist(shard_set: ShardSet, splits: Iterable[str]) -> None:
     """Compare presence and size of every shard and index of some splits with the manifest.
 
-    A folder is listed once, whatever the number of its files.
+    Each folder is listed once, for any number of files.
 
     Raises:
-        MissingFile: naming the files that are not there, and did not come late either.
-        ShardMismatch: naming the first file of another size.
+        MissingFile: names the files that are missing and did not appear late either.
+        ShardMismatch: names the first file of another size.
     """
     files = [file for split in splits for file in files_of(shard_set, split)]
     sizes = dict(_sizes({file.location.parent for file in files}))
@@ -31,7 +31,7 @@ def check_files_exist(shard_set: ShardSet, splits: Iterable[str]) -> None:
 def files_of(
     shard_set: ShardSet, split: str, *, part: int = 0, parts: int = 1
 ) -> Iterator[FileRef]:
-    """The shards and indexes of a split, or one of several even parts of them."""
+    """Return the shards and indexes of a split, or one of several even parts of them."""
     for shard in shard_set.split(split).shards[part::parts]:
         yield from (shard.data, shard.index)
 
@@ -57,10 +57,10 @@ def _check(file: FileRef) -> None:
 
 
 class BackgroundVerification:
-    """Verifies files in a thread of its own, up to the first that is not as listed.
+    """Verification of files in a thread, up to the first file that differs from the manifest.
 
     Args:
-        files: where they lie.
+        files: the files to verify.
     """
 
     def __init__(self, files: Sequence[FileRef]) -> None:
@@ -71,15 +71,15 @@ class BackgroundVerification:
         self._thread = threading.Thread(target=self._run, name="early check", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Start the verification thread."""
         self._thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Wait until all files are verified, or one is wrong, so long at most."""
+        """Wait at most *seconds* until all files are verified or one is wrong."""
         self._thread.join(timeout=seconds)
 
     def close(self) -> None:
-        """End after the file that is being read, which is not waited for long."""
+        """Stop after the current file; the wait for it is short."""
         self._closing = True
         self.wait(5.0)
 
@@ -89,6 +89,6 @@ class BackgroundVerification:
                 return
             try:
                 verify_in_place(file)
-            except Exception as error:  # noqa: BLE001  (whoever reads `failure` raises it)
+            except Exception as error:  # noqa: BLE001  (the reader of `failure` raises it)
                 self.failure = error
                 return

@@ -29,7 +29,7 @@ class LocalShard:
     """A shard on local disk, open, with its index in memory.
 
     Args:
-        targets: what is to be learned, one a record: class numbers (int32), or numbers (float32).
+        targets: one target a record: class numbers (int32) or numbers (float32).
     """
 
     path: Path
@@ -38,7 +38,7 @@ class LocalShard:
     targets: Targets
 
     def close(self) -> None:
-        """Close the file; the shard may not be read any more."""
+        """Close the file; the shard must not be read afterwards."""
         os.close(self.descriptor)
 
 
@@ -46,12 +46,12 @@ def open_local(path: Path, index: Index, *, numbers: bool) -> LocalShard:
     """Open a verified shard.
 
     Args:
-        path: the file.
+        path: the shard's file.
         index: its checked index.
         numbers: the target is the number in each record, not its class.
 
     Raises:
-        ShardMismatch: a record without the number that is to be learned.
+        ShardMismatch: a record lacks the target number.
     """
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -69,19 +69,19 @@ def gather(
     shape: tuple[int, ...],
     dtype: str,
 ) -> tuple[Features, Targets]:
-    """Features and targets of the records that *rows* names, in its order.
+    """Read features and targets of the records in *rows*, in the order of *rows*.
 
     Args:
-        shards: by number; every shard that *rows* names.
+        shards: every shard in *rows*, by number.
         rows: int64 (records, 2): shard number, row in the shard.
-        shape: of one feature.
+        shape: shape of one feature.
         dtype: "float32" or "float16".
 
     Returns:
         Features (records, *shape) of *dtype*, and targets (records,).
 
     Raises:
-        ShardMismatch: a file is shorter than it was when it was verified.
+        ShardMismatch: a file is shorter than at its verification.
     """
     size = prod(shape) * np.dtype(dtype).itemsize
     out = _aligned(len(rows) * size)
@@ -105,7 +105,7 @@ def gather(
 
 
 def _aligned(size: int) -> NDArray[np.uint8]:
-    """Memory that TensorFlow takes as it is; it would copy what begins elsewhere."""
+    """Allocate aligned memory, which TensorFlow uses directly; it copies unaligned memory."""
     memory = np.empty(size + _ALIGNMENT, dtype=np.uint8)
     start = -memory.ctypes.data % _ALIGNMENT
     return memory[start : start + size]

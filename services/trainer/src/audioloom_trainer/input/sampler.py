@@ -1,15 +1,15 @@
-"""Which record is read when: a pure function of the seed, the epoch and the layout of a split.
+"""The reading order of records: a pure function of the seed, the epoch and a split's layout.
 
 A split's shards are dealt to B lanes: lane l owns the shards ≡ l (mod B). Epoch position p belongs
 to lane p % B and is the (p // B)-th record of that lane's epoch order. Replica w of W takes the
 positions ≡ w (mod W), so the records of a global batch are the same for every W that divides B.
 
 Within an epoch each lane shuffles its shards, takes them in windows of a fixed number of shards,
-and shuffles the records inside each window. So only a window of shards has to be at hand, nothing
-is buffered, and going on from any position is a slice.
+and shuffles the records inside each window. So only one window of shards must be on local disk,
+nothing is buffered, and resuming at any position is a slice.
 
-NumPy promises no stability for its random streams, and an order that changed with a library could
-not be resumed. So a shuffled order is a sort of hashes: SplitMix64 of (key, index), ties by index.
+NumPy promises no stability of its random streams, and a run could not resume with another order.
+So a shuffled order is a sort of hashes: SplitMix64 of (key, index), ties by index.
 """
 
 import hashlib
@@ -28,22 +28,21 @@ _MIX_2 = np.uint64(0x94D049BB133111EB)
 
 
 def key_of(*parts: str | int) -> int:
-    """A 64-bit key from words and numbers; each different tuple has its own.
+    """Make a 64-bit key from words and numbers; different tuples are hashed differently.
 
-    Numbers are written in decimal, words may not hold the separator "|".
+    Numbers are written in decimal. Words must not contain the separator "|".
     """
     text = "|".join(("audioloom.order.1", *map(str, parts)))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
 
 
 def permutation(key: int, count: int) -> NDArray[np.int64]:
-    """The numbers 0 … count-1 in the order that *key* gives them.
+    """Return the numbers 0 … count-1 in the order given by *key*: int64 (count,).
 
-    Returns:
-        int64, shape (count,). About 0.1 microseconds a number; no state is kept.
+    Takes about 0.1 microseconds a number and keeps no state.
     """
     index = np.arange(1, count + 1, dtype=np.uint64)
-    with np.errstate(over="ignore"):  # arithmetic modulo 2**64 is what SplitMix64 is made of
+    with np.errstate(over="ignore"):  # SplitMix64 is arithmetic modulo 2**64
         mixed = np.uint64(key) + index * _GAMMA
         mixed = (mixed ^ (mixed >> np.uint64(30))) * _MIX_1
         mixed = (mixed ^ (mixed >> np.uint64(27))) * _MIX_2
@@ -53,7 +52,7 @@ def permutation(key: int, count: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Shuffle:
-    """What shuffles an epoch: two equal ones give the same order."""
+    """The parameters of an epoch's order: equal shuffles give equal orders."""
 
     seed: int
     epoch: int
@@ -63,7 +62,7 @@ class Shuffle:
 
 @dataclass(frozen=True, order=True)
 class Window:
-    """Shards that are read together: one lane's records `start` … `start + count - 1`."""
+    """Shards read together: the records `start` … `start + count - 1` of one lane."""
 
     start: int
     lane: int
@@ -72,10 +71,10 @@ class Window:
 
 
 class EpochOrder:
-    """One epoch of one split.
+    """The reading order of one epoch of one split.
 
     Args:
-        layout: the split.
+        layout: the layout of the split.
         shuffle: None reads every lane in its natural order, one shard at a time.
     """
 
@@ -84,7 +83,7 @@ class EpochOrder:
         self.shuffle = shuffle
         self._windows: dict[int, tuple[Window, ...]] = {}
         self._starts: dict[int, NDArray[np.int64]] = {}
-        # The rows of one window of each lane, one after the other, and which indexes those are.
+        # The rows of one window of each lane, concatenated, and the range of their indexes.
         self._kept: dict[int, NDArray[np.int64]] = {}
         self._rows = np.empty((0, 2), dtype=np.int64)
         self._first = np.zeros(layout.lanes, dtype=np.int64)
@@ -92,14 +91,14 @@ class EpochOrder:
         self._places = np.zeros(layout.lanes, dtype=np.int64)
 
     def windows(self, lane: int) -> tuple[Window, ...]:
-        """The windows of *lane*, in the order in which they are read."""
+        """Return the windows of *lane* in reading order."""
         if lane not in self._windows:
             self._windows[lane] = tuple(self._cut(lane))
             self._starts[lane] = np.array([w.start for w in self._windows[lane]], dtype=np.int64)
         return self._windows[lane]
 
     def rows(self, window: Window) -> NDArray[np.int64]:
-        """Shard number and row within the shard of each record of *window*: (count, 2)."""
+        """Return shard number and row in the shard of each record of *window*: (count, 2)."""
         counts = [self.layout.records[shard] for shard in window.shards]
         shards = np.repeat(np.array(window.shards, dtype=np.int64), counts)
         inside = np.concatenate([np.arange(count, dtype=np.int64) for count in counts])
@@ -110,10 +109,10 @@ class EpochOrder:
         return rows[permutation(key, window.count)]
 
     def locate(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Shard number and row of each epoch position: (len(positions), 2).
+        """Return shard number and row of each epoch position: (len(positions), 2).
 
-        Positions may come in any order; going forward is the fast case, as the rows of one window
-        of each lane are kept.
+        Positions may have any order. Ascending positions are fastest, because the rows of one
+        window of each lane are kept.
         """
         found = np.empty((len(positions), 2), dtype=np.int64)
         lanes, indexes = positions % self.layout.lanes, positions // self.layout.lanes
@@ -128,12 +127,12 @@ class EpochOrder:
             self._keep(lanes[missing], indexes[missing])
 
     def window_at(self, lane: int, index: int) -> Window:
-        """The window that holds record *index* of *lane*."""
+        """Return the window that holds record *index* of *lane*."""
         windows = self.windows(lane)
         return windows[int(np.searchsorted(self._starts[lane], index, side="right")) - 1]
 
     def _keep(self, lanes: NDArray[np.int64], indexes: NDArray[np.int64]) -> None:
-        """Keep the window of each lane that holds the first of its indexes here."""
+        """Keep, for each lane, the window that holds its first index in *indexes*."""
         different, first = np.unique(lanes, return_index=True)
         for lane, index in zip(different.tolist(), indexes[first].tolist(), strict=True):
             window = self.window_at(lane, index)
@@ -165,10 +164,10 @@ class EpochOrder:
 def replica_positions(
     step: int, *, batch: int, total: int, replica: int, replicas: int
 ) -> NDArray[np.int64]:
-    """Epoch positions that *replica* of *replicas* contributes to global batch *step*.
+    """Return the epoch positions of *replica* of *replicas* in global batch *step*.
 
-    The last batch of an epoch is short when *batch* does not divide *total*, and may leave a
-    replica without a record.
+    The last batch of an epoch is short if *batch* does not divide *total*, and a replica may get no
+    record.
     """
     first, stop = step * batch, min((step + 1) * batch, total)
     first += (replica - first) % replicas
@@ -176,16 +175,16 @@ def replica_positions(
 
 
 def replica_lanes(lanes: int, replica: int, replicas: int) -> tuple[int, ...]:
-    """The lanes that *replica* of *replicas* reads; all of them when they share no divisor."""
+    """Return the lanes of *replica* of *replicas*; all lanes if the numbers share no divisor."""
     step = gcd(lanes, replicas)
     return tuple(range(replica % step, lanes, step))
 
 
 def allowed_replicas(lanes: int) -> tuple[int, ...]:
-    """The numbers of replicas that keep global batches the same: the divisors of *lanes*."""
+    """Return the numbers of replicas that give equal global batches: the divisors of *lanes*."""
     return tuple(number for number in range(1, lanes + 1) if lanes % number == 0)
 
 
 def reading_order(order: EpochOrder, lanes: Iterable[int]) -> list[Window]:
-    """The windows of *lanes* in the order in which an epoch first needs them."""
+    """Return the windows of *lanes* in the order in which an epoch first needs them."""
     return sorted(window for lane in lanes for window in order.windows(lane))

@@ -1,9 +1,9 @@
 """Bring shards to local disk ahead of need: in reading order, verified, within a budget of bytes.
 
-One thread goes through the run's shards in the order in which they will be read, which is known
-from the start, and stays as far ahead as the budget lets it. When room is needed, the shard goes
-whose next use lies furthest ahead. Shards on a mounted file system are verified and read where
-they lie, unless they are compressed or a cache is asked for.
+One thread follows the run's reading order, which is known from the start, and stays as far ahead
+as the budget allows. To make room it evicts the shard whose next use lies furthest ahead. Shards
+on a mounted file system are verified and read in place, unless they are compressed or the settings
+name a cache.
 """
 
 import threading
@@ -26,11 +26,11 @@ from audioloom_trainer.shards.shard_set import FileRef, Shard, ShardSet
 
 Key = tuple[str, int]
 
-# How far is looked for the next use of a copy that may have to go.
+# Number of future needs searched for the next use of a copy before its eviction.
 _LOOK_AHEAD = 100_000
-# To be further ahead than this makes nobody wait less, and finding out costs time of the processor.
+# Being further ahead would shorten no wait, but cost processor time.
 _MOST_PROMISED = 4096
-# The reader before, in a thread of its own, may be about to let go of its last shards.
+# The previous reader runs in its own thread and may be about to release its last shards.
 STALL_SECONDS = 10.0
 
 
@@ -39,10 +39,10 @@ class Staging:
 
     Args:
         shard_set: what the shards hold.
-        needs: every shard that will be held, in that order; may go on for ever.
-        cache: where copies go; None reads shards where they lie.
-        early: files that are needed late, read through once in a thread of their own, so that rot
-            in them ends the run at the next shards that are held and not after hours of training.
+        needs: every shard that will be held, in that order; may be endless.
+        cache: folder for copies; None reads shards in place.
+        early: files that are needed late. A thread verifies them once, so that damage ends the run
+            at the next `hold` and not after hours of training.
     """
 
     def __init__(
@@ -95,19 +95,17 @@ class Staging:
         self.early.close()
 
     def hold(self, shards: Sequence[Shard]) -> dict[int, LocalShard]:
-        """Wait until the shards are there, and keep them until they are released.
-
-        They have to be the next ones that `needs` names.
+        """Wait for the next shards of `needs` and keep them until their release.
 
         Raises:
-            CacheTooSmall: they cannot be there together within the budget.
-            ShardMismatch, UnknownLabel, StorageError: one of them cannot be used, or one of those
-                that are looked at early.
+            CacheTooSmall: the budget has no room for all held shards.
+            ShardMismatch, UnknownLabel, StorageError: one of the shards or of the files in `early`
+                cannot be used.
         """
         return {shard.number: self._hold(shard) for shard in shards}
 
     def release(self, shards: Iterable[Shard]) -> None:
-        """Let shards go that were held."""
+        """Release held shards, so that they may be evicted."""
         with self._change:
             for shard in shards:
                 key = (shard.split, shard.number)
@@ -115,15 +113,15 @@ class Staging:
                 if not self._holders[key]:
                     del self._holders[key]
                     held = self._held.pop(key, None)
-                    if held is not None:  # else all were closed before the feed was
+                    if held is not None:  # None if staging was closed before the reader
                         held.close()
             self._stalled_for = None  # there may be room now
             self._change.notify_all()
 
     def replan(self, needs: Iterable[Shard]) -> None:
-        """From here on other shards are needed than was said: the training has ended early.
+        """Replace the remaining needs, because the training has ended early.
 
-        Nothing may be held.
+        No shard may be held.
         """
         with self._change:
             self._needs = iter(needs)
@@ -135,7 +133,7 @@ class Staging:
 
     @property
     def in_use(self) -> int:
-        """Shards that are held, or were brought in for a hold that has not come yet."""
+        """The number of shards that are held or were fetched for a later hold."""
         return len(self._holders) + self._promised.total()
 
     def _hold(self, shard: Shard) -> LocalShard:
@@ -178,7 +176,7 @@ class Staging:
         try:
             while (shard := self._next()) is not None:
                 self._fetch(shard)
-        except BaseException as error:  # noqa: BLE001  (whoever waits gets it)
+        except BaseException as error:  # noqa: BLE001  (the waiting thread raises it)
             with self._change:
                 self._failure = error
                 self._change.notify_all()
@@ -212,7 +210,7 @@ class Staging:
             self._change.notify_all()
 
     def _bring(self, shard: Shard) -> tuple[Path, Path] | None:
-        if self._cache is None:  # then every shard can be read in place
+        if self._cache is None:  # every shard can be read in place
             verify_in_place(shard.data)
             verify_in_place(shard.index)
             return local_path(shard.data), local_path(shard.index)
@@ -229,7 +227,7 @@ class Staging:
         return data, index
 
     def _make_room(self, shard: Shard, cache: Cache) -> bool:
-        """Evict until *shard* fits, waiting for releases; False when the end came first."""
+        """Evict copies and wait for releases until *shard* fits; False if staging ended first."""
         with self._change:
             while cache.left + sum(self._sizes.values()) + shard.bytes > cache.limit:
                 if self._closing:
@@ -243,7 +241,7 @@ class Staging:
             return True
 
     def _evict(self) -> bool:
-        """Remove the copy that is missed least; False where every one is needed."""
+        """Remove the copy with the furthest next use; False if every copy is needed."""
         with self._change:
             if self._cache is not None and self._cache.give_way():
                 return True
@@ -256,14 +254,14 @@ class Staging:
             return True
 
     def _wait(self, seconds: float) -> bool:
-        """Wait for a release, so long at most; False when the end has come."""
+        """Wait at most *seconds* for a release; False if staging has ended."""
         with self._change:
             if not self._closing:
                 self._change.wait(seconds)
             return not self._closing
 
     def _furthest(self) -> Key | None:
-        """The copy that nobody holds or was promised, and whose next use lies furthest ahead."""
+        """Return the copy, neither held nor promised, whose next use lies furthest ahead."""
         free = {
             key
             for key in self._sizes

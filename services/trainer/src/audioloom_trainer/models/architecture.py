@@ -1,9 +1,9 @@
-"""Which architecture of a run Keras may build: only classes of its own that compute, by name.
+"""Check a run's architecture before Keras builds it: only listed Keras classes are allowed.
 
-Keras imports and calls what such a JSON names, and its safe mode has been no boundary
-(CVE-2024-3660, CVE-2025-1550, CVE-2026-1462). So all of it is looked at before Keras sees it. What
-is not listed here is refused, also what a later Keras may bring: layers that run code (`Lambda`),
-load something (`TFSMLayer`) or read a file (`StringLookup`), functions, and classes of others.
+Keras imports and calls the names in such a JSON, and its safe mode has not protected against that
+(CVE-2024-3660, CVE-2025-1550, CVE-2026-1462). So the whole JSON is checked first. Anything not
+listed here is refused, in later versions of Keras too: layers that run code (`Lambda`), load a
+model (`TFSMLayer`) or read a file (`StringLookup`), functions, and classes outside Keras.
 """
 
 import json
@@ -91,22 +91,22 @@ _NAMES_A_PART = ("class_name", "module", "registered_name", "spec_name")
 
 
 class BadArchitecture(ValueError):
-    """It is no JSON of an architecture."""
+    """The data is no JSON of an architecture."""
 
 
 class ForeignPart(ValueError):
-    """It names something that is built for nobody: of the user's own, or of others."""
+    """The architecture names a class or function outside the list, such as the user's own."""
 
 
 def read_architecture(data: bytes) -> dict[str, Any]:
-    """The architecture in a file of a run, if Keras may build it.
+    """Read the architecture in a file of a run and check that Keras may build it.
 
     Args:
-        data: the JSON that `keras.Model.to_json` gave.
+        data: the JSON from `keras.Model.to_json`.
 
     Raises:
-        BadArchitecture: it is none, or too large or too deep.
-        ForeignPart: there is none, or something in it is not of Keras or does more than compute.
+        BadArchitecture: the data is no architecture, or is too large or too deep.
+        ForeignPart: the architecture is empty, or a part is not of Keras or does more than compute.
     """
     if len(data) > _MOST_BYTES:
         raise BadArchitecture(f"{len(data)} bytes")
@@ -149,7 +149,7 @@ def _check(part: dict[str, Any]) -> None:
     else:
         known = f"{module}.{name}" in _CLASSES and registered in (None, name)
         known = known and isinstance(content, dict) and "spec_name" not in part
-    if isinstance(content, dict) and content.get("exclude_layers"):  # of Muon
+    if isinstance(content, dict) and content.get("exclude_layers"):  # an option of Muon
         raise ForeignPart("patterns for names of layers, which may take for ever to search")
     if not known:
         place = f"{module}.{name}" if module else f"{name} of no module"

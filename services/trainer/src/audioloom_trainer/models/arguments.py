@@ -1,8 +1,8 @@
-"""The user's arguments for a function: what stands in a manifest, and what the function gets.
+"""The user's arguments for a function: their form in a manifest and their values.
 
-A manifest, a report and a command line are read by others, so a secret does not stand in them:
-`hf_token=env:HF_TOKEN` says where it is, and the function gets the variable's value. The reference
-alone is in the recipe, so that another value makes no other run.
+Other people read a manifest, a report or a command line, so none of these may hold a secret.
+`hf_token=env:HF_TOKEN` names a variable, and the function gets its value. The recipe holds only
+the reference, so another value of the secret makes no other run.
 """
 
 import os
@@ -26,10 +26,10 @@ _LONG = 6
 
 
 def check_no_secret(arguments: dict[str, Value]) -> dict[str, Value]:
-    """The arguments, if no secret is among them.
+    """Return the arguments unchanged, after a check that none is a secret.
 
     Raises:
-        ValueError: one is, by its name or by what it looks like.
+        ValueError: an argument has the name or the form of a secret.
     """
     for name, value in arguments.items():
         if _is_secret(name, value):
@@ -46,18 +46,18 @@ def _is_secret(name: str, value: Value) -> bool:
     if isinstance(value, str):
         by_name = is_secret_name(name) and redact_values({name: value}) != {name: value}
         return by_name or redact(value) != value
-    if redact_words([f"{name}={value}"]) != (f"{name}={value}",):  # of such a name it is always one
+    if redact_words([f"{name}={value}"]) != (f"{name}={value}",):  # the name is that of a secret
         return True
     digits = sum(each.isdigit() for each in str(value))
-    # The number of a word in a vocabulary is called `image_token_id`, and may be as long.
+    # `image_token_id` is the number of a word in a vocabulary, and may be as long as a secret.
     return is_secret_name(name) and digits >= _LONG and not name.lower().endswith("id")
 
 
 def with_secrets(arguments: Arguments) -> dict[str, Value]:
-    """The arguments with each `env:VARIABLE` replaced by its value, which is masked from then on.
+    """Replace each `env:VARIABLE` by the variable's value, and mask the value in all output.
 
     Raises:
-        BadConfiguration: there is no such variable.
+        BadConfiguration: the variable is not set.
     """
     found = dict(arguments)
     for name, value in arguments.items():

@@ -1,8 +1,7 @@
-"""Batch normalisation over the records of a global batch: all of them, and no others.
+"""Batch normalisation over exactly the records of a global batch.
 
-Keras adds up a batch's moments over the replicas when a layer is told so. But a replica that a
-short batch leaves without a record gets one that does not count (see `feed.Batch`), and it would
-count here.
+Keras can sum a layer's batch moments over the replicas. But a replica that gets no record of a
+short batch gets one that does not count (see `batches.Batch`), and Keras would count it.
 """
 
 import threading
@@ -22,13 +21,13 @@ from audioloom_trainer.models.keras_compat import (
 )
 from audioloom_trainer.models.source import ModelSource
 
-# Each replica of a process is traced in a thread of its own, and one may pause inside another.
+# Each replica of a process is traced in its own thread, and one may pause while another runs.
 _here = threading.local()
 
 
 @contextmanager
 def counted_rows(count: Any) -> Iterator[None]:
-    """Inside, synchronised layers leave all rows out when *count*, a scalar tensor, is 0."""
+    """Make synchronised layers ignore all rows if *count*, a scalar tensor, is 0."""
     _here.count = count
     try:
         yield
@@ -39,19 +38,19 @@ def counted_rows(count: Any) -> Iterator[None]:
 def synchronise(
     model: keras.Model, source: ModelSource, shape: Sequence[int], *, replicas: int
 ) -> int:
-    """Let batch normalisation use the moments of the whole global batch.
+    """Make batch normalisation use the moments of the whole global batch.
 
     Args:
-        model: built.
-        source: where it comes from, for errors.
-        shape: of one window.
-        replicas: how many train together.
+        model: the built model.
+        source: where the model comes from, for errors.
+        shape: shape of one window.
+        replicas: the number of replicas that train together.
 
     Returns:
-        How many layers there are to which this applies.
+        The number of changed layers.
 
     Raises:
-        BadModel: one of several replicas would normalise with a mask, which Keras does not add up.
+        BadModel: a layer uses a mask with several replicas, whose moments Keras does not sum.
     """
     layers = normalisations(model)
     masked: list[str] = []
@@ -81,7 +80,7 @@ def _counting(normalise: Any, name: str, masked: list[str]) -> Any:
             return normalise(inputs, *args, **kwargs)
         rows = tf.where(count > 0, tf.shape(inputs)[0], 0)
         outputs = normalise(inputs[:rows], *args, **kwargs)
-        # Zeros, not what came in: their loss has no weight, but it has to stay finite.
+        # Zeros instead of the inputs: the loss of these rows has no weight but must be finite.
         return tf.concat([outputs, tf.zeros_like(inputs[rows:], outputs.dtype)], axis=0)
 
     return call

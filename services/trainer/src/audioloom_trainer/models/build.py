@@ -1,4 +1,4 @@
-"""The user's model: load the function, call it, have it checked."""
+"""Build the user's model: load the function, call it and check the result."""
 
 import importlib
 import importlib.util
@@ -23,7 +23,7 @@ from audioloom_trainer.shards.shard_set import ShardSet
 log = structlog.get_logger()
 
 _CALLED = "The function takes shape and classes by name, and each --model-arg."
-_BETWEEN_WORKERS = "CollectiveBcast"  # TensorFlow's operation that hands a new weight to the others
+_BETWEEN_WORKERS = "CollectiveBcast"  # TensorFlow's operation that sends a new weight
 _MIXED = (
     "TensorFlow cannot hand weights of this type from worker to worker: use the policy"
     " mixed_bfloat16, which keeps them in float32, or one worker."
@@ -40,26 +40,26 @@ def build_model(
     coefficients: CoefficientStats | None = None,
     legacy: bool = False,
 ) -> keras.Model:
-    """Call the user's function and check what it returns; call it under the strategy's scope.
+    """Call the user's function under the strategy's scope and check the model.
 
-    A function that has parameters `mean` and `variance` gets those of the coefficients in train,
-    float32 (coefficients,) each, as `keras.layers.Normalization(axis=1)` takes them.
+    A function with parameters `mean` and `variance` gets those of the coefficients in train,
+    float32 (coefficients,) each, in the form of `keras.layers.Normalization(axis=1)`.
 
     Args:
-        source: where the function is.
-        shape: of one window, without the batch.
-        classes: how many there are; None when a number is to be learned.
-        arguments: the user's own; a secret is a reference to a variable.
-        replicas: how many train together.
-        coefficients: of train, where they are known.
-        legacy: it has to be a model of `tf_keras`.
+        source: the user's function.
+        shape: shape of one window, without the batch.
+        classes: the number of classes; None if the target is a number.
+        arguments: the user's arguments; a secret is a reference to a variable.
+        replicas: the number of replicas that train together.
+        coefficients: moments of the coefficients in train, if known.
+        legacy: require a model of `tf_keras`.
 
     Returns:
-        The compiled model, with all its variables, the optimizer's and the metrics' too, and
-        BatchNormalization synchronised.
+        The compiled model with all variables, also those of optimizer and metrics, and with
+        synchronised BatchNormalization.
 
     Raises:
-        BadModel: what is wrong, by name.
+        BadModel: names the fault of the model.
         BadConfiguration: the variable of a secret is not set.
     """
     function = load_function(source)
@@ -96,7 +96,7 @@ def build_for(
     replicas: int = 1,
     legacy: bool = False,
 ) -> keras.Model:
-    """The model of *source* for the windows, classes and coefficients of shards."""
+    """Build the model of *source* for the windows, classes and coefficients of shards."""
     return build_model(
         source,
         shape=shard_set.shape,
@@ -109,7 +109,7 @@ def build_for(
 
 
 def _moments(function: Any, coefficients: CoefficientStats | None) -> dict[str, Any]:
-    """Those that the function asks for; where they are not known it has to do without."""
+    """Return the moments that the function has parameters for; none if they are unknown."""
     if coefficients is None:
         return {}
     known = {"mean": coefficients.mean, "variance": coefficients.variance}
@@ -118,7 +118,7 @@ def _moments(function: Any, coefficients: CoefficientStats | None) -> dict[str, 
 
 
 def configuration(model: keras.Model) -> dict[str, Any]:
-    """The model as Keras writes it, without weights; {} for one that Keras cannot write."""
+    """Return Keras's configuration of the model, without weights; {} if Keras cannot write it."""
     try:
         found: dict[str, Any] = json.loads(model.to_json(), parse_constant=_refuse)
     except Exception as error:  # noqa: BLE001  the user's own get_config may raise anything
@@ -134,10 +134,10 @@ def _refuse(constant: str) -> Any:
 
 
 def load_function(source: ModelSource) -> Any:
-    """The function that a reference names; its module is executed, once.
+    """Import the module of *source*, once, and return its function.
 
     Raises:
-        BadModel: it cannot be imported, or has no such function.
+        BadModel: the module cannot be imported or lacks the function.
     """
     try:
         if source.module is not None:

@@ -1,4 +1,4 @@
-"""Refuse a model that cannot be trained, or not exactly; each refusal says which and why."""
+"""Refuse a model that cannot be trained exactly, and name the part and the reason."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -32,18 +32,18 @@ def check_model(
     replicas: int,
     legacy: bool = False,
 ) -> None:
-    """Try the model on one window of zeros, which makes the variables of its metrics.
+    """Check the model and try it on one window of zeros, which creates its metrics' variables.
 
     Args:
-        model: what the user's function returned.
+        model: the return value of the user's function.
         place: where the model comes from, for errors.
-        shape: of one window, without the batch.
-        classes: how many there are; None when a number is to be learned.
-        replicas: how many train together.
-        legacy: it has to be one of `tf_keras`.
+        shape: shape of one window, without the batch.
+        classes: the number of classes; None if the target is a number.
+        replicas: the number of replicas that train together.
+        legacy: require a model of `tf_keras`.
 
     Raises:
-        BadModel: what is wrong, by name.
+        BadModel: names the fault of the model.
     """
     _check_compiled(model, place, legacy=legacy)
     _check_exact(model, place, replicas)
@@ -75,7 +75,7 @@ def _check_compiled(model: Any, place: str, *, legacy: bool) -> None:
 
 
 def _check_exact(model: Any, place: str, replicas: int) -> None:
-    """Refuse by name what would be ignored, or would make several replicas differ from one."""
+    """Refuse features that would be ignored or would make several replicas differ from one."""
     plain = library(legacy=is_legacy(model)).Model
     for name in _OVERRIDDEN:
         if getattr(type(model), name) is not getattr(plain, name):
@@ -86,7 +86,7 @@ def _check_exact(model: Any, place: str, replicas: int) -> None:
                 " or a metric.",
             )
     reduction = getattr(model.loss, "reduction", "sum_over_batch_size")
-    if reduction not in (*_REDUCTIONS, "auto"):  # what tf_keras calls the first of them
+    if reduction not in (*_REDUCTIONS, "auto"):  # tf_keras's name of the first reduction
         raise _inexact(
             place, f"a loss with reduction={reduction!r}", f"Use one of {', '.join(_REDUCTIONS)}."
         )
@@ -161,7 +161,7 @@ def _check_shapes(
 def _check_loss(
     model: keras.Model, place: str, shape: tuple[int, ...], classes: int | None
 ) -> None:
-    """Try loss and metrics on one record, which makes the metrics' variables, and take it back."""
+    """Try loss and metrics on one record to create the metrics' variables, then reset them."""
     x = tf.zeros((1, *shape))
     y = tf.zeros((1,), "float32" if classes is None else "int32")
     what = "float32 numbers" if classes is None else "class numbers (int32)"
@@ -195,24 +195,24 @@ def _check_loss(
 
 
 def metric_names(model: keras.Model) -> list[str]:
-    """What the model's metrics are called in the history, beside the loss."""
+    """Return the names of the model's metrics in the history, without the loss."""
     return [name for name in metric_shapes(model) if name != "loss"]
 
 
 def _input_shape(model: Any) -> tuple[int | None, ...] | None:
-    """What the model says that it takes, without the batch; None where it has not said.
+    """Return the declared input shape of the model, without the batch; None if undeclared.
 
-    Keras itself compares the rank alone, and a dense layer takes windows that lie on their side.
+    Keras itself compares only the rank, and a dense layer accepts transposed windows.
     """
     inputs: Sequence[Any] | None = getattr(model, "inputs", None)
     if inputs:
         return tuple(inputs[0].shape[1:]) if len(inputs) == 1 else None
-    built = (model.get_build_config() or {}).get("input_shape")  # a class of the user's, if built
+    built = (model.get_build_config() or {}).get("input_shape")  # the user's own class, if built
     return None if built is None else tuple(built[1:])
 
 
 def _fits(declared: tuple[int | None, ...], shape: tuple[int, ...]) -> bool:
-    """Whether windows of a shape are what was declared; Keras adds a last axis of 1 by itself."""
+    """Return whether *shape* fits the declared one; Keras adds a last axis of 1 by itself."""
     if len(declared) == len(shape) + 1 and declared[-1] == 1:
         declared = declared[:-1]
     return len(declared) == len(shape) and all(

@@ -1,6 +1,6 @@
-"""What the two Kerases say differently: Keras 3, and "legacy", the older one of `tf_keras`.
+"""The differences between Keras 3 and "legacy", the older Keras of `tf_keras`.
 
-Everything else that is done with a model is the same for both, and stands where it is done.
+All other code works with models of both.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 
 def library(*, legacy: bool) -> Any:
-    """The package that models come from; the older one is imported for those who ask for it."""
+    """Return the Keras package of the models; `tf_keras` is imported only if asked for."""
     if not legacy:
         return keras
     import tf_keras  # noqa: PLC0415
@@ -23,7 +23,7 @@ def library(*, legacy: bool) -> Any:
 
 
 def is_legacy(model: Any) -> bool:
-    """Whether a model is one of `tf_keras`; it is a model of either."""
+    """Return whether a model of either Keras is one of `tf_keras`."""
     return not isinstance(model, keras.Model)
 
 
@@ -33,14 +33,14 @@ def is_legacy(model: Any) -> bool:
 def compute_loss(
     model: Any, x: Any, y: Any, predictions: Any, weights: Any = None, *, training: bool = True
 ) -> Any:
-    """The mean loss, and what layers add; both are divided by the number of replicas."""
+    """Compute the mean loss plus the layers' losses, both divided by the number of replicas."""
     if is_legacy(model):
         return model.compute_loss(x, y, predictions, weights)
     return model.compute_loss(x, y, predictions, weights, training=training)
 
 
 def update_metrics(model: Any, x: Any, y: Any, predictions: Any, weights: Any = None) -> None:
-    """Show records to the metrics that the model was compiled with."""
+    """Update the metrics that the model was compiled with."""
     if is_legacy(model):  # its compute_metrics() adds up over the replicas at every step
         model.compiled_metrics.update_state(y, predictions, weights)
     else:
@@ -48,16 +48,16 @@ def update_metrics(model: Any, x: Any, y: Any, predictions: Any, weights: Any = 
 
 
 def scaled(model: Any, loss: Any) -> Any:
-    """The loss whose gradients the optimizer wants."""
+    """Scale the loss as the optimizer needs it for its gradients."""
     return loss if is_legacy(model) else model.optimizer.scale_loss(loss)
 
 
 def step_seeds(model: Any) -> Callable[[], None]:
-    """Make the function with which each replica begins a step of training.
+    """Make the function that sets the random state of each replica before a training step.
 
-    A generator of `tf_keras` advances by what its replica draws, so by the records that it got. So
-    each step begins at a place of its own, which follows from its number: nothing to keep, and the
-    same wherever a training goes on. By replica TensorFlow mixes the key.
+    A generator of `tf_keras` advances with the number of records of its replica. So each step sets
+    a state that depends only on the step's number: no checkpoint must hold it, and a resumed
+    training draws the same numbers. TensorFlow mixes the replica into the key.
     """
     if not is_legacy(model):
         return lambda: None
@@ -69,7 +69,7 @@ def step_seeds(model: Any) -> Callable[[], None]:
 
     def begin() -> None:
         for state, (low, _, *key) in zip(states, first, strict=True):
-            # A mirrored variable without aggregation can be set in a replica by its handle alone.
+            # Inside a replica, a mirrored variable without aggregation can be set only by handle.
             value = tf.stack([low, tf.cast(number, state.dtype), *key])
             tf.raw_ops.AssignVariableOp(resource=state.handle, value=value)
 
@@ -77,19 +77,19 @@ def step_seeds(model: Any) -> Callable[[], None]:
 
 
 def apply_inside(model: Any, gradients: Sequence[Any], variables: Sequence[Any]) -> None:
-    """Let an optimizer of `tf_keras` add up the replicas' gradients, clip them and apply them."""
+    """Make an optimizer of `tf_keras` sum the replicas' gradients, clip and apply them."""
     model.optimizer.apply_gradients(zip(gradients, variables, strict=True))
 
 
 def from_logits(model: Any) -> bool:
-    """Whether the loss takes outputs that are no probabilities."""
+    """Return whether the loss takes logits instead of probabilities."""
     loss = model.loss
     given = loss.keywords if isinstance(loss, partial) else getattr(loss, "_fn_kwargs", {})
     return bool(getattr(loss, "from_logits", given.get("from_logits")))
 
 
 def in_replica(model: Any, run: Callable[[], Any]) -> Any:
-    """Do something with a model before training; `tf_keras` counts in replicas alone."""
+    """Call *run* for a model before training; metrics of `tf_keras` need a replica context."""
     if not is_legacy(model):
         return run()
     strategy = tf.distribute.get_strategy()
@@ -100,27 +100,27 @@ def in_replica(model: Any, run: Callable[[], Any]) -> Any:
 
 
 def all_layers(model: Any) -> Iterator[Any]:
-    """Every layer, at any depth, also those that a layer of the user's own holds."""
-    yield from model._flatten_layers(include_self=False)  # noqa: SLF001  no public way sees them all
+    """Yield every layer at any depth, also inside the user's own layers."""
+    yield from model._flatten_layers(include_self=False)  # noqa: SLF001  no public API lists all
 
 
 def path_of(variable: Any) -> str:
-    """What a checkpoint calls a variable."""
+    """Return a variable's name in checkpoints."""
     if isinstance(variable, keras.Variable):
         return str(variable.path)
     return str(variable.name.removesuffix(":0"))
 
 
 def read(variable: Any) -> NDArray[np.generic]:
-    """The value; of metrics, which count on each replica apart, the sum: all have to ask for it."""
+    """Read a variable; a metric's value is a sum over replicas, so all workers must call it."""
     if getattr(variable, "aggregation", None) is tf.VariableAggregation.MEAN:
-        # tf_keras's moving averages are equal on all replicas: ask nobody for their mean.
+        # tf_keras's moving averages are equal on all replicas, so no collective is needed.
         variable = getattr(variable, "values", (variable,))[0]
     return np.asarray(variable.numpy())
 
 
 def metric_shapes(model: Any) -> dict[str, tuple[int, ...]]:
-    """What the metrics answer, without reading their variables: workers add those up."""
+    """Return the shapes of the metrics' results, without the collective that reads variables."""
     found: dict[str, Any] = {}
     for metric in model.metrics:
         if is_legacy(model):
@@ -136,7 +136,7 @@ def metric_shapes(model: Any) -> dict[str, tuple[int, ...]]:
 
 
 def normalisations(model: Any) -> list[Any]:
-    """The layers of batch normalisation."""
+    """Return the layers of batch normalisation."""
     layers = library(legacy=is_legacy(model)).layers
     kinds: tuple[Any, ...] = (layers.BatchNormalization,)
     if is_legacy(model):
@@ -145,11 +145,11 @@ def normalisations(model: Any) -> list[Any]:
 
 
 def synchronise_moments(layer: Any, *, legacy: bool) -> None:
-    """Let a layer of batch normalisation add its moments up over the replicas."""
+    """Make a layer of batch normalisation sum its moments over the replicas."""
     layer.synchronized = True
     if legacy:
-        layer.fused = False  # which knows nothing of other replicas
-        # A replica without a record would keep its moving averages, and differ from then on.
+        layer.fused = False  # the fused kernel ignores other replicas
+        # Otherwise a replica without a record would not update its moving averages and differ.
         layer._support_zero_size_input = lambda: False  # noqa: SLF001
 
 
@@ -162,11 +162,11 @@ def _generators(model: Any) -> list[Any]:
 
 
 def unsupported(model: Any, replicas: int) -> Iterator[tuple[str, str]]:
-    """What a compiled model has that would not be trained exactly, and what helps.
+    """Yield the features of a compiled model that cannot be trained exactly, with a remedy.
 
     Args:
-        model: as the user's function built it, under the strategy.
-        replicas: how many train together.
+        model: the user's model, built under the strategy.
+        replicas: the number of replicas that train together.
     """
     if is_legacy(model):
         yield from _unsuited_legacy(model)

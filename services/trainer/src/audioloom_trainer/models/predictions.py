@@ -1,4 +1,4 @@
-"""What the outputs of a model say of each record, and whether they are probabilities."""
+"""Turn a model's outputs into predictions for each record, and check for probabilities."""
 
 from functools import partial
 from typing import Any
@@ -8,12 +8,12 @@ import tensorflow as tf
 
 from audioloom_trainer.models.keras_compat import from_logits, is_legacy, library
 
-# What Keras takes for the least probability.
+# Keras's lower limit of a probability.
 _EPSILON = 1e-7
 
 
 def class_scores(model: keras.Model, outputs: Any, classes: int) -> Any:
-    """One column a class; a single output for two classes is that of class 1."""
+    """Return one column a class; a single output for two classes belongs to class 1."""
     if outputs.shape[-1] == classes:
         return outputs
     logits = from_logits(model)
@@ -21,16 +21,16 @@ def class_scores(model: keras.Model, outputs: Any, classes: int) -> Any:
 
 
 def record_predictions(model: keras.Model, y: Any, predictions: Any, classes: int) -> Any:
-    """One row a record, columns as in `tally.PREDICTION`.
+    """Return one row a record, with the columns of `accumulator.PREDICTION`.
 
     Args:
-        model: whose loss tells what its outputs are: probabilities or logits.
+        model: the model; its loss says whether the outputs are probabilities or logits.
         y: true classes, int32 (records,).
-        predictions: the outputs, (records, classes), or (records, 1) of two classes.
-        classes: how many there are.
+        predictions: the outputs, (records, classes), or (records, 1) for two classes.
+        classes: the number of classes.
 
     Returns:
-        float32 (records, 4); NaN in loss and confidence where outputs are no probabilities.
+        float32 (records, 4); NaN in loss and confidence if the outputs are no probabilities.
     """
     logits = from_logits(model)
     outputs = class_scores(model, tf.cast(predictions, tf.float32), classes)
@@ -59,14 +59,14 @@ _TOLERANCE, _TOLERANCE_OF_HALVES = 1e-3, 5e-2
 
 
 def improper(model: Any, predictions: Any) -> Any:
-    """How many records have outputs that are no probabilities, though the loss wants some.
+    """Count the records whose outputs are no probabilities although the loss takes them.
 
     Args:
-        model: whose loss tells what its outputs are.
+        model: the model; its loss says whether the outputs must be probabilities.
         predictions: the outputs, (records, outputs).
 
     Returns:
-        float32 (); always 0 where the loss takes logits, or is one that only its author knows.
+        float32 (); always 0 if the loss takes logits or is not one of Keras's.
     """
     name = None if from_logits(model) else _name(model)
     if name is None:
@@ -80,7 +80,7 @@ def improper(model: Any, predictions: Any) -> Any:
 
 
 def _name(model: Any) -> str | None:
-    """Which of Keras's losses on probabilities the model's is: by name, as object or function."""
+    """Return the model's Keras loss on probabilities, given as name, object or function."""
     losses = library(legacy=is_legacy(model)).losses
     loss = losses.get(model.loss) if isinstance(model.loss, str) else model.loss
     if isinstance(loss, partial):

@@ -1,8 +1,8 @@
-"""Find a model function and what identifies it, without running or importing anything.
+"""Find and identify a model function without importing its module.
 
-A function of this package is identified by its name and a revision, any other by the digest of its
-file. Nothing is imported, so a committed run is recognised in milliseconds: TensorFlow, which the
-file imports, stays out.
+A function of this package is identified by its name and a revision, any other function by the
+digest of its file. Importing the file would import TensorFlow; without it, a committed run is
+recognised in milliseconds.
 """
 
 import hashlib
@@ -33,14 +33,14 @@ _MOST_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where a model function is.
+    """The place and identity of a model function.
 
     Attributes:
-        module: the module to import, or None when it is a file of its own.
+        module: the module to import; None for a file outside packages.
         path: the Python file.
-        function: the name inside.
-        sha256: of the file; None for a built-in function.
-        revision: of a built-in function; None for any other.
+        function: the function's name in the file.
+        sha256: digest of the file; None for a built-in function.
+        revision: revision of a built-in function; None for any other.
     """
 
     module: str | None
@@ -51,17 +51,17 @@ class ModelSource:
 
     @property
     def label(self) -> str:
-        """How a manifest names it: built in, its module, or its file's name without the folder."""
+        """The name for manifests: that of a built-in, the module, or the file without folder."""
         place = BUILTIN if self.revision else self.module or self.path.name
         return f"{place}:{self.function}"
 
     @property
     def place(self) -> str:
-        """Where a person finds it."""
+        """The place to show to people."""
         return f"{self.path}:{self.function}"
 
     def line_of(self, error: BaseException) -> str:
-        """Where in the file an error was raised, `path:line`; the file where that is not known."""
+        """Return where in the file an error was raised, `path:line`; the path if unknown."""
         path = str(self.path)
         lines = [
             frame.lineno for frame in extract_tb(error.__traceback__) if frame.filename == path
@@ -76,10 +76,10 @@ def _hint(option: str) -> str:
 
 
 def find_model(reference: str, option: str = "--model") -> ModelSource:
-    """Find what `--model`, or another option of that form, names.
+    """Find the function that `--model`, or another option of that form, names.
 
     Raises:
-        BadModel: not of either form, or no such module or file.
+        BadModel: the reference is malformed, or the module or file does not exist.
     """
     place, colon, function = reference.rpartition(":")
     if not colon or not place or not function.isidentifier():
@@ -100,7 +100,7 @@ def find_model(reference: str, option: str = "--model") -> ModelSource:
 
 
 def find_builtin(label: str, revision: int | None) -> ModelSource | None:
-    """The built-in function that a manifest names, if this release has that revision of it."""
+    """Find the built-in function of a manifest; None if this release lacks the revision."""
     place, _, function = label.partition(":")
     if place != BUILTIN or _REVISIONS.get(function, ("", 0))[1] != revision:
         return None
@@ -119,7 +119,7 @@ def _builtin(function: str, option: str) -> ModelSource:
 
 
 def _module_path(module: str, option: str) -> Path:
-    """The file of a module. Parent packages are not imported, as `find_spec` would."""
+    """Find the file of a module without importing its parent packages, unlike `find_spec`."""
     path: Sequence[str] | None = None
     spec: ModuleSpec | None = None
     parts = module.split(".")

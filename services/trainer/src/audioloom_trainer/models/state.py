@@ -1,6 +1,6 @@
-"""The variables of a model, its optimizer and its metrics: by kind, and as named arrays.
+"""The variables of a model, its optimizer and its metrics, by kind and as named arrays.
 
-The arrays are a flat list in Keras's order: `tf.train.Checkpoint` would silently leave out the
+The arrays are a flat list in Keras's order. `tf.train.Checkpoint` would silently leave out the
 states of Keras's random generators, and a resumed Dropout would differ.
 """
 
@@ -17,12 +17,12 @@ from audioloom_trainer.models.keras_compat import normalisations, path_of, read
 
 
 def seed_state(model: keras.Model) -> list[Any]:
-    """The states of the random generators of Keras 3, such as Dropout's; tf_keras has none."""
+    """Return the states of Keras 3's random generators, such as Dropout's; none in tf_keras."""
     return [v for v in model.variables if v.name == "seed_generator_state"]
 
 
 def other_state(model: keras.Model) -> list[Any]:
-    """What training may change beside trained weights, seeds and batch normalisation."""
+    """Return the other changing variables: no trained weights, seeds or batch normalisation."""
     known = {id(v) for v in (*model.trainable_variables, *seed_state(model), *metric_state(model))}
     for layer in normalisations(model):
         known |= {id(v) for v in layer.variables}
@@ -30,7 +30,7 @@ def other_state(model: keras.Model) -> list[Any]:
 
 
 def metric_state(model: keras.Model) -> list[Any]:
-    """The states of the model's metrics."""
+    """Return the states of the model's metrics."""
     return [variable for metric in model.metrics for variable in metric.variables]
 
 
@@ -38,15 +38,15 @@ Arrays = dict[str, NDArray[np.generic]]
 
 
 def snapshot(model: keras.Model) -> Arrays:
-    """The state of a training: every worker has to ask, for metrics are summed over all of them."""
+    """Return the state of a training; all workers must call it, as it sums their metrics."""
     return {name: read(variable) for name, variable in _named(model).items()}
 
 
 def restore(strategy: Any, model: keras.Model, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    """Set what `snapshot` gave; metrics' sums go to the first replica alone.
+    """Restore the state from `snapshot`; only the first replica gets the metrics' sums.
 
     Raises:
-        DamagedRun: another number of variables, or another name or shape.
+        DamagedRun: number, name or shape of the variables differ.
     """
     named = _named(model)
     _check(named, arrays)
@@ -67,15 +67,15 @@ def restore(strategy: Any, model: keras.Model, arrays: Mapping[str, NDArray[np.g
 
 
 def weights(model: keras.Model) -> Arrays:
-    """The weights alone, as a finished run keeps them."""
+    """Return only the weights, for the files of a finished run."""
     return {_name("weight", i, v): read(v) for i, v in enumerate(model.weights)}
 
 
 def restore_weights(model: keras.Model, arrays: Mapping[str, NDArray[np.generic]]) -> None:
-    """Set what `weights` gave.
+    """Restore the weights from `weights`.
 
     Raises:
-        DamagedRun: the model is not the one that they came from.
+        DamagedRun: the weights are those of another model.
     """
     named = {_end(_name("weight", i, v)): v for i, v in enumerate(model.weights)}
     values = {_end(name): array for name, array in arrays.items()}
@@ -85,10 +85,10 @@ def restore_weights(model: keras.Model, arrays: Mapping[str, NDArray[np.generic]
 
 
 def restore_weights_of(model: keras.Model, state: Mapping[str, NDArray[np.generic]]) -> None:
-    """Set the weights alone, from what `snapshot` gave of another model of the same function.
+    """Restore only the weights from a `snapshot` of another model of the same function.
 
     Raises:
-        DamagedRun: the model is not the one that they came from.
+        DamagedRun: the weights are those of another function's model.
     """
     left: dict[str, list[NDArray[np.generic]]] = {}
     for name in sorted(state):
@@ -118,16 +118,16 @@ def _name(kind: str, number: int, variable: Any) -> str:
 
 
 def _end(name: str) -> str:
-    """The number, the layer and its variable: what holds the layer is not always in the path.
+    """Shorten a name to number, layer and variable: the path of outer layers is not stable.
 
-    It is not where Keras builds a layer before the layer that holds it, of a configuration.
+    From a configuration, Keras may build a layer before its outer layer and omits that name.
     """
     number, *path = name.split("/")
     return "/".join([number, *path[-2:]])
 
 
 def _as(variable: Any, array: NDArray[np.generic]) -> NDArray[np.generic]:
-    """An extension type such as bfloat16 comes back from a file as raw bytes."""
+    """View raw bytes as the variable's extension type, such as bfloat16, lost in the file."""
     kind = np.dtype(tf.as_dtype(variable.dtype).as_numpy_dtype)
     return array.view(kind) if array.dtype.kind == "V" else array
 
