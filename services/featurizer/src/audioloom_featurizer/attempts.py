@@ -1,4 +1,4 @@
-"""Who makes a run: the record of one attempt, for the manifest's `execution`."""
+"""The record of one attempt, for the manifest's `execution`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,5 +19,8 @@ _LIBRARIES = (
 
 
 def new_attempt(settings: Mapping[str, Any]) -> Attempt:
-    """An attempt that begins now, on this machine, with these settings that change no result."""
+    """Create the record of an attempt that starts now on this machine.
+
+    *settings* are those that change no result.
+    """
     return attempts.new_attempt("featurizer", settings, libraries=_LIBRARIES)

@@ -1,1 +1,1 @@
-"""Recordings to features: the recipe, the units of work, and where and how they are done."""
+"""Recordings to features: the recipe, the units of work and their processing."""

@@ -1,4 +1,4 @@
-"""The error budget: how many refused recordings a run may have and still be committed."""
+"""The error budget limits the refused recordings of a run that is committed."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,19 +21,19 @@ _FLAG = "--error-budget"
 
 @dataclass(frozen=True)
 class Limit:
-    """A share of the recordings, or a number of them.
+    """A limit as a share of the recordings or as a number of recordings.
 
     Attributes:
-        text: as the option gives it: "1%", "25".
+        text: the limit as written in the option: "1%", "25".
     """
 
     text: str
 
     def allowed(self, recordings: int) -> int:
-        """How many of so many recordings may be refused; a share is rounded down.
+        """The number of refusals allowed among *recordings*; a share is rounded down.
 
         Raises:
-            InvalidOption: the text is neither.
+            InvalidOption: the text is neither a share nor a number.
         """
         match = re.fullmatch(r"([0-9]{1,18})(?:(\.[0-9]{1,9})?(%))?", self.text.strip())
         if match is None or (match[3] and float(match[1] + (match[2] or "")) > 100):  # noqa: PLR2004
@@ -55,8 +55,8 @@ class ErrorBudget:
     """The limits of a run: one for most classes together, and limits of single classes.
 
     Attributes:
-        text: as the option gives it: "1%", "1%,damaged=0,empty=10%".
-        rest: the limit of all classes without a limit of their own, together.
+        text: the budget as written in the option: "1%", "1%,damaged=0,empty=10%".
+        rest: the common limit of all classes without a limit of their own.
         classes: limits of single classes, which do not count towards the rest.
     """
 
@@ -65,7 +65,7 @@ class ErrorBudget:
     classes: Mapping[str, Limit]
 
     def excess(self, counts: Mapping[str, int], recordings: int) -> "Excess | None":
-        """The first limit that these refusals exceed, if any."""
+        """Find the first limit that these refusals exceed, if any."""
         for kind, limit in self.classes.items():
             if counts.get(kind, 0) > limit.allowed(recordings):
                 return Excess(f"of class {kind}", limit.allowed(recordings), counts[kind])
@@ -78,7 +78,7 @@ class ErrorBudget:
 
 @dataclass(frozen=True)
 class Excess:
-    """A limit that is exceeded: its subject (empty: all refusals), its number, the number found."""
+    """An exceeded limit: its class (empty: all refusals), its number, the number found."""
 
     what: str
     allowed: int
@@ -86,17 +86,17 @@ class Excess:
 
 
 def parse_budget(text: str, default: str) -> ErrorBudget:
-    """A budget such as "1%" or "1%,damaged=0,empty=10%"; *default* where only classes are named.
+    """Parse a budget such as "1%" or "1%,damaged=0"; *default* applies if only classes are named.
 
     Raises:
-        InvalidOption: not a limit, two limits of one class, or an unknown class.
+        InvalidOption: an invalid limit, two limits for one class, or an unknown class.
     """
     rest: list[Limit] = []
     classes: dict[str, Limit] = {}
     for part in text.split(","):
         kind, equals, amount = (word.strip() for word in part.rpartition("="))
         limit = Limit(amount)
-        limit.allowed(0)  # here, and not when a night's run ends
+        limit.allowed(0)  # fail now instead of at the end of a night's run
         if not equals:
             rest.append(limit)
         elif kind not in CLASSES:
@@ -120,18 +120,18 @@ def parse_budget(text: str, default: str) -> ErrorBudget:
 
 @dataclass(frozen=True)
 class Refusals:
-    """How many were refused by class, with one example (path, message) of each."""
+    """The number of refusals by class, with one example (path, message) of each class."""
 
     counts: Mapping[str, int]
     examples: Mapping[str, Sequence[str]]
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """The number of all refusals."""
         return sum(self.counts.values())
 
     def worst(self) -> str:
-        """The most frequent classes in lines, each with an example."""
+        """The most frequent classes as text lines, each with an example."""
         ordered = sorted(self.counts.items(), key=lambda item: (-item[1], item[0]))
         lines = []
         for kind, count in ordered[:WORST]:
@@ -145,18 +145,18 @@ class Refusals:
 def check_budget(
     refusals: Refusals, *, budget: ErrorBudget, recordings: int, done: int, where: object
 ) -> None:
-    """Stop a run that refuses too many recordings, as soon as that is certain.
+    """Stop a run as soon as it is certain that it refuses too many recordings.
 
     Args:
         refusals: the refusals so far.
         budget: the limits.
-        recordings: how many recordings the run has.
-        done: how many of them are done.
+        recordings: number of recordings of the run.
+        done: number of recordings processed so far.
         where: the source, for the error.
 
     Raises:
-        NothingReadable: all are done, and every one was refused.
-        TooManyRefused: the budget is exceeded, whatever the rest brings.
+        NothingReadable: all recordings are processed and all were refused.
+        TooManyRefused: the budget is exceeded, even if all other recordings succeed.
     """
     if done == recordings and refusals.total == recordings:
         raise NothingReadable(

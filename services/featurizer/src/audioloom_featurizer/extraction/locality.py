@@ -1,4 +1,4 @@
-"""Which recordings of a unit decide on which node it is done."""
+"""Choose the recordings of a unit that decide on which node the unit runs."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,12 +15,12 @@ MOST = 3
 def largest_recordings(
     source: Location, inventory: Location, units: Sequence[Unit]
 ) -> list[list[Location]]:
-    """The largest recordings of each unit, at most `MOST`, largest first.
+    """Find the largest recordings of each unit, at most `MOST`, largest first.
 
     Args:
         source: the folder that the inventory's paths are relative to.
-        inventory: read once, a row group at a time.
-        units: in any order.
+        inventory: the inventory; it is read once, a row group at a time.
+        units: the units in any order.
     """
     found: list[list[Location]] = [[] for _ in units]
     rows = _Rows(inventory)
@@ -34,7 +34,7 @@ def largest_recordings(
 
 
 class _Rows:
-    """Paths and sizes of an inventory, read from front to back."""
+    """Reads paths and sizes of an inventory from front to back."""
 
     def __init__(self, inventory: Location) -> None:
         self._batches = _paths_and_sizes(inventory)
@@ -42,7 +42,7 @@ class _Rows:
         self._held: list[tuple[str, int]] = []
 
     def between(self, first: int, end: int) -> list[tuple[str, int]]:
-        """Rows *first* … *end* - 1; earlier rows are dropped."""
+        """Read rows *first* … *end* - 1; drop earlier rows."""
         while self._first + len(self._held) < end:
             batch = next(self._batches, None)
             if batch is None:

@@ -9,12 +9,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def same_time(listed: int | None, found: int) -> bool:
-    """Whether a file may be unmodified: its time, rounded as the listed one is, equals that.
+    """Whether a file's time, rounded to the listing's resolution, equals the listed time.
 
     Args:
         listed: nanoseconds since 1970, rounded down to the resolution of the listing; None if the
-            listing has no time, and then every time is the same.
-        found: the time that storage gives now, in nanoseconds since 1970.
+            listing has no time: then every time is accepted.
+        found: the time that storage reports now, in nanoseconds since 1970.
     """
     if listed is None:
         return True
@@ -23,7 +23,7 @@ def same_time(listed: int | None, found: int) -> bool:
 
 
 def utc(nanoseconds: int) -> str:
-    """The time as text, to the nanosecond; a year beyond the calendar's as the number."""
+    """Format a time to the nanosecond; a year outside the calendar gives the plain number."""
     seconds, rest = divmod(nanoseconds, _SECOND)
     try:
         whole = _EPOCH + timedelta(seconds=seconds)

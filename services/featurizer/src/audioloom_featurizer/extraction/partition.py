@@ -1,6 +1,6 @@
-"""Work units: neighbouring rows of the inventory, bounded by bytes and by number.
+"""Cut the inventory into units: consecutive rows, limited by bytes and by number.
 
-A unit's id is the digest of its rows, so it depends neither on Spark nor on the time of the run.
+A unit's id is the digest of its rows, so it does not depend on Spark or the time of the run.
 """
 
 import hashlib
@@ -42,9 +42,9 @@ class Unit:
 
     Attributes:
         id: 16 hex digits of the digest of the rows.
-        first: number of its first row.
-        recordings: how many rows.
-        bytes: their sizes added up.
+        first: number of the unit's first row.
+        recordings: number of rows.
+        bytes: total size of the recordings.
     """
 
     id: str
@@ -54,14 +54,14 @@ class Unit:
 
 
 def default_recordings(recordings: int) -> int:
-    """Recordings of a unit by default: some 32 units of a small set, 1000 recordings in a large."""
+    """Default recordings per unit: a small set makes about 32 units, a large set units of 1000."""
     return min(MOST_RECORDINGS, max(FEWEST_RECORDINGS, -(-recordings // AIMED_UNITS)))
 
 
 def partition(
     rows: Iterable[Mapping[str, Any]], *, most_bytes: int, most_recordings: int
 ) -> Iterator[Unit]:
-    """Cut rows into units: a unit ends before it would exceed a bound, and holds a row at least."""
+    """Cut rows into units within the limits; a unit holds at least one row, of whatever size."""
     first, size = 0, 0
     held: list[Mapping[str, Any]] = []
     for row in rows:
@@ -75,7 +75,7 @@ def partition(
 
 
 def unit_id(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The id of the unit that consists of these rows."""
+    """The id of the unit of these rows."""
     digest = hashlib.sha256()
     for row in rows:
         digest.update(canonical_bytes(dict(row)) + b"\n")
@@ -83,7 +83,7 @@ def unit_id(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def receipt_name(unit: Unit, basis: str) -> str:
-    """The name of a unit's receipt, which another recipe under the same run name does not share."""
+    """The name of a unit's receipt; *basis* keeps apart two recipes under one run name."""
     return f"{unit.id}-{basis}"
 
 
@@ -94,10 +94,10 @@ def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
 
 
 def commit_units(folder: Location, units: list[Unit]) -> FileEntry:
-    """Write `units.parquet` into the run folder before any work, unless an equal one is there.
+    """Write `units.parquet` into the run folder before any work, unless an equal file exists.
 
     Raises:
-        BadUnits: another one is there.
+        BadUnits: a different `units.parquet` exists.
     """
     data = _as_parquet(units)
     where = folder / FILE
@@ -121,7 +121,7 @@ def parse_units(data: bytes, where: object) -> list[Unit]:
     """Read `units.parquet`.
 
     Raises:
-        BadUnits: it is not such a file.
+        BadUnits: the data is not a units file.
     """
     try:
         table = pq.read_table(io.BytesIO(data), use_threads=False)

@@ -1,4 +1,4 @@
-"""From the options of a run to its recipe, and from a recipe to the settings of the extraction."""
+"""Convert the options of a run to its recipe, and a recipe to the settings of the extraction."""
 
 from dataclasses import asdict
 from typing import Any, cast
@@ -26,10 +26,12 @@ ALGORITHM = 4
 
 
 def mfcc_settings(settings: PlanSettings) -> MfccSettings:
-    """The settings of the extraction; `auto` becomes an engine here, for all machines of the run.
+    """Convert options to the settings of the extraction.
+
+    The engine `auto` is resolved here, so that all machines of the run use the same engine.
 
     Raises:
-        InvalidOption: a value that the arithmetic does not support.
+        InvalidOption: the arithmetic does not support a value.
     """
     try:
         return resolve_engine(
@@ -55,7 +57,7 @@ def _raw_format(settings: PlanSettings) -> RawFormat | None:
 
 
 def recipe_of(settings: PlanSettings, recordings: int) -> FeaturesRecipe:
-    """The recipe of the run that the settings make of so many recordings."""
+    """The recipe of a run over that many recordings."""
     mfcc = mfcc_settings(settings)
     parameters: dict[str, Any] = {
         "n_fft": mfcc.n_fft,
@@ -89,7 +91,7 @@ def settings_from_recipe(recipe: FeaturesRecipe) -> MfccSettings:
     """The settings that a committed run was extracted with.
 
     Raises:
-        InvalidOption: the recipe is of another feature, or of a release that knows other settings.
+        InvalidOption: the recipe is for another feature, or a release with other settings wrote it.
     """
     feature, raw = recipe.feature, recipe.headerless
     given: dict[str, Any] = {
@@ -116,7 +118,7 @@ def settings_from_recipe(recipe: FeaturesRecipe) -> MfccSettings:
 def plan_settings(
     settings: PlanSettings, opened: Opened[RecordingsManifest], root: Location
 ) -> Plan:
-    """The run that the settings make of a recordings manifest, under *root*."""
+    """Plan the run of a recordings manifest under *root* with these settings."""
     recipe = recipe_of(settings, opened.manifest.stats.recordings)
     return plan_recipe(recipe, opened, root, settings.name)
 
@@ -124,13 +126,13 @@ def plan_settings(
 def plan_recipe(
     recipe: FeaturesRecipe, opened: Opened[RecordingsManifest], root: Location, name: str | None
 ) -> Plan:
-    """The run that a recipe makes of a recordings manifest; by default a digest is its name."""
+    """Plan the run of a recordings manifest with a recipe; its default name is a digest."""
     name = name or run_name("features", recipe, [opened.manifest.identity])
     folder = run_folder(root, "features", name)
     return Plan("features", name, folder, recipe, (opened.reference(root),))
 
 
 def counts_in(manifest: FeaturesManifest) -> dict[str, int | float]:
-    """The counts of a features manifest, for a result."""
+    """The counts of a features manifest, for a command's result."""
     names = ("recordings", "extracted", "refused", "flagged", "windows", "audio_seconds")
     return {name: getattr(manifest.stats, name) for name in names}

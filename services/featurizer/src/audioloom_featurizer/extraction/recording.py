@@ -1,7 +1,7 @@
-"""Extract one recording: its windows, or the row of the ledger that says why there are none.
+"""Extract one recording to its windows, or to a row of the ledger if it is refused.
 
-Windows wait on scratch disk until the last sample of the recording was read. So a recording is
-whole in the features or whole in the ledger, and a long one takes no more memory than a short one.
+Windows wait on scratch disk until the last sample of the recording was read. So all windows of a
+recording are in the features or none is, and memory does not grow with the recording's length.
 """
 
 import tempfile
@@ -56,13 +56,13 @@ _STORAGE_CLASSES: tuple[tuple[type[StorageError], Cause], ...] = (
 
 @dataclass(frozen=True)
 class Refused:
-    """Why a recording has no features: a row of the ledger."""
+    """A refused recording, as a row of the ledger."""
 
     row: Row
 
     @property
     def kind(self) -> str:
-        """The class it is counted under."""
+        """The class of the refusal."""
         return str(self.row["class"])
 
 
@@ -83,7 +83,7 @@ class Extracted:
     _width: int
 
     def values(self) -> Iterator[bytes]:
-        """The feature of each window, as the contract stores it."""
+        """Read the feature of each window, as the contract stores it."""
         self._values.seek(0)
         for _ in self.rows:
             yield self._values.read(self._width)
@@ -93,16 +93,16 @@ class Extracted:
 def extract_recording(
     source: Location, row: Row, settings: MfccSettings, heartbeat: Heartbeat | None = None
 ) -> Iterator[Extracted | Refused]:
-    """Extract one recording of the inventory; a failure of storage is retried a few times.
+    """Extract one recording of the inventory; retry a failure of storage a few times.
 
     Args:
         source: the folder that the inventory's paths are relative to.
-        row: of the inventory.
-        settings: what to extract.
+        row: the recording's row of the inventory.
+        settings: the settings of the extraction.
         heartbeat: shows the progress to the supervisor.
 
     Raises:
-        AudioError: a library is missing here, which says nothing about the recording.
+        AudioError: this machine lacks a library; the recording may be fine.
         OSError: this machine has no scratch space.
     """
     for number in range(1, TRIES + 1):
@@ -115,7 +115,7 @@ def extract_recording(
 
 
 def refused(row: Row, refusal: Refusal) -> Refused:
-    """A recording that is refused, as a row of the ledger."""
+    """Make the ledger's row of a refused recording."""
     return Refused(
         {
             "path": row["path"],
@@ -151,21 +151,21 @@ def _try(
             kind = "bad_name"
             message = "expected a name in UTF-8, found other bytes, listed as \\xNN: rename it"
         return reading.refuse(kind, message, retryable=isinstance(error, Unavailable))
-    except MemoryError as error:  # the supervisor sees the other cases
+    except MemoryError as error:  # the supervisor handles all other shortages of memory
         message = f"expected memory for its samples, found {str(error) or 'none'}"
         return reading.refuse("decoder_memory", message, retryable=True)
     except (AudioError, OSError):
         raise  # a fault of this machine, not of the recording
-    except Exception as error:  # noqa: BLE001 - decoders fail in a zoo of types; one file is one row
+    except Exception as error:  # noqa: BLE001 - decoders raise many types; a file costs one row
         return reading.refuse("unexpected", f"{type(error).__name__}: {error}")
 
 
 class _Changed(Exception):
-    """The file is not the one that was listed."""
+    """The file has changed since it was listed."""
 
 
 class _Reading:
-    """How far the reading of a recording has come, for the ledger."""
+    """The progress of reading a recording, for the ledger."""
 
     def __init__(self, row: Row, heartbeat: Heartbeat) -> None:
         self._row = row
@@ -185,14 +185,14 @@ class _Reading:
                 with extract(reader, settings, name=self._row["path"]) as extraction:
                     self._reached("samples")
                     return self._drain(extraction, reader, settings, scratch)
-            finally:  # whatever was found: if the file changed meanwhile, that is the cause
+            finally:  # also after an error: a file that changed meanwhile is its cause
                 self._check_unchanged(where)
 
     def _check_unchanged(self, where: Location) -> None:
-        """Ask storage whether the file still is the one that was listed.
+        """Compare the file's size and time in storage with the listing.
 
         Raises:
-            _Changed: it is not; its features would not belong to the listing in the run's name.
+            _Changed: they differ; the run's name stands for the listed files.
         """
         self._heartbeat.waiting()
         found = stat(where)

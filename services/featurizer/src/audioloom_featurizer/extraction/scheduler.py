@@ -1,4 +1,4 @@
-"""Do the units of a run that have no receipt, and stop when too many recordings are refused."""
+"""Process the units of a run that have no receipt; stop if too many recordings are refused."""
 
 import math
 from collections import Counter
@@ -24,10 +24,10 @@ log = structlog.get_logger()
 def finish_units(
     context: UnitContext, units: list[Unit], budget: ErrorBudget, runner: Runner
 ) -> list[Receipt]:
-    """The receipts of all units, in the order of the units; only units without one are done.
+    """Process the units without a receipt; return the receipts of all units, in order.
 
     Raises:
-        TooManyRefused, NothingReadable: as soon as it is certain. Finished units are kept.
+        TooManyRefused, NothingReadable: the error budget is exceeded. Finished units are kept.
     """
     names = {unit: receipt_name(unit, context.basis) for unit in units}
     receipts = dict(read_receipts(context.folder, names.values()))
@@ -69,7 +69,7 @@ def finish_units(
 
 
 def stats_of(receipts: Iterable[Receipt]) -> FeaturesStats:
-    """The counts of all units together."""
+    """Add up the counts of all units."""
     all_counts = [receipt.counts for receipt in receipts]
     labels: Counter[str] = Counter()
     refusals: Counter[str] = Counter()

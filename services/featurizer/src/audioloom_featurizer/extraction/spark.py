@@ -1,4 +1,4 @@
-"""Do units as Spark tasks, each in a supervised worker. Importing this module imports Spark."""
+"""Process units as Spark tasks in supervised workers. Importing this module imports Spark."""
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ LEAST_BYTES = 256 << 20
 
 
 def limits_for_yarn(limits: WorkerLimits, yarn: Yarn | None) -> WorkerLimits:
-    """The limits, with no more memory than YARN allows a task before it kills the container."""
+    """Lower the memory limit to the memory at which YARN would kill a task's container."""
     if yarn is None:
         return limits
     fits = max(LEAST_BYTES, yarn.task_memory - SUPERVISOR_BYTES)
@@ -46,18 +46,18 @@ def extract_in_spark(
     largest: Callable[[Sequence[Unit]], Sequence[Sequence[Location]]],
     counts: dict[str, int],
 ) -> Iterator[Any]:
-    """Do each unit in a Spark task; answers come as the tasks finish.
+    """Process each unit in a Spark task; yield the results as the tasks finish.
 
     Closing the iterator cancels the running tasks and ends the session.
 
     Args:
         units: the units.
-        task: does one; see `run_supervised`.
-        limits: what a worker may take.
+        task: processes one unit; see `run_supervised`.
+        limits: the limits of a worker.
         settings: where Spark runs.
         root: the root that the run lies under.
-        largest: for each unit, the recordings that decide on which node it is done.
-        counts: on a cluster, receives how many units ran where their blocks lie.
+        largest: for each unit, the recordings that decide on which node the unit runs.
+        counts: on a cluster, receives the number of units that ran where their blocks are.
     """
     yarn = yarn_of(settings, root)
     limits = limits_for_yarn(limits, yarn)
@@ -70,7 +70,7 @@ def extract_in_spark(
             run_units(session, pickled, work, hosts=hosts, locality=locality)  # type: ignore[type-var]
         ) as answers:
             for answer in answers:
-                # Before the answer: nobody may ask for another one after the last.
+                # Before the yield: a caller may stop after the last result.
                 if locality.units:
                     counts.update(units_placed=locality.units, units_local=locality.local)
                 yield pickle.loads(answer)  # noqa: S301 - from our own process

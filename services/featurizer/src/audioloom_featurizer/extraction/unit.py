@@ -1,4 +1,4 @@
-"""One unit of work: its recordings to a features file and a ledger file, then the receipt."""
+"""Extract one unit to a features file and a ledger file, then write its receipt."""
 
 import math
 from collections import Counter
@@ -38,7 +38,7 @@ FEATURES, LEDGER_ROLE = "features", "ledger"
 
 @dataclass(frozen=True)
 class UnitContext:
-    """The facts that all units of a run share; Spark sends them to the tasks.
+    """Facts common to all units of a run; Spark sends them to the tasks.
 
     Attributes:
         folder: the run's folder.
@@ -46,8 +46,8 @@ class UnitContext:
         source: the folder that the inventory's paths are relative to.
         feature: the feature of the run's recipe.
         settings: the settings of the extraction.
-        attempt: the id of the attempt that does the units.
-        basis: digest of recipe and inputs; it names the receipts.
+        attempt: the id of the attempt that processes the units.
+        basis: digest of recipe and inputs, for the names of receipts.
     """
 
     folder: Location
@@ -61,8 +61,6 @@ class UnitContext:
 
 @dataclass
 class _UnitCounts:
-    """The counts of a unit, for its receipt."""
-
     extracted: int = 0
     flagged: int = 0
     windows: int = 0
@@ -97,7 +95,7 @@ class _UnitCounts:
 
 
 class _FeaturesFile:
-    """Windows collected into row groups of the contract's size."""
+    """Collects windows into row groups of the contract's size."""
 
     def __init__(self, sink: ContentAddressedFile, feature: Feature) -> None:
         self._schema = features_schema(feature)
@@ -128,16 +126,16 @@ def extract_unit(
     history: CrashHistory | None = None,
     heartbeat: Heartbeat | None = None,
 ) -> Receipt:
-    """Do a unit; answer the receipt that stands, which may be that of a faster attempt.
+    """Extract a unit and return its valid receipt, which a faster attempt may have written.
 
     Args:
-        context: the facts that all units share.
+        context: the facts common to all units.
         unit: the unit.
         history: recordings of the unit at which a worker died; none by default.
         heartbeat: shows the progress to the supervisor.
 
     Raises:
-        BadUnits: the inventory is not the one that the units were cut from.
+        BadUnits: the units were cut from another inventory.
         MissingLibrary: this machine cannot decode a format, or lacks the engine.
         StorageError: the output cannot be written.
     """
@@ -159,7 +157,7 @@ def extract_unit(
 
 @dataclass(frozen=True)
 class _Recordings:
-    """The recordings of a unit, extracted one after another."""
+    """Extracts the recordings of a unit, one after another."""
 
     context: UnitContext
     rows: list[Row]
@@ -167,7 +165,7 @@ class _Recordings:
     heartbeat: Heartbeat
 
     def outcomes(self) -> Iterator[Extracted | Refused]:
-        """The outcome of each recording, valid until the next one is asked for."""
+        """Yield the outcome of each recording; it is valid until the next outcome is requested."""
         if self.history.suspect is not None:
             with self._extracted(self.history.suspect):
                 pass
@@ -223,7 +221,7 @@ def _extract_all(
 
 @contextmanager
 def translated_errors() -> Iterator[None]:
-    """Raise the stage's errors for a library that is missing or settings that cannot work."""
+    """Raise the stage's errors for a missing library or invalid settings."""
     try:
         yield
     except MissingDecoder as error:

@@ -1,1 +1,1 @@
-"""The watched process that decodes, so that a decoder that dies costs one recording."""
+"""A supervised worker process decodes, so a decoder that crashes costs one recording."""

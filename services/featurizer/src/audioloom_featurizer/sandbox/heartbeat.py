@@ -1,6 +1,6 @@
 """Heartbeats of a worker: a page of memory that the worker writes and its supervisor reads.
 
-Nothing is sent, so a heartbeat costs nothing, and the last one outlives the process.
+A heartbeat is one write to memory, so it is cheap, and the last heartbeat outlives the worker.
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from typing import IO, Literal, get_args
 Stage = Literal["open", "header", "samples"]
 
 _STAGES: tuple[Stage, ...] = get_args(Stage)
-# Recording and offset are stored one higher, so that the zeros of a fresh page mean None.
+# Recording and offset are stored plus one, so that the zeros of a new page mean None.
 _BEATS, _RECORDING, _STAGE, _OFFSET, _WAITS, _FIELDS = range(6)
 PAGE_BYTES = 8 * _FIELDS
 
@@ -20,11 +20,11 @@ class HeartbeatState:
     """The content of a page at one moment.
 
     Attributes:
-        beats: grows with every heartbeat.
+        beats: number of heartbeats so far.
         recording: number of the recording in its unit; None between recordings.
-        stage: how far the recording has come.
+        stage: the stage that the recording has reached.
         offset: bytes from the start of the file; None before the first read.
-        waits: whether the worker waits for storage, and not for a decoder.
+        waits: whether the worker waits for storage instead of a decoder.
     """
 
     beats: int
@@ -35,7 +35,7 @@ class HeartbeatState:
 
 
 class Heartbeat:
-    """A page of heartbeats, to write and to read.
+    """Writes heartbeats to a page of memory and reads them.
 
     Args:
         page: `PAGE_BYTES` of memory, shared with the supervisor; private memory by default.
@@ -49,7 +49,7 @@ class Heartbeat:
         self._reset(recording + 1)
 
     def finish(self) -> None:
-        """Finish the recording: a worker that dies now died at none."""
+        """Finish the recording: it is not blamed if the worker dies from now on."""
         self._reset(0)
 
     def _reset(self, recording: int) -> None:
@@ -58,25 +58,25 @@ class Heartbeat:
         self.beat()
 
     def reached(self, stage: Stage) -> None:
-        """The recording has reached a stage."""
+        """Record that the recording has reached a stage."""
         self._page[_STAGE] = _STAGES.index(stage)
 
     def beat(self) -> None:
-        """Show progress."""
+        """Write a heartbeat."""
         self._page[_BEATS] += 1
 
     def waiting(self) -> None:
-        """The worker has asked storage for something."""
+        """Record that the worker waits for storage."""
         self._page[_WAITS] = 1
         self.beat()
 
     def answered(self, offset: int) -> None:
-        """Storage has answered; reading has come to the byte *offset*."""
+        """Record that storage has answered and that the file is read up to the byte *offset*."""
         self._page[_WAITS], self._page[_OFFSET] = 0, offset + 1
         self.beat()
 
     def read(self) -> HeartbeatState:
-        """The last heartbeat."""
+        """Read the last heartbeat."""
         beats, recording, stage, offset, waits = self._page.tolist()
         return HeartbeatState(
             beats,
@@ -88,21 +88,21 @@ class Heartbeat:
 
 
 class MonitoredFile:
-    """A file whose every read is a heartbeat."""
+    """A file that writes a heartbeat at each read."""
 
     def __init__(self, file: IO[bytes], heartbeat: Heartbeat) -> None:
         self._file = file
         self._heartbeat = heartbeat
 
     def read(self, size: int = -1, /) -> bytes:
-        """Up to *size* bytes."""
+        """Read up to *size* bytes."""
         self._heartbeat.waiting()
         data = self._file.read(size)
         self._heartbeat.answered(self._file.tell())
         return data
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Move; answer the new position."""
+        """Move the position and return it."""
         self._heartbeat.waiting()
         position = self._file.seek(offset, whence)
         self._heartbeat.answered(position)

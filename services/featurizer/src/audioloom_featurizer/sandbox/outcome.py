@@ -1,4 +1,4 @@
-"""Why a recording is refused, and which recordings of a unit have already killed a worker."""
+"""The refusal of a recording, and the recordings of a unit at which a worker died."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from audioloom_featurizer.sandbox.heartbeat import Stage
 
-if TYPE_CHECKING:  # a supervisor needs neither NumPy nor a decoder
+if TYPE_CHECKING:  # the supervisor must not import NumPy or a decoder
     from audioloom_audio import Kind
 
 Cause = Literal[
@@ -30,14 +30,14 @@ Cause = Literal[
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a recording is refused: the ledger's words.
+    """The reason why a recording is refused, as the ledger stores it.
 
     Attributes:
         kind: the class.
-        stage: how far the recording had come.
-        offset: to which byte of the file; None before the first read.
+        stage: the stage that the recording had reached.
+        offset: bytes read from the start of the file; None before the first read.
         message: what was expected and what was found.
-        retryable: whether a later run, or other limits, may succeed.
+        retryable: whether a later run or other limits may succeed.
     """
 
     kind: Kind | Cause
@@ -53,8 +53,8 @@ class CrashHistory:
 
     Attributes:
         blamed: recordings that are refused unread.
-        suspect: a recording at which one worker died. It is tried first, alone: memory that an
-            earlier recording corrupted may have been the reason.
+        suspect: a recording at which one worker died. It is tried first and alone, because an
+            earlier recording may have corrupted the memory.
     """
 
     blamed: Mapping[int, Refusal] = field(default_factory=dict)

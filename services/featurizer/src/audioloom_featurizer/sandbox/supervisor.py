@@ -1,9 +1,9 @@
-"""Supervise the worker process that decodes: a decoder that dies costs one recording.
+"""Supervise the worker process that decodes, so a decoder that crashes costs one recording.
 
-The worker lives as long as the process that started it, and is restarted when it has to be killed.
+The worker lives as long as the process that started it, and is restarted if it has to be killed.
 It writes heartbeats to a page of shared memory, so the supervisor knows at which recording a worker
-died. A recording is blamed for the death of a worker only at the second death: once among others,
-and once tried alone in a new process, or among others again.
+died. A recording is blamed only after two workers died at it: the first while it processed several
+recordings, the second while it processed this recording alone in a new process or among others.
 """
 
 import atexit
@@ -33,11 +33,11 @@ TRIES = 2
 
 @dataclass(frozen=True)
 class WorkerLimits:
-    """What a worker may take before its recording is refused.
+    """Memory and time that a worker may use before its recording is refused.
 
     Attributes:
-        memory: bytes resident; watched on Linux only.
-        seconds: time without a heartbeat: a block read, a window computed.
+        memory: resident bytes; watched on Linux only.
+        seconds: time without a heartbeat, which each block read and each window computed gives.
     """
 
     memory: int = 1 << 30
@@ -45,12 +45,12 @@ class WorkerLimits:
 
 
 class _WorkerEnded(Exception):
-    """The worker had to be killed, or died.
+    """The worker died or had to be killed.
 
     Args:
-        recording: the one at which it ended; None between recordings.
-        refusal: of that recording.
-        certain: the recording is to blame without a second death.
+        recording: the recording at which the worker ended; None between recordings.
+        refusal: the refusal of that recording.
+        certain: whether the recording is to blame without a second death.
     """
 
     def __init__(self, recording: int | None, refusal: Refusal, *, certain: bool = False) -> None:
@@ -60,18 +60,19 @@ class _WorkerEnded(Exception):
 
 
 def run_supervised(task: bytes, limits: WorkerLimits, unit: bytes) -> bytes:
-    """Do a unit in this process's worker; answer the pickled result of the task.
+    """Process a unit in this process's worker and return the pickled result of the task.
 
-    Units and answers stay pickled here, so the supervisor imports none of their modules.
+    Units and results stay pickled here, so the supervisor imports none of their modules.
 
     Args:
-        task: called with the unit, the `CrashHistory` of its recordings and a `Heartbeat`.
-        limits: what the worker may take.
-        unit: the unit.
+        task: the pickled function; the worker calls it with the unit, the `CrashHistory` of the
+            unit's recordings and a `Heartbeat`.
+        limits: the limits of the worker.
+        unit: the pickled unit.
 
     Raises:
-        Exception: what the task raised.
-        WorkerLost: the worker died twice while it was at no recording.
+        Exception: the exception that the task raised.
+        WorkerLost: the worker died twice between recordings.
     """
     blamed: dict[int, Refusal] = {}
     suspect: int | None = None
@@ -123,7 +124,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._process.pid
 
     @property
@@ -132,10 +133,10 @@ class Worker:
         return self._process.poll() is None
 
     def do(self, request: bytes, limits: WorkerLimits) -> bytes:
-        """Do a unit.
+        """Process a unit.
 
         Raises:
-            _WorkerEnded: the worker is no more.
+            _WorkerEnded: the worker died or had to be killed.
         """
         try:
             self._connection.send_bytes(request)
@@ -145,7 +146,7 @@ class Worker:
             raise self._died() from None
 
     def _wait(self, limits: WorkerLimits) -> None:
-        last, idle = -1, 0.0  # counted in looks, not by the clock: this process may be suspended
+        last, idle = -1, 0.0  # counted in polls, as this process may be suspended
         while not self._connection.poll(LOOK_SECONDS):
             state = self._heartbeat.read()
             if state.beats != last or state.recording is None:
@@ -160,7 +161,7 @@ class Worker:
     def _resident(self) -> int:
         try:
             fields = Path(f"/proc/{self._process.pid}/statm").read_bytes().split()
-        except OSError:  # not Linux, or the process has ended, which the connection will show
+        except OSError:  # not Linux, or the process has ended, as the connection will show
             return 0
         return int(fields[1]) * mmap.PAGESIZE
 
@@ -173,14 +174,14 @@ class Worker:
         return _ended(state, "decoder_died", message, retryable=False)
 
     def kill(self) -> None:
-        """Kill the process, whatever it does."""
+        """Kill the process."""
         self._connection.close()
         self._process.kill()
         self._process.wait()
 
 
 def _module_path() -> str:
-    """The module path without the working folder: in a container anybody may write there."""
+    """The module path without the working folder, where in a container anybody may write."""
     found = filter(os.path.isabs, sys.path)
     return os.pathsep.join(each for each in found if Path(each).resolve() != Path.cwd())
 
@@ -220,7 +221,7 @@ def _signal_name(number: int) -> str:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Ctrl-C reaches every process of a terminal; a worker must end with us, and not before."""
+    """Block SIGINT: Ctrl-C reaches the whole terminal; a worker must not end before us."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -234,14 +235,14 @@ idle_workers: list[Worker] = []
 
 @atexit.register
 def kill_idle_workers() -> None:
-    """Kill the worker that waits for the next unit."""
+    """Kill this process's worker, which waits for the next unit."""
     while idle_workers:
         idle_workers.pop().kill()
 
 
 @contextmanager
 def _running_worker() -> Iterator[Worker]:
-    """This process's worker, started if none is alive; kept for the next unit if all goes well."""
+    """Start this process's worker if none is alive; keep it for the next unit unless it fails."""
     with _lock:
         while idle_workers and not idle_workers[-1].alive:
             idle_workers.pop()

@@ -1,4 +1,4 @@
-"""The worker process that decodes: it does units for its supervisor, one after another.
+"""The worker process decodes: it processes units for its supervisor, one after another.
 
 Started as `python -m audioloom_featurizer.sandbox.worker SOCKET PAGE`, both open file descriptors.
 If a decoder kills this process, the supervisor loses one recording.
@@ -20,7 +20,7 @@ ANSWER, ERROR = b"a", b"e"
 
 
 def main(socket: int, page: int) -> None:
-    """Do units until the supervisor closes its end."""
+    """Process units until the supervisor closes its end of the socket."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # core dumps of bad files would fill the disk
     threading.Thread(target=_exit_with_supervisor, args=(socket,), daemon=True).start()
     heartbeat = Heartbeat(mmap.mmap(page, 0))
@@ -34,7 +34,7 @@ def main(socket: int, page: int) -> None:
 
 
 def _exit_with_supervisor(socket: int) -> None:
-    """Exit at once when the supervisor ends: nobody else would stop an endless loop."""
+    """Exit when the supervisor ends: nobody else would stop a decoder in an endless loop."""
     poll = select.poll()
     poll.register(socket, 0)  # reports only that the other end was closed
     poll.poll()
@@ -55,7 +55,7 @@ def _pickled(error: Exception) -> bytes:
     error.add_note("".join(traceback.format_exception(error)))
     try:
         data = pickle.dumps(error)
-        pickle.loads(data)  # noqa: S301 - what we have just written
+        pickle.loads(data)  # noqa: S301 - pickled just above
     except Exception:  # noqa: BLE001 - any failure means that it cannot be pickled
         return pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
     return data

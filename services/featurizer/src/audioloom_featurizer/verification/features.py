@@ -1,4 +1,4 @@
-"""Check features and ledger: they match their manifest and hold every recording once."""
+"""Check that features and ledger match their manifest and hold every recording once."""
 
 import math
 import re
@@ -37,7 +37,7 @@ log = structlog.get_logger()
 
 
 class _Findings:
-    """The contents of the files, summed over units, and the problems found."""
+    """The counts of all files together, and the problems found."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -48,7 +48,7 @@ class _Findings:
 
 
 def check_features(opened: Opened[FeaturesManifest]) -> list[str]:
-    """The problems, in words: columns, values, recordings missing or there twice, counts."""
+    """List problems as texts: columns, values, missing or repeated recordings, counts."""
     findings = _Findings()
     by_unit: dict[str, list[FileEntry]] = defaultdict(list)
     for entry in opened.files(FEATURES, LEDGER_ROLE):
@@ -76,7 +76,10 @@ def _check_unit(
     inventory: Location | None,
     findings: _Findings,
 ) -> None:
-    """Check one unit. The windows of a recording lie in one unit, so only its paths are held."""
+    """Check one unit.
+
+    All windows of a recording lie in one unit, so memory holds the paths of one unit only.
+    """
     extracted: list[str] = []
     refused: list[str] = []
     for entry in entries:
@@ -112,7 +115,7 @@ def _check_unit(
 
 
 def _read_windows(where: Location, feature: Feature, findings: _Findings) -> tuple[list[str], int]:
-    """The recordings of a features file in order, and the number of its rows."""
+    """Read the recordings of a features file, in order, and the number of its rows."""
     dtype = np.dtype({"float32": "<f4", "float16": "<f2"}[feature.dtype])
     paths: list[str] = []
     last: tuple[int, int] = (-1, -1)
@@ -181,7 +184,7 @@ def _gaps(
     units: list[Unit],
     recordings: Opened[RecordingsManifest] | None,
 ) -> Iterator[str]:
-    """Gaps between units, and between the last unit and the end of the inventory."""
+    """List gaps between units, and between the last unit and the end of the inventory."""
     follows = 0
     for unit in units:
         if unit.first != follows:

@@ -13,7 +13,7 @@ from audioloom_featurizer.inventory.paths import unsafe
 
 
 def check_inventory(opened: Opened[RecordingsManifest]) -> list[str]:
-    """The problems, in words: columns, order, paths outside the source, counts, digests.
+    """List problems as texts: columns, order, paths outside the source, counts, digests.
 
     Args:
         opened: a manifest whose files have the right checksums.

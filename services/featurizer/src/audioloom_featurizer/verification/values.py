@@ -1,4 +1,4 @@
-"""Compare committed features with librosa's: a sample of the recordings is computed again."""
+"""Compute a sample of committed features again by librosa and compare the values."""
 
 import hashlib
 import heapq
@@ -34,10 +34,10 @@ class Comparison:
 
     Attributes:
         recordings: how many recordings were computed again.
-        windows: the number of their windows.
-        deviation: the largest difference of two values.
-        where: the window that has it.
-        problems: in words: values outside the contract, recordings that can no longer be read.
+        windows: number of windows of these recordings.
+        deviation: the largest difference between two values.
+        where: the window that has the largest difference.
+        problems: texts: values outside the contract, recordings that can no longer be read.
     """
 
     recordings: int
@@ -50,7 +50,7 @@ class Comparison:
 def compare_values(
     features: Opened[FeaturesManifest], recordings: Opened[RecordingsManifest], sample: int
 ) -> Comparison:
-    """Compute *sample* recordings again by librosa: those with the smallest digests of their paths.
+    """Compute *sample* recordings again by librosa: the smallest by the digest of the path.
 
     Raises:
         MissingDecoder: librosa is not installed here.
@@ -90,7 +90,7 @@ def _allowed(expected: NDArray[np.float64], settings: MfccSettings) -> NDArray[n
 
 
 def _choose(features: Opened[FeaturesManifest], sample: int) -> dict[str, str]:
-    """The paths of the sample, each with the features file that holds its windows."""
+    """Choose the sample: paths, each with the features file that holds its windows."""
 
     def candidates() -> Iterator[tuple[bytes, str, str]]:
         for entry in features.files(FEATURES):
@@ -138,14 +138,14 @@ def _stored(
 
 
 class _Unreadable(Exception):
-    """The recording is not what it was."""
+    """The recording has changed or can no longer be read."""
 
 
 def _computed(
     source: Location, row: Row, settings: MfccSettings
 ) -> dict[ScanLocations, NDArray[np.float64]]:
     wide = replace(settings, dtype="float32")
-    untimed = {**row, "modified_ns": None}  # copied anew it may be as it was: its values tell
+    untimed = {**row, "modified_ns": None}  # a copy has a new time: compare only values
     with extract_recording(source, untimed, wide) as outcome:
         if not isinstance(outcome, Extracted):
             raise _Unreadable(f"{outcome.kind}: {outcome.row['message']}")
