@@ -1,1 +1,1 @@
-"""Lets the workers of a program meet, starts them with TF_CONFIG, watches and restarts them."""
+"""The launcher: forms a gang of workers, starts each with TF_CONFIG, watches and restarts them."""

@@ -1,12 +1,12 @@
-"""The program: the commands for people in `cli`, and those for the launcher itself."""
+"""The program: the commands for people in `cli`, and the launcher's internal commands."""
 
 import sys
 
-CONFIGURATION = 78  # of audioloom_stage, which may be what is missing
+CONFIGURATION = 78  # of audioloom_stage, whose import may fail here
 
 
 def main() -> int:
-    """Run the command that the words name; the exit code."""
+    """Run the command in the arguments; return the exit code."""
     try:
         from audioloom_stage import as_program  # noqa: PLC0415 - it may be missing
     except ImportError:
@@ -25,11 +25,11 @@ def _report_missing() -> int:
     import traceback  # noqa: PLC0415 - seldom needed
 
     traceback.print_exc()
-    return CONFIGURATION  # not 1, after which it would be started again
+    return CONFIGURATION  # not 1, after which the worker would be restarted
 
 
 def _run_command(words: list[str]) -> int:
-    # One command loads no other's imports.
+    # Each command imports only its own modules.
     if words[:1] == ["worker"]:
         from audioloom_yarn_launcher.commands import worker  # noqa: PLC0415
 

@@ -1,26 +1,26 @@
-"""What can go wrong in the launcher itself. What goes wrong in a worker is a `Cause`.
+"""The errors of the launcher itself; the failure of a worker is a `Cause`.
 
 * StoreLost       (ConnectionError)        the other end of the gang's key-value store is gone
 * StageError
-  - NoCommand     (stage: Usage)           there is nothing to run, or no such program
+  - NoCommand     (stage: Usage)           there is no command, or no such program
   - OtherCommand  (stage: NameTaken)       the run of that name belongs to another command
   - Busy          (stage: TryAgain)        another launcher is at work on this run
-  - OwnerUnknown  (stage: TryAgain)        nobody here can tell whether the other launcher lives
-  - NoRun         (stage: InputMissing)    no run lies there
-  - NothingToEnd  (stage: InputMissing)    the run is over, or nobody can be told to end it
-  - NoEnvironment (stage: InputMissing)    no archive lies there that a node could unpack
+  - OwnerUnknown  (stage: TryAgain)        it is unknown whether the run's launcher lives
+  - NoRun         (stage: InputMissing)    the folder holds no run
+  - NothingToEnd  (stage: InputMissing)    the run is over, or its launcher cannot be reached
+  - NoEnvironment (stage: InputMissing)    there is no archive that a node could unpack
   - BadArchive    (stage: BadData)         an environment's archive is damaged, or leads out
-  - NoJob         (stage: InputMissing)    there is no such job file
-  - BadJob        (stage: BadConfiguration)    a job file says what makes no sense
+  - NoJob         (stage: InputMissing)    the job file does not exist
+  - BadJob        (stage: BadConfiguration)    a job file is not valid
   - BadRecord     (stage: BadData)         a record of a run cannot be read
-  - NoCluster     (stage: BadConfiguration)    this machine knows of no Hadoop cluster
+  - NoCluster     (stage: BadConfiguration)    this machine has no Hadoop configuration
   - NotOffered    (stage: BadConfiguration)    the cluster has no such queue, or no such node
-  - NotAllowed    (stage: NoPermission)    the cluster does not let this user
+  - NotAllowed    (stage: NoPermission)    the cluster refuses this user
   - ResourceManagerDown (stage: ServiceDown)   no ResourceManager answers
-  - FileSystemDown      (stage: ServiceDown)   the file system that YARN works with does not
+  - FileSystemDown      (stage: ServiceDown)   YARN's default file system does not answer
   - NotStarted          (stage: TryAgain)  the application was not started in time
-  - ApplicationLost     (stage: TryAgain)  the application ended, or is out of reach, unexplained
-  - ApplicationEnded    (stage: TryAgain)  it was ended, and another would be, too
+  - ApplicationLost     (stage: TryAgain)  the application ended unexplained, or is out of reach
+  - ApplicationEnded    (stage: TryAgain)  it was ended on purpose; another would be ended too
 """
 
 from audioloom_stage import (
@@ -36,15 +36,15 @@ from audioloom_stage import (
 
 
 class StoreLost(ConnectionError):
-    """The store cannot be reached any more: a worker that sees this is alone and ends."""
+    """The store is out of reach: a worker that gets this error is alone and ends."""
 
 
 class NoCommand(Usage):
-    """There is nothing to run, or no such program."""
+    """The run has no command, or the program does not exist."""
 
 
 class OtherCommand(NameTaken):
-    """The run of that name belongs to another command. Nothing was touched."""
+    """The run of that name belongs to another command; nothing was changed."""
 
 
 class Busy(TryAgain):
@@ -52,19 +52,19 @@ class Busy(TryAgain):
 
 
 class OwnerUnknown(TryAgain):
-    """Another launcher began this run and did not end it, and nobody here can tell if it lives."""
+    """The run has an unfinished attempt, and nobody here can tell if its launcher lives."""
 
 
 class NoRun(InputMissing):
-    """No run lies there."""
+    """The folder holds no run."""
 
 
 class NoJob(InputMissing):
-    """There is no such job file."""
+    """The job file does not exist."""
 
 
 class BadJob(BadConfiguration):
-    """A job file cannot be read, or says what makes no sense."""
+    """A job file cannot be read, or is not valid."""
 
 
 class BadRecord(BadData):
@@ -76,23 +76,23 @@ class BadArchive(BadData):
 
 
 class NothingToEnd(InputMissing):
-    """The run is over, or its launcher cannot be told to end it from here."""
+    """The run is over, or its launcher cannot be reached from here."""
 
 
 class NoEnvironment(InputMissing):
-    """No archive of an environment lies there that a node could unpack."""
+    """The location holds no archive of an environment that a node could unpack."""
 
 
 class NoCluster(BadConfiguration):
-    """This machine knows of no Hadoop cluster, or cannot talk to it: something is not set."""
+    """This machine has no Hadoop configuration, or lacks a setting or program to use it."""
 
 
 class NotOffered(BadConfiguration):
-    """The cluster has no such queue, or no node with that much."""
+    """The cluster has no such queue, or no node that is large enough."""
 
 
 class NotAllowed(NoPermission):
-    """The cluster does not let this user do that."""
+    """The cluster does not permit the request to this user."""
 
 
 class ResourceManagerDown(ServiceDown):
@@ -100,11 +100,11 @@ class ResourceManagerDown(ServiceDown):
 
 
 class FileSystemDown(ServiceDown):
-    """The file system that YARN itself works with does not answer."""
+    """The default file system of YARN does not answer."""
 
 
 class ApplicationLost(TryAgain):
-    """The application ended before it could say why, or it is out of reach."""
+    """The application ended without an explanation, or is out of reach."""
 
 
 class NotStarted(TryAgain):
@@ -112,4 +112,4 @@ class NotStarted(TryAgain):
 
 
 class ApplicationEnded(ApplicationLost):
-    """The application was ended on purpose, by somebody or for its size: so may the next be."""
+    """The application was ended on purpose or for its size, so a restart may end the same way."""

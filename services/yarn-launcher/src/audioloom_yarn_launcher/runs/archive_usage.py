@@ -29,17 +29,17 @@ from audioloom_yarn_launcher.runs.submissions import Localization, read_submissi
 from audioloom_yarn_launcher.yarn.archive_check import PACKED_BY_US
 from audioloom_yarn_launcher.yarn.localization import FOLDER
 
-# Spark's jars, which other stages put there; here an unfinished archive of them goes, no other.
+# Other stages put Spark's jars there; only their unfinished archives are removed here.
 _JARS = re.compile(r"spark-jars-[0-9a-f]{16}(?:\.[0-9]+)?\.tar")
 
 
 @dataclass(frozen=True)
 class Archive:
-    """An archive that this program has put there, or has begun to.
+    """An archive of this program, complete or unfinished.
 
     Args:
         shared: everybody may read it.
-        mine: nobody but this user may, and no link leads to it.
+        mine: only this user may, and no link leads to it.
     """
 
     location: Location
@@ -51,13 +51,13 @@ class Archive:
 
 @dataclass(frozen=True)
 class Use:
-    """What a run uses.
+    """The archives that a run uses.
 
     Args:
         run: its folder.
-        archives: names of the files; None if it does not say, as before records named them.
-        at_work: it runs or waits to begin, or nobody can tell that it does not.
-        last_ns: when the newest of its records was written, by the clock of the storage.
+        archives: names of the files; None for a run whose older records do not name them.
+        at_work: it runs or waits to begin, or its state is unknown.
+        last_ns: time of its newest record, by the clock of the storage.
     """
 
     run: Location
@@ -66,12 +66,12 @@ class Use:
     last_ns: int
 
     def needs(self, name: str) -> bool:
-        """Whether it may need the archive of that name."""
+        """Return whether the run may need the archive of that name."""
         return self.archives is None or name in self.archives
 
 
 def find_archives(root: Location) -> list[Archive]:
-    """The archives under a root, sorted by name; nothing else that lies among them."""
+    """Find this program's archives under a root, sorted by name; other files are ignored."""
     found = []
     folder = root / FOLDER
     linked = exists(folder) and stat(folder).is_link
@@ -81,7 +81,7 @@ def find_archives(root: Location) -> list[Archive]:
         try:
             shared = is_shared(entry.location)
             mine = not linked and is_private(entry.location) and is_own(entry.location)
-        except NotFound:  # it has been removed, or has its last name by now
+        except NotFound:  # it was removed, or renamed to its final name
             continue
         found.append(Archive(entry.location, entry.size, entry.modified_ns, shared, mine))
     return found
@@ -94,10 +94,10 @@ def _is_ours(name: str) -> bool:
 
 
 def find_uses(root: Location) -> list[Use]:
-    """What the runs under a root use, those on clusters alone.
+    """Find the archives that each cluster run under a root uses.
 
     Raises:
-        BadRecord: a record cannot be read, so nobody knows what that run uses.
+        BadRecord: a record cannot be read, so the archives of its run are unknown.
     """
     found = (_use(entry.location) for entry in _listed(root / FOLDERS["training-run"]))
     return [use for use in found if use is not None]

@@ -1,4 +1,4 @@
-"""The records of a run's attempts: how each began, who ran in it, and how it ended.
+"""The records of a run's attempts: the start, the members and the end of each.
 
 Each restart of the gang is an attempt, numbered from 1 through the life of the run folder. Files
 are never changed, so an attempt has up to three, each published once and whole:
@@ -67,7 +67,7 @@ class AttemptStarted(AttemptRecord):
     roles: tuple[Group, ...] = ()
 
     def end(self, **facts: Any) -> "AttemptEnd":
-        """The record of its end."""
+        """Make the record of the attempt's end."""
         mine = {name: getattr(self, name) for name in ("attempt", "generation", "launch")}
         return AttemptEnd(**mine, started=self.started, **facts)
 
@@ -165,7 +165,7 @@ class AttemptEnd(AttemptRecord):
 
 
 def cause_of(ended: AttemptEnd) -> Cause | None:
-    """Why a launch ended with this attempt; None if it succeeded."""
+    """Return why a launch ended with this attempt; None if it succeeded."""
     told = ended.cause
     if told is None or ended.exit_code == 0:
         return None
@@ -183,19 +183,19 @@ class Attempt:
 
     @property
     def open(self) -> bool:
-        """Whether its launcher has more to do, if it lives."""
+        """Whether the attempt has no record of its end, or its launcher restarts the gang."""
         return self.ended is None or self.ended.restarts
 
     @property
     def workers(self) -> tuple[WorkerRecord, ...]:
-        """Its workers: as they ended if that is known, else as they registered."""
+        """The workers of the attempt: from its end if known, else as they registered."""
         if self.ended is not None and self.ended.workers:
             return self.ended.workers
         return self.formed.workers if self.formed is not None else ()
 
 
 def read_attempts(folder: Location) -> list[Attempt]:
-    """The attempts at a run, in order.
+    """Read the attempts of a run, in order.
 
     Raises:
         BadRecord: one of the records cannot be read.
@@ -204,7 +204,7 @@ def read_attempts(folder: Location) -> list[Attempt]:
 
 
 def executed_s(folder: Location, attempts: Iterable[Attempt]) -> float:
-    """Seconds in which the gang was complete in these attempts.
+    """Return the seconds in which the gang was complete in these attempts.
 
     Both ends of each span are file times by the clock of the storage, because coordinators on two
     nodes have two clocks. An attempt whose coordinator was lost ends when the next one closes it.
@@ -245,7 +245,7 @@ def record_members(folder: Location, formed: AttemptMembers) -> None:
 
 
 def record_end(folder: Location, ended: AttemptEnd) -> None:
-    """Record how an attempt ended; a record that is there already stands."""
+    """Record how an attempt ended; an existing record stays unchanged."""
     try:
         publish(folder / f"attempts/{ended.attempt}.json", record_bytes(ended))
     except AlreadyExists:

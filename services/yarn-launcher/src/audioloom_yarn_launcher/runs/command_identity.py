@@ -1,7 +1,7 @@
-"""The identity of a run's command: the name of a run, and whether a folder belongs to the command.
+"""The identity of a run's command, which names a run and decides whether a folder belongs to it.
 
-Secrets do not count, because they change. Words that are masked and may be settings count for the
-name, as a digest from which they cannot be guessed, because everybody sees names.
+Secrets do not count, because they change. A masked word that may be a setting counts for the name,
+as a digest that does not reveal the word, because everybody sees names.
 """
 
 import hashlib
@@ -21,9 +21,9 @@ _ANOTHER_NAME = "Give another --name, or none."
 
 
 def digest_name(command: tuple[str, ...], roles: tuple[Group, ...] = ()) -> str:
-    """The name of a run without --name: the same for any number of workers, on any backend.
+    """Derive the name of a run without --name, for any number of workers and any backend.
 
-    The folder of the program does not count, only its name. Roles count by commands of their own.
+    The program counts by its name without its folder, and a role by its own command.
     """
     comparable = _comparable(command)
     words = ["audioloom-yarn-launcher run", *comparable]
@@ -41,7 +41,7 @@ def check_same(spec: RunSpec, attempts: Sequence[Attempt]) -> None:
     """Refuse a run folder that belongs to another command.
 
     Raises:
-        OtherCommand: it does, or it was committed by something that left no record.
+        OtherCommand: it does, or it holds a manifest without records of a run.
     """
     if not attempts:
         if spec.named_by_hand and spec.committed:
@@ -83,7 +83,7 @@ def check_same(spec: RunSpec, attempts: Sequence[Attempt]) -> None:
 
 
 def shown(command: tuple[str, ...], limit: int = 300) -> str:
-    """A command on one line of limited length."""
+    """Format a command on one line of at most *limit* characters."""
     text = " ".join(command)
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
@@ -94,7 +94,7 @@ def _comparable(command: tuple[str, ...]) -> list[str]:
 
 
 def _alike(before: list[str], now: list[str]) -> bool:
-    """Whether two commands differ only in words that are masked in one of them."""
+    """Return whether two commands differ only in words that are masked in one of them."""
     return len(before) == len(now) and all(map(_fits, before, now))
 
 
@@ -107,7 +107,7 @@ def _fits(before: str, now: str) -> bool:
 
 
 def _commands_of(roles: tuple[Group, ...]) -> dict[str, list[str]]:
-    """The roles' own commands; TensorBoard's is of no account, since it only looks on."""
+    """Return the roles' own commands, without TensorBoard's, which changes nothing in the run."""
     return {
         group.role: _comparable(group.command)
         for group in roles
@@ -116,7 +116,7 @@ def _commands_of(roles: tuple[Group, ...]) -> dict[str, list[str]]:
 
 
 def _relative_path(arguments: Sequence[str], folders: Sequence[str]) -> str | None:
-    """The first argument that names something relative to one of the folders."""
+    """Return the first argument that names a file relative to one of the folders."""
     for argument in arguments:
         path = argument.rpartition("=")[2] if argument.startswith("-") else argument
         if not path or Path(path).is_absolute():

@@ -74,7 +74,7 @@ class RoleTable(BaseModel):
     max_restarts: int | None = Field(None, ge=0)
 
     def group(self, role: str, common: tuple[str, ...] = ()) -> Group:
-        """The workers of this role, of which those without a command run the *common* one."""
+        """Return the workers of this role, which run *common* if it has no command."""
         command = self.command or (TENSORBOARD_COMMAND if role == TENSORBOARD else ())
         sidecar = role in SIDECARS
         restarts = MAX_RESTARTS if self.max_restarts is None else self.max_restarts
@@ -89,7 +89,7 @@ class RoleTable(BaseModel):
         )
 
     def resources(self, default: Resources) -> Resources:
-        """The resources of each container."""
+        """The resources of each container of the role."""
         return Resources(
             default.memory_mb if self.memory is None else mebibytes(self.memory),
             default.vcores if self.vcores is None else self.vcores,
@@ -138,7 +138,7 @@ class RoleSpecs(NamedTuple):
 
 
 def read_roles(settings: RunSettings) -> RoleSpecs:
-    """The roles that the settings of `run` describe.
+    """Read the roles that the settings of `run` describe.
 
     Raises:
         NoJob, BadJob: as `read_job_file` says.
@@ -173,7 +173,7 @@ def read_roles(settings: RunSettings) -> RoleSpecs:
 
 
 def read_job_file(path: Path) -> JobFile:
-    """The job in a file.
+    """Read a job file.
 
     Raises:
         NoJob: there is no such file.

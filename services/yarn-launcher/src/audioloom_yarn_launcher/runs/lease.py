@@ -27,23 +27,23 @@ log = structlog.get_logger()
 
 
 def acquire(spec: RunSpec) -> AttemptStarted | None:
-    """Begin the next attempt of the run; None if the run is committed, now or after waiting.
+    """Begin the next attempt of the run; None if the run is committed, now or after a wait.
 
     Raises:
         OtherCommand: the run belongs to another command.
-        Busy: another launcher is at work, and this one is not to wait.
-        OwnerUnknown: nobody here can tell whether it is.
-        ManifestError: what was committed is damaged or made up.
+        Busy: another launcher is at work, and the settings forbid a wait.
+        OwnerUnknown: it is unknown whether the other launcher is at work.
+        ManifestError: the run's manifest is damaged or not a training run's.
     """
     while (number := wait_for_turn(spec)) is not None:
         started = spec.attempt(number)
         if begin(spec.location, started):
-            return started  # otherwise another launcher was faster
+            return started  # else another launcher was faster
     return None
 
 
 def wait_for_turn(spec: RunSpec) -> int | None:
-    """The number of the run's next attempt, as soon as nobody is at work on it; see `acquire`."""
+    """Wait until no launcher works on the run; return its next attempt's number. See `acquire`."""
     folder, reported = spec.location, False
     while True:
         attempts = read_attempts(folder)
@@ -84,15 +84,15 @@ def next_attempt(spec: RunSpec, before: AttemptStarted) -> AttemptStarted:
 
 
 def close_lost(folder: Location, last: Attempt, *, restarts: bool = False) -> Cause:
-    """Kill the processes that a lost launcher's workers left here, and record its end.
+    """Kill the leftover processes of a lost launcher on this machine, and record its end.
 
     Args:
-        folder: of the run.
-        last: the attempt that it left open.
-        restarts: whether the same launch goes on, by another coordinator.
+        folder: run folder.
+        last: the attempt without an end.
+        restarts: whether another coordinator continues this launch.
 
     Returns:
-        The cause, as it is recorded.
+        The recorded cause.
     """
     cause = Cause("launcher-lost", f"the launcher was lost: {_owner(last)} is gone", TRY_AGAIN)
     processes.sweep(f"{last.started.launch}/")

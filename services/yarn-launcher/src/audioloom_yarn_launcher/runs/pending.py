@@ -34,12 +34,12 @@ class Pending:
 
     @property
     def waits(self) -> bool | None:
-        """Whether it may still begin; None if that is unknown."""
+        """Whether it may still begin; None if unknown."""
         return None if self.application is None else not self.application.ended
 
     @property
     def because(self) -> str:
-        """Why it has not begun, in a sentence."""
+        """The reason why it has not begun, in a sentence."""
         found = self.application
         if found is None:
             return "the ResourceManager does not tell how it is"
@@ -55,11 +55,11 @@ class Pending:
 
 
 def find_pending(folder: Location, attempts: Sequence[Attempt]) -> Pending | None:
-    """The newest application that waits, else the newest of unknown state, else the newest.
+    """Find the newest application that waits, else the newest of unknown state, else the newest.
 
     Args:
-        folder: of the run.
-        attempts: of the run; submissions before the last of them are history.
+        folder: run folder.
+        attempts: attempts of the run; earlier submissions than the last attempt are ignored.
     """
     last = attempts[-1].started.attempt if attempts else 0
     submitted = read_submissions(folder, {each.started.launch for each in attempts})
@@ -74,7 +74,7 @@ def find_pending(folder: Location, attempts: Sequence[Attempt]) -> Pending | Non
 
 
 def report_pending(pending: Pending) -> None:
-    """Log that a run has not begun, and why."""
+    """Log that a run has not begun, and the reason."""
     found = pending.application
     log.info(
         "the run has not begun: its application waits",
@@ -85,10 +85,10 @@ def report_pending(pending: Pending) -> None:
 
 
 def wait_to_submit(spec: RunSpec) -> int | None:
-    """As `wait_for_turn`, and behind another launcher's application that has not begun.
+    """Wait as `wait_for_turn` does, and for another launcher's pending application too.
 
     Raises:
-        Busy: there is one, and this launcher is not to wait.
+        Busy: there is one, and the settings forbid a wait.
     """
     folder, reported = spec.location, False
     while True:

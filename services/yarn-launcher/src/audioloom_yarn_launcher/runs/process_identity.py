@@ -1,8 +1,8 @@
-"""The identity of a process in a record, by which anybody can ask whether it still lives.
+"""The identity of a process in a record, which tells whether the process still lives.
 
-No clock and no time-out is involved. A process is the same if machine, boot, process namespace,
-number and start time are the same, and only its kernel is asked. For a process in an application
-master the ResourceManager is asked, which knows all that matters.
+No clock and no time-out is involved. Two records mean one process if machine, boot, process
+namespace, process id and start time are equal, and only that kernel is asked. For a process in an
+application master the ResourceManager is asked.
 """
 
 import os
@@ -15,13 +15,13 @@ from pydantic import BaseModel, ConfigDict
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
 _PROC = Path("/proc")
-_START_TIME = 19  # field 22 of /proc/<pid>/stat, counted after the name, which may hold anything
+_START_TIME = 19  # field 22 of /proc/<pid>/stat, counted after the name, which may hold spaces
 _DEAD = ("Z", "X", "x")
 _CONTAINER = re.compile(r"container_(?:e[0-9]+_)?[0-9]+_[0-9]+_([0-9]+)_[0-9]+")
 
 
 class ProcessIdentity(BaseModel):
-    """A process, so described that no other is ever taken for it.
+    """A process, described so that no other process can be taken for it.
 
     Args:
         application: id of the YARN application that it coordinates, None on one machine.
@@ -45,7 +45,7 @@ class ProcessIdentity(BaseModel):
 
 
 def this_process() -> ProcessIdentity:
-    """The process that asks."""
+    """Return the identity of the calling process."""
     application, attempt = _application()
     return ProcessIdentity(
         host=os.environ.get("NM_HOST") or socket.gethostname(),
@@ -59,7 +59,7 @@ def this_process() -> ProcessIdentity:
 
 
 def is_alive(owner: ProcessIdentity) -> bool | None:
-    """Whether the process lives; None if that cannot be told from here."""
+    """Return whether the process lives; None if unknown from here."""
     if owner.application is not None:
         return _is_application_alive(owner)
     if owner.boot != _boot() or owner.namespace != _namespace() or not owner.boot:
@@ -68,17 +68,17 @@ def is_alive(owner: ProcessIdentity) -> bool | None:
 
 
 def _is_application_alive(owner: ProcessIdentity) -> bool | None:
-    assert owner.application is not None  # noqa: S101 - who asks has looked
+    assert owner.application is not None  # noqa: S101 - the caller has checked
     application, attempt = _application()
     if application == owner.application:  # there is one application master at a time
         return owner.application_attempt == attempt
-    # To others it lives as long as its application: if its master is lost, the next one goes on.
+    # Elsewhere it lives as long as its application: a lost master is replaced by the next one.
     found = look_up(owner.application)
     return None if found is None else not found.ended
 
 
 def _application() -> tuple[str | None, int | None]:
-    """The application and the attempt that this process is the coordinator of."""
+    """Return the application and attempt that this process coordinates."""
     match = _CONTAINER.fullmatch(os.environ.get("CONTAINER_ID", ""))
     if match is None or "SKEIN_APPLICATION_ID" not in os.environ:
         return None, None

@@ -18,7 +18,7 @@ Record = TypeVar("Record", bound="RecordBase")
 
 
 class RecordBase(BaseModel):
-    """What every record has. Fields that a later minor version adds are passed over."""
+    """The base of all records; unknown fields of a later minor version are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -26,7 +26,7 @@ class RecordBase(BaseModel):
 
 
 def read_record(where: Location, model: type[Record]) -> Record | None:
-    """The record that lies there, None if there is none.
+    """Read a record; None if the file does not exist.
 
     Raises:
         BadRecord: it cannot be read, or is of another major version.
@@ -66,17 +66,17 @@ def _check_version(value: Any, where: Location) -> None:
 
 
 def record_bytes(record: RecordBase) -> bytes:
-    """What is published: without the secrets that a worker said last, or that its end tells."""
+    """Serialise a record, with secrets in workers' output and in causes masked."""
     return to_json(redact_values(record.model_dump(mode="json")), indent=2) + b"\n"
 
 
 def check_manifest(where: Location) -> None:
-    """Refuse a manifest that is damaged or made up, before it is told that the run is committed.
+    """Refuse a manifest that is damaged or not a training run's before the run counts as done.
 
-    What holds an object without kind and version is another program's own, and counts as it is.
+    A JSON object without kind and version belongs to another program and is accepted.
 
     Raises:
-        ManifestError: it is named in it.
+        ManifestError: the manifest is refused.
     """
     try:
         value = json.loads(read_bytes(where, limit=MOST_BYTES))

@@ -21,7 +21,7 @@ REGISTRATION_S, REGISTRATION_ON_YARN_S, ALLOCATION_S = 60.0, 600.0, 600.0
 
 
 def read_run_spec(settings: RunSettings) -> RunSpec:
-    """The run that the settings of `run` describe.
+    """Read the run that the settings of `run` describe.
 
     Raises:
         NoJob, BadJob: as `read_job_file` says.
@@ -66,10 +66,10 @@ def read_run_spec(settings: RunSettings) -> RunSpec:
 
 
 def read_variables(given: Iterable[str], here: Mapping[str, str]) -> dict[str, str]:
-    """The variables in words NAME=VALUE; a NAME alone gets its value from *here*.
+    """Parse variables NAME=VALUE; NAME alone takes its value from *here*.
 
     Raises:
-        NoCommand: it has none here.
+        NoCommand: *here* lacks the name.
     """
     found: dict[str, str] = {}
     for word in given:
@@ -88,7 +88,7 @@ def _check_commands(settings: RunSettings, commands: list[tuple[str, ...]]) -> N
     for word in itertools.chain(*commands):
         try:
             word.encode()
-        except UnicodeEncodeError as error:  # bytes of a file name, as Python keeps them
+        except UnicodeEncodeError as error:  # bytes that are not UTF-8
             raise NoCommand(
                 "a word of the command cannot be recorded",
                 expected="UTF-8",

@@ -21,7 +21,7 @@ IN_CONTAINER = "the container's own"
 
 
 class RunSpec(BaseModel):
-    """A run, as one launch makes it. On YARN the coordinator gets it as a small JSON file.
+    """A run as one launch makes it; on YARN the coordinator gets it as a small JSON file.
 
     Args:
         name: name of the run.
@@ -83,12 +83,12 @@ class RunSpec(BaseModel):
 
     @property
     def hides_settings(self) -> bool:
-        """Whether a masked word may be a setting and no secret, as in `-p 0.5`."""
+        """Whether a masked word may be a setting instead of a secret, as in `-p 0.5`."""
         return redact_words(self.command, passwords_only=True) != self.shown
 
     @property
     def plan(self) -> Plan:
-        """What the workers run."""
+        """Make the workers' plan."""
         return Plan(
             self.size,
             self.shown,
@@ -99,12 +99,12 @@ class RunSpec(BaseModel):
         )
 
     def relaunched(self, executed_s: float) -> "RunSpec":
-        """The next launch of the run, after one that was lost when it had worked for so long."""
+        """Specify the next launch, after one that was lost after *executed_s* seconds of work."""
         changed = {"launch": uuid.uuid4().hex, "limits": self.limits.after(executed_s)}
         return self.model_copy(update=changed)
 
     def attempt(self, number: int) -> AttemptStarted:
-        """The record that begins an attempt. The generation rises with it, also across launches."""
+        """Make the record that begins an attempt; the generation rises across launches too."""
         return AttemptStarted(
             attempt=number,
             generation=number - 1,
@@ -120,7 +120,7 @@ class RunSpec(BaseModel):
         )
 
     def submission(self, application: str, *, after: int) -> Submission:
-        """The record that an application was submitted, after so many attempts."""
+        """Make the record of an application that was submitted after attempt *after*."""
         return Submission(
             launch=self.launch,
             application=application,

@@ -75,7 +75,7 @@ class SidecarHistory:
 
     @property
     def state(self) -> str:
-        """Its state, in the words of a worker's states."""
+        """The sidecar's state, in the words of a worker's states."""
         if self.last.event != "ended":
             return "running"
         if self.last.stopped:
@@ -95,7 +95,7 @@ class SidecarHistory:
 
 
 def read_histories(folder: Location) -> dict[int, SidecarHistory]:
-    """The history of each sidecar, by rank.
+    """Read the history of each sidecar, by rank.
 
     Raises:
         BadRecord: one of the records cannot be read.
@@ -107,7 +107,7 @@ def read_histories(folder: Location) -> dict[int, SidecarHistory]:
             continue
         before = found.get(event.rank)
         if before is None or before.last.role != event.role:
-            before = SidecarHistory(event)  # of another size of the gang, the rank was another's
+            before = SidecarHistory(event)  # the gang had another size, so the rank meant another
         found[event.rank] = before.after(event)
     return found
 

@@ -1,8 +1,8 @@
-"""The records of submitted applications, which tell of a run before its first attempt begins.
+"""The records of submitted applications, which exist before a run's first attempt begins.
 
     submissions/<launch>.json    published by the launcher when YARN has taken the application
 
-The coordinator begins the attempt when its container has started: in seconds, or in hours.
+The coordinator begins the attempt when its container has started, in seconds or hours.
 """
 
 import re
@@ -72,9 +72,9 @@ def record_submission(folder: Location, submission: Submission) -> None:
 
 
 def read_submissions(folder: Location, begun: Collection[str]) -> list[Submission]:
-    """The submissions, the newest first, without the launches that have *begun*.
+    """Read the submissions, newest first, without the launches that have *begun*.
 
-    Of submissions after the same attempt only clocks tell which is newer.
+    Submissions after one attempt are ordered by clocks alone.
 
     Raises:
         BadRecord: one of the records cannot be read.

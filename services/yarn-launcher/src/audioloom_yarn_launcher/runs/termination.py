@@ -46,15 +46,15 @@ class ApplicationEnd:
 
 
 def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]) -> Report:
-    """Ask the coordinator to end the run; if it does not within half a minute, YARN does.
+    """Ask the coordinator to end the run; YARN kills the application after half a minute.
 
     Args:
-        cluster: of the application.
+        cluster: cluster of the application.
         application: its id.
-        stop: tells how urgent the end is by now.
+        stop: returns how urgent the end is now.
 
     Raises:
-        ResourceManagerDown: nobody can be asked.
+        ResourceManagerDown: no ResourceManager answers.
     """
     told, killed = 0, False
     deadline = time.monotonic() + STOP_WITHIN_S
@@ -64,14 +64,14 @@ def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]
             told = asked.times
             try:
                 cluster.stop(application, asked)
-            except StageError:  # it has no master yet, or none that answers
+            except StageError:  # it has no master yet, or its master does not answer
                 cluster.kill(application)
                 killed = True
         report = cluster.report(application)
         if report.ended:
             return report
         if told and not killed and report.state == "ACCEPTED":
-            # The master has ended and YARN is about to start another, which has nothing to do.
+            # The master has ended, and YARN would start another one without work.
             cluster.kill(application)
             killed = True
         if time.monotonic() > deadline:
@@ -89,10 +89,10 @@ def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]
 
 
 def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
-    """Why the run ended, None if it succeeded; records what the coordinator could not.
+    """Return why the run ended, None if it succeeded; record it if the coordinator could not.
 
     Raises:
-        StageError: it never began.
+        StageError: the run never began.
     """
     last = ending.attempts[-1] if ending.attempts else None
     if last is None and ending.stopped_by:
@@ -115,12 +115,12 @@ def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
 
 
 def was_lost(ending: ApplicationEnd) -> bool:
-    """Whether the application was lost by accident before its run was over."""
+    """Return whether an accident ended the application before its run was over."""
     last = ending.attempts[-1] if ending.attempts else None
     closed = last is not None and not last.open
     if ending.stopped_by or closed or coordinator_outcome(ending.report.diagnostics) is not None:
         return False
-    return type(_explained(ending)) is ApplicationLost  # not one that would only be ended again
+    return type(_explained(ending)) is ApplicationLost  # a subclass would only end again
 
 
 def _stopped(ending: ApplicationEnd) -> Cause:

@@ -1,4 +1,4 @@
-"""The addresses of this machine, for nodes in several networks."""
+"""The IPv4 addresses of this machine, and the choice of one by its network."""
 
 import array
 import fcntl
@@ -12,19 +12,19 @@ _ROOM = 1024 * _ROW
 
 
 class NoAddress(ValueError):
-    """This machine has no address in the network, or that is none."""
+    """The network is not valid, or this machine has no address in it."""
 
 
 def is_network(text: str) -> bool:
-    """Whether it is meant as a network, such as 10.0.0.0/8, and not as a name or an address."""
+    """Return whether the text means a network such as 10.0.0.0/8, not a name or an address."""
     return "/" in text
 
 
 def read_network(text: str) -> ipaddress.IPv4Network:
-    """The network.
+    """Parse a network.
 
     Raises:
-        NoAddress: it is none.
+        NoAddress: it is not valid.
     """
     try:
         return ipaddress.IPv4Network(text)
@@ -33,10 +33,10 @@ def read_network(text: str) -> ipaddress.IPv4Network:
 
 
 def check_address(text: str) -> str:
-    """The text, if it may be a name or an address, or is a network.
+    """Return the text unchanged, after a check of a text that means a network.
 
     Raises:
-        NoAddress: it is meant as a network, and is none.
+        NoAddress: the network is not valid.
     """
     if is_network(text):
         read_network(text)
@@ -44,10 +44,10 @@ def check_address(text: str) -> str:
 
 
 def address_in(text: str) -> str:
-    """The first address of this machine that lies in the network.
+    """Return this machine's first address in the network.
 
     Raises:
-        NoAddress: none does.
+        NoAddress: there is none.
     """
     network, own = read_network(text), own_addresses()
     for address in own:
@@ -60,7 +60,7 @@ def address_in(text: str) -> str:
 
 
 def own_addresses() -> list[str]:
-    """The IPv4 addresses of this machine, in the order of its interfaces."""
+    """Return the IPv4 addresses of this machine, in the order of its interfaces."""
     room = array.array("B", bytes(_ROOM))
     asked = struct.pack("iL", _ROOM, room.buffer_info()[0])
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:

@@ -1,8 +1,8 @@
-"""The one address that a worker's command listens at: what others are told, and no other.
+"""The one address at which a worker's command listens: the address that other workers use.
 
-TensorFlow's server listens at every address of its machine, whatever TF_CONFIG says. A command is
-started with a small library (csrc/bind_address.c) that gives such servers the address in its
-environment. A program that does without glibc goes past it: `lookout` looks.
+TensorFlow's server listens at every address of its machine, whatever TF_CONFIG says. So a command
+starts with a small library (csrc/bind_address.c) that binds such servers to the address in its
+environment. A program without glibc bypasses the library; `socket_watch` warns about it.
 """
 
 import ipaddress
@@ -17,23 +17,23 @@ ADDRESS, PRELOAD = "AUDIOLOOM_BIND_ADDRESS", "LD_PRELOAD"
 
 
 class Exposed(ValueError):
-    """A command here listens at every address of the machine, and why."""
+    """The reason why a command listens at every address of this machine."""
 
 
 @dataclass(frozen=True)
 class Binding:
-    """Where the servers of a command listen.
+    """The address of a command's servers.
 
     Args:
-        address: the one, "" if it could not be had.
-        exposed: why not, "" if it could.
+        address: the address, "" if there is none.
+        exposed: why there is none, "" if there is one.
     """
 
     address: str = ""
     exposed: str = ""
 
     def variables(self, others: Mapping[str, str]) -> dict[str, str]:
-        """The environment of the command, from what it is without this."""
+        """Add the library's variables to the environment of the command."""
         if not self.address:
             return dict(others)
         theirs = others.get(PRELOAD)
@@ -42,7 +42,7 @@ class Binding:
 
 
 def binding_of(advertised: str) -> Binding:
-    """The binding of a command that others reach by a host name or an address."""
+    """Choose the binding of a command from its advertised host name or address."""
     try:
         return Binding(address_to_bind(advertised))
     except Exposed as error:
@@ -50,7 +50,7 @@ def binding_of(advertised: str) -> Binding:
 
 
 def warning(exposed: str) -> str:
-    """What is said where a command could not be given one address."""
+    """Write the warning that a command is not bound to one address."""
     return (
         "what the command listens at is open at every address of the machine, and whoever reaches"
         f" a port of TensorFlow may use it: {exposed}"
@@ -58,13 +58,13 @@ def warning(exposed: str) -> str:
 
 
 def address_to_bind(advertised: str) -> str:
-    """The address of this machine that others reach by what is advertised.
+    """Return this machine's address that others reach by the advertised one.
 
     Args:
         advertised: a host name or an address.
 
     Raises:
-        Exposed: there is none, or no library that could see to it.
+        Exposed: there is no such address, or the library is missing or does not fit.
     """
     _check_library()
     try:
@@ -72,7 +72,7 @@ def address_to_bind(advertised: str) -> str:
     except (OSError, UnicodeError) as error:
         raise Exposed(f"{advertised}: the name leads to no address here ({error})") from error
     found = sorted({str(row[4][0]) for row in rows})
-    if {"0.0.0.0", "::"} & {*found}:  # noqa: S104 - that is what is looked for
+    if {"0.0.0.0", "::"} & {*found}:  # noqa: S104 - only compared
         raise Exposed(f"{advertised} is every address of this machine")
     found.sort(key=lambda address: ":" in address)  # IPv4 first
     for address in found:
@@ -94,7 +94,7 @@ def _check_library() -> None:
 
 
 def _is_own(address: str) -> bool:
-    if "%" in address:  # of one interface only, which the library is not told
+    if "%" in address:  # link-local: the library does not get the interface
         return False
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
@@ -106,7 +106,7 @@ def _is_own(address: str) -> bool:
 
 
 def _misleads(advertised: str, address: str) -> bool:
-    """Whether a name means this machine to itself alone, as Debian's own name does."""
+    """Return whether a name is a loopback address here only, as on Debian for its own host name."""
     if advertised == "localhost" or not ipaddress.ip_address(address).is_loopback:
         return False
     try:

@@ -6,13 +6,13 @@ LEAST_ROOM_BYTES = 1 << 20
 
 
 def is_full(descriptor: int) -> bool:
-    """Whether the disk of a file has no room left."""
+    """Return whether the disk of an open file is full."""
     found = os.fstatvfs(descriptor)
     return found.f_bavail * found.f_frsize < LEAST_ROOM_BYTES
 
 
 def tail(descriptor: int, limit: int) -> str:
-    """The last whole lines of a file within its last *limit* bytes."""
+    """Return the last whole lines of a file within its last *limit* bytes."""
     size = os.fstat(descriptor).st_size
     data = os.pread(descriptor, limit, max(0, size - limit))
     if size > limit:

@@ -14,26 +14,27 @@ _SAID = {"e": "It is being ended.", "l": "It goes on without us.", "w": "It goes
 
 
 class InterruptPrompt:
-    """A handler of signals that asks before it passes a Ctrl-C on, where there is a terminal.
+    """A signal handler that asks the person at the terminal before it passes a Ctrl-C on.
 
-    A Ctrl-C while it asks, or after the end was asked for, is passed on, as all other signals are.
+    It passes on without a question: other signals, a second Ctrl-C during the question, and a
+    Ctrl-C after the person chose to end the run.
 
     Args:
-        take: what a signal is passed on to.
-        leave: called when the run is to be left alone; None where it ends with this process.
+        take: receives each signal that is passed on.
+        leave: called to leave the run alone; None if the run ends with this process.
     """
 
     def __init__(
         self, take: Callable[[int], None], leave: Callable[[], None] | None = None
     ) -> None:
         self._take, self._leave = take, leave
-        # Plain values: one signal may interrupt the handler of another, where a lock would wait
-        # for itself.
+        # Plain values, no lock: a signal may interrupt the handler of another signal and would
+        # wait for a lock that its own thread holds.
         self._asking = False
         self._answered = False
 
     def __call__(self, number: int, _frame: object = None) -> None:
-        """Take a signal."""
+        """Handle a signal."""
         if number != signal.SIGINT or self._asking or self._answered or not can_ask():
             self._answered = True
             self._asking = False
@@ -43,7 +44,7 @@ class InterruptPrompt:
         threading.Thread(target=self._ask, name="question", daemon=True).start()
 
     def close(self) -> None:
-        """Wait for an answer no more: the run is over."""
+        """Stop waiting for an answer: the run is over."""
         self._asking = False
 
     def _ask(self) -> None:
@@ -53,7 +54,7 @@ class InterruptPrompt:
         _say("\n".join(lines))
         while (answer := self._read()) is not None:
             if answer in offered:
-                self._asking = False  # before it is said: a Ctrl-C after that is a new one
+                self._asking = False  # first, because a Ctrl-C after the message is a new one
                 _say(_SAID[answer])
                 self._heed(answer)
                 return
@@ -68,7 +69,7 @@ class InterruptPrompt:
             self._leave()
 
     def _read(self) -> str | None:
-        """A line, as short as a letter; None if nobody waits for it any more."""
+        """Read the first letter of a line; None once the question is withdrawn."""
         while self._asking:
             ready, _, _ = select.select([STDIN], [], [], LOOK_EVERY_S)
             if ready:
@@ -78,9 +79,9 @@ class InterruptPrompt:
 
 
 def can_ask() -> bool:
-    """Whether a person sits there who can see a question and type an answer to it."""
+    """Return whether a person at a terminal can see a question and answer it."""
     try:
-        ours = os.tcgetpgrp(STDIN) == os.getpgrp()  # else reading would stop this process
+        ours = os.tcgetpgrp(STDIN) == os.getpgrp()  # else a read would stop this process
         return ours and os.isatty(STDIN) and sys.stderr.isatty()
     except (OSError, ValueError, AttributeError):
         return False
@@ -90,5 +91,5 @@ def _say(text: str) -> None:
     try:
         sys.stderr.write(f"{text}\n")
         sys.stderr.flush()
-    except (OSError, ValueError):  # nobody looks any more
+    except (OSError, ValueError):  # the terminal is gone
         return

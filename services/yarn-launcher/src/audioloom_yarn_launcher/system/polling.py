@@ -1,4 +1,4 @@
-"""Waiting: for something that can only be asked again and again, and for a late answer."""
+"""Waits with a limit: poll a condition, and bound a call that may hang."""
 
 import math
 import threading
@@ -12,7 +12,7 @@ Answer = TypeVar("Answer")
 def poll(
     probe: Callable[[], Answer | None], *, every_s: float, within_s: float = math.inf
 ) -> Answer | None:
-    """Ask until there is an answer: the first true one, or the last one when the time is over."""
+    """Call *probe* until its answer is true or the time is over; return the last answer."""
     deadline = time.monotonic() + within_s
     while True:
         answer = probe()
@@ -23,10 +23,10 @@ def poll(
 
 
 def within(seconds: float, ask: Callable[[], Answer]) -> Answer:
-    """The answer of *ask*, or its exception.
+    """Return the answer of *ask* or raise its exception.
 
     Raises:
-        TimeoutError: there was none in time. *ask* goes on in a thread that does not block exit.
+        TimeoutError: *ask* took too long. It goes on in a thread that does not block exit.
     """
     answers: list[Answer] = []
     raised: list[BaseException] = []
@@ -34,7 +34,7 @@ def within(seconds: float, ask: Callable[[], Answer]) -> Answer:
     def run() -> None:
         try:
             answers.append(ask())
-        except BaseException as error:  # noqa: BLE001 - raised for the caller
+        except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
             raised.append(error)
 
     thread = threading.Thread(target=run, daemon=True)

@@ -4,22 +4,22 @@ import socket
 
 
 def hold() -> socket.socket:
-    """A bound socket on a free port, on all addresses.
+    """Bind a socket to a free port on all addresses, to hold the port for another process.
 
-    It never listens, so no connection ever comes here; and it allows reuse, so a server of the
-    same user that asks for reuse too (TF_GRPC_REUSE_PORT=true) binds the same port while this one
-    keeps everybody else away. Close it when that server has ended.
+    The socket never listens, so it accepts no connection. It allows reuse, so a server of this user
+    that asks for reuse too (TF_GRPC_REUSE_PORT=true) can bind the port, and no other user can.
+    Close it when that server has ended.
     """
     try:
         both = socket.socket(socket.AF_INET6, socket.SOCK_STREAM)
         both.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         return _bound(both)
-    except OSError:  # no IPv6 here
+    except OSError:  # this machine has no IPv6
         return _bound(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
 
 
 def free() -> int:
-    """A port that is free now, for a server that could not bind one which is held."""
+    """Find a free port, for a server that cannot bind a held one."""
     with hold() as held:
         return int(held.getsockname()[1])
 
@@ -35,6 +35,6 @@ def _bound(unbound: socket.socket) -> socket.socket:
 
 
 def address(host: str, held: socket.socket) -> str:
-    """`host:port` of a held port, as TF_CONFIG has it."""
+    """Return `host:port` of a held port, as in TF_CONFIG."""
     port = held.getsockname()[1]
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

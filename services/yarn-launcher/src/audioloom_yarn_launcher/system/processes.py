@@ -1,8 +1,8 @@
-"""Processes that cannot outlive their parent, with all that they start.
+"""Processes that cannot outlive their parent, nor can their descendants.
 
-Three safety nets: the process leads a group of its own, which is killed as a whole; the kernel
-kills the process when its parent dies (but not its children); and all its descendants carry a
-marker in their environment, by which those that left the group are found (Linux only).
+There are three safety nets. A process leads its own group, which is killed as a whole. The kernel
+kills the process (but not its children) when its parent dies. All descendants carry a marker in
+their environment, which finds those that left the group (Linux only).
 """
 
 import contextlib
@@ -29,16 +29,16 @@ def start(
     when_orphaned: signal.Signals = signal.SIGKILL,
     pass_fds: Sequence[int] = (),
 ) -> subprocess.Popen[bytes]:
-    """Start a command in a process group of its own, with nothing on its standard input.
+    """Start a command in its own process group, without standard input.
 
-    Must be called from a thread that lives as long as the process may: the kernel takes the end of
-    the calling thread for the parent's death.
+    Call this from a thread that lives as long as the process may: the kernel takes the end of the
+    calling thread for the parent's death.
 
     Args:
         command: program and arguments; a program that cannot be run ends with 126 or 127.
         environment: the whole environment.
         output: file descriptor for standard output and error.
-        when_orphaned: what the process gets when its parent dies.
+        when_orphaned: signal to the process when its parent dies.
         pass_fds: descriptors that stay open in it.
     """
     guard = [
@@ -61,12 +61,12 @@ def start(
 
 
 def end(process: subprocess.Popen[bytes], *, marker: str, grace_s: float = 0) -> None:
-    """End a process and all that it started; it has been reaped when this returns.
+    """End a process and all its descendants; it has been reaped when this returns.
 
     Args:
         process: from `start`.
-        marker: the value of `MARKER` in its environment.
-        grace_s: how long it may take to end by itself after SIGTERM, before SIGKILL.
+        marker: value of `MARKER` in its environment.
+        grace_s: seconds from SIGTERM to SIGKILL.
     """
     if grace_s > 0 and _signal_group(process, signal.SIGTERM):
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -78,9 +78,9 @@ def end(process: subprocess.Popen[bytes], *, marker: str, grace_s: float = 0) ->
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether a process stands still that was told to (SIGSTOP), or one that it has started.
+    """Return whether a signal (SIGSTOP) stopped the process or one of its descendants.
 
-    Asked of its children and theirs alone, so that it costs little on a machine with many.
+    It reads only the descendants, so it costs little on a machine with many processes.
     """
     try:
         stat = (_PROC / str(pid) / "stat").read_text()
@@ -91,21 +91,21 @@ def is_stopped(pid: int) -> bool:
         return True
     children: set[int] = set()
     for task in tasks:
-        with contextlib.suppress(OSError):  # it ended
+        with contextlib.suppress(OSError):  # the process ended
             children.update(map(int, (task / "children").read_text().split()))
     return any(is_stopped(child) for child in children)
 
 
 def sweep(marker: str, family: Sequence[int] = ()) -> list[int]:
-    """Kill every process that carries the marker, or one that begins so; which they were.
+    """Kill every process whose marker equals or begins with this one; return their ids.
 
     Args:
-        marker: or how it begins.
-        family: processes that carried it before they were told to end. One that is about to end
-            has no environment to be found by, and may yet run for a while on a busy machine.
+        marker: the marker, or its beginning.
+        family: processes that carried the marker earlier. A process that is exiting has no
+            environment any more, and may still run for a while on a busy machine.
     """
     killed: list[int] = []
-    for _ in range(MOST_SWEEPS):  # what is killed may have started another meanwhile
+    for _ in range(MOST_SWEEPS):  # a killed process may have started another meanwhile
         found = marked(marker)
         if not found and not any(map(_runs, (*family, *killed))):
             break
@@ -118,11 +118,11 @@ def sweep(marker: str, family: Sequence[int] = ()) -> list[int]:
 
 
 def marked(marker: str) -> list[int]:
-    """The living processes whose environment carries the marker, or one that begins so."""
+    """Return the living processes whose marker equals or begins with this one."""
     wanted = f"{MARKER}={marker}".encode()
     found = []
     for entry in _PROC.glob("[0-9]*"):
-        with contextlib.suppress(OSError):  # it ended, or is another user's
+        with contextlib.suppress(OSError):  # it ended, or belongs to another user
             environment = (entry / "environ").read_bytes()
             if any(variable.startswith(wanted) for variable in environment.split(b"\0")):
                 found.append(int(entry.name))
@@ -139,7 +139,7 @@ def _runs(pid: int) -> bool:
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> bool:
     if process.poll() is not None:
-        return False  # reaped: its number may be another's by now
+        return False  # reaped: the id may belong to another process now
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, number)
     return True

@@ -1,6 +1,6 @@
-"""The secrets of a command: workers get them apart from the masked command.
+"""The secrets of a command, which workers get separately from the masked command.
 
-The masked words travel in a variable that the workers keep from the command.
+The masked words travel in a variable that workers do not pass on to the command.
 """
 
 import base64
@@ -17,7 +17,7 @@ YARN writes variables into a script of shell as they are: no quote or dollar may
 
 
 def hidden(command: Sequence[str]) -> dict[str, str]:
-    """For the environment of workers: what `redact_words` masked; {} if nothing."""
+    """Encode the words that `redact_words` masks as a variable for workers; {} without any."""
     masked = redact_words(command)
     words = {str(place): word for place, word in enumerate(command) if masked[place] != word}
     if not words:
@@ -26,11 +26,11 @@ def hidden(command: Sequence[str]) -> dict[str, str]:
 
 
 def restore(command: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
-    """The command as it was before it was masked.
+    """Restore the masked words of a command.
 
     Args:
-        command: as `redact_words` left it.
-        variables: among them what `hidden` said of it.
+        command: from `redact_words`.
+        variables: environment that holds the variable from `hidden`.
     """
     words = json.loads(base64.b64decode(variables.get(VARIABLE, "")) or "{}")
     return tuple(words.get(str(place), word) for place, word in enumerate(command))
