@@ -1,4 +1,4 @@
-"""Bytes of audioloom: list, read and publish without replacing, the same on every storage."""
+"""Storage for audioloom: list, read and publish files, never replacing one, on every backend."""
 
 from audioloom_storage.backend.protocol import Entry
 from audioloom_storage.backend.temporary import finished_path, is_temporary

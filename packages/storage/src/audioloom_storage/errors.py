@@ -1,4 +1,4 @@
-"""What can go wrong with storage.
+"""Errors of storage.
 
 * StorageError
   - NotFound (FileNotFoundError): nothing lies there, or a link leads nowhere
@@ -22,7 +22,7 @@ try again), or nobody can tell (`UnknownOutcome`: look before acting).
 
 
 class StorageError(Exception):
-    """Storage did not do what was asked.
+    """The storage did not do what was asked.
 
     Args:
         found: what was found, a clause without a full stop.
@@ -56,7 +56,7 @@ class AlreadyExists(StorageError, FileExistsError):
 
 
 class PermissionDenied(StorageError, PermissionError):
-    """This user may not."""
+    """The entry exists, but this user lacks the permission."""
 
 
 class NotAFolder(StorageError, NotADirectoryError):
@@ -84,7 +84,7 @@ class NoSpace(Unavailable):
 
 
 class UnknownOutcome(StorageError):
-    """The storage failed in the middle of a commit, which may have landed or may yet land.
+    """The storage failed during a commit, which may have landed or may yet land.
 
     Look at the location before acting. Nothing was deleted.
     """
@@ -95,8 +95,8 @@ class UnsafePath(StorageError, ValueError):
 
 
 class UnsupportedScheme(StorageError, ValueError):
-    """No storage of that name is known here."""
+    """No storage of that scheme is known here."""
 
 
 class NotConfigured(StorageError):
-    """This machine lacks what it takes to reach the storage: a package, or its configuration."""
+    """This machine lacks a package or a configuration that the storage needs."""

@@ -1,4 +1,4 @@
-"""Where something lies: a storage, and a path in it that cannot climb out."""
+"""A location: a storage, and a path in it that cannot climb out."""
 
 # No pathlib: it drops what a URI keeps, and holds nothing but local paths.
 # ruff: noqa: PTH109, PTH111
@@ -16,7 +16,7 @@ _URI = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://([^/]*)(.*)", re.DOTALL)
 _JAVA_URI = re.compile(r"\A(file|hdfs|webhdfs):(?=/(?!/))", re.IGNORECASE)  # as Java writes file:/a
 _AUTHORITY = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?")
 _SLASHES = re.compile(r"/(?:\.?/|\.\Z)*")
-_UNSAFE_PART = re.compile(r"/\.{0,2}(?:/|\Z)")  # looked for in what starts with a slash
+_UNSAFE_PART = re.compile(r"/\.{0,2}(?:/|\Z)")  # looked for in text that starts with a slash
 _UNDECODABLE = re.compile("[\ud800-\udfff]")
 # Characters that break a line, or hide or reorder text on a terminal, or are no characters at all.
 # Spaces and the letters of every script stay readable in a URI, as Hadoop writes them.
@@ -32,8 +32,8 @@ class Location:
     Args:
         scheme: "file", "hdfs" or "webhdfs".
         authority: "" for file; else a host, host:port or name service, "" for the cluster's own.
-        path: absolute POSIX path. Bytes of a local name that are no UTF-8 are kept as Python keeps
-            them (surrogateescape).
+        path: absolute POSIX path. Bytes of a local name that are no UTF-8 are kept as in Python
+        (surrogateescape).
 
     Raises:
         UnsafePath: authority or path are not of that form.
@@ -70,7 +70,7 @@ class Location:
         return self.uri
 
     def __truediv__(self, relative: str) -> "Location":
-        r"""The location below this one; what it is given may come from outside.
+        r"""Return a location below this one. The relative path may come from outside.
 
         Args:
             relative: one or more names joined by "/", as a manifest holds them.
@@ -82,7 +82,7 @@ class Location:
         return self.child(relative)
 
     def child(self, name: str) -> "Location":
-        """As `/`, for a name that a listing gave: a local one may well hold a backslash."""
+        """Return the location of a listed name; unlike `/`, a local name may hold a backslash."""
         joined = f"/{name}" if self.path == "/" else f"{self.path}/{name}"
         return Location(self.scheme, self.authority, joined)
 
@@ -93,17 +93,17 @@ class Location:
 
     @property
     def parent(self) -> "Location":
-        """The folder it lies in; the root is its own parent."""
+        """The folder that holds this location; the root is its own parent."""
         return Location(self.scheme, self.authority, self.path.rpartition("/")[0] or "/")
 
     def is_under(self, other: "Location") -> bool:
-        """Whether it lies anywhere below `other`. Nothing lies under itself."""
+        """Return whether this location lies anywhere below `other`. Nothing lies under itself."""
         if (self.scheme, self.authority) != (other.scheme, other.authority) or self == other:
             return False
         return self.path.startswith(other.path.rstrip("/") + "/")
 
     def relative_to(self, other: "Location") -> str:
-        """The path from `other` down to here, so that `other.child(…)` of it leads back.
+        """Return the path from `other` to this location, the inverse of `other.child(…)`.
 
         Raises:
             UnsafePath: it does not lie under `other`.
@@ -114,7 +114,7 @@ class Location:
 
 
 def locate(text: str | Location | os.PathLike[str]) -> Location:
-    """Read a location as a user or a manifest writes it.
+    """Parse a location as a user or a manifest writes it.
 
     Plain paths become absolute file locations: relative ones start at the working directory, "~/"
     at the home directory, and ".." is resolved as the file system does, links included. In a URI
@@ -165,7 +165,7 @@ def _local(text: str) -> Location:
 
 def _check_authority(scheme: str, authority: str) -> None:
     if scheme == "file" or not _AUTHORITY.fullmatch(authority):
-        # The authority itself is not repeated: what stands before an "@" may be a password.
+        # The authority is not repeated in the error: the text before an "@" may be a password.
         form = "file:///path" if scheme == "file" else f"{scheme}://host:port/path without a user"
         raise UnsafePath(f"this {scheme}:// URI names its host in a way not known", expected=form)
 

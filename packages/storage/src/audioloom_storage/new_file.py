@@ -1,4 +1,4 @@
-"""The writer's end of a new file: append only, and it never forgets a failure."""
+"""The writer's end of a new file: it appends only, and it never forgets a failure."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class NewFile(io.RawIOBase):
-    """Numbers the writes to a sink, and keeps the first failure: whoever writes may swallow it.
+    """A file that numbers its writes to a sink and keeps the first failure, even if swallowed.
 
-    Closing it finishes the sink and commits nothing, for wrappers (text, zip, Arrow) close what
-    they were given.
+    Closing it finishes the sink and commits nothing, because wrappers (text, zip, Arrow) close the
+    file that they write to.
     """
 
     def __init__(self, sink: Sink, location: Location) -> None:
@@ -27,15 +27,15 @@ class NewFile(io.RawIOBase):
         self._failure: BaseException | None = None
 
     def writable(self) -> bool:
-        """Whether it may be written: always."""
+        """Return True."""
         return True
 
     def tell(self) -> int:
-        """Bytes written so far."""
+        """Return the bytes written so far."""
         return self._position
 
     def write(self, data: ReadableBuffer, /) -> int:
-        """Write some of the bytes; after a failure, none ever again."""
+        """Write some of the bytes; after a failure, write none ever again."""
         self._raise_swallowed()
         try:
             step(Step.WRITE, self._location)
@@ -67,14 +67,14 @@ class NewFile(io.RawIOBase):
 
         Raises:
             BaseException: the first failure of a write, which somebody swallowed.
-            StorageError: it did not appear.
+            StorageError: the file did not appear.
         """
         self._raise_swallowed()
         step(Step.COMMIT, self._location)
         self._sink.commit()
 
     def abandon(self) -> None:
-        """Close, and remove what was written. Never raises."""
+        """Close, and remove the bytes written. Never raises."""
         super().close()
         self._sink.abandon()
 

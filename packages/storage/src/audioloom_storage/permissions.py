@@ -1,4 +1,4 @@
-"""Who may read and write what, by permissions and owners: of the entry, and of those on the way."""
+"""Check who may read and write a file, by the permissions and owners of it and its folders."""
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Holder
@@ -12,7 +12,7 @@ _OTHERS_WRITE, _STICKY = 0o022, 0o1000
 
 
 def share(location: Location) -> None:
-    """Let everybody read a file of one's own: its permissions become 644. Folders stay as they are.
+    """Let everybody read a file of this user: its permissions become 644. Folders stay unchanged.
 
     Raises:
         NotFound: nothing lies there.
@@ -34,7 +34,7 @@ def share(location: Location) -> None:
 
 
 def is_shared(location: Location) -> bool:
-    """Whether everybody may read a file, by its permissions and those of all folders on the way.
+    """Return whether everybody may read a file, by its permissions and those of all its folders.
 
     Raises:
         NotFound: nothing lies there.
@@ -45,7 +45,7 @@ def is_shared(location: Location) -> bool:
 
 
 def is_private(location: Location) -> bool:
-    """Whether nobody but its owner may do anything with a file, by its own permissions.
+    """Return whether only its owner has any permission on a file, by its own mode.
 
     Raises:
         NotFound: nothing lies there.
@@ -55,9 +55,9 @@ def is_private(location: Location) -> bool:
 
 
 def is_own(location: Location) -> bool:
-    """Whether an entry is this user's, and nobody else may write it. A link never is.
+    """Return whether an entry is this user's and nobody else may write it. A link never is.
 
-    What was planted under a name that others can guess is told by this from what one has written.
+    This tells a file of this user from one that others planted under a name they could guess.
 
     Raises:
         NotFound: nothing lies there.
@@ -68,11 +68,11 @@ def is_own(location: Location) -> bool:
 
 
 def is_guarded(folder: Location) -> bool:
-    """Whether nobody else may replace what this user has in a folder, nor the folder itself.
+    """Return whether nobody else may replace this user's entries in a folder, nor the folder.
 
-    It and all folders above it must be this user's or the superuser's, who is the owner of `/`; and
-    others may either not write them, or only what is theirs (the sticky bit). A link on the way
-    counts as open to others: what is above the folder to which it leads is not looked at.
+    The folder and all folders above it must belong to this user or to the superuser, the owner of
+    `/`. Others may not write them, or only their own entries (the sticky bit). A link on the way
+    counts as open to others, because the folders above its target are not checked.
 
     Raises:
         NotFound: nothing lies there.

@@ -1,4 +1,4 @@
-"""Look and read. Nothing here changes anything."""
+"""Look at storage and read from it, without changing anything."""
 
 from collections.abc import Hashable, Iterator
 from typing import BinaryIO
@@ -11,10 +11,10 @@ from audioloom_storage.registry import backend_of
 
 
 def stat(location: Location) -> Entry:
-    """What lies there; links are followed.
+    """Describe an entry; links are followed.
 
     Raises:
-        NotFound: nothing does, or a link leads nowhere.
+        NotFound: nothing lies there, or a link leads nowhere.
         PermissionDenied: a folder on the way may not be entered.
     """
     step(Step.READ, location)
@@ -22,7 +22,7 @@ def stat(location: Location) -> Entry:
 
 
 def exists(location: Location) -> bool:
-    """Whether anything lies there; a link that leads nowhere does not.
+    """Return whether anything lies there; a link that leads nowhere does not count.
 
     Raises:
         PermissionDenied: a folder on the way may not be entered, so nobody can tell.
@@ -35,12 +35,11 @@ def exists(location: Location) -> bool:
 
 
 def list_folder(location: Location) -> Iterator[Entry]:
-    """What lies directly in a folder, sorted by name, unfinished files included (`is_temporary`).
+    """List a folder, sorted by name, unfinished files included (`is_temporary`).
 
-    The names of this one folder are read at once (about 0.1 kB of memory each); sizes and times
-    are asked for as you go. A link is shown as what it leads to; one that leads nowhere, in
-    circles or out of reach is shown as a file, which nobody can open. What disappears while the
-    listing runs is left out.
+    The names of the folder are read at once (about 0.1 kB of memory each), sizes and times during
+    the iteration. A link is shown as its target; a link that leads nowhere, in circles or out of
+    reach is shown as a file, which nobody can open. Entries that disappear meanwhile are left out.
 
     Raises:
         NotFound, NotAFolder, PermissionDenied: when called.
@@ -52,23 +51,23 @@ def list_folder(location: Location) -> Iterator[Entry]:
 def walk(
     location: Location, *, within: Location | None = None, links: bool = True
 ) -> Iterator[Entry]:
-    """The files anywhere below a folder, depth first, each folder sorted by name.
+    """Yield the files anywhere below a folder, depth first, each folder sorted by name.
 
-    Links to folders are followed, except back into a folder that the walk stands in: it always
-    ends, and what two links lead to is seen twice, under both names. Only the names in the folders
-    on the way are held.
+    Links to folders are followed, except back into a folder that the walk is in. So the walk always
+    ends, and the target of two links is seen twice, under both names. Memory holds only the names
+    in the folders on the way.
 
     Args:
         location: the folder.
-        within: a folder that it lies under: the files are those that a walk of that one finds
-            here, so a link back into a folder between the two is not followed either.
-        links: False leaves out every link, to a file or to a folder, and everything that is
-            reached through one, from below *within* on.
+        within: a folder above *location*: the files are those that a walk of *within* finds here,
+            so a link back into a folder between the two is not followed either.
+        links: False leaves out every link, to a file or to a folder, and everything behind one,
+            from below *within* on.
 
     Raises:
         NotFound, NotAFolder: when called.
-        PermissionDenied: a folder below may not be listed; it is named. To leave it out silently
-            would look like an archive without those files.
+        PermissionDenied: a folder below may not be listed; it is named. Without an error, the
+            archive would look complete without its files.
     """
     if not links and _is_behind_link(location, within or location):
         return iter(())
@@ -80,10 +79,10 @@ def walk(
 
 
 def leads_back(location: Location, within: Location) -> bool:
-    """Whether a folder is one of those that it lies in, from *within* down, by way of a link.
+    """Return whether a link makes this folder one of its own parents, from *within* down.
 
     Raises:
-        NotFound: it is not there.
+        NotFound: the folder is missing.
     """
     identity = backend_of(location).folder_identity(location)
     return identity in _identities(location, within)
@@ -138,14 +137,14 @@ def open_read(location: Location) -> BinaryIO:
 
 
 def read_bytes(location: Location, *, limit: int) -> bytes:
-    """The whole of a small file.
+    """Return the bytes of a small file.
 
     Args:
         location: the file.
-        limit: bytes. What comes from outside is never read without one.
+        limit: bytes. Data from outside is never read without a limit.
 
     Raises:
-        TooLarge: it holds more than `limit`, of which one byte more was read.
+        TooLarge: the file holds more than `limit`; one byte more was read.
         NotFound, PermissionDenied, IsAFolder, NotAFile, Unavailable: as `open_read`.
     """
     with open_read(location) as file:

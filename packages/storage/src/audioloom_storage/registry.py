@@ -1,4 +1,4 @@
-"""Which module serves which scheme: a new storage is one module and one line here."""
+"""Map schemes to backend modules: a new storage is one module and one line here."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -22,16 +22,16 @@ class _Way:
 
 
 def put_between(between: Between | None) -> Between | None:
-    """Let a fault layer of tests stand before every storage; answers which one did before."""
+    """Put a fault layer of tests before every storage; return the previous layer."""
     before, _Way.between = _Way.between, between
     return before
 
 
 def backend_of(location: Location) -> Backend:
-    """The module for this location, imported when first asked for.
+    """Return the backend of a location; its module is imported at first use.
 
     Raises:
-        NotConfigured: the package that it needs is not installed.
+        NotConfigured: a package that the backend needs is not installed.
     """
     backend = _imported(location)
     return backend if _Way.between is None else _Way.between(backend)

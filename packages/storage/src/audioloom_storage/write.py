@@ -31,16 +31,16 @@ def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
     made. The file is written in order: no storage lets it seek.
 
     Args:
-        location: of the file.
-        private: nobody but its owner may read it, from the first byte on, whatever the umask. Else
-            the umask decides. Missing parent folders are made as always.
+        location: the file.
+        private: only its owner may read it, from the first byte on. Otherwise the umask decides.
+            Parent folders always follow the umask.
 
     Raises:
         AlreadyExists: something lies there, before the first byte or after the last. It was left
             as it is.
         IsAFolder: a folder lies there.
-        UnknownOutcome: it may have appeared, or may yet: look before acting.
-        NoSpace, PermissionDenied, NotAFolder, Unavailable: it did not appear.
+        UnknownOutcome: the file may have appeared, or may yet: look before acting.
+        NoSpace, PermissionDenied, NotAFolder, Unavailable: the file did not appear.
     """
     _refuse_taken(location)
     raw = NewFile(_start(location, private=private), location)
@@ -50,7 +50,7 @@ def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
         file.close()
         raw.commit()
     except UnknownOutcome:
-        raise  # what still lies there may be the only copy
+        raise  # the file that still lies there may be the only copy
     except BaseException:
         raw.abandon()
         raise
@@ -58,7 +58,7 @@ def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
 
 
 def publish(location: Location, data: bytes, *, private: bool = False) -> None:
-    """Make a small file appear whole, or not at all: the commit step. Raises what `create` does."""
+    """Write a small file that appears whole, or not at all: the commit step. Raises as `create`."""
     with create(location, private=private) as file:
         file.write(data)
 
@@ -67,13 +67,12 @@ def make_folder(location: Location, *, private: bool = False) -> None:
     """Make a folder and its parents; it may exist, and then it stays as it is.
 
     Args:
-        location: of the folder.
-        private: nobody but its owner may list it, enter it or change it, whatever the umask. Its
-            parents are made as always.
+        location: the folder.
+        private: only its owner may list, enter or change it. Its parents follow the umask.
 
     Raises:
         NotAFolder: something that is no folder lies there, or on the way.
-        PermissionDenied, NoSpace, Unavailable: it could not be made.
+        PermissionDenied, NoSpace, Unavailable: the folder could not be made.
     """
     step(Step.MAKE_FOLDER, location)
     backend_of(location).make_folder(location, private=private)
@@ -83,20 +82,20 @@ def remove(location: Location, *, within: Location | None = None) -> None:
     """Remove one file, or one link (never what it leads to).
 
     Args:
-        location: of the file.
-        within: a folder above it. Below that folder no link is followed on the way to the file,
-            not even one that somebody puts there at this moment.
+        location: the file.
+        within: a folder above the file. Below that folder no link is followed on the way to the
+            file, not even one that somebody puts there at this moment.
 
     Raises:
         NotAFolder: a folder between *within* and the file is a link.
-        NotFound, IsAFolder, PermissionDenied, Unavailable: it was not removed.
+        NotFound, IsAFolder, PermissionDenied, Unavailable: the file was not removed.
     """
     step(Step.REMOVE, location)
     backend_of(location).remove(location, within=within)
 
 
 def remove_tree(location: Location, *, within: Location | None = None) -> None:
-    """Remove a folder with everything in it, following no link: for what the caller itself made.
+    """Remove a folder with its content, following no link: only for folders of the caller's own.
 
     Args:
         location: of the folder.
@@ -105,7 +104,7 @@ def remove_tree(location: Location, *, within: Location | None = None) -> None:
     Raises:
         UnsafePath: it is the root of the storage.
         NotFound, NotAFolder: there is no such folder (a link to one is none).
-        PermissionDenied, Unavailable: what was removed by then is gone.
+        PermissionDenied, Unavailable: a part of the content may be gone.
     """
     if location.path == "/":
         raise UnsafePath("the root of a storage is never removed", where=location)
@@ -113,9 +112,9 @@ def remove_tree(location: Location, *, within: Location | None = None) -> None:
 
 
 def remove_empty_folder(location: Location, *, within: Location | None = None) -> bool:
-    """Remove a folder that holds nothing; whether it was there, held nothing and is gone now.
+    """Remove an empty folder; return whether it was there, was empty and is gone now.
 
-    What somebody puts there at this moment keeps the folder.
+    A file that somebody puts there at this moment keeps the folder.
 
     Args:
         location: of the folder.
@@ -152,5 +151,5 @@ def _start(location: Location, *, private: bool) -> Sink:
         make_folder(location.parent)
     try:
         return backend.create(location, private=private)
-    except NotFound as error:  # its folder is gone again
+    except NotFound as error:  # its folder was removed again
         raise gone(location) from error

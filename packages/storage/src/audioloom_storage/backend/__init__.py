@@ -1,1 +1,1 @@
-"""What every storage must do, where faults can be put, and the names of unfinished files."""
+"""The interface of a storage backend, its fault points, and the names of unfinished files."""

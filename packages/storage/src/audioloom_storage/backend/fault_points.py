@@ -1,4 +1,4 @@
-"""The numbered input/output steps: where a crash test may cut the power.
+"""Numbered input/output steps, at which a crash test may cut the power.
 
 Every operation that changes storage takes one step first. Nothing listens unless
 `audioloom_storage_testing` was asked to, so a step costs one comparison.
@@ -11,7 +11,7 @@ from audioloom_storage.location import Location
 
 
 class Step(Enum):
-    """What is about to happen; the value is the byte that a counter file keeps."""
+    """A kind of input/output step; the value is the byte that a counter file keeps."""
 
     CREATE = b"c"
     WRITE = b"w"
@@ -21,7 +21,7 @@ class Step(Enum):
     MAKE_FOLDER = b"f"
     REMOVE = b"r"
     SHARE = b"p"
-    READ = b""  # changes nothing and takes no number, but the dead do not read either
+    READ = b""  # changes nothing and takes no number, but a crashed process must not read either
 
 
 Listener = Callable[[Step, Location], None]
@@ -38,6 +38,6 @@ def step(what: Step, location: Location) -> None:
 
 
 def listen(listener: Listener | None) -> Listener | None:
-    """Let `listener` hear every step of this process from now on; answers who did before."""
+    """Let `listener` hear every step of this process from now on; return the previous listener."""
     before, _Ears.listener = _Ears.listener, listener
     return before

@@ -1,4 +1,4 @@
-"""How a commit can end other than well: the name is taken, the file is gone, or nobody can tell."""
+"""The ways in which a commit can fail: the name is taken, the file is gone, or nobody can tell."""
 
 from audioloom_storage.errors import (
     AlreadyExists,
@@ -11,14 +11,14 @@ from audioloom_storage.location import Location
 
 
 def taken(target: Location, *, is_folder: bool) -> StorageError:
-    """Something lies where a new file was to appear, and was left as it is."""
+    """Return the error for a target that exists already and was left as it is."""
     if is_folder:
         return IsAFolder("a folder lies there", where=target, expected="a name that is free")
     return AlreadyExists("a file lies there, and none is ever replaced", where=target)
 
 
 def gone(target: Location) -> Unavailable:
-    """The unfinished file of `target` was removed: nothing landed, and no more is known."""
+    """Return the error for an unfinished file of `target` that was removed; nothing appeared."""
     return Unavailable(
         "the unfinished file is gone, and cannot get its name",
         where=target,
@@ -27,7 +27,7 @@ def gone(target: Location) -> Unavailable:
 
 
 def unknown(found: str, target: Location) -> UnknownOutcome:
-    """The storage failed while the file got its name."""
+    """Return the error for a storage that failed while the file got its name."""
     return UnknownOutcome(
         found,
         where=target,

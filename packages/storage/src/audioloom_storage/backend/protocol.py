@@ -1,4 +1,4 @@
-"""What a storage must do, and the values that it answers with."""
+"""The interface that every storage implements, and the values that it returns."""
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
@@ -9,10 +9,10 @@ from audioloom_storage.location import Location
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a listing knows of a file or a folder.
+    """A file or a folder in a listing.
 
     Args:
-        location: where it lies.
+        location: where the entry lies.
         size: bytes; 0 for a folder.
         modified_ns: last change, nanoseconds since 1970-01-01 UTC.
         is_folder: a folder, or a link to one.
@@ -28,12 +28,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds a file or a folder.
+    """The owner and the permissions of a file or a folder.
 
     Args:
-        owner: whose it is, as the storage calls them.
-        user: whom the storage takes this process for; "" where it does not say.
-        mode: who may do what, as `chmod` has it; 0o777 for a link.
+        owner: the owner's name, as the storage spells it.
+        user: the storage's name for the user of this process; "" where the storage does not say.
+        mode: permissions as for `chmod`; 0o777 for a link.
     """
 
     owner: str
@@ -42,18 +42,18 @@ class Holder:
 
 
 class Writer(Protocol):
-    """A file that is open for writing: its bytes go in, in order."""
+    """A file that is open for writing; bytes are appended in order."""
 
     def write(self, data: memoryview) -> int:
-        """Take some of the bytes, and say how many."""
+        """Take some of the bytes, and return how many."""
         ...
 
     def finish(self) -> None:
-        """Take no more bytes; once it returns, those taken outlive a power cut."""
+        """Take no more bytes; once it returns, the bytes taken survive a power cut."""
         ...
 
     def abandon(self) -> None:
-        """Close without a promise. Must not raise, and may be called after anything."""
+        """Close without a promise. Must not raise, and may be called at any time."""
         ...
 
 
@@ -65,54 +65,57 @@ class Sink(Writer, Protocol):
     """
 
     def commit(self) -> None:
-        """Let the finished file appear, indivisibly. Raise AlreadyExists rather than replace.
+        """Let the finished file appear atomically. Raise AlreadyExists rather than replace.
 
-        When it returns, the name outlives a power cut. Raises UnknownOutcome where the storage
+        When it returns, the name survives a power cut. Raises UnknownOutcome where the storage
         cannot tell whether the name is taken by this very file.
         """
         ...
 
 
 class Backend(Protocol):
-    """What a storage must do. It raises `StorageError`s for whatever the storage refuses."""
+    """The interface of a storage. It raises a `StorageError` for whatever the storage refuses."""
 
     def stat(self, location: Location) -> Entry:
-        """Raise NotFound where nothing lies, a parent is a file, or a link leads nowhere."""
+        """Describe an entry. Raise NotFound if it is missing, or if a link leads nowhere."""
         ...
 
     def permissions(self, location: Location) -> int:
-        """Who may do what, as `chmod` has it: 0o644. Raises what `stat` raises."""
+        """Return the permissions as for `chmod`: 0o644. Raises the errors of `stat`."""
         ...
 
     def holder(self, location: Location) -> Holder:
-        """Of the entry itself: no link is followed. Raise NotFound where nothing lies."""
+        """Describe who holds the entry itself, following no link. Raise NotFound if missing."""
         ...
 
     def set_permissions(self, location: Location, mode: int) -> None:
-        """Raise PermissionDenied where it is another user's."""
+        """Change the permissions. Raise PermissionDenied if the entry belongs to another user."""
         ...
 
     def list_folder(self, location: Location) -> Iterator[Entry]:
-        """Sorted by name; raises when called, not when iterated."""
+        """List a folder sorted by name; errors are raised when called, not when iterated."""
         ...
 
     def folder_identity(self, location: Location) -> Hashable:
-        """Equal for two locations that are one folder by way of links."""
+        """Return a value that is equal for two locations of one folder, reached through links."""
         ...
 
     def open_read(self, location: Location) -> BinaryIO:
-        """Seekable and buffered; its failures are StorageErrors too."""
+        """Open a file for reading, seekable and buffered; its failures are StorageErrors."""
         ...
 
     def create(self, location: Location, *, private: bool) -> Sink:
-        """A file that is to appear at a free name. Raise NotFound where its folder is missing.
+        """Start a new file at a free name. Raise NotFound where its folder is missing.
 
         A private file is never there without its permissions (0600), finished or not.
         """
         ...
 
     def make_folder(self, location: Location, *, private: bool) -> None:
-        """With its parents; may exist. Private is the folder alone (0700), and from the start."""
+        """Make a folder and its parents; it may exist.
+
+        A private folder is never there without its permissions (0700); its parents get the usual.
+        """
         ...
 
     def remove(self, location: Location, *, within: Location | None) -> None:
@@ -124,5 +127,5 @@ class Backend(Protocol):
         ...
 
     def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
-        """False where it is not there or holds something; raise NotAFolder as `remove` does."""
+        """Return False if the folder is missing or not empty; raise NotAFolder as `remove` does."""
         ...

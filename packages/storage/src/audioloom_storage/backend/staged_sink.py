@@ -1,6 +1,6 @@
-"""A new file that is written beside its name, and renamed: for storages that rename indivisibly.
+"""A new file under a temporary name that is renamed: for storages with an atomic rename.
 
-POSIX and HDFS do. A storage that has a conditional PUT instead needs no temporary name, nor this.
+POSIX and HDFS have one. A storage with a conditional PUT needs no temporary name.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,14 +18,14 @@ class StagedSink:
     """A `Sink` under a temporary name in the folder of its target.
 
     Args:
-        target: the name that the file is to get.
+        target: the final name of the file.
         start: opens the unfinished file. Raises AlreadyExists rather than replace, NotFound where
             the folder is missing.
-        commit: gives a finished file of so many bytes its name, as `Sink.commit` says.
-        remove: the unfinished file.
+        commit: gives a finished file of the given size its name, as `Sink.commit` says.
+        remove: removes the unfinished file.
 
     Raises:
-        StorageError: it cannot be started.
+        StorageError: the file cannot be started.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class StagedSink:
         self._is_staged = True
 
     def write(self, data: memoryview) -> int:
-        """Take some of the bytes, and say how many."""
+        """Take some of the bytes, and return how many."""
         with self._naming_target():
             written = self._writer.write(data)
         self._size += written

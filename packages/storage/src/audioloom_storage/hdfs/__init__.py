@@ -1,1 +1,1 @@
-"""hdfs:// by hdfs-native: the client, its time limits, forks, and errors."""
+"""The hdfs:// backend on hdfs-native: client, time limits, forks and errors."""

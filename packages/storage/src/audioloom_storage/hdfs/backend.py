@@ -1,4 +1,4 @@
-"""hdfs:// by hdfs-native: no Java in this process."""
+"""The hdfs:// backend on hdfs-native: no Java in this process."""
 
 import itertools
 import os
@@ -20,8 +20,8 @@ from audioloom_storage.remote.retrying_writer import RetryingWriter
 
 _NAMES_AT_A_TIME = 1000  # as many as a NameNode sends in one answer
 _LONGEST_WRITE_BYTES = 4 << 20
-_ONE_PIECE_BYTES = 512 << 10  # such a range is there sooner than a stream's pieces could be used
-_WRITE_SECONDS = 150.0  # a DataNode that is lost in between is given up after 60 s
+_ONE_PIECE_BYTES = 512 << 10  # a shorter range arrives sooner than the pieces of a stream
+_WRITE_SECONDS = 150.0  # a DataNode that is lost meanwhile is given up after 60 s
 
 
 class _Hdfs(HadoopBackend):
@@ -67,7 +67,7 @@ class _Hdfs(HadoopBackend):
         pass
 
     def start(self, temporary: Location, *, private: bool) -> RetryingWriter:
-        # The cluster's umask decides who may read the file, if it is not private.
+        # The cluster's umask decides who may read the file, unless it is private.
         connection = connection_to(temporary)
         mode = 0o600 if private else 0o666 & ~umask()
 
@@ -79,7 +79,7 @@ class _Hdfs(HadoopBackend):
         return RetryingWriter(begin, connection.retry)
 
     def open_read(self, location: Location) -> BinaryIO:
-        # Through the DataNodes, each block from the next one where one of them fails.
+        # Through the DataNodes; if one fails, the block comes from the next one.
         reading = _Reading(location)
         return open_ranges(location, reading.size, reading.range, connection_to(location).retry)
 
@@ -111,7 +111,7 @@ def _listing(connection: Connection, location: Location) -> list[tuple[str, Stat
 
 
 class _Reading:
-    """Where the blocks of a file lie; asked again after a failure, and in a fork."""
+    """The blocks of a file; their places are asked for again after a failure, and in a fork."""
 
     def __init__(self, location: Location) -> None:
         self._location = location
@@ -128,7 +128,7 @@ class _Reading:
         except NotFound:
             if BACKEND.stat(
                 self._location
-            ).is_folder:  # HDFS says of a folder that it finds no file
+            ).is_folder:  # HDFS reports a folder as a file that is not found
                 raise IsAFolder(
                     "a folder lies there", where=self._location, expected="a file"
                 ) from None
@@ -173,7 +173,7 @@ def _new_writer(
 
 
 class _Writer:
-    """Closing asks every DataNode of the last block to force it to disk, as each block before.
+    """A writer whose close forces the last block to disk on every DataNode, like each block before.
 
     hdfs-native goes on when a DataNode is lost under it, but gives up when one that the NameNode
     takes for alive cannot be reached.

@@ -1,7 +1,7 @@
-"""One connection to a cluster per process: made when first used, watched, never shared with a fork.
+"""One connection to a cluster per process: made at first use, with time limits, lost in a fork.
 
-hdfs-native starts threads, which a fork does not inherit: a client made before it answers nothing
-after it, and even dropping one waits for them for ever. And it has no time limit for a NameNode.
+hdfs-native starts threads, which a fork does not inherit. In a fork, an inherited client never
+answers, and even dropping it waits for its threads forever. It has no time limit for a NameNode.
 """
 
 import ctypes
@@ -36,10 +36,10 @@ Ask = Callable[[hdfs_native.Client], T]
 
 CONNECT_SECONDS = 10.0
 ANSWER_SECONDS = 60.0  # a NameNode under load takes its time
-_TMP = "/tmp"  # noqa: S108 - the cluster's, where everybody may make something
+_TMP = "/tmp"  # noqa: S108 - the cluster's, where every user may make something
 
-# Left alone hdfs-native repeats for three minutes. `Retry` knows better when that makes sense;
-# what remains here is to ask each NameNode of a nameservice.
+# By default hdfs-native repeats for three minutes. `Retry` knows better when repeating makes
+# sense, so one try for each NameNode of a nameservice remains here.
 _SETTINGS = {
     "dfs.client.failover.max.attempts": "4",
     "dfs.client.failover.sleep.base.millis": "50",
@@ -49,10 +49,10 @@ _ONE_NAMENODE = {**_SETTINGS, "dfs.client.failover.max.attempts": "0"}
 
 
 class Connection(remote.Connection[hdfs_native.Client]):
-    """A client of one cluster, with a limit for each answer.
+    """A client of one cluster, with a time limit for each answer.
 
     Args:
-        authority: of the locations; "" is the cluster that HADOOP_CONF_DIR names.
+        authority: the authority of the locations; "" is the cluster that HADOOP_CONF_DIR names.
     """
 
     def __init__(self, authority: str) -> None:
@@ -70,7 +70,7 @@ class Connection(remote.Connection[hdfs_native.Client]):
         *,
         looking: bool = False,
     ) -> T:
-        """The answer to a question that is asked once, and given up after so many seconds."""
+        """Ask once, and give up after so many seconds."""
         client = self._reach(location)
         try:
             return within(seconds or ANSWER_SECONDS, lambda: ask(client))
@@ -82,7 +82,7 @@ class Connection(remote.Connection[hdfs_native.Client]):
             raise
 
     def leave_behind(self) -> None:
-        """In a fork: never use it, and never drop it."""
+        """In a fork: never use or drop the inherited client."""
         if self._client is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._client))
 
@@ -91,14 +91,14 @@ class Connection(remote.Connection[hdfs_native.Client]):
         if client is not None and time.time() >= self._until:
             self._give_up(client)  # the file may hold a fresh token by now
             client = None
-        if client is None:  # not under the lock: nobody shall wait behind another's ten seconds
+        if client is None:  # outside the lock: nobody must wait for ten seconds behind another call
             client = self._connect(location)
             with self._lock:
                 self._client = client = self._client or client
         return client
 
     def _connect(self, location: Location) -> hdfs_native.Client:
-        # A wrong name shall cost seconds, so the first question is one that needs no thinking.
+        # A wrong name must cost only seconds, so the first question is a quick one.
         name, until = name_with_token(self._authority)
         url = f"hdfs://{name}/"
         settings = _ONE_NAMENODE if ":" in self._authority else _SETTINGS
@@ -120,19 +120,19 @@ class Connection(remote.Connection[hdfs_native.Client]):
 
     def _give_up(self, client: hdfs_native.Client) -> None:
         with self._lock:
-            if self._client is client:  # it still waits, and all that came after would wait behind
+            if self._client is client:  # it still waits, and later questions would wait too
                 self._client = None
 
 
 class Connections:
-    """Those of this process, by authority."""
+    """The connections of this process, by authority."""
 
     known: dict[str, Connection] = {}  # noqa: RUF012 - one for the process is the point
     lock = threading.Lock()
 
 
 def connection_to(location: Location) -> Connection:
-    """The connection of this process to the cluster of a location."""
+    """Return the connection of this process to the cluster of a location."""
     with Connections.lock:
         found = Connections.known.get(location.authority)
         if found is None:
@@ -141,10 +141,10 @@ def connection_to(location: Location) -> Connection:
 
 
 def user_at(location: Location) -> str:
-    """Whom the NameNode takes this process for, by the owner of what it makes beside that.
+    """Return the NameNode's name for the user of this process, by the owner of a folder made there.
 
-    Tokens, and the rules for principals of Kerberos, are the cluster's: nothing here knows them.
-    "" where it may make nothing, there or in /tmp: a quota may be used up.
+    The cluster decides the user by tokens or by its rules for Kerberos principals, which this
+    process does not know. Returns "" where the user may make nothing, there or in /tmp (a quota).
     """
     connection = connection_to(location)
     for folder in (location.parent, Location(location.scheme, location.authority, _TMP)):
@@ -154,15 +154,15 @@ def user_at(location: Location) -> str:
 
 
 def _owner_made(connection: Connection, folder: Location) -> str:
-    # Whoever owns that folder, or writes it without a sticky bit, can put what is theirs in the
-    # place of any name that they see there, between two calls. So one call makes two folders, the
-    # upper one closed from the start: nobody else sees the name of the lower one, whose owner is
-    # asked for. No call is repeated with the same names: by then the upper one could be theirs.
+    # The owner of that folder, or whoever writes it without a sticky bit, can replace any name that
+    # they see there, between two calls. So one call makes two folders, the upper one closed from
+    # the start. Nobody else sees the name of the lower one, whose owner is asked for. No call is
+    # repeated with the same names: by then the upper one could be another user's.
     upper = temporary_beside(folder.child("user"))
     lower = upper.child(os.urandom(16).hex())
 
     def make(client: hdfs_native.Client) -> None:
-        client.get_file_info(folder.path)  # it is not to be made
+        client.get_file_info(folder.path)  # the folder cannot be made
         client.mkdirs(lower.path, 0o700, create_parent=True)
 
     try:
@@ -171,7 +171,7 @@ def _owner_made(connection: Connection, folder: Location) -> str:
     except (NoSpace, NotAFolder, NotFound, PermissionDenied):
         return ""
     finally:
-        for made in (lower, upper):  # if it is theirs by now and holds something, it stays
+        for made in (lower, upper):  # if it is another user's by now and holds something, it stays
             with suppress(StorageError):
                 connection.attempt(made, partial(hdfs_native.Client.delete, path=made.path))
 

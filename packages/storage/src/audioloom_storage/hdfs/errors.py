@@ -1,4 +1,4 @@
-"""What hdfs-native raises, in this package's words."""
+"""Translate the errors of hdfs-native into errors of this package."""
 
 import os
 import re
@@ -29,7 +29,7 @@ _GSSAPI = re.compile(r'GSSAPIError\(.*"([^"]+)"\)', re.DOTALL)
 
 
 def translated(error: BaseException, location: Location, *, looking: bool = False) -> StorageError:
-    """The same failure as an error of this package; an Outage where no NameNode answered."""
+    """Return an error of this package; an Outage where no NameNode answered."""
     text = str(error)
     java = _JAVA.fullmatch(text)
     if java is not None:

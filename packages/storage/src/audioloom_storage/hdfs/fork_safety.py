@@ -1,9 +1,9 @@
-"""What a fork must leave alone: the sockets that hdfs-native keeps open for its next read.
+"""Protect a parent's sockets in a fork: those that hdfs-native keeps open for its next read.
 
-It keeps connections to DataNodes for three seconds, for the whole process, where nobody else gets
-at them. A fork would talk over those of its parent, and wait for answers that its parent gets. So
-in a fork each becomes a socket whose other end is closed, which hdfs-native takes for a connection
-that was lost meanwhile: it makes a new one.
+hdfs-native keeps connections to DataNodes for three seconds, for the whole process, and offers no
+access to them. A fork would use its parent's connections and take its parent's answers. So a fork
+replaces each such socket by one whose other end is closed. hdfs-native takes it for a lost
+connection and makes a new one.
 """
 
 # No pathlib: it cannot tell what a descriptor is.
@@ -23,7 +23,7 @@ WATCHERS: set[int] = set()
 
 @contextmanager
 def watched() -> Iterator[None]:
-    """Remember what the block makes to watch its sockets with (epoll): by that they are found."""
+    """Remember the epoll descriptors that the block makes; they lead to hdfs-native's sockets."""
     before = _watchers()
     try:
         yield
@@ -32,7 +32,7 @@ def watched() -> Iterator[None]:
 
 
 def cut_off() -> None:
-    """In a fork: let all those sockets be closed ones, and their parent's go on."""
+    """In a fork: replace those sockets by closed ones; the parent's stay open."""
     sockets = {number for watcher in WATCHERS & _watchers() for number in _watched_by(watcher)}
     WATCHERS.clear()
     if not sockets:
@@ -41,7 +41,7 @@ def cut_off() -> None:
     theirs.close()
     with ours:
         for number in sockets:
-            # Not closed: the number would be given to another file, and be closed a second time.
+            # Not closed: the number would be reused for another file, and closed a second time.
             os.dup2(ours.fileno(), number, inheritable=False)
 
 

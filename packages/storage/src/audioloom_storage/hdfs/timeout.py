@@ -1,4 +1,4 @@
-"""Wait for an answer so long and no longer, where the library that gives it knows no limit."""
+"""Wait a limited time for an answer from a library that has no time limit."""
 
 import os
 import threading
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 def within(seconds: float, ask: Callable[[], T]) -> T:
-    """What `ask` answers, asked in another thread; Ctrl-C ends the waiting too.
+    """Return the result of `ask`, called in another thread; Ctrl-C ends the waiting too.
 
     Raises:
-        TimeoutError: no answer yet. The thread that waits for it is left alone, and dies with us.
+        TimeoutError: no answer yet. The waiting thread is left alone and ends with the process.
     """
     try:
         asker = _IDLE.pop()
@@ -37,7 +37,7 @@ def within(seconds: float, ask: Callable[[], T]) -> T:
 
 
 class _Asker:
-    """A thread that is kept: to start one takes longer than most answers."""
+    """A thread that is kept, because to start one takes longer than most answers."""
 
     def __init__(self) -> None:
         self.questions: SimpleQueue[Callable[[], None] | None] = SimpleQueue()

@@ -1,1 +1,1 @@
-"""file:// by the operating system: read and write, commit, translate errors."""
+"""The file:// backend on the operating system: read and write, commit, translate errors."""

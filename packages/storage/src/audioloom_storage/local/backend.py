@@ -1,6 +1,6 @@
-"""file:// by the operating system's own calls."""
+"""The file:// backend on the operating system's own calls."""
 
-# No pathlib: names of any bytes, folder descriptors and flags are what it hides.
+# No pathlib: it hides names of any bytes, folder descriptors and flags.
 # ruff: noqa: PTH102, PTH112, PTH116, PTH208
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
 
 _READ_BUFFER_BYTES = 256 << 10
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-_NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)  # the one or the other, says POSIX
+_NOT_EMPTY = (errno.ENOTEMPTY, errno.EEXIST)  # POSIX allows either number
 _LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENOTDIR, errno.ENAMETOOLONG)
 
 
 class _Local:
     def stat(self, location: Location) -> Entry:
-        """One entry, links followed."""
+        """Describe one entry; links are followed."""
         with translating(location, looking=True):
             found = os.lstat(location.path)
             is_link = kinds.S_ISLNK(found.st_mode)
             return _entry(location, os.stat(location.path) if is_link else found, is_link=is_link)
 
     def list_folder(self, location: Location) -> Iterator[Entry]:
-        """The names now, the rest on the way."""
+        """Read the names now, and the rest while iterating."""
         with translating(location):
             names = os.listdir(location.path)
         names.sort()
         return _entries(location, names)
 
     def folder_identity(self, location: Location) -> Hashable:
-        """Device and inode."""
+        """Return device and inode."""
         with translating(location, looking=True):
             found = os.stat(location.path)
         return found.st_dev, found.st_ino
 
     def open_read(self, location: Location) -> BinaryIO:
-        """A regular file, and nothing that could make a reader wait for ever."""
+        """Open a regular file, and nothing that could make a reader wait forever."""
         with translating(location, looking=True):
             # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
             descriptor = os.open(location.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -67,7 +67,7 @@ class _Local:
         raise NotAFile("a pipe or a device lies there", where=location, expected="a file")
 
     def create(self, location: Location, *, private: bool) -> StagedSink:
-        """The umask decides who may read the file, if it is not private."""
+        """Start a new file. The umask decides who may read it, unless it is private."""
 
         def start(temporary: Location) -> _Writer:
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -78,23 +78,23 @@ class _Local:
         return StagedSink(location, start=start, commit=commit, remove=self.remove)
 
     def permissions(self, location: Location) -> int:
-        """Links are followed."""
+        """Return the permissions; links are followed."""
         with translating(location, looking=True):
             return kinds.S_IMODE(os.stat(location.path).st_mode)
 
     def holder(self, location: Location) -> Holder:
-        """By numbers: not every user has a name."""
+        """Return owner and user as numbers: not every user has a name."""
         with translating(location, looking=True):
             found = os.lstat(location.path)
         return Holder(str(found.st_uid), str(os.geteuid()), kinds.S_IMODE(found.st_mode))
 
     def set_permissions(self, location: Location, mode: int) -> None:
-        """Links are followed."""
+        """Change the permissions; links are followed."""
         with translating(location, looking=True):
             os.chmod(location.path, mode)  # noqa: PTH101
 
     def make_folder(self, location: Location, *, private: bool) -> None:
-        """Level by level, each on disk before the next."""
+        """Make the folders level by level, each on disk before the next."""
         asked = location
         missing: list[Location] = []
         with translating(location):
@@ -104,18 +104,18 @@ class _Local:
             for folder in reversed(missing):
                 try:
                     os.mkdir(folder.path, 0o700 if private and folder == asked else 0o777)
-                except FileExistsError:  # somebody else was faster, or it is no folder
+                except FileExistsError:  # another process was faster, or it is no folder
                     if not os.path.isdir(folder.path):
                         raise NotAFolder("no folder lies there", where=folder) from None
                 keep_names(folder.parent)
 
     def remove(self, location: Location, *, within: Location | None = None) -> None:
-        """A file or a link."""
+        """Remove a file or a link."""
         with translating(location, looking=True), _reached(location, within) as (name, folder):
             os.unlink(name, dir_fd=folder)
 
     def remove_tree(self, location: Location, *, within: Location | None = None) -> None:
-        """From the leaves up, by folder descriptors: a link put in on the way is not followed."""
+        """Remove from the leaves up, by folder descriptors: no link is followed, however new."""
         with translating(location), _reached(location, within) as (top, above):
             walked = os.fwalk(top, topdown=False, onerror=_raise, dir_fd=above)
             for _, folders, files, descriptor in walked:
@@ -132,7 +132,7 @@ class _Local:
             os.rmdir(top, dir_fd=above)
 
     def remove_empty_folder(self, location: Location, *, within: Location | None = None) -> bool:
-        """By the call that removes nothing else, and no link."""
+        """Remove by the call that removes nothing but an empty folder."""
         with translating(location), _reached(location, within) as (name, above):
             try:
                 os.rmdir(name, dir_fd=above)
@@ -162,7 +162,7 @@ def _entries(location: Location, names: list[str]) -> Iterator[Entry]:
 
 @contextmanager
 def _reached(location: Location, within: Location | None) -> Iterator[tuple[str, int | None]]:
-    """A name, and the open folder that it stands in: below *within* no link leads there."""
+    """Yield a name and the open folder that holds it; below *within* no link is followed."""
     if within is None:
         yield location.path, None
         return
@@ -173,7 +173,7 @@ def _reached(location: Location, within: Location | None) -> Iterator[tuple[str,
         for folder in folders:
             try:
                 at = os.open(folder, _FOLDER | os.O_NOFOLLOW, dir_fd=at)
-            except NotADirectoryError:  # what Linux says of a link here, too
+            except NotADirectoryError:  # Linux reports a link this way, too
                 raise NotAFolder("a link lies on the way", where=location) from None
             opened.callback(os.close, at)
         yield name, at
@@ -222,7 +222,7 @@ class _Writer:
         with translating(self._location):
             os.fsync(self._descriptor)
             descriptor, self._descriptor = self._descriptor, -1
-            os.close(descriptor)  # where a network file system may still find its disk full
+            os.close(descriptor)  # a network file system may find its disk full only here
 
     def abandon(self) -> None:
         descriptor, self._descriptor = self._descriptor, -1

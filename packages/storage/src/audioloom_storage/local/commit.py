@@ -1,4 +1,4 @@
-"""The commit on file://: a move that cannot replace, by the first way the file system knows."""
+"""Commit on file://: a move that cannot replace, by the first method that the file system knows."""
 
 # No pathlib: it cannot link without following, nor sync a folder.
 # ruff: noqa: PTH104, PTH108
@@ -24,16 +24,16 @@ from audioloom_storage.location import Location
 _UNSUPPORTED = (errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1
-_CLAIM_TOKEN = "0" * 16  # the same for every writer
+_CLAIM_TOKEN = "0" * 16  # equal for every writer
 CLAIM_SECONDS = 2.0
 
 
 class _Unsupported(Exception):
-    """The file system does not know this way."""
+    """The file system does not know this method."""
 
 
 def commit(temporary: Location, target: Location, _size: int = 0) -> None:
-    """Give the file its name, and replace nothing."""
+    """Give the file its name without replacing anything."""
     with translating(temporary):
         before = os.lstat(temporary.path)
     for way in WAYS:
@@ -61,11 +61,11 @@ def commit(temporary: Location, target: Location, _size: int = 0) -> None:
 
 
 def keep_names(folder: Location) -> None:
-    """Force the names in a folder to disk, where the file system has that at all."""
+    """Force the names in a folder to disk, where the file system can do that."""
     try:
         descriptor = os.open(folder.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except PermissionError:
-        return  # a folder one may write to but not read
+        return  # a folder that one may write to but not read
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -86,7 +86,7 @@ def _by_link(temporary: Location, target: Location) -> None:
 
 
 def _by_rename(temporary: Location, target: Location) -> None:
-    """Rename of Linux that refuses to replace: FAT, exFAT, NTFS and SMB know it."""
+    """Rename with Linux's flag that refuses to replace: FAT, exFAT, NTFS and SMB know it."""
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError) as error:  # not Linux, or a C library older than the call
@@ -100,10 +100,10 @@ def _by_rename(temporary: Location, target: Location) -> None:
 
 
 def _by_claim(temporary: Location, target: Location) -> None:
-    """Plain rename, by whoever holds the claim: a file beside the target that one can make.
+    """Rename plainly while holding the claim, a file beside the target that only one can make.
 
-    On such a file system every writer comes this way, so none replaces another's file. A writer
-    that dies in here leaves its claim: the name stays free, and can be used once gc has seen it.
+    On such a file system every writer takes the claim, so none replaces another's file. A writer
+    that dies here leaves its claim: the name stays free, and is usable once gc has seen the claim.
     """
     claim = temporary_beside(target, _CLAIM_TOKEN).path
     deadline = time.monotonic() + CLAIM_SECONDS
@@ -133,7 +133,7 @@ WAYS: tuple[Callable[[Location, Location], None], ...] = (_by_link, _by_rename, 
 
 
 def _judge(error: OSError, before: os.stat_result, target: Location) -> None:
-    """Find out what an error of a way means. Returns when the file has its name all the same."""
+    """Interpret an error of a method. Returns when the file has its name all the same."""
     try:
         found = os.lstat(target.path)
     except OSError as blind:
@@ -143,7 +143,7 @@ def _judge(error: OSError, before: os.stat_result, target: Location) -> None:
             raise translated(error, target) from error
         raise _unknown(error, target) from error
     if os.path.samestat(before, found):
-        return  # a network file system repeats a request whose answer was lost, and is refused
+        return  # a network file system repeats a request whose answer was lost, and gets a refusal
     raise taken(target, is_folder=stat.S_ISDIR(found.st_mode)) from error
 
 

@@ -1,4 +1,4 @@
-"""What the operating system answers, in this package's words."""
+"""Translate errors of the operating system into errors of this package."""
 
 import errno
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from audioloom_storage.errors import (
 )
 from audioloom_storage.location import Location
 
-# All of these say that nothing was done. Any other number may come after the fact.
+# All of these mean that nothing was done. Any other number may come after the fact.
 _REFUSALS: dict[int, tuple[type[StorageError], str]] = {
     errno.ENOENT: (NotFound, "Check the path; a link may lead to what is gone."),
     errno.ELOOP: (NotFound, "A symbolic link leads back to itself: repair or remove it."),
@@ -37,25 +37,25 @@ _FAILURE = (Unavailable, "See that the file system is well (dmesg), then run aga
 
 
 def is_refusal(error: OSError) -> bool:
-    """Whether the operating system says that it did nothing, rather than that it failed."""
+    """Return whether the operating system refused before doing anything, rather than failed."""
     return error.errno in _REFUSALS
 
 
 def translated(error: OSError, location: Location) -> StorageError:
-    """The same failure as an error of this package."""
+    """Return an OSError as an error of this package."""
     kind, hint = _REFUSALS.get(error.errno or 0, _FAILURE)
     result = kind(error.strerror or str(error), where=location, hint=hint)
     if isinstance(result, OSError):
-        result.errno = error.errno  # callers that look for numbers find them
+        result.errno = error.errno  # for callers that look for numbers
     return result
 
 
 @contextmanager
 def translating(location: Location, *, looking: bool = False) -> Iterator[None]:
-    """Name the location in whatever the operating system refuses inside.
+    """Translate the errors of the operating system in the block, naming the location.
 
     Args:
-        location: what the calls inside are about.
+        location: the location that the calls in the block are about.
         looking: the calls look for something, so a parent that is no folder means "not found".
     """
     try:

@@ -1,1 +1,1 @@
-"""What hdfs:// and webhdfs:// share: commit, retries, reading in ranges, tokens, errors."""
+"""The common parts of hdfs:// and webhdfs://: commit, retries, range reads, tokens, errors."""

@@ -1,4 +1,4 @@
-"""The operations of a storage on HDFS, by the requests that one of its clients can make."""
+"""The operations of a storage on HDFS, built on the requests of one of its clients."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator
@@ -16,14 +16,14 @@ from audioloom_storage.remote.retry import Retry
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a NameNode tells of a file or a folder.
+    """The status of a file or a folder, from a NameNode.
 
     Args:
         size: bytes; 0 for a folder.
         modified_ns: last change, nanoseconds since 1970-01-01 UTC.
-        is_folder: it is a folder. HDFS as it comes has no links.
-        owner: whose it is.
-        mode: who may do what; with an ACL the bits for the group are its mask.
+        is_folder: it is a folder. HDFS by default has no links.
+        owner: the owner's name.
+        mode: permissions; with an ACL the bits for the group are its mask.
     """
 
     size: int
@@ -33,35 +33,35 @@ class Status:
     mode: int
 
     def entry(self, location: Location) -> Entry:
-        """What a listing knows of it."""
+        """The status as an entry of a listing."""
         return Entry(location, self.size, self.modified_ns, self.is_folder)
 
 
 class HadoopBackend(ABC):
-    """A `Backend`, but for the requests that each client makes in its own way.
+    """A `Backend` without the requests that each client makes in its own way.
 
     No link can lie *within* a folder of HDFS, and a path is a folder's identity.
     """
 
     @abstractmethod
     def retry(self, location: Location) -> Retry:
-        """How long to wait for the cluster of a location."""
+        """Return how long to wait for the cluster of a location."""
 
     @abstractmethod
     def user(self, location: Location) -> str:
-        """Whom the cluster takes this process for; "" where it does not say."""
+        """Return the cluster's name for the user of this process; "" where it does not say."""
 
     @abstractmethod
     def status(self, location: Location) -> Status:
-        """Raise NotFound where nothing lies."""
+        """Return the status. Raise NotFound where nothing lies."""
 
     @abstractmethod
     def statuses(self, location: Location) -> list[tuple[str, Status]]:
-        """What lies in a folder, by name; of a file, the file alone, by no name."""
+        """Return the statuses in a folder by name; for a file, its own status under the name ""."""
 
     @abstractmethod
     def set_permissions(self, location: Location, mode: int) -> None:
-        """Change them. Only the owner may."""
+        """Change the permissions. Only the owner may."""
 
     @abstractmethod
     def make_folders(self, location: Location, *, private: bool) -> None:
@@ -69,11 +69,11 @@ class HadoopBackend(ABC):
 
     @abstractmethod
     def delete(self, location: Location, *, recursive: bool = False) -> bool:
-        """Delete for good. False where nothing lies; raise IsAFolder where it holds something."""
+        """Delete for good. Return False where nothing lies; raise IsAFolder if it is not empty."""
 
     @abstractmethod
     def rename(self, temporary: Location, target: Location) -> None:
-        """Rename once, as `commit` asks for it."""
+        """Rename once, as `commit` requires."""
 
     @abstractmethod
     def check_rename(self, temporary: Location, target: Location) -> None:
@@ -81,27 +81,27 @@ class HadoopBackend(ABC):
 
     @abstractmethod
     def start(self, temporary: Location, *, private: bool) -> Writer:
-        """Open an unfinished file for writing, as `StagedSink` asks for it."""
+        """Open an unfinished file for writing, as `StagedSink` requires."""
 
     @abstractmethod
     def open_read(self, location: Location) -> BinaryIO:
         """Open a file for reading."""
 
     def stat(self, location: Location) -> Entry:
-        """One entry."""
+        """Describe one entry."""
         return self.status(location).entry(location)
 
     def permissions(self, location: Location) -> int:
-        """As the NameNode tells."""
+        """Return the permissions from the NameNode."""
         return self.status(location).mode
 
     def holder(self, location: Location) -> Holder:
-        """As the NameNode tells."""
+        """Return owner and permissions from the NameNode."""
         found = self.status(location)
         return Holder(found.owner, self.user(location), found.mode)
 
     def list_folder(self, location: Location) -> Iterator[Entry]:
-        """All that the NameNode tells, in an order of its own, then sorted."""
+        """Read all entries from the NameNode, whose order is its own, then sort them."""
         found = self.statuses(location)
         if len(found) == 1 and not found[0][0]:
             raise NotAFolder("a file lies there", where=location, expected="a folder")
@@ -109,11 +109,11 @@ class HadoopBackend(ABC):
         return (status.entry(location.child(name)) for name, status in found)
 
     def folder_identity(self, location: Location) -> Hashable:
-        """The path: there are no links."""
+        """Return the path, because HDFS has no links."""
         return location
 
     def create(self, location: Location, *, private: bool) -> StagedSink:
-        """By a rename that does not replace, and never moves into a folder."""
+        """Start a file; the commit's rename neither replaces nor moves into a folder."""
 
         def finish(temporary: Location, target: Location, size: int) -> None:
             self.check_rename(temporary, target)
@@ -127,7 +127,7 @@ class HadoopBackend(ABC):
         )
 
     def make_folder(self, location: Location, *, private: bool) -> None:
-        """In one call; a private one in two, for its parents get the permissions of the folder."""
+        """Make a folder in one call, a private one in two: parents get the call's permissions."""
         if private:
             self.make_folder(location.parent, private=False)
         try:
@@ -136,15 +136,15 @@ class HadoopBackend(ABC):
             raise NotAFolder("no folder lies there", where=location) from error
 
     def remove(self, location: Location, *, within: Location | None = None) -> None:
-        """For good: nothing goes to the trash."""
+        """Remove for good: nothing goes to the trash."""
         del within
-        if self.status(location).is_folder:  # HDFS would remove an empty one
+        if self.status(location).is_folder:  # HDFS would remove an empty folder
             raise IsAFolder("a folder lies there", where=location, expected="a file")
         if not self.delete(location):
             raise NotFound("it was removed by somebody else", where=location)
 
     def remove_tree(self, location: Location, *, within: Location | None = None) -> None:
-        """In one call, for good."""
+        """Remove in one call, for good."""
         del within
         self._check_folder(location)
         step(Step.REMOVE, location)
@@ -152,12 +152,12 @@ class HadoopBackend(ABC):
             raise NotFound("it was removed by somebody else", where=location)
 
     def remove_empty_folder(self, location: Location, *, within: Location | None = None) -> bool:
-        """In one call, which removes no folder that holds something."""
+        """Remove in one call, which removes no folder that holds something."""
         del within
         self._check_folder(location)
         try:
             return self.delete(location)
-        except IsAFolder:  # it holds something
+        except IsAFolder:  # the folder holds something
             return False
 
     def _check_folder(self, location: Location) -> None:

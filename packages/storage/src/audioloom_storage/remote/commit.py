@@ -1,4 +1,4 @@
-"""The commit on HDFS: a rename that cannot replace, and what to make of one without an answer."""
+"""Commit on HDFS: a rename that cannot replace, repeated if its answer is lost."""
 
 from collections.abc import Callable
 
@@ -21,7 +21,7 @@ Stat = Callable[[Location], Entry]
 def commit(
     temporary: Location, target: Location, size: int, rename: Rename, stat: Stat, retry: Retry
 ) -> None:
-    """Give the file its name, and replace nothing.
+    """Give the file its name without replacing anything.
 
     A rename without an answer is simply repeated: nobody else knows the temporary name, so the
     file is renamed once, by whichever request comes first, and the others find nothing to rename.
@@ -86,7 +86,7 @@ def _is_ours(before: Entry, target: Location, stat: Stat, error: NotFound) -> bo
 
 
 def _raise_taken(target: Location, stat: Stat, error: StorageError) -> None:
-    # Hadoop refuses a folder as target with words that have changed over the years.
+    # Hadoop refuses a folder as target in words that have changed over the years.
     try:
         found = stat(target)
     except StorageError:

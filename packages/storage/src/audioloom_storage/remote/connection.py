@@ -1,4 +1,4 @@
-"""What this process knows of one cluster, and how it asks it."""
+"""Connections of this process to a cluster."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Client = TypeVar("Client")
 
 
 class Connection(ABC, Generic[Client]):
-    """A way to a cluster, which lasts as long as the process."""
+    """A connection to a cluster, which lasts as long as the process."""
 
     def __init__(self) -> None:
         self.retry = Retry()
@@ -22,14 +22,14 @@ class Connection(ABC, Generic[Client]):
     def attempt(
         self, location: Location, ask: Callable[[Client], T], *, looking: bool = False
     ) -> T:
-        """The answer to a question that is asked once."""
+        """Ask once and return the answer."""
 
     def call(self, location: Location, ask: Callable[[Client], T], *, looking: bool = False) -> T:
-        """The answer to a question that may be asked twice, repeated as `Retry` says.
+        """Ask a question that may be asked twice, and repeat it as `Retry` says.
 
         Args:
-            location: what the question is about.
-            ask: puts it to a client.
+            location: the location that the question is about.
+            ask: puts the question to a client.
             looking: it looks for something, so a parent that is no folder means "not found".
         """
         return self.retry.run(lambda: self.attempt(location, ask, looking=looking))

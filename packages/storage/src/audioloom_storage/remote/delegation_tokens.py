@@ -1,8 +1,8 @@
-"""Delegation tokens: the file that YARN gives to its containers, where nobody has a ticket.
+"""Delegation tokens: the file that YARN gives to its containers, which have no Kerberos ticket.
 
-hdfs-native takes the token of that file which carries the name that it connects to; it says nothing
-of a file that it cannot read, nor of a token that it passes over because it is in its last minute.
-And Java names a token by the address of a NameNode, not by its host.
+hdfs-native uses the token in that file that carries the name of the NameNode. It ignores a file
+that it cannot read, and a token in its last minute, without an error. Java names a token by the
+address of a NameNode, not by its host.
 """
 
 import math
@@ -26,21 +26,21 @@ FRESH_TOKEN = (
     " command goes on where it stopped."
 )
 _RENEWAL = re.compile(r"expired.*expected renewal time: (\S+ \S+)")
-LAST_S = 60  # in which hdfs-native would go on as somebody else, if the cluster lets it
+LAST_S = 60  # in which hdfs-native would go on as another user, if the cluster allows it
 
 
 def name_with_token(authority: str) -> tuple[str, float]:
-    """What to call a NameNode, so that its token is found, and until when that token can be used.
+    """Return the name of a NameNode under which its token is found, and when that token ends.
 
     Args:
-        authority: of a location; "" is what fs.defaultFS names.
+        authority: the authority of a location; "" stands for fs.defaultFS.
 
     Returns:
-        The name as given, or its address; and for ever, if there is no token of it.
+        The name as given or its address, and the token's end: infinity without a token.
 
     Raises:
-        NotConfigured: there is no such file of tokens as is named.
-        PermissionDenied: it may not be read, or its token of this NameNode has expired.
+        NotConfigured: the named token file does not exist.
+        PermissionDenied: the file may not be read, or its token of this NameNode has expired.
     """
     tokens = _tokens()
     asked = authority or _default()
@@ -59,7 +59,7 @@ def _addresses(authority: str) -> list[str]:
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM) if colon else []
     except (OSError, UnicodeError):
-        return []  # told when it is connected to
+        return []  # the connection reports it
     return [f"{address[0]}:{port}" for *_, address in found]
 
 
@@ -82,7 +82,7 @@ def _tokens() -> list[Token]:
 
 
 def _until(name: str, tokens: list[Token]) -> float | None:
-    """Until when one of the tokens of that name can be used; None if there is none."""
+    """Return until when one of the tokens of that name can be used; None if there is none."""
     if (last := _last(name, tokens)) is None:
         return None
     if last.ends - LAST_S <= time.time():
@@ -96,11 +96,11 @@ def _last(name: str, tokens: list[Token]) -> Token | None:
 
 
 def refused(said: str, location: Location) -> PermissionDenied:
-    """A NameNode does not take a token: what became of it.
+    """Return the error for a NameNode that refuses a token, with the state of the token.
 
     Args:
-        said: in the NameNode's words.
-        location: what was asked for.
+        said: the NameNode's message.
+        location: the location that was requested.
     """
     asked, tokens = location.authority or _default(), _tokens()
     found = (_last(name, tokens) for name in (asked, *_addresses(asked)))

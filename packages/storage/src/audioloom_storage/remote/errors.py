@@ -1,4 +1,4 @@
-"""What Hadoop answers, in this package's words: its errors are a Java class and a text."""
+"""Translate Hadoop's errors, a Java class and a text, into errors of this package."""
 
 from audioloom_storage.errors import (
     AlreadyExists,
@@ -23,7 +23,7 @@ _QUOTA = "Ask for a larger quota or choose another folder, then run again."
 _LATER = "Wait until the NameNode is at work (hdfs dfsadmin -safemode get), then run again."
 _FAILURE = (Unavailable, "See the log of the NameNode, then run again.")
 
-# By the last part of the class's name. All but the Outages say that nothing was done.
+# By the last part of the class's name. All but the Outages mean that nothing was done.
 _REFUSALS: dict[str, tuple[type[StorageError], str]] = {
     "FileNotFoundException": (NotFound, "Check the path."),
     "PathIsNotDirectoryException": (NotAFolder, "Choose another folder."),
@@ -43,7 +43,7 @@ _REFUSALS: dict[str, tuple[type[StorageError], str]] = {
     "MaxDirectoryItemsExceededException": (NoSpace, "Choose another folder, then run again."),
     "PathComponentTooLongException": (UnsafePath, "Choose a shorter name."),
     "InvalidPathException": (UnsafePath, "HDFS holds no names with a colon: choose another."),
-    # A DataNode tells over HTTP that it has lost its NameNode: who knows what that one did.
+    # A DataNode reports over HTTP that it has lost its NameNode, which may or may not have acted.
     **dict.fromkeys(
         ("ConnectException", "EOFException", "SocketException", "SocketTimeoutException"),
         (Outage, "See that the NameNode runs, then run again."),
@@ -54,7 +54,7 @@ _REFUSALS: dict[str, tuple[type[StorageError], str]] = {
     "ServerTooBusyException": (Busy, _LATER),
 }
 
-# Where Hadoop's own words say less, or say it of the temporary name.
+# Where Hadoop's own words say less, or name the temporary file.
 _BETTER_SAID = {
     "FileNotFoundException": "nothing lies there",
     "PathComponentTooLongException": "the name is longer than the cluster allows",
@@ -65,12 +65,12 @@ _BETTER_SAID = {
 
 
 def translated(java_class: str, text: str, location: Location, *, looking: bool) -> StorageError:
-    """What a NameNode or a gateway refused, as an error of this package.
+    """Return the refusal of a NameNode or a gateway as an error of this package.
 
     Args:
-        java_class: with or without its package.
-        text: with the stack trace that Hadoop sends along, or without.
-        location: what was asked for.
+        java_class: the class of the error, with or without its package.
+        text: the message, with or without Hadoop's stack trace.
+        location: the location that was requested.
         looking: something was looked for, so a parent that is no folder means "not found".
     """
     name = java_class.replace("$", ".").rpartition(".")[2]
@@ -78,10 +78,10 @@ def translated(java_class: str, text: str, location: Location, *, looking: bool)
     if name == "SafeModeException" or "is in safe mode" in said:
         return Busy("the NameNode is in safe mode", where=location, hint=_LATER)
     if said.startswith(("Failed to find datanode", "No active nodes contain this block")):
-        # After a start of the NameNode, until the DataNodes have told what they hold.
+        # After a start of the NameNode, until the DataNodes have reported their blocks.
         return Busy("the NameNode knows of no DataNode yet", where=location, hint=_LATER)
     if said.endswith("(is not a directory)"):
-        name = "ParentNotDirectoryException"  # some calls say AccessControlException of it
+        name = "ParentNotDirectoryException"  # some calls raise AccessControlException for it
     if looking and name == "ParentNotDirectoryException":
         return NotFound("a file stands where a folder should", where=location)
     if name == "FileAlreadyExistsException" and "not a directory" in said:

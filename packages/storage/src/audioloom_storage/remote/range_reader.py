@@ -1,4 +1,4 @@
-"""Files read in ranges from afar: seekable, and ahead of the reader where it reads in order."""
+"""Read remote files in ranges: seekable, and reading ahead where the reader goes in order."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from audioloom_storage.remote.retry import Outage, Retry
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-_BUFFER_BYTES = 16 << 10  # a DataNode takes no longer for so many than for one
-_BEGINNING_BYTES = 256 << 10  # whoever starts at the beginning mostly goes on
+_BUFFER_BYTES = 16 << 10  # a DataNode takes no longer for so many bytes than for one
+_BEGINNING_BYTES = 256 << 10  # a reader that starts at the beginning mostly goes on
 _GROWTH = 8
 _LONGEST_WINDOW_BYTES = 256 << 20
 
@@ -23,33 +23,36 @@ OpenRange = Callable[[int, int], Iterator[bytes]]
 
 
 def open_ranges(location: Location, size: int, open_range: OpenRange, retry: Retry) -> BinaryIO:
-    """A seekable, buffered file.
+    """Open a seekable, buffered file.
 
     Args:
         location: for errors.
         size: bytes in the file; it does not change.
-        open_range: from an offset, so many bytes, in pieces as they come. It and its iterator raise
-            StorageErrors only, and Outage where another try may go better.
+        open_range: yields the bytes from an offset in pieces. It and its iterator raise
+            StorageErrors only, and Outage where another try may help.
         retry: how long to try.
     """
     return cast("BinaryIO", _File(_Ranges(location, size, open_range, retry)))
 
 
 class _File(io.BufferedReader):
-    """Says what it is about to read: a buffer asks for multiples of its own size, then the rest."""
+    """A file that announces each read, because its buffer splits a read into several.
+
+    The buffer first asks for multiples of its own size, then for the rest.
+    """
 
     def __init__(self, raw: _Ranges) -> None:
         super().__init__(raw, _BUFFER_BYTES)
         self._ranges = raw
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """So many bytes, or what is left of the file."""
+        """Return the given number of bytes, or the rest of the file."""
         if size is not None and size > _BUFFER_BYTES:
             self._ranges.expect(self.tell() + size)
         return super().read(size)
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """Fill the buffer, or what is left of the file."""
+        """Fill the buffer, or read the rest of the file."""
         with memoryview(buffer) as view:
             if view.nbytes > _BUFFER_BYTES:
                 self._ranges.expect(self.tell() + view.nbytes)
@@ -57,10 +60,10 @@ class _File(io.BufferedReader):
 
 
 class _Ranges(io.RawIOBase):
-    """Asks for what is read, and, where reading goes on where it ended, for more at a time.
+    """A raw file that requests the bytes of a read, and more while reads continue in order.
 
-    A range is a stream that the storage fills while its reader is at work. One that is left in
-    the middle costs a connection, so the first read of a place asks for no more than was wanted.
+    A range is a stream that the storage fills while its reader works. A range that is left in the
+    middle costs a connection, so the first read at a place requests no more than was wanted.
     """
 
     def __init__(self, location: Location, size: int, open_range: OpenRange, retry: Retry) -> None:
@@ -70,30 +73,30 @@ class _Ranges(io.RawIOBase):
         self._retry = retry
         self._process = os.getpid()
         self._position = 0
-        self._window = 0  # bytes of the range before; 0 after a jump
-        self._expected = 0  # the place up to which somebody is about to read
+        self._window = 0  # bytes of the previous range; 0 after a jump
+        self._expected = 0  # the end of the announced read
         self._pieces: Iterator[bytes] | None = None
         self._piece = memoryview(b"")
-        self._ahead = 0  # bytes of this range that were not yet taken
+        self._ahead = 0  # bytes of this range that are not yet taken
 
     def readable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def expect(self, end: int) -> None:
-        """Ask for no less than what lies before this place, when next something is asked for."""
+        """Request no less than the bytes up to this place with the next request."""
         self._expected = end
 
     def tell(self) -> int:
-        """Where the next read starts."""
+        """Return the place of the next read."""
         return self._position
 
     def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
-        """Go anywhere, past the end too; nothing is asked for before a read."""
+        """Move anywhere, past the end too; nothing is requested before a read."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
         if start + offset < 0:
             raise ValueError(f"{self._location}: expected a place in the file, found {offset}")
@@ -104,7 +107,7 @@ class _Ranges(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """Fill the buffer, or what is left of the file."""
+        """Fill the buffer, or read the rest of the file."""
         with memoryview(buffer) as view, view.cast("B") as room:
             wanted = min(len(room), self._size - self._position)
             if wanted <= 0:
@@ -112,7 +115,7 @@ class _Ranges(io.RawIOBase):
             return self._retry.run(lambda: self._take(room[:wanted]))
 
     def readall(self) -> bytes:
-        """All that is left, without the copy that `readinto` makes."""
+        """Return the rest of the file, without the copy that `readinto` makes."""
         pieces = []
         while self._position < self._size:
             left = self._size - self._position
@@ -121,7 +124,7 @@ class _Ranges(io.RawIOBase):
         return b"".join(pieces)
 
     def close(self) -> None:
-        """Let go of the range that is open."""
+        """Close the open range."""
         self._leave()
         super().close()
 
@@ -132,18 +135,18 @@ class _Ranges(io.RawIOBase):
                 piece = self._next(len(room) - taken, len(room) - taken)
             except Exception:
                 if taken:
-                    break  # the next read raises it, if it fails as well
+                    break  # the next read raises the error, if it fails as well
                 raise
             room[taken : taken + len(piece)] = piece
             taken += len(piece)
             self._move(len(piece))
-            if not self._ahead:  # whether more is wanted than was asked for, the next read tells
+            if not self._ahead:  # the next read tells whether more is wanted than was requested
                 break
         return taken
 
     def _next(self, most: int, wanted: int) -> memoryview:
-        """Some of the bytes at the position; `_move` says that they were used."""
-        if self._process != os.getpid():  # a fork must not read from what its parent reads from
+        """Return some of the bytes at the position; `_move` marks them as used."""
+        if self._process != os.getpid():  # a fork must not read from its parent's stream
             self._process = os.getpid()
             self._leave()
         try:

@@ -1,4 +1,4 @@
-"""How long to wait for a cluster that worked a moment ago: a NameNode may be restarted under us."""
+"""Wait for a cluster that worked a moment ago: its NameNode may be restarting."""
 
 import time
 from collections.abc import Callable
@@ -8,24 +8,24 @@ from audioloom_storage.errors import StorageError, Unavailable
 
 T = TypeVar("T")
 
-RETRY_SECONDS = 30.0  # a NameNode restarts or fails over in less
+RETRY_SECONDS = 30.0  # a NameNode restarts or fails over in less time
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 2.0
 
 
 class Outage(Unavailable):
-    """No answer came: what was asked for may have been done, or may yet be."""
+    """No answer came: the request may have been executed, or may yet be."""
 
 
 class Busy(Unavailable):
-    """The answer was: not now. Nothing was done."""
+    """The storage refused for the moment. Nothing was done."""
 
 
 class Retry:
-    """Repeats what fails for want of an answer, but only on a cluster that has answered before.
+    """Repeat requests that got no answer, but only on a cluster that has answered before.
 
-    A cluster that never did is misspelt, or down for longer: the caller gets its first failure.
-    The time runs from the first failure, over all calls together until one succeeds again: so a job
+    A cluster that never answered is misspelt or down for long: the caller gets the first failure.
+    The time runs from the first failure, over all calls together until one succeeds again. So a job
     ends soon after its cluster, however many more calls it makes on the way out.
     """
 
@@ -34,14 +34,14 @@ class Retry:
         self._lost_at: float | None = None
 
     def run(self, attempt: Callable[[], T]) -> T:
-        """The result of `attempt`, which may be done twice, repeated while there is hope."""
+        """Return the result of `attempt`, which may run twice, repeated until the time is up."""
         pause = _FIRST_PAUSE_SECONDS
         lost_at: float | None = None
         while True:
             try:
                 result = attempt()
             except (Outage, Busy):
-                # What succeeds in between, here or in another thread, is no reason to wait longer.
+                # A success in between, here or in another thread, is no reason to wait longer.
                 lost_at = min(lost_at or self._lost(), self._lost())
                 if not self.proved or time.monotonic() - lost_at >= RETRY_SECONDS:
                     raise
@@ -55,7 +55,7 @@ class Retry:
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     def answered(self) -> None:
-        """The cluster works."""
+        """Note that the cluster works."""
         self.proved, self._lost_at = True, None
 
     def _lost(self) -> float:

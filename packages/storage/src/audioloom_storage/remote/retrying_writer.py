@@ -1,4 +1,4 @@
-"""A new file that is begun again when its storage fails, while its first bytes are at hand."""
+"""A new file that is written again from its first bytes when its storage fails."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -12,22 +12,22 @@ KEPT_BYTES = 16 << 20
 
 
 class Begin(Protocol):
-    """Begins a file; *again* says that the same file was asked for before."""
+    """A function that starts a file; *again* means that this file was requested before."""
 
     def __call__(self, *, again: bool) -> Writer:
-        """Begin one."""
+        """Start the file."""
         ...
 
 
 class RetryingWriter:
-    """Keeps the beginning of a file, and writes it again where a cluster gave no answer.
+    """A writer that keeps the first bytes of a file, and writes them again after a lost answer.
 
     A DataNode that cannot be reached, or that has lost its NameNode, fails a write although the
     cluster goes on. A longer file is not kept: the caller gets its error.
 
     Args:
-        begin: a new file of the same name. Asked again, it may replace the file that it began
-            before: whoever asked first and had no answer is the one that has the name.
+        begin: starts a file of a fixed name. Called again, it may replace the file that it started
+            before, because the temporary name belongs to this writer alone.
         retry: how long to try.
     """
 
@@ -40,7 +40,7 @@ class RetryingWriter:
         self._writer = retry.run(self._start)
 
     def write(self, data: memoryview) -> int:
-        """Take some of the bytes, and say how many."""
+        """Take some of the bytes, and return how many."""
         written = self._do(lambda writer: writer.write(data))
         if self._kept is not None:
             self._kept.append(bytes(data[:written]))
@@ -50,7 +50,7 @@ class RetryingWriter:
         return written
 
     def finish(self) -> None:
-        """Close; the storage has promised the bytes."""
+        """Close; the storage has then promised the bytes."""
         self._do(lambda writer: writer.finish())
 
     def abandon(self) -> None:
@@ -73,5 +73,5 @@ class RetryingWriter:
         self._writer.abandon()
         self._writer = self._start()
         for piece in self._kept or []:
-            self._writer.write(memoryview(piece))  # as long as one that was taken whole
+            self._writer.write(memoryview(piece))  # as long as a piece that was taken whole
         return action(self._writer)

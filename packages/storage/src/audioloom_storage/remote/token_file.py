@@ -1,4 +1,4 @@
-"""What a file of delegation tokens says of them, in both forms that Hadoop writes; no secrets."""
+"""Parse a file of delegation tokens, in both of Hadoop's formats, without keeping secrets."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ _Raw = tuple[bytes, bytes, bytes]  # identifier, kind, service
 
 @dataclass(frozen=True)
 class Token:
-    """A token of HDFS.
+    """A delegation token of HDFS.
 
     Args:
-        service: the NameNode that takes it.
-        owner: whom it stands for.
-        issued: when, in seconds since 1970.
-        ends: when, whether it is renewed or not.
+        service: the NameNode that accepts the token.
+        owner: the user of the token.
+        issued: seconds since 1970.
+        ends: seconds since 1970, even if the token is renewed.
     """
 
     service: str
@@ -26,10 +26,10 @@ class Token:
 
 
 def parse_tokens(data: bytes) -> list[Token]:
-    """The tokens of HDFS in a file.
+    """Return the HDFS tokens in a file.
 
     Raises:
-        ValueError: this is no such file, or a piece of one.
+        ValueError: the file is no token file, or is cut off.
     """
     forms = {MAGIC + b"\0": _writable, MAGIC + b"\1": _protobuf}
     read = forms.get(data[:5])
@@ -63,13 +63,13 @@ def _protobuf(data: "_Bytes") -> Iterator[_Raw]:
 def _fields(data: "_Bytes") -> Iterator[tuple[int, bytes]]:
     while data:
         number, kind = divmod(data.varint(), 8)
-        if kind != 2:  # noqa: PLR2004 - bytes of some length: there is nothing else in these
+        if kind != 2:  # noqa: PLR2004 - bytes with a length: these messages hold nothing else
             raise ValueError("the file of delegation tokens is damaged")
         yield number, data.take(data.varint())
 
 
 class _Bytes:
-    """What is left to read."""
+    """The bytes that are left to read."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -84,11 +84,11 @@ class _Bytes:
         return taken
 
     def sized(self) -> bytes:
-        """Bytes after their number."""
+        """Return bytes that follow their length."""
         return self.take(self.vlong())
 
     def vlong(self) -> int:
-        """A number of Hadoop's: itself, or how many bytes it has, and these."""
+        """Read a number in Hadoop's format: the number itself, or its length and its bytes."""
         first = int.from_bytes(self.take(1), signed=True)
         if first >= -112:  # noqa: PLR2004
             return first
@@ -97,7 +97,7 @@ class _Bytes:
         return ~found if negative else found
 
     def varint(self) -> int:
-        """A number of protobuf's: seven bits a byte, the lowest first."""
+        """Read a number in protobuf's format: seven bits a byte, the lowest first."""
         found, shift, more = 0, 0, True
         while more:
             (byte,) = self.take(1)

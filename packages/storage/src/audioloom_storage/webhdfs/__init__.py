@@ -1,1 +1,1 @@
-"""webhdfs:// over HTTP: the client and the operations."""
+"""The webhdfs:// backend over HTTP: the client and the operations."""

@@ -1,4 +1,4 @@
-"""webhdfs:// over HTTP: where no port but a gateway's is open, and in encryption zones."""
+"""The webhdfs:// backend over HTTP, for encryption zones and where only a gateway is reachable."""
 
 # The hdfs package gives the operations of WebHDFS private names only; they are stable since 2.0.
 # ruff: noqa: SLF001
@@ -29,7 +29,7 @@ class _WebHdfs(HadoopBackend):
 
     def user(self, location: Location) -> str:
         connection = connection_to(location)
-        if not connection.user:  # the NameNode names its user by their home
+        if not connection.user:  # the NameNode names its user by the home folder
             home = connection.call(location, lambda client: client._get_home_directory("/").json())
             connection.user = home["Path"].rpartition("/")[2]
         return connection.user
@@ -65,7 +65,7 @@ class _WebHdfs(HadoopBackend):
         return bool(answer["boolean"])
 
     def rename(self, temporary: Location, target: Location) -> None:
-        # With options: the plain rename moves into a folder, and says that all is well.
+        # With options, because the plain rename moves into a folder and reports success.
         if connection_to(target).attempt(target, lambda client: _rename(client, temporary, target)):
             raise _unsafe(target)
 
@@ -75,8 +75,8 @@ class _WebHdfs(HadoopBackend):
             _prove_safe(connection, temporary, target)
 
     def start(self, temporary: Location, *, private: bool) -> RetryingWriter:
-        # The cluster decides who may read the file, if it is not private.
-        if not self.status(temporary.parent).is_folder:  # WebHDFS would say so after the last byte
+        # The cluster decides who may read the file, unless it is private.
+        if not self.status(temporary.parent).is_folder:  # WebHDFS reports it after all bytes
             raise NotAFolder("a file stands where a folder should", where=temporary.parent)
         connection = connection_to(temporary)
         more = {"createparent": "false"} | ({"permission": "600"} if private else {})
@@ -99,7 +99,7 @@ class _WebHdfs(HadoopBackend):
         return RetryingWriter(begin, connection.retry)
 
     def open_read(self, location: Location) -> BinaryIO:
-        # Each range is a request of its own, which the NameNode sends on to a DataNode.
+        # Each range is a request of its own, which the NameNode redirects to a DataNode.
         entry = self.stat(location)
         if entry.is_folder:
             raise IsAFolder("a folder lies there", where=location, expected="a file")
@@ -145,9 +145,9 @@ def _rename(client: Any, source: Location, target: Location) -> bytes:
 
 
 def _prove_safe(connection: Connection, temporary: Location, target: Location) -> None:
-    """Rename a file to itself, which does no harm: with options that is refused, without it is not.
+    """Rename a file to itself, which is harmless: only with options is that refused.
 
-    A gateway that does not know the options (HttpFS) leaves them out without a word.
+    A gateway that does not know the options (HttpFS) silently ignores them.
     """
     try:
         connection.call(target, lambda client: _rename(client, temporary, temporary))
@@ -167,10 +167,10 @@ def _unsafe(target: Location) -> NotConfigured:
 
 
 class _Writer:
-    """One request of unknown length. A DataNode answers once it has closed the file.
+    """A writer of one request of unknown length. A DataNode answers once it has closed the file.
 
-    The request is made with the first bytes: of a file that is given up before them, a DataNode
-    would make an unfinished file whenever it came to it, perhaps after the removal.
+    The request starts with the first bytes. If it started earlier, a DataNode could make the file
+    of an abandoned writer late, perhaps after its removal.
     """
 
     def __init__(self, url: str, location: Location) -> None:
@@ -203,13 +203,13 @@ class _Writer:
             for part in parts:
                 self._http.send(part)
         except OSError as error:
-            with suppress(Outage):  # it may have said why before it stopped listening
+            with suppress(Outage):  # its answer may have come before it stopped listening
                 self._check_answer(0)
             raise translated(error, self._location) from error
 
     def _ask(self) -> None:
         self._http.putrequest("PUT", f"{self._url.path}?{self._url.query}")
-        self._http.putheader("Content-Type", "application/octet-stream")  # HttpFS wants it
+        self._http.putheader("Content-Type", "application/octet-stream")  # HttpFS requires it
         self._http.putheader("Transfer-Encoding", "chunked")
         self._http.endheaders()
 

@@ -1,4 +1,4 @@
-"""HTTP to a NameNode or a gateway: by the client of the `hdfs` package, one a thread."""
+"""HTTP to a NameNode or a gateway, through one client of the `hdfs` package per thread."""
 
 import getpass
 import os
@@ -28,7 +28,7 @@ _SHOWN_LETTERS = 150
 
 
 class _Client(hdfs.InsecureClient):  # type: ignore[misc]
-    """As it is, but names are what they are: it would read "#LATEST" as a question."""
+    """A client that takes names literally: the original looks "#LATEST" up on the server."""
 
     def resolve(self, hdfs_path: str) -> str:
         return hdfs_path
@@ -38,7 +38,7 @@ Ask = Callable[[Any], T]
 
 
 class Connection(remote.Connection[Any]):
-    """What this process knows of one address.
+    """The connection of this process to one address.
 
     Args:
         authority: host and port.
@@ -51,7 +51,7 @@ class Connection(remote.Connection[Any]):
         self._of_thread = threading.local()
 
     def attempt(self, location: Location, ask: Ask[T], *, looking: bool = False) -> T:
-        """The answer to a question that is asked once."""
+        """Ask once and return the answer."""
         try:
             return ask(self._client())
         except Exception as error:
@@ -71,7 +71,7 @@ class Connection(remote.Connection[Any]):
 
 
 def translated(error: Exception, location: Location, *, looking: bool = False) -> StorageError:
-    """What went wrong on the way, as an error of this package."""
+    """Return a failure of the request as an error of this package."""
     if isinstance(error, StorageError):
         return error
     if isinstance(error, hdfs.HdfsError):
@@ -97,7 +97,7 @@ def _no_webhdfs(said: str, location: Location) -> Unavailable:
 
 
 def refusal(status: int, body: bytes, location: Location) -> StorageError:
-    """What a DataNode answered that did not do what it was asked."""
+    """Return the error for a DataNode that did not do what it was asked."""
     response = requests.Response()
     response.status_code, response._content = status, body  # noqa: SLF001
     return translated(hdfs.client._to_error(response), location)  # noqa: SLF001
@@ -114,13 +114,13 @@ def _cause(error: Exception) -> str:
 
 
 class Connections:
-    """Those of this process, by authority."""
+    """The connections of this process, by authority."""
 
     known: dict[str, Connection] = {}  # noqa: RUF012 - one for the process is the point
 
 
 def connection_to(location: Location) -> Connection:
-    """The connection of this process to the address of a location."""
+    """Return the connection of this process to the address of a location."""
     if not location.authority:
         raise NotConfigured(
             "this location names no host",
