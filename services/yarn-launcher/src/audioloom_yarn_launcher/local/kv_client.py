@@ -1,6 +1,7 @@
-"""The worker's end of the connection to the launcher's store; `local_kv` has the other end.
+"""The worker's end of the connection to the launcher's store; `kv_server` has the other end.
 
-Apart from it because a worker starts in a tenth of a second: what a server needs is not loaded.
+It is a separate module so that a worker starts in a tenth of a second, without the server's
+imports.
 """
 
 import contextlib
@@ -26,12 +27,12 @@ class StoreClient:
         threading.Thread(target=self._read, name="store", daemon=True).start()
 
     def get_prefix(self, prefix: str) -> dict[str, str]:
-        """All keys that start so, with their values."""
+        """Return all keys with the prefix, and their values."""
         keys: dict[str, str] = self._call({"get": prefix})["keys"]
         return keys
 
     def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
-        """Apply the operations if all conditions hold; whether they did."""
+        """Apply the operations if all conditions hold; return whether they did."""
         request = {
             "if": [
                 ["missing", c.key] if isinstance(c, Missing) else ["equals", c.key, c.value]
@@ -50,7 +51,7 @@ class StoreClient:
         self._call({"subscribe": prefix})
 
     def close(self) -> None:
-        """Leave: the keys that this worker owns vanish."""
+        """Close the connection; the keys that this worker owns vanish."""
         with contextlib.suppress(OSError):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
@@ -63,7 +64,7 @@ class StoreClient:
                 raise StoreLost(str(error)) from error
             answer = self._answers.get()
             if answer is None:
-                self._answers.put(None)  # for the next call
+                self._answers.put(None)  # wakes the next call
                 raise StoreLost("the launcher closed the connection")
         if "error" in answer:
             raise ValueError(answer["error"])

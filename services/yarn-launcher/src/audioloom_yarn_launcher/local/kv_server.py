@@ -31,7 +31,7 @@ MOST_LINE_BYTES = 8 << 20
 
 
 class StoreServer:
-    """Serves *store* to the workers that were admitted, in a thread of its own."""
+    """A thread that serves *store* to the admitted workers."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -41,9 +41,9 @@ class StoreServer:
         self._thread.start()
 
     def admit(self, owner: str) -> socket.socket:
-        """The end of a new connection, for the worker that may own keys under this name."""
+        """Open a connection for a worker that may own keys under this name; return its end."""
         ours, theirs = socket.socketpair()
-        ours.settimeout(0)  # asyncio wants it so
+        ours.settimeout(0)  # asyncio needs a non-blocking socket
         asyncio.run_coroutine_threadsafe(self._start(ours, owner), self._loop).result()
         return theirs
 
@@ -72,7 +72,7 @@ class StoreServer:
         watches: list[Callable[[], None]] = []
 
         def hint() -> None:
-            with contextlib.suppress(RuntimeError):  # the loop ended while the store goes on
+            with contextlib.suppress(RuntimeError):  # the loop has ended, the store has not
                 self._loop.call_soon_threadsafe(changed.set)
 
         try:
@@ -80,7 +80,7 @@ class StoreServer:
                 answer = _answer(self._store, owner, line, hint, watches)
                 writer.write(json.dumps(answer).encode() + b"\n")
                 await writer.drain()
-        except (OSError, ValueError):  # closed under us, or a line beyond all bounds
+        except (OSError, ValueError):  # the connection closed, or a line is too long
             pass
         finally:
             for end in watches:

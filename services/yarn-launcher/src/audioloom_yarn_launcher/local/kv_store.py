@@ -7,7 +7,7 @@ from audioloom_yarn_launcher.rendezvous.kv import Condition, Delete, Equals, Mis
 
 
 class MemoryStore:
-    """A `KeyValueStore` for the threads of one process; `local_kv` serves it to others."""
+    """A `KeyValueStore` for the threads of one process; `kv_server` serves it to workers."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -17,12 +17,12 @@ class MemoryStore:
         self._subscriptions = 0
 
     def get_prefix(self, prefix: str) -> dict[str, str]:
-        """All keys that start so, with their values."""
+        """Return all keys with the prefix, and their values."""
         with self._lock:
             return {key: value for key, value in self._values.items() if key.startswith(prefix)}
 
     def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
-        """Apply the operations if all conditions hold; whether they did."""
+        """Apply the operations if all conditions hold; return whether they did."""
         with self._lock:
             if not all(self._holds(condition) for condition in conditions):
                 return False
@@ -44,11 +44,11 @@ class MemoryStore:
             hint()
 
     def subscribe(self, prefix: str, hint: Callable[[], None]) -> None:
-        """Call *hint* in the thread of each change, after it."""
+        """Call *hint* after each change, in the thread that made the change."""
         self.watch(prefix, hint)
 
     def watch(self, prefix: str, hint: Callable[[], None]) -> Callable[[], None]:
-        """As `subscribe`, and return what ends the subscription."""
+        """Subscribe as `subscribe` does; return a function that ends the subscription."""
         with self._lock:
             self._subscriptions += 1
             number = self._subscriptions
@@ -79,7 +79,7 @@ class MemoryStore:
     def _hints_for(self, keys: Sequence[str]) -> list[Callable[[], None]]:
         return [
             hint
-            for prefix, hints in self._hints.items()  # few, however many have subscribed
+            for prefix, hints in self._hints.items()  # few, however many subscribe
             if any(key.startswith(prefix) for key in keys)
             for hint in hints.values()
         ]

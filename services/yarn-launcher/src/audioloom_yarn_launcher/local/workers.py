@@ -28,7 +28,7 @@ AgentCommand = Callable[[int, str, int, str | None], list[str]]
 
 @dataclass(frozen=True)
 class Agent:
-    """A worker's process, and the nameless file for its own messages."""
+    """A worker's process, and the nameless file for the agent's own messages."""
 
     id: str
     process: subprocess.Popen[bytes]
@@ -70,21 +70,21 @@ class LocalWorkers:
         self._started = 0
 
     def request_missing(self) -> None:
-        """Start a process for each slot without one. Main thread only: see `processes.start`."""
+        """Start a process for each slot without one; main thread only, see `processes.start`."""
         self._before |= self.exited().keys()
         for slot, agent in enumerate(self._slots):
             if agent is None:
                 self._slots[slot] = self._start(slot)
 
     def exited(self) -> dict[str, WorkerLost]:
-        """The workers whose process has ended since the last `request_missing`, and how."""
+        """Return how each worker ended whose process has ended since the last `request_missing`."""
         for slot, agent in enumerate(self._slots):
             if agent is not None and agent.process.poll() is not None:
                 self._forget(slot, agent)
         return {each: loss for each, loss in self._gone.items() if each not in self._before}
 
     def exit_reason(self, worker: str) -> WorkerLost:
-        """How the process of this worker ended; it may outlive its keys by a moment."""
+        """Return how this worker's process ended; the process may outlive its keys by a moment."""
         for agent in self._slots:
             if agent is not None and agent.id == worker:
                 try:
@@ -96,11 +96,11 @@ class LocalWorkers:
         return self._gone.get(worker, WorkerLost("nothing is known of its process"))
 
     def pending(self) -> int:
-        """None: a process starts at once."""
+        """Return 0: a process starts at once."""
         return 0
 
     def unregistered(self, registered: Collection[str]) -> list[Arrival]:
-        """What is known of the processes of the workers that are not registered."""
+        """Return the state of each worker's process that is not registered."""
         lost = self.exited().items()
         rows = [Arrival(worker, "ended", reason=loss.text) for worker, loss in lost]
         for agent in self._slots:
@@ -132,7 +132,7 @@ class LocalWorkers:
         left = [agent for agent in self._slots if agent is not None]
         for agent in left:
             if agent.process.poll() is None:
-                agent.process.terminate()  # some may never have read that the run is over
+                agent.process.terminate()  # a worker may have missed the end of the run
         deadline = time.monotonic() + LEAVE_WITHIN_S
         for agent in left:
             try:
@@ -151,7 +151,7 @@ class LocalWorkers:
         name = f"{self._name}-{self._started}"
         self._started += 1
         messages, path = tempfile.mkstemp()
-        Path(path).unlink()  # without a name nothing is left behind
+        Path(path).unlink()  # a nameless file leaves nothing behind
         with self._server.admit(name) as connection:
             process = processes.start(
                 self._command(connection.fileno(), name, slot, self._role),
@@ -180,10 +180,10 @@ class LocalWorkers:
 
 
 def worker_command(advertise: str) -> AgentCommand:
-    """The command of a worker: this program, run by the same interpreter."""
+    """Make the command of a worker: this program, run by this interpreter."""
 
     def command(descriptor: int, worker: str, slot: int, role: str | None) -> list[str]:
-        # Its path holds neither the working folder nor a PYTHONPATH that is meant for the command.
+        # Its path excludes the working folder and the command's PYTHONPATH.
         program = [sys.executable, "-E", "-P", "-m", "audioloom_yarn_launcher", "worker"]
         store = [f"--store=fd:{descriptor}", f"--id={worker}"]
         which = [f"--prefer={slot}", *([f"--role={role}"] if role else [])]

@@ -1,6 +1,6 @@
-"""How far each worker came when a gang was not complete in time.
+"""The progress of each worker when a gang was not complete in time.
 
-The same rows make the sentence of the cause, the record of the attempt and the table of `status`.
+The rows make the sentence of the cause, the record of the attempt and the table of `status`.
 """
 
 from collections.abc import Collection, Iterable
@@ -11,7 +11,7 @@ from audioloom_yarn_launcher.rendezvous.messages import Reports
 
 ArrivalState = Literal[
     "registered",  # it registered and waits for the others
-    "unregistered",  # it has a container and has not registered
+    "unregistered",  # it has a container and is not registered
     "not-allocated",  # YARN has given it no container
     "ended",  # it ended before it registered
 ]
@@ -20,7 +20,7 @@ MOST_NAMES = 3
 
 @dataclass(frozen=True)
 class Arrival:
-    """How far a worker came.
+    """The progress of one worker before its registration.
 
     Args:
         worker: its id.
@@ -29,7 +29,7 @@ class Arrival:
         host: its host, "" if it has none.
         address: the address that it holds, "" if none.
         since_s: age of its process or container in seconds, None if unknown.
-        reason: why it has not registered, as far as is known, without a full stop.
+        reason: why it has not registered, if known, without a full stop.
         tail: the last lines of its agent's output.
     """
 
@@ -44,7 +44,7 @@ class Arrival:
 
 
 def arrivals(reports: Reports, unregistered: Iterable[Arrival]) -> tuple[Arrival, ...]:
-    """All workers: the ready ones by rank, then the others."""
+    """Return all workers: the ready ones by rank, then the others."""
     came = [
         Arrival(member.id, "registered", rank, member.host, member.address)
         for rank, member in sorted(reports.ready.items())
@@ -53,7 +53,7 @@ def arrivals(reports: Reports, unregistered: Iterable[Arrival]) -> tuple[Arrival
 
 
 def missing_text(rows: Collection[Arrival]) -> str:
-    """The workers that came and, each reason once, what is known of the others."""
+    """Describe the workers that came and, each reason once, the workers that are missing."""
     came = [each.worker for each in rows if each.state == "registered"]
     because: dict[str, list[str]] = {}
     for each in rows:
@@ -65,7 +65,7 @@ def missing_text(rows: Collection[Arrival]) -> str:
 
 
 def silent_text(said: str) -> str:
-    """The last output of a worker that runs and does not register, continuing a subject."""
+    """Describe a worker that runs and does not register, by its last output."""
     last = said.rstrip().rpartition("\n")[2]
     return f"last wrote: {last}" if last else "has written nothing"
 

@@ -8,22 +8,22 @@ from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 
 
 class Workers(Protocol):
-    """Processes on this machine, or containers of a cluster. A lost worker is no error here."""
+    """The workers of a backend: local processes or containers; the loss of a worker is no error."""
 
     def request_missing(self) -> None:
-        """Request as many workers as are missing. They start later, or never."""
+        """Request as many workers as are missing; they start later or never."""
 
     def exited(self) -> dict[str, WorkerLost]:
-        """The workers that ended without an order since the last `request_missing`."""
+        """Return the workers that ended without an order since the last `request_missing`."""
 
     def exit_reason(self, worker: str) -> WorkerLost:
-        """How a worker was lost whose keys have vanished; may wait a moment to find out."""
+        """Return how a worker was lost after its keys vanished; may wait a moment to find out."""
 
     def pending(self) -> int:
-        """Number of requested workers that have no process or container yet."""
+        """Return the number of requested workers without a process or container."""
 
     def unregistered(self, registered: Collection[str]) -> list[Arrival]:
-        """What is known of each requested worker that is not registered. May take seconds."""
+        """Return the state of each requested worker that is not registered; may take seconds."""
 
     def kill(self, worker: str) -> None:
         """Kill a worker that does not answer, and its processes."""

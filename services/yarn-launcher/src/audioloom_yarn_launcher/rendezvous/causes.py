@@ -1,7 +1,7 @@
-"""Why a gang ended: the first cause, told from its echoes.
+"""The cause of a gang's end: the first failure, told apart from its echoes.
 
 When one process dies, the others fail because of it, often in the same tenth of a second and with
-louder messages. The store tells which one was first, and some exit codes tell an echo.
+louder messages. The store records the order, and some exit codes mark an echo.
 """
 
 import re
@@ -27,17 +27,17 @@ Kind = Literal[
     "registration",  # not all workers registered in time
     "execution",  # the time for the work was over
     "interrupted",  # the launcher was told to stop
-    "launcher-lost",  # the launcher itself was killed; the next one found out
+    "launcher-lost",  # the launcher itself was killed; the next one recorded it
 ]
 
-_ECHOES = frozenset({TRY_AGAIN, -signal.SIGABRT})  # ours for a lost peer; TensorFlow's abort
+_ECHOES = frozenset({TRY_AGAIN, -signal.SIGABRT})  # our code for a lost peer; TensorFlow's abort
 
 _NO_IMPORT = re.compile(r"(?:ModuleNotFoundError|ImportError): |.*: No module named ")
 
 
 @dataclass(frozen=True)
 class WorkerLost:
-    """How a worker was lost.
+    """The loss of a worker.
 
     Args:
         text: in words that continue a subject.
@@ -50,7 +50,7 @@ class WorkerLost:
     reason: Reason = ""
 
     def cause(self, subject: str, rank: int | None = None) -> "Cause":
-        """The loss as the cause of a generation's end."""
+        """Make the loss the cause of a generation's end."""
         return Cause(
             kind="lost",
             text=f"{subject}: {self.text}",
@@ -84,7 +84,7 @@ class Cause:
 
 
 def first_cause(reports: Reports, lost: Mapping[int, WorkerLost]) -> Cause:
-    """The cause that the other failures are echoes of.
+    """Return the cause of which the other failures are echoes.
 
     An exit code in `REPEATING` comes first: it is the program's verdict on its input. A process
     that was killed or lost comes before one that gave up, perhaps because of that loss. An echo
@@ -100,15 +100,15 @@ def first_cause(reports: Reports, lost: Mapping[int, WorkerLost]) -> Cause:
 
 
 def code_after(last: str) -> int:
-    """The exit code of the run after the loss of a worker whose agent wrote *last* at the end.
+    """Return the run's exit code after the loss of a worker whose agent wrote *last* at the end.
 
-    A worker that lacks a Python module is not restarted: the next one would lack it, too.
+    A worker that lacks a Python module is not restarted, because the next one would lack it too.
     """
     return CONFIGURATION if _NO_IMPORT.match(last) else TRY_AGAIN
 
 
 def describe_end(code: int) -> str:
-    """An exit code of `subprocess` in words that continue a subject."""
+    """Describe an exit code of `subprocess` in words that continue a subject."""
     if code < 0:
         try:
             return f"was killed by {signal.Signals(-code).name}"

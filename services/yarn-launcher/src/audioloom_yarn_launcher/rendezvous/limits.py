@@ -19,7 +19,7 @@ class Limits:
     execution_s: float | None = None
 
     def after(self, executed_s: float) -> "Limits":
-        """The limits of the next attempt, after one that has worked for so long."""
+        """Return the limits of the next attempt, after *executed_s* seconds of work."""
         if self.execution_s is None:
             return self
         return replace(self, execution_s=max(0.0, self.execution_s - executed_s))

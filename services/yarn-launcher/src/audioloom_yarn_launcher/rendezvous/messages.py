@@ -54,14 +54,14 @@ CLIENT = f"{GANG}client/"
 STOP_KEY = f"{CLIENT}stop"
 
 Reason = Literal[
-    "",  # the exit code tells all that is known
+    "",  # the exit code says everything known
     "frozen",  # stopped by SIGSTOP, or without heartbeats
     "disk-full",  # the disk of its log has no space left
     "memory",  # its container used more memory than it may
-    "node-lost",  # YARN hears no more of its node
+    "node-lost",  # YARN has lost contact with its node
     "disk-failed",  # the disks of its node failed
     "preempted",  # YARN gave its container to another queue
-    "localization",  # a file or archive for its container cannot be had
+    "localization",  # a file or archive for its container is missing
 ]
 """Why a worker or its process ended, as records hold it."""
 
@@ -151,7 +151,7 @@ class Plan:
 
     @property
     def groups(self) -> tuple[Group, ...]:
-        """The roles, also where the plan names none."""
+        """The roles of the plan; all are workers if the plan names none."""
         return self.roles or (Group(A_WORKER, self.size),)
 
     @property
@@ -167,7 +167,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Member:
-    """A worker that is ready: it keeps its address bound until its process has ended.
+    """A worker that is ready; it keeps its address bound until its process has ended.
 
     Args:
         exposed: why its command may listen at other addresses too; "" if it cannot.
@@ -199,13 +199,13 @@ class Membership:
     again: bool = False
 
     def of(self, rank: int) -> Member | None:
-        """The worker of this rank."""
+        """Return the worker of this rank."""
         return self.members[rank] if rank < len(self.members) else self.sidecar
 
 
 @dataclass(frozen=True)
 class End:
-    """A generation is over: processes get SIGTERM and *grace_s* seconds, then SIGKILL."""
+    """The end of a generation: processes get SIGTERM, and SIGKILL after *grace_s* seconds."""
 
     grace_s: float
 
@@ -238,7 +238,7 @@ class Exit:
 
     @property
     def failed(self) -> bool:
-        """Whether it ended by itself with a failure."""
+        """Whether the process failed without an order to stop."""
         return not self.stopped and self.code != 0
 
     @property
@@ -254,11 +254,11 @@ class Exit:
 
 @dataclass(frozen=True)
 class Stop:
-    """A client asks to end the run.
+    """The request of a client to end the run.
 
     Args:
-        signal: which signal the client got; SIGTERM for `kill`.
-        times: how often; at the second time nobody waits for processes to end by themselves.
+        signal: signal to the client; SIGTERM for `kill`.
+        times: number of signals; from the second on, processes get no time to end by themselves.
     """
 
     signal: int

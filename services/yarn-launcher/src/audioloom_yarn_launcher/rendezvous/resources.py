@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Resources:
-    """What a container gets.
+    """The resources of one container.
 
     Args:
-        memory_mb: MiB.
-        vcores: virtual cores.
-        gpus: `yarn.io/gpu`.
+        memory_mb: memory in MiB.
+        vcores: number of virtual cores.
+        gpus: number of GPUs (`yarn.io/gpu`).
     """
 
     memory_mb: int
@@ -22,7 +22,7 @@ class Resources:
         return f"{self.memory_mb} MiB, {self.vcores} vcores{gpus}"
 
     def fits(self, node: "Resources") -> bool:
-        """Whether a node has that much, when it is empty."""
+        """Return whether an empty node has these resources."""
         return (
             self.memory_mb <= node.memory_mb
             and self.vcores <= node.vcores
@@ -31,5 +31,5 @@ class Resources:
 
 
 def mebibytes(size: int) -> int:
-    """A number of bytes in MiB, rounded up: YARN counts in them."""
+    """Convert bytes to MiB, YARN's unit, rounded up."""
     return -(-size >> 20)

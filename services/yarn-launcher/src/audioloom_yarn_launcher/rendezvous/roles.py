@@ -1,8 +1,8 @@
-"""The roles of a run: ranks go from 0, and each role has a range of them.
+"""The roles of a run; ranks go from 0, and each role has a range of them.
 
-Chief, workers and parameter servers are the cluster that TF_CONFIG names: they start and end as one
-gang. Evaluators and TensorBoard are sidecars, and their ranks come last: each starts when the gang
-is first complete and is restarted by itself. The gang does not know of its sidecars.
+Chief, workers and parameter servers are the cluster in TF_CONFIG: they start and end as one gang.
+Evaluators and TensorBoard are sidecars with the last ranks: each starts when the gang is first
+complete and is restarted by itself. The gang does not know its sidecars.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ class Group:
 
     @property
     def sidecar(self) -> bool:
-        """Whether they are sidecars."""
+        """Whether the workers of this role are sidecars."""
         return self.role in SIDECARS
 
 

@@ -1,8 +1,8 @@
 """The agent of one rank: it claims a rank, registers, runs the command and reports its end.
 
 The same code runs as a plain process under the local launcher and inside a container. It decides
-nothing: `state_machine.next_action` tells its next action, and the coordinator directs the gang.
-When the store is lost there is nobody left to run for, so the agent ends its process.
+nothing: `state_machine.next_action` returns its next action, and the coordinator directs the gang.
+When the store is lost, the agent ends its process, because nobody would read its reports.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ LEFT, TOLD_TO_STOP, ALONE = 0, 143, 75
 
 @dataclass(frozen=True)
 class AgentContext:
-    """The surroundings of an agent.
+    """The settings of an agent that depend on its machine.
 
     Args:
         host: name of this machine for people.
@@ -106,16 +106,16 @@ class AgentContext:
 def work(
     store: KeyValueStore, me: str, prefer: int, context: AgentContext, role: str | None = None
 ) -> int:
-    """Be a worker until the run is over; the exit code of this process.
+    """Run a worker until the run is over; return the exit code of this process.
 
-    Must be called from the main thread: the processes that it starts die with that thread.
+    Call this from the main thread: the processes that it starts die with that thread.
 
     Args:
         store: the gang's store.
-        me: the id under which this worker may own keys.
-        prefer: the rank of its role to try first, so that claims do not collide.
-        context: of the agent.
-        role: the role of this worker, None for any role of the gang.
+        me: id under which this worker may own keys.
+        prefer: rank of its role to try first, so that claims do not collide.
+        context: settings of the agent.
+        role: role of this worker, None for any role of the gang.
     """
     worker = Worker(store, me, prefer, context, role)
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -130,7 +130,7 @@ def work(
 
 @dataclass
 class _Running:
-    """A process of the command, and all that exists as long as it runs."""
+    """A process of the command, and the objects that exist as long as it runs."""
 
     process: subprocess.Popen[bytes]
     marker: str
@@ -170,13 +170,13 @@ class Worker:
         )
 
     def stop(self) -> None:
-        """Leave as soon as possible; safe to call from a signal handler."""
+        """Request to leave as soon as possible; safe in a signal handler."""
         self._told_to_stop = True
         self._stops.put(None)
         self._wakes.put(None)
 
     def _end_if_hung(self) -> None:
-        """End this process some time after it was told to stop, whatever its main thread does."""
+        """Exit some time after the request to stop, even if the main thread hangs."""
         self._stops.get()
         time.sleep(self._context.stop_grace_s + END_WITHIN_S)
         if self._marker:
@@ -184,7 +184,7 @@ class Worker:
         os._exit(TOLD_TO_STOP)
 
     def run(self) -> int:
-        """Do action after action until the run is over; the exit code."""
+        """Take one action after the other until the run is over; return the exit code."""
         threading.Thread(target=self._end_if_hung, name="end-if-hung", daemon=True).start()
         orders_prefix = SIDECAR if self._is_sidecar else ORDER
         self._store.subscribe(orders_prefix, lambda: self._wakes.put(None))
@@ -194,7 +194,7 @@ class Worker:
                 orders = read_orders(self._store.get_prefix(orders_prefix), self._scope)
                 if self._told_to_stop:
                     self._end_process(self._context.stop_grace_s)
-                    return TOLD_TO_STOP  # its keys vanish, which tells the coordinator
+                    return TOLD_TO_STOP  # its keys vanish, which informs the coordinator
                 self._look_at_process()
                 mine = self._mine
                 match next_action(orders, mine):
@@ -253,7 +253,7 @@ class Worker:
                 if self._store.transaction([Missing(put.key)], [put]):
                     self._mine = replace(self._mine, rank=rank)
                     return
-        with suppress(queue.Empty):  # all ranks are taken, perhaps by a worker that vanishes soon
+        with suppress(queue.Empty):  # all ranks are taken, perhaps one by a worker that is gone
             self._wakes.get(timeout=CLAIM_AGAIN_S)
 
     def _prepare(self, rank: int, generation: int) -> None:
@@ -268,7 +268,7 @@ class Worker:
             pid=os.getpid(),
             exposed=self._binding.exposed,
         )
-        # The generation may have passed meanwhile, and the rank may be another worker's.
+        # Meanwhile the generation may have changed, or another worker may hold the rank.
         still = [
             Equals(generation_key(self._scope), str(generation)),
             Equals(rank_key(rank), self._mine.id),
@@ -286,7 +286,7 @@ class Worker:
         log = open_log(folder, rank, membership.attempt, again=membership.again)
         self._marker = marker(plan, self._context.container or self._mine.id, generation)
         group = group_of(plan.groups, rank)
-        # A command of the role's own holds no masked words.
+        # A role's own command has no masked words.
         command = group.command or restore(plan.command, self._context.environment)
         page_port = ports.free() if leads(plan, rank) or group.role == TENSORBOARD else None
         tensorboard = None
@@ -356,14 +356,14 @@ class Worker:
         self._heartbeat.watched = None
         if running.tensorboard is not None:
             running.tensorboard.close()
-        processes.sweep(running.marker)  # children that it left behind hold files and devices
+        processes.sweep(running.marker)  # leftover children hold files and devices
         if running.sockets is not None:
             running.sockets.close()
         running.usage.close()
         code, output = running.process.returncode, running.log.output
         last = tail(output, TAIL_BYTES)
         if code > 0 and not reason and not stopped and is_full(output):
-            # Perhaps it could not even write that: its log is on the same disk.
+            # The process may have failed to write an error, because its log is on the full disk.
             reason, text = "disk-full", f"{describe_end(code)}: the disk of its log is full"
         running.log.close()
         self._exit = replace(

@@ -1,4 +1,4 @@
-"""The environment variables that tell a program its place in its gang.
+"""The environment variables that describe a program's place in its gang.
 
 TensorFlow needs only TF_CONFIG. Scripts for TonY also read JOB_NAME, TASK_INDEX, TASK_NUM,
 CLUSTER_SPEC, IS_CHIEF and TB_PORT, so these are set too.
@@ -16,12 +16,12 @@ _NOT_ITS_OWN = (PAGE_PORT, SECRETS)
 
 
 def cluster(plan: Plan, membership: Membership) -> dict[str, list[str]]:
-    """The addresses of each role."""
+    """Return the addresses of each role."""
     return by_role(plan.groups, [member.address for member in membership.members])
 
 
 def tf_config(plan: Plan, membership: Membership, rank: int) -> str:
-    """TF_CONFIG for the worker of this rank."""
+    """Make TF_CONFIG for the worker of this rank."""
     mine = task(plan.groups, rank)
     return json.dumps(
         {
@@ -32,15 +32,15 @@ def tf_config(plan: Plan, membership: Membership, rank: int) -> str:
 
 
 def leads(plan: Plan, rank: int) -> bool:
-    """Whether the worker of this rank writes for all."""
+    """Return whether the worker of this rank is the leader."""
     return task(plan.groups, rank) == leader(plan.groups)
 
 
 def marker(plan: Plan, runs_in: str, generation: int) -> str:
-    """The marker of all processes of a worker in a generation; it begins with the gang's marker.
+    """Make the marker of a worker's processes in a generation; the gang's marker is its beginning.
 
     Args:
-        plan: of the gang.
+        plan: plan of the gang.
         runs_in: id of a container or worker, unique in the launch.
         generation: number of the generation.
     """
@@ -54,18 +54,18 @@ def environment(
     rank: int,
     page_port: int | None = None,
 ) -> dict[str, str]:
-    """The environment of the command: the worker's own, and the command's place in its gang.
+    """Make the command's environment: the worker's own, and the command's place in its gang.
 
     Args:
         base: environment of the worker.
-        plan: of the gang.
-        membership: the workers of the generation.
-        rank: of the worker.
-        page_port: a port for a web page, for the leader and for TensorBoard.
+        plan: plan of the gang.
+        membership: workers of the generation.
+        rank: rank of the worker.
+        page_port: port for a web page, for the leader and for TensorBoard.
     """
     mine = task(plan.groups, rank)
     found = {
-        "PYTHONUNBUFFERED": "1",  # its log is complete before it ends; the user may set another
+        "PYTHONUNBUFFERED": "1",  # makes the log complete; the user may override it
         **{name: value for name, value in base.items() if name not in _NOT_ITS_OWN},
         "TF_CONFIG": tf_config(plan, membership, rank),
         "TF_GRPC_REUSE_PORT": "true",

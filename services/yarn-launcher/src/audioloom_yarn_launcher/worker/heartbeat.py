@@ -1,7 +1,7 @@
-"""The heartbeat thread of a worker: it shows that the worker lives, and watches its process.
+"""The heartbeat thread of a worker, which also watches the worker's process.
 
-A process that is stopped (SIGSTOP) does not end, so that a wait for its end tells nothing, and its
-peers may wait for it for ever. A process in a debugger is in another state.
+A process that SIGSTOP stopped does not end, so a wait for its end never returns, and its peers may
+wait for it without limit. A process in a debugger is in another state.
 """
 
 import threading
@@ -19,12 +19,12 @@ HEARTBEAT_EVERY_S = 1.0
 
 @dataclass
 class WatchedProcess:
-    """A process that is watched.
+    """A process that the heartbeat thread watches.
 
     Args:
-        pid: its number.
+        pid: its process id.
         limit_s: seconds for which it may be stopped.
-        since: when it was stopped, by this machine's monotonic clock; None if it runs.
+        since: time of the stop, by this machine's monotonic clock; None while it runs.
         frozen: it was stopped for longer than the limit.
     """
 
@@ -34,7 +34,7 @@ class WatchedProcess:
     frozen: bool = False
 
     def look(self, now: float) -> bool:
-        """Look at it; answers whether it was found frozen just now."""
+        """Check the process; return whether this check is the first to find it frozen."""
         if not processes.is_stopped(self.pid):
             self.since = None
         elif self.since is None:
@@ -68,7 +68,7 @@ class Heartbeat:
         threading.Thread(target=self._run, name="heartbeat", daemon=True).start()
 
     def stop(self) -> None:
-        """Send no more heartbeats."""
+        """Stop the heartbeats."""
         self._over.set()
 
     def _run(self) -> None:
@@ -77,7 +77,7 @@ class Heartbeat:
             try:
                 self._store.transaction([], [Put(self._key, str(count), self._me)])
             except StoreLost:
-                return  # the worker notices by itself
+                return  # the worker's own calls fail too
             count += 1
             self._over.wait(HEARTBEAT_EVERY_S)
             watched = self.watched

@@ -1,11 +1,11 @@
 """The log of a worker's process, in the run folder on any storage.
 
-On a file system the process writes `logs/<rank>.<attempt>.log` itself, and nothing in between can
+On a file system the process writes `logs/<rank>.<attempt>.log` itself, so nothing in between can
 fail, fill up or lag. Other storage can only publish whole files. There the process writes to a
 local file, and a thread publishes the new part as `logs/<rank>.<attempt>.<k>.log`, k = 0, 1, …:
 after ten seconds, then less and less often, and whenever the new part is large. In a container the
-local file lies where YARN's node shows it (`node_logs`), and is removed at the end. A process
-without output has an empty log, which tells it from a process that was lost.
+local file is in YARN's log folder, so its node shows it, and is removed at the end. A process
+without output has an empty log; a process that was lost may have none.
 """
 
 import fcntl
@@ -46,7 +46,7 @@ class WorkerLog(Protocol):
 
 
 def open_log(folder: Location, rank: int, attempt: int, *, again: bool = False) -> WorkerLog:
-    """A new log in the run folder *folder*.
+    """Open a new log in the run folder.
 
     Args:
         folder: of the run.
@@ -63,13 +63,13 @@ def open_log(folder: Location, rank: int, attempt: int, *, again: bool = False) 
 
 
 def warn(descriptor: int, text: str) -> None:
-    """Add a line of the launcher to the command's output; it is lost if the disk is full."""
+    """Write a line of the launcher into the command's output; a full disk loses it."""
     with suppress(OSError):
         os.write(descriptor, f"audioloom-yarn-launcher: warning: {text}\n".encode())
 
 
 def _open_shown(name: str) -> tuple[int, Path | None]:
-    """A new file: in YARN's log folder, where its node shows it, else one without a name."""
+    """Open a new file in YARN's log folder, which its node shows, else a nameless file."""
     folder = os.environ.get(LOG_DIRS, "").partition(",")[0]
     if folder and all(os.environ.get(each) for each in _NODE):
         path = Path(folder, name)
@@ -77,7 +77,7 @@ def _open_shown(name: str) -> tuple[int, Path | None]:
             flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND
             return os.open(path, flags, 0o640), path
     descriptor, temporary = tempfile.mkstemp()
-    Path(temporary).unlink()  # without a name nothing is left behind
+    Path(temporary).unlink()  # a nameless file leaves nothing behind
     fcntl.fcntl(descriptor, fcntl.F_SETFL, os.O_APPEND)
     return descriptor, None
 
@@ -108,7 +108,7 @@ class PublishedLog:
     def __init__(self, logs: Location, rank: int, attempt: int, *, again: bool = False) -> None:
         self._logs, self._stem = logs, f"{rank}.{attempt}"
         self.output, self._shown = _open_shown(f"{self._stem}.log")
-        # The node's file starts empty, while earlier pieces are in the run folder already.
+        # The node's file starts empty, because earlier pieces are in the run folder.
         self.page = "" if self._shown is None or again else _page(self._shown.name)
         self._published = 0
         self._pieces = self._pieces_of_before() if again else 0
@@ -117,14 +117,14 @@ class PublishedLog:
         self._thread.start()
 
     def close(self) -> None:
-        """Publish the rest. If the storage fails, the rest of the log is lost, not the run."""
+        """Publish the rest; if the storage fails, the rest is lost and the run goes on."""
         self._over.set()
         self._thread.join()
         if self._waiting() or not self._pieces:
             self.publish()
         os.close(self.output)
         if self._shown is not None:
-            self._shown.unlink(missing_ok=True)  # all of it is in the run folder
+            self._shown.unlink(missing_ok=True)  # the run folder has all of it
 
     def _mirror(self) -> None:
         wait, waited = FIRST_WAIT_S, 0.0

@@ -1,9 +1,9 @@
-"""The resource usage of a worker's program while it runs: memory and GPUs.
+"""The usage of memory and GPUs by a worker's program while it runs.
 
     usage/<rank>.<attempt>.json    the newest sample, and the highest memory so far
 
-Memory counts the program and its children, with shared pages counted once (PSS). It is sampled
-every few seconds, so a short peak is missed. A failure here costs a number on a page, nothing more.
+Memory counts the program and its children, with shared pages counted once (PSS). A sample every few
+seconds can miss a short peak. A failure here only leaves a number out of a page.
 """
 
 import json
@@ -25,7 +25,7 @@ FIRST_S, EVERY_S = 1.0, 5.0
 ASK_WITHIN_S = 5.0
 MOST_BYTES = 1 << 16
 MIB = 1 << 20
-_AT_ONCE = 3  # samples; later every other one, for a storage that can only replace whole files
+_AT_ONCE = 3  # samples; later fewer, because some storage can only replace whole files
 _PROC = Path("/proc")
 _SMI = "nvidia-smi"
 
@@ -52,7 +52,7 @@ class Program:
     """A program whose usage is recorded.
 
     Args:
-        pid: of its process.
+        pid: its process id.
         limit_mb: memory of its container in MiB, None without a container.
         log_url: web page of its log while it is written, "" if there is none.
     """
@@ -63,7 +63,7 @@ class Program:
 
 
 class UsageRecorder:
-    """Records the usage of a program and its children, in a thread, until it is closed.
+    """A thread that records the usage of a program and its children until it is closed.
 
     Args:
         folder: of the run.
@@ -89,7 +89,7 @@ class UsageRecorder:
         threading.Thread(target=self._work, name="usage").start()
 
     def close(self) -> None:
-        """Stop the thread. A record that is being written is not waited for."""
+        """Stop the thread, without a wait for an unfinished record."""
         self._over.set()
 
     def _work(self) -> None:
@@ -124,7 +124,7 @@ class UsageRecorder:
 
 
 def read_usage(folder: Location, rank: int, attempt: int) -> dict[str, Any]:
-    """The newest record; empty if there is none, or while it is replaced."""
+    """Read the newest record; {} if there is none, or while it is replaced."""
     with suppress(StorageError, ValueError):
         found = json.loads(read_bytes(_location(folder, rank, attempt), limit=MOST_BYTES))
         if isinstance(found, dict):
@@ -133,21 +133,21 @@ def read_usage(folder: Location, rank: int, attempt: int) -> dict[str, Any]:
 
 
 def container_limit_mb() -> int | None:
-    """Memory of this process's container in MiB, from skein's variable."""
+    """Return the memory of this process's container in MiB, from skein's variable."""
     told = os.environ.get("SKEIN_RESOURCE_MEMORY", "")
     return int(told) if told.isdecimal() else None
 
 
 def tree(root: int) -> list[int]:
-    """A process and its living descendants."""
+    """Return a process and its living descendants."""
     found = [root]
-    for pid in found:  # it grows on the way
+    for pid in found:  # the loop appends to it
         found += _children(pid)
     return found
 
 
 def memory_bytes(pid: int) -> int:
-    """Memory of a process (PSS), with its share of shared pages; 0 if it is gone."""
+    """Return the memory (PSS, with its share of shared pages) of a process; 0 if it is gone."""
     try:
         lines = (_PROC / str(pid) / "smaps_rollup").read_text().splitlines()
     except OSError:
@@ -156,7 +156,7 @@ def memory_bytes(pid: int) -> int:
 
 
 def gpus(pids: list[int]) -> list[Gpu]:
-    """The GPUs that these processes use; none without `nvidia-smi`."""
+    """Return the GPUs that these processes use; [] without `nvidia-smi`."""
     if shutil.which(_SMI) is None:
         return []
     used = {uuid for pid, uuid in _asked("compute-apps=pid,gpu_uuid") if int(pid) in pids}
@@ -194,4 +194,4 @@ def _asked(what: str) -> list[list[str]]:
 
 
 def _number(cell: str) -> int:
-    return int(cell) if cell.isdecimal() else 0  # "[N/A]", where a GPU does not tell
+    return int(cell) if cell.isdecimal() else 0  # "[N/A]" from a GPU without the value

@@ -1,7 +1,7 @@
-"""The watch for sockets at which a worker's command listens to strangers; it warns in the log.
+"""The watch that warns in the log about sockets at which a worker's command is open to strangers.
 
-The library of `bind_address` works through glibc: a program that is linked statically, calls the
-kernel itself or drops its variables bypasses it. This watch only warns.
+The library of `bind_address` works through glibc. A program that is statically linked, makes system
+calls itself or drops its environment bypasses the library. This watch only warns.
 """
 
 import threading
@@ -17,13 +17,14 @@ LOOK_AFTER_S = (2.0, 3.0, 5.0, 20.0, 30.0, 240.0)
 
 
 class SocketWatch:
-    """Looks at the listening sockets a few times, in a thread, until it is closed.
+    """A thread that looks at the listening sockets a few times until it is closed.
 
     Args:
-        pid: of the command's process.
-        marker: value of `processes.MARKER` in all its processes; a daemon is no child any more.
-        address: the address at which it should listen.
-        report: gets a line for each socket that strangers can reach.
+        pid: id of the command's process.
+        marker: value of `processes.MARKER` in all its processes; finds daemons, which are no
+            children.
+        address: the address at which the command should listen.
+        report: receives a line for each socket that strangers can reach.
         waits: pauses between the looks in seconds.
     """
 
@@ -64,7 +65,7 @@ class SocketWatch:
 
 
 def warning(listener: Listener, address: str) -> str:
-    """The warning about a socket that strangers can reach."""
+    """Write the warning about a socket that strangers can reach."""
     return (
         f"process {listener.pid} listens at {listener}, and not at {address} alone: it bypasses"
         " the library that binds the address; whoever reaches the port may use it"

@@ -1,7 +1,7 @@
 """The state machine of a worker: its next action, a pure function of its orders and its state.
 
-The worker asks again after every change. So a hint that comes twice, late or not at all makes no
-difference: the same orders and the same state always give the same action.
+The worker evaluates it after every change. So a hint that comes twice, late or never makes no
+difference: equal orders and an equal state always give one action.
 """
 
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ class State:
 
 
 def next_action(orders: Orders, mine: State) -> Action:
-    """The next action of a worker."""
+    """Return the next action of a worker."""
     if orders.over:
         return Action.LEAVE
     if mine.rank is None:
@@ -63,7 +63,7 @@ def _within_generation(orders: Orders, mine: State, rank: int) -> Action:
         return Action.REPORT
     holder = orders.membership.of(rank) if orders.membership is not None else None
     if holder is None or holder.id != mine.id:
-        return Action.WAIT  # a worker that took over this rank too late runs in the next generation
+        return Action.WAIT  # too late for this generation; the worker joins the next
     if orders.end is not None:
         return Action.STOP if mine.running else Action.REPORT
     return Action.WAIT if mine.running else Action.START

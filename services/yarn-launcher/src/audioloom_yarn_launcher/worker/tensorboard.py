@@ -1,4 +1,4 @@
-"""The web page of TensorBoard: the events that it reads, and the address that others see.
+"""The web page of TensorBoard: its events, and the address that others use.
 
 TensorBoard reads folders of this machine. For a run folder on other storage, a thread copies new
 events every few seconds. Storage that does not answer only delays the copy.
@@ -23,7 +23,7 @@ EVENTS = "logs/tensorboard"
 """The trainer's event files, in the run folder."""
 FOLLOW_EVERY_S, ASK_EVERY_S, ASK_WITHIN_S = 5.0, 0.5, 5.0
 CHUNK_BYTES = 1 << 20
-_IN_NAME = "tfevents"  # of the files that TensorBoard reads
+_IN_NAME = "tfevents"  # in the name of every file that TensorBoard reads
 
 
 class TensorBoard:
@@ -59,7 +59,7 @@ class TensorBoard:
         return Path(self._events.path if self._copy is None else self._copy.name)
 
     def fill_in(self, command: Sequence[str]) -> tuple[str, ...]:
-        """The command, with `{events}`, `{host}` and `{port}` filled in."""
+        """Fill `{events}`, `{host}` and `{port}` in the command in."""
         known = {"{events}": str(self.folder), "{host}": self._host, "{port}": str(self._port)}
         found = []
         for word in command:
@@ -72,14 +72,14 @@ class TensorBoard:
         """Follow the events, and publish the page as soon as it answers.
 
         Args:
-            shown: called, from a thread, with the published address.
+            shown: called from a thread with the published address.
         """
         if self._copy is not None:
             threading.Thread(target=self._follow, name="events", daemon=True).start()
         threading.Thread(target=self._introduce, args=(shown,), name="page", daemon=True).start()
 
     def close(self) -> None:
-        """Stop following."""
+        """Stop the thread that follows the events."""
         self._over.set()
         if self._copy is not None:
             self._copy.cleanup()
@@ -106,19 +106,19 @@ class TensorBoard:
 
 
 def follow(events: Location, copy: Path) -> None:
-    """Add to the copy what was added to the events.
+    """Append to the copy the events that are new in the original.
 
     Raises:
-        StorageError, OSError: the rest is added the next time.
+        StorageError, OSError: a later call appends the rest.
     """
-    with suppress(NotFound):  # nothing has been written yet
+    with suppress(NotFound):  # there are no events yet
         for entry in walk(events):
             if _IN_NAME in entry.location.name and not entry.is_folder:
                 _add(entry, copy / entry.location.relative_to(events))
 
 
 def _add(entry: Entry, copy: Path) -> None:
-    # Files of events only grow.
+    # Event files only grow.
     copy.parent.mkdir(parents=True, exist_ok=True)
     with copy.open("ab") as to:
         position = to.tell()
@@ -131,7 +131,7 @@ def _add(entry: Entry, copy: Path) -> None:
 
 
 def answers(page: str) -> bool:
-    """Whether a server answers at an address, with any status."""
+    """Return whether a server answers at an address, with any status."""
     direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     try:
         with direct.open(page, timeout=ASK_WITHIN_S):
