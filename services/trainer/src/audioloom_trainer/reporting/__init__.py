@@ -1,1 +1,1 @@
-"""The HTML page of a run, and tables of plain text."""
+"""The HTML report of a run."""

@@ -1,4 +1,4 @@
-"""Charts as SVG inside a page: lines over steps or epochs, and a reliability diagram."""
+"""SVG charts for the report: lines over steps or epochs, and a reliability diagram."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from audioloom_trainer.reporting.markup import Markup, element, joined
 
 _WIDTH, _HEIGHT = 440.0, 250.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58.0, 14.0, 12.0, 40.0
-# Okabe and Ito's, which can be told apart without seeing all colours.
+# The palette of Okabe and Ito, which colour-blind readers can tell apart.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 _TICKS = 5
 _MARKED = 40
@@ -41,14 +41,14 @@ class _Axis:
 def line_chart(
     lines: Mapping[str, Points], *, x: str, y: str, limits: tuple[float, float] | None = None
 ) -> Markup:
-    """Some lines over the same axes, with a legend.
+    """Draw lines over shared axes, with a legend.
 
     Args:
-        lines: name of each, and its points from left to right; values that are not finite are
+        lines: points of each line by name, from left to right; values that are not finite are
             left out.
-        x: what the axis across shows.
-        y: what the axis up shows.
-        limits: of the y axis; without them it holds all points.
+        x: label of the x axis.
+        y: label of the y axis.
+        limits: limits of the y axis; by default it holds all points.
     """
     shown = {name: [p for p in line if all(map(math.isfinite, p))] for name, line in lines.items()}
     points = [point for line in shown.values() for point in line]
@@ -64,10 +64,10 @@ def line_chart(
 
 
 def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
-    """Accuracy over confidence: bars below the diagonal say that the model is too sure.
+    """Draw accuracy over confidence: bars below the diagonal mean that the model is too confident.
 
     Args:
-        bins: as `calibration.calibration` gives them.
+        bins: the bins from `calibration.calibration`.
     """
     across = _Axis(0.0, 1.0, _LEFT, _WIDTH - _RIGHT, 0.2)
     up = _Axis(0.0, 1.0, _HEIGHT - _BOTTOM, _TOP, 0.2)
@@ -176,7 +176,7 @@ def _axis(
     whole: bool = False,
     tight: tuple[float, float] | None = None,
 ) -> _Axis:
-    """An axis that holds all values; its ticks are round numbers, or whole ones."""
+    """Make an axis that holds all values, with round or whole numbers as ticks."""
     low, high = min(values), max(values)
     if high - low < 1e-9 * max(1.0, abs(high)):
         pad = 0.5 if whole else max(abs(high) * 0.1, 0.05)

@@ -1,6 +1,6 @@
-"""HTML and SVG made of elements, so that text is text: nothing gets in that was not escaped.
+"""HTML and SVG made of elements, so that all text is escaped.
 
-Labels, paths and names come from archives and command lines; a page must show them, not obey them.
+Labels, paths and names come from archives and command lines: a page must not execute them.
 """
 
 import base64
@@ -13,7 +13,7 @@ _VOID = frozenset({"meta"})
 
 
 class Markup(str):
-    """Text that is markup already; only `element` and `joined` make it."""
+    """Text that is already markup; only `element` and `joined` create it."""
 
     __slots__ = ()
 
@@ -23,12 +23,12 @@ Child = str | None
 
 
 def element(name: str, *children: Child, **attributes: str | float | None) -> Markup:
-    """An element.
+    """Make an element.
 
     Args:
-        name: of the element; from this program, never from data.
-        children: what is in it.
-        attributes: `class_` stands for class, `font_size` for font-size; None leaves one out.
+        name: name of the element; from this program, never from data.
+        children: content of the element.
+        attributes: `class_` stands for class, `font_size` for font-size; None omits an attribute.
     """
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_escaped(_number(value))}"'
@@ -41,17 +41,17 @@ def element(name: str, *children: Child, **attributes: str | float | None) -> Ma
 
 
 def joined(*children: Child) -> Markup:
-    """Children one after the other."""
+    """Concatenate children."""
     return Markup("".join(_child(child) for child in children if child is not None))
 
 
 def page(title: str, style: str, *body: Child) -> Markup:
-    """A whole document that loads nothing and runs nothing: a policy in its head forbids it.
+    """Make a whole document whose content policy forbids it to load or run anything.
 
     Args:
-        title: of the document.
-        style: CSS of this program; the policy allows these bytes alone.
-        body: what is in it.
+        title: title of the document.
+        style: CSS of this program; the policy allows only these bytes.
+        body: content of the document.
     """
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
@@ -72,7 +72,7 @@ def _child(child: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """What cannot be seen, such as what turns the direction of reading, is told in ASCII."""
+    """Escape text, and write invisible characters, such as direction marks, in ASCII."""
     return escape(printable(text, lines=True), quote=True)
 
 

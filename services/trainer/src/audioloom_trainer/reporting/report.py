@@ -1,6 +1,6 @@
-"""The page that a run leaves behind for people: one file that needs nothing else.
+"""The HTML report of a run: one file that needs no other file.
 
-It shows what is in the manifest, the history and the evaluation, and decides nothing.
+The report shows the manifest, the history and the evaluation and adds no results of its own.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,14 +27,14 @@ def report(
     evaluation: Mapping[str, Any],
     timeline: Sequence[Interval],
 ) -> str:
-    """The page, HTML.
+    """Return the report as HTML.
 
     Args:
         title: the run's name.
-        facts: what the run was, in order: name and value.
+        facts: name and value of each fact of the run, in order.
         history: loss and metrics of each epoch.
-        evaluation: as `results.evaluation_report` gives it.
-        timeline: how long the steps took.
+        evaluation: result of `evaluation_report`.
+        timeline: durations of the steps.
     """
     splits: Mapping[str, Any] = evaluation["splits"]
     return page(
@@ -209,11 +209,11 @@ def _share(value: float | None) -> str:
 
 
 def most_confused(matrix: Sequence[Sequence[int]], most: int) -> list[int]:
-    """The numbers of at most so many classes, those in most mistakes, in their own order.
+    """Return the numbers of the classes with the most mistakes, in ascending order.
 
     Args:
         matrix: (true class, predicted class).
-        most: how many.
+        most: the largest number of classes to return.
     """
     wrong = np.array(matrix, np.int64)
     np.fill_diagonal(wrong, 0)

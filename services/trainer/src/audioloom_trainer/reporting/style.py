@@ -1,4 +1,4 @@
-"""The style of a run's page: light, for the screen and for paper, and nothing but CSS."""
+"""The CSS of a run's report, light, for the screen and for paper."""
 
 _BASE = """
 :root { --ink: #1c2733; --quiet: #5d6b7a; --line: #dde3ea; --panel: #f6f8fa; }

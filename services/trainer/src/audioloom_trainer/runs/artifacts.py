@@ -1,8 +1,7 @@
-"""The files of a finished run, each named by its content, and what the manifest says of them.
+"""The files of a finished run, each named by its content, and their entries in the manifest.
 
-But for what is derived (the report, the model as other programs load it), nothing in them depends
-on when or where the run was made, so a run that is deleted and made again has the same files and
-the same identity.
+Except in the derived files (the report, the exported model), nothing depends on when or where the
+run was made. So a run that is deleted and made again has the same files and the same identity.
 """
 
 import hashlib
@@ -24,13 +23,13 @@ ROLES = ("weights", "model", "history", "evaluation")
 
 @dataclass(frozen=True)
 class RunResults:
-    """What came out of a training.
+    """The results of a training.
 
     Args:
-        weights: by name, in the model's order.
-        config: the model as Keras writes it, without weights.
-        history: an object an epoch.
-        evaluation: what `evaluation_report` gave.
+        weights: weights by name, in the model's order.
+        config: Keras's configuration of the model, without weights.
+        history: one object for each epoch.
+        evaluation: result of `evaluation_report`.
     """
 
     weights: Mapping[str, NDArray[np.generic]]
@@ -40,7 +39,7 @@ class RunResults:
 
 
 def write_results(folder: Location, finished: RunResults) -> list[FileEntry]:
-    """Write the files into the run folder; those that an earlier try left are taken as they are."""
+    """Write the files into the run folder, and keep the files of an earlier attempt unchanged."""
     contents = {
         "weights": ("npz", dump_arrays(finished.weights)),
         "model": ("json", _json(finished.config)),
@@ -54,20 +53,20 @@ def write_results(folder: Location, finished: RunResults) -> list[FileEntry]:
 
 
 def write_report(folder: Location, html: str) -> FileEntry:
-    """Write the page into the run folder."""
+    """Write the report into the run folder."""
     data = html.encode()
     return write_file(folder, entry_of("", "report", "html", data), data)
 
 
 def entry_of(below: str, role: str, suffix: str, data: bytes) -> FileEntry:
-    """What the manifest says of a file of a role, which is named by its content."""
+    """Make the manifest's entry for a file of a role; its name is a digest of its content."""
     sha256 = hashlib.sha256(data).hexdigest()
     path = f"{below}{role}-{sha256[:12]}.{suffix}"
     return FileEntry(path=path, bytes=len(data), sha256=sha256, role=role)
 
 
 def write_file(folder: Location, entry: FileEntry, data: bytes) -> FileEntry:
-    """Write a file whose name is its content; one that is there already is taken as it is."""
+    """Write a file that is named by its content; an existing file is kept unchanged."""
     with suppress(AlreadyExists):
         publish(folder / entry.path, data)
     return entry

@@ -1,8 +1,8 @@
-"""Checkpoints: all that a run needs to go on as if it had never stopped.
+"""Checkpoints: everything that a run needs to resume as if it had never stopped.
 
-A checkpoint is a folder `checkpoints/step-<8 digits>` of the run: the state (`state-<digest>.npz`)
-first, its commit record (`commit.json`) last. Without the record there is no checkpoint. The
-newest one whose state is what its record says wins; damaged ones are passed over.
+A checkpoint is a folder `checkpoints/step-<8 digits>` of the run. The state (`state-<digest>.npz`)
+is written first, the commit record (`commit.json`) last. Without the record there is no
+checkpoint. A run resumes from the newest checkpoint whose state matches its record.
 """
 
 import hashlib
@@ -65,9 +65,9 @@ class StateRef(BaseModel):
 class CheckpointRecord(BaseModel):
     """The commit record of a checkpoint.
 
-    `step` counts global batches since the start of the run. `recipe` is the digest of what is
-    trained on what, so that a checkpoint is never taken for another run's. `position` is what the
-    loop needs beside the state: history so far, sums of the epoch under way.
+    `step` counts global batches since the start of the run. `recipe` is the digest of recipe and
+    inputs, so that no other run uses the checkpoint. `position` holds the loop's own variables:
+    the history so far and the sums of the current epoch.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
@@ -83,25 +83,25 @@ class CheckpointRecord(BaseModel):
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A checkpoint that was read and is whole."""
+    """A whole checkpoint in memory."""
 
     record: CheckpointRecord
     state: dict[str, NDArray[np.generic]]
 
     @property
     def fingerprint(self) -> str:
-        """Tells two checkpoints of the same step apart."""
+        """A text that differs between two checkpoints of one step."""
         return self.record.state.sha256
 
 
 def list_checkpoints(run: Location) -> Iterator[tuple[Location, CheckpointRecord | None]]:
-    """The checkpoint folders of a run, newest first, with their records; None for a bad one."""
+    """Yield a run's checkpoint folders, newest first, with records; None for a bad record."""
     for entry in checkpoint_folders(run):
         yield entry.location, _read_commit(entry.location)
 
 
 def checkpoint_folders(run: Location) -> list[Entry]:
-    """The checkpoint folders of a run, newest first. A link is none: it leads to another's."""
+    """Return a run's checkpoint folders, newest first, without links, which lead elsewhere."""
     try:
         found = list(list_folder(checkpoints_folder(run)))
     except (NotFound, NotAFolder):
@@ -112,7 +112,7 @@ def checkpoint_folders(run: Location) -> list[Entry]:
 
 
 def has_record(folder: Location) -> bool:
-    """Whether a checkpoint has a commit record, readable or not: a later release may read it."""
+    """Return whether a checkpoint has a commit record; a later release may read a bad one."""
     try:
         return any(entry.location.name == RECORD_NAME for entry in list_folder(folder))
     except (NotFound, NotAFolder):
@@ -120,15 +120,15 @@ def has_record(folder: Location) -> bool:
 
 
 def newest_checkpoint(run: Location, recipe: str) -> Checkpoint | None:
-    """The newest whole checkpoint of a run, or None when it has none.
+    """Return the newest whole checkpoint of a run; None if the run has none.
 
     Args:
         run: the run's folder.
-        recipe: the digest that the checkpoint must carry.
+        recipe: the digest that the checkpoint must have.
 
     Raises:
-        RunTaken: a checkpoint in the folder belongs to another recipe.
-        StorageError: storage failed; a file that is merely damaged does not raise.
+        RunTaken: a checkpoint in the folder has another recipe.
+        StorageError: storage failed; a damaged file does not raise.
     """
     for folder, commit in list_checkpoints(run):
         if commit is None:
@@ -148,22 +148,22 @@ def newest_checkpoint(run: Location, recipe: str) -> Checkpoint | None:
 
 
 def read_checkpoint(folder: Location, commit: CheckpointRecord) -> Checkpoint:
-    """A checkpoint that `list_checkpoints` has found.
+    """Read a checkpoint that `list_checkpoints` has found.
 
     Raises:
-        BadArrays, NotFound: it is damaged, or has been removed meanwhile.
+        BadArrays, NotFound: the checkpoint is damaged, or has been removed meanwhile.
     """
     return Checkpoint(commit, _read_state(folder, commit.state))
 
 
 @dataclass
 class CheckpointWriter:
-    """Writes checkpoints behind the training loop, one at a time.
+    """Background writer of checkpoints, one at a time, while the training goes on.
 
     Args:
         run: the run's folder.
-        recipe: the digest that every checkpoint carries.
-        replicas: how many trained it, for people who look.
+        recipe: the digest for every record.
+        replicas: the number of replicas, recorded for people.
         keep: how many checkpoints stay.
     """
 
@@ -176,22 +176,22 @@ class CheckpointWriter:
     _pending: Future[None] | None = None
 
     def save(self, step: int, state: State, position: dict[str, Any]) -> None:
-        """Write a checkpoint in the background, after the one before it is done.
+        """Write a checkpoint in the background, after the previous write has ended.
 
         Raises:
-            StorageError: the one before it could not be written.
+            StorageError: the previous checkpoint could not be written.
         """
         self.wait()
         self._pending = self._worker.submit(self._write, step, state, position)
 
     def wait(self) -> None:
-        """Wait until nothing is being written; raises as `save`."""
+        """Wait until the write has ended; raises as `save`."""
         pending, self._pending = self._pending, None
         if pending is not None:
             pending.result()
 
     def close(self) -> None:
-        """Wait, whatever comes of it; but no more for storage that does not answer."""
+        """Wait for the write and ignore its result; stop its retries."""
         self._closing.set()
         self._worker.shutdown(wait=True)
 
@@ -229,14 +229,14 @@ class CheckpointWriter:
 
 
 def _remove(run: Location, folder: Location) -> None:
-    """Remove what the trainer wrote of a checkpoint, over no link; the folder, if that was all."""
+    """Remove the trainer's files of a checkpoint, never through a link; then an empty folder."""
     root = root_of(run)
     try:
-        # The record comes before the state, so that it is never half a checkpoint.
+        # Remove the record before the state, so that no record names a missing state.
         for entry in list_folder(folder):
             ours = _FILE.fullmatch(finished_path(entry.location.name)) is not None
             if ours and not (entry.is_link or entry.is_folder):
-                with suppress(NotFound):  # `gc` was quicker
+                with suppress(NotFound):  # `gc` has removed it
                     remove(entry.location, within=root)
         remove_empty_folder(folder, within=root)
     except NotFound:
@@ -246,7 +246,7 @@ def _remove(run: Location, folder: Location) -> None:
 
 
 def _refuse_link(folder: Location) -> None:
-    """Nothing is written through a link: what it leads to is another's."""
+    """Refuse a link: writing through it would change foreign files."""
     with suppress(NotFound):
         if stat(folder).is_link:
             raise NotAFolder(

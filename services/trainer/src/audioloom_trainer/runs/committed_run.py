@@ -1,4 +1,4 @@
-"""A committed run as it is used afterwards: its files, checked, and its model, built again."""
+"""Read a committed run: its checked files and the source of its model."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ from audioloom_trainer.models.source import ModelSource, find_builtin, find_mode
 
 @dataclass(frozen=True)
 class CommittedRun:
-    """A committed run, and what its model is built from: a function, or else its architecture."""
+    """A committed run and the source of its model: a function or the run's architecture."""
 
     opened: Opened[TrainingRunManifest]
     source: ModelSource | None
@@ -38,17 +38,17 @@ class CommittedRun:
 
 
 def open_run(place: str, model: str | None) -> CommittedRun:
-    """Read a committed run and find what its model is built from.
+    """Read a committed run and find the source of its model.
 
     Args:
         place: the run's folder or manifest.
-        model: the function, where it is not built in. What a manifest names is never imported.
+        model: the function, unless it is built in. A name in a manifest is never imported.
 
     Raises:
-        ManifestError: there is none, it is damaged, or files that it names are gone.
-        BadModel: the function is not there, or not the one that was trained; or none is given, and
-            the run's own architecture is not of Keras alone.
-        DamagedRun: the file of the architecture holds none.
+        ManifestError: the manifest is missing or damaged, or its files are gone.
+        BadModel: the function is missing or is not the trained one; or none is given and the
+            run's architecture has parts outside Keras.
+        DamagedRun: the architecture's file holds no architecture.
     """
     opened = read_manifest(place, expect="training-run")
     source = _builtin_of(opened) if model is None else _source_of(opened, model)
@@ -64,7 +64,7 @@ def _builtin_of(opened: Opened[TrainingRunManifest]) -> ModelSource | None:
 
 
 def _source_of(opened: Opened[TrainingRunManifest], model: str) -> ModelSource:
-    """The function that made a run's model: of the same file, or the same built-in revision."""
+    """Find the function that made a run's model: the file or built-in revision must be equal."""
     wanted = opened.manifest.recipe.model
     source = find_model(model)
     if source.function != wanted.function.rpartition(":")[2]:
@@ -101,7 +101,7 @@ def _architecture_of(opened: Opened[TrainingRunManifest]) -> dict[str, Any]:
 
 
 def cannot_rebuild(opened: Opened[TrainingRunManifest], found: str) -> BadModel:
-    """The error of a run whose model is built by its function alone."""
+    """Make the error for a run whose model only its function can build."""
     manifest = opened.manifest
     named = manifest.recipe.model.function
     return BadModel(
@@ -115,10 +115,10 @@ def cannot_rebuild(opened: Opened[TrainingRunManifest], found: str) -> BadModel:
 
 
 def read_role(opened: Opened[TrainingRunManifest], role: str) -> bytes:
-    """The content of the run's file of a role, checked.
+    """Read and check the run's file of a role.
 
     Raises:
-        DamagedRun: the run has no such file, or several.
+        DamagedRun: the run has no file or several files of this role.
         MissingFile, WrongChecksum: as `read_entry`.
     """
     entries = opened.files(role)
@@ -130,20 +130,20 @@ def read_role(opened: Opened[TrainingRunManifest], role: str) -> bytes:
 
 
 def await_entries(opened: Opened[TrainingRunManifest], entries: Iterable[FileEntry]) -> None:
-    """Wait for files of the run that are to be read, all together.
+    """Wait until all the given files of the run exist.
 
     Raises:
-        MissingFile: naming those that are gone, and did not come late either.
+        MissingFile: names the files that are missing and did not appear late either.
     """
     Patience().wait_for(opened.folder / entry.path for entry in entries)
 
 
 def read_entry(opened: Opened[TrainingRunManifest], entry: FileEntry) -> bytes:
-    """The content of one file of the run, checked.
+    """Read and check one file of the run.
 
     Raises:
-        MissingFile: it is gone, and did not come late either.
-        WrongChecksum: it is not what the manifest says.
+        MissingFile: the file is missing and did not appear late either.
+        WrongChecksum: the file differs from the manifest.
     """
     where = opened.folder / entry.path
     Patience().stat(where)
@@ -161,15 +161,15 @@ def read_entry(opened: Opened[TrainingRunManifest], entry: FileEntry) -> bytes:
 
 
 def read_json(opened: Opened[TrainingRunManifest], role: str) -> Any:
-    """The JSON of the run's file of a role; raises as `read_role`."""
+    """Read the JSON of the run's file of a role; raises as `read_role`."""
     return json.loads(read_role(opened, role))
 
 
 def read_trained_on(opened: Opened[TrainingRunManifest]) -> Opened[ShardsManifest]:
-    """The shards that a run was trained on, where its manifest says they are.
+    """Read the shards manifest of a run's training, at the location in the run's manifest.
 
     Raises:
-        BadData: other shards are there by now; their splits may hold what was trained on.
+        BadData: other shards lie there now; their other splits may hold records of the training.
     """
     reference = opened.manifest.inputs[0]
     found = read_manifest(resolve_input(reference, opened.root), expect="shards")
@@ -184,18 +184,15 @@ def read_trained_on(opened: Opened[TrainingRunManifest]) -> Opened[ShardsManifes
 
 
 def export_command(opened: Opened[TrainingRunManifest]) -> str:
-    """A command that copies the model of a run, ready to be pasted."""
+    """Return a command to paste that exports the model of a run."""
     return shlex.join(["audioloom-trainer", "export", str(opened.folder), "--to", "."])
 
 
 def evaluate_command(opened: Opened[TrainingRunManifest]) -> str:
-    """A command that scores a run, ready to be pasted; with its model, where that has to be given.
-
-    A model that is built again needs none.
-    """
+    """Return a command to paste that scores a run, with `--model` only if the run needs it."""
     function = opened.manifest.recipe.model.function
     given = str(opened.manifest.execution.settings.get("model", function))
-    here = given if Path(given.rpartition(":")[0]).exists() else function  # that was on a node
+    here = given if Path(given.rpartition(":")[0]).exists() else function  # the file was on a node
     model = ["--model", here] if _needs_model(opened) else []
     return shlex.join(["audioloom-trainer", "evaluate", str(opened.folder), *model])
 

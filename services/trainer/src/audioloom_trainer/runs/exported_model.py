@@ -1,7 +1,7 @@
-"""A trained model as other programs load it: a `.keras` file and a SavedModel.
+"""Write a trained model for other programs: a `.keras` file and a SavedModel.
 
-A SavedModel takes windows as the features have them and answers labels and scores: whoever serves
-it needs neither audioloom nor a list of labels beside it.
+The SavedModel takes windows of features and returns labels and scores. Serving it needs neither
+audioloom nor a list of labels.
 """
 
 import hashlib
@@ -27,14 +27,14 @@ log = structlog.get_logger()
 def model_files(
     model: keras.Model, feature: str, trained_on: ShardSet
 ) -> list[tuple[FileEntry, bytes]]:
-    """The files of the model in both forms; what Keras cannot write is missing, with a warning.
+    """Return the model's files in both forms; warn of and omit a form that Keras cannot write.
 
-    A training that took days does not fail for it: the weights are in the run anyway.
+    A long training must not fail for that: the run has the weights anyway.
 
     Args:
-        model: trained.
-        feature: the name that the features have.
-        trained_on: gives the windows' shape and the labels.
+        model: the trained model.
+        feature: name of the feature.
+        trained_on: the shards of the training, for the windows' shape and the labels.
     """
 
     def save(target: Path) -> None:
@@ -65,7 +65,7 @@ def _written(form: str, write: Callable[[], None]) -> bool:
 
 
 def _files_of(folder: Path) -> list[tuple[FileEntry, bytes]]:
-    """The files of a SavedModel, in a folder that is named by their content."""
+    """Return the files of a SavedModel, below a folder that is named by their content."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     files = [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths]
     digests = [hashlib.sha256(data) for _, data in files]
@@ -89,16 +89,16 @@ def write_saved_model(
 ) -> None:
     """Write a SavedModel folder with one signature, `serving_default`, also called `serve`.
 
-    It takes *feature*, float32 (windows, *shape), and answers of each window ``label`` (string),
-    ``label_id`` (int32) and ``scores`` (float32, one for each label, as the model's output layer
-    gives them); without labels ``target`` (float32), the number that was learned.
+    It takes *feature*, float32 (windows, *shape), and returns for each window ``label`` (string),
+    ``label_id`` (int32) and ``scores`` (float32, the model's output for each label). Without labels
+    it returns ``target`` (float32), the predicted number.
 
     Args:
-        model: built, with its weights.
+        model: the built model with its weights.
         target: a folder that does not exist yet.
-        feature: name of the feature, which is the input's.
-        shape: of one window.
-        labels: in the order of the model's outputs; none where a number is learned.
+        feature: name of the feature and of the input.
+        shape: shape of one window.
+        labels: in the order of the model's outputs; empty if the target is a number.
     """
 
     def serve(windows: Any) -> dict[str, Any]:

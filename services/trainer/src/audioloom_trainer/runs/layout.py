@@ -1,7 +1,7 @@
-"""The run folder and what a launcher says about it in the environment.
+"""The run folder, and the environment variables with which a launcher names it.
 
-A launcher that starts several workers names the folder that they share. These variables are part
-of the contract between launcher and trainer; they are not settings.
+The variables name the folder that the workers share. They are part of the contract between
+launcher and trainer, not settings.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from audioloom_trainer.errors import BadCluster
 
 @dataclass(frozen=True)
 class Launch:
-    """What the launcher said; started by hand there is no folder, and both numbers are 0."""
+    """The launcher's variables; without a launcher the folder is None and both numbers are 0."""
 
     folder: Location | None = None
     attempt: int = 0
@@ -25,7 +25,7 @@ def read_launch(environment: Mapping[str, str]) -> Launch:
     """Read AUDIOLOOM_RUN_FOLDER, AUDIOLOOM_RUN_ATTEMPT and AUDIOLOOM_RUN_GENERATION.
 
     Raises:
-        BadCluster: a number that is none.
+        BadCluster: a variable is not a number.
     """
     folder = environment.get("AUDIOLOOM_RUN_FOLDER", "")
     return Launch(
@@ -36,12 +36,12 @@ def read_launch(environment: Mapping[str, str]) -> Launch:
 
 
 def checkpoints_folder(run: Location) -> Location:
-    """Where the checkpoints of a run lie."""
+    """Return the folder of a run's checkpoints."""
     return run / "checkpoints"
 
 
 def progress_location(run: Location, rank: int) -> Location:
-    """Where the worker of *rank* says how far it is."""
+    """Return the progress file of the worker of *rank*."""
     return run / f"progress/{rank}.jsonl"
 
 

@@ -1,4 +1,4 @@
-"""Named arrays as one `.npz` whose bytes depend on nothing but names, order and values."""
+"""Named arrays as one `.npz` whose bytes depend only on names, order and values."""
 
 import io
 import zipfile
@@ -15,12 +15,12 @@ class BadArrays(ValueError):
 
 
 def dump_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
-    """The bytes of a NumPy archive: stored, in the order given, with a fixed time."""
+    """Return the bytes of an uncompressed NumPy archive, in the given order, with a fixed time."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_STORED) as archive:
         for name, array in arrays.items():
             entry = io.BytesIO()
-            # Extension types (bfloat16) are written as raw bytes; `load_arrays` gives them back so.
+            # Extension types (bfloat16) are written as raw bytes; `load_arrays` returns raw bytes.
             np.lib.format.write_array(
                 entry, np.asarray(array, order="C"), version=(1, 0), allow_pickle=False
             )
@@ -29,10 +29,10 @@ def dump_arrays(arrays: Mapping[str, NDArray[np.generic]]) -> bytes:
 
 
 def load_arrays(data: bytes) -> dict[str, NDArray[np.generic]]:
-    """The arrays by name, in the order in which they were written.
+    """Read the arrays of `dump_arrays` by name, in the order in which they were written.
 
     Raises:
-        BadArrays: not such an archive.
+        BadArrays: the bytes are not an archive of `dump_arrays`.
     """
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:

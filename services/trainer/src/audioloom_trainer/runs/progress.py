@@ -1,8 +1,8 @@
-"""How far a worker is, in the run folder, for whoever watches: `progress/<rank>.jsonl`.
+"""The progress of a worker in the run folder: `progress/<rank>.jsonl`.
 
-One JSON object a line, the newest last. Storage cannot append, so the file is written anew, seldom;
-the lines of epochs and events stay, of the lines in between only the last few. A failure to write
-it is logged and never ends a run, nor does the loop wait long for storage that does not answer.
+One JSON object a line, the newest last. Storage cannot append, so the whole file is rewritten, but
+rarely. It keeps all lines of epochs and events and the last few of the other lines. A failed write
+is logged and never ends a run, and the loop does not wait long for storage that does not answer.
 """
 
 import json
@@ -30,13 +30,13 @@ _MOST_BYTES = 16 << 20
 
 
 class ProgressFile:
-    """The progress of one worker.
+    """The progress file of one worker.
 
     Args:
         run: the run's folder.
-        rank: the worker.
-        common: what every line carries: attempt, generation, host.
-        clock: seconds, for tests.
+        rank: rank of the worker.
+        common: fields of every line: attempt, generation, host.
+        clock: time in seconds, for tests.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class ProgressFile:
         self._writer: threading.Thread | None = None
 
     def step(self, **values: Any) -> None:
-        """Note a step; written at most every few seconds."""
+        """Note a step; the file is written at most every few seconds."""
         self._add("step", values)
         steps = [line for line in self._lines if line.get("event") == "step"]
         if len(steps) > _MOST_STEP_LINES:
@@ -63,13 +63,13 @@ class ProgressFile:
             self.flush()
 
     def event(self, event: str, **values: Any) -> None:
-        """Note something that stays: a start, an epoch, a checkpoint, an end. Written at once."""
+        """Note an event that stays (a start, epoch, checkpoint or end), and write at once."""
         self._add(event, values)
         self.flush()
 
     @contextmanager
     def failure_noted(self) -> Iterator[None]:
-        """Inside, note what ends the run, with the peers that were lost if that is why."""
+        """Note the error that ends the run, with the lost peers if they caused it."""
         try:
             yield
         except Exception as error:
@@ -83,14 +83,14 @@ class ProgressFile:
             raise
 
     def flush(self) -> None:
-        """Write the file; while storage does not answer, leave it to the next time."""
+        """Write the file, or leave it to the next call while storage does not answer."""
         if self._writer is not None:
             self._writer.join(MOST_SECONDS)
         if not self._busy:
             self._written = self._clock()
             data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self._lines)
             failures: list[BaseException] = []
-            # Of a thread that nobody waits for at the end of the process.
+            # In a daemon thread, which does not delay the end of the process.
             self._writer = threading.Thread(
                 target=self._write, args=(data.encode(), failures), name="progress", daemon=True
             )
@@ -112,7 +112,7 @@ class ProgressFile:
             publish(self._where, data)
         except (StorageError, OSError) as error:
             log.warning("the progress file could not be written", error=str(error))
-        except BaseException as error:  # noqa: BLE001  (the loop gets it)
+        except BaseException as error:  # noqa: BLE001  (the loop handles it)
             failures.append(error)
 
     def _add(self, event: str, values: dict[str, Any]) -> None:
@@ -122,7 +122,7 @@ class ProgressFile:
 
 
 def read_progress(where: Location) -> list[dict[str, Any]]:
-    """The lines of a progress file, oldest first; what cannot be read is left out."""
+    """Read the lines of a progress file, oldest first, without unreadable lines."""
     try:
         text = read_bytes(where, limit=_MOST_BYTES).decode(errors="replace")
     except (StorageError, OSError):

@@ -1,4 +1,4 @@
-"""The model of a committed run, in one process, with its weights."""
+"""Rebuild the model of a committed run, with its weights, in one process."""
 
 import keras
 
@@ -12,15 +12,15 @@ from audioloom_trainer.shards.shard_set import ShardSet
 
 
 def rebuild(run: CommittedRun, shard_set: ShardSet) -> keras.Model:
-    """Build the model again, by its function or of its architecture, and set the run's weights.
+    """Build the model from its function or architecture, and set the run's weights.
 
     Args:
-        run: the run.
-        shard_set: that it was trained on, for the shape, the classes and the coefficients.
+        run: the committed run.
+        shard_set: the shards of the training, for the shape, the classes and the coefficients.
 
     Raises:
-        DamagedRun: the weights do not fit the model, or the model not the shards.
-        BadModel: this Keras builds no model of the architecture.
+        DamagedRun: the weights do not fit the model, or the model does not fit the shards.
+        BadModel: this version of Keras cannot build the architecture.
     """
     recipe = run.opened.manifest.recipe
     if run.source is None:
@@ -39,7 +39,7 @@ def _of_architecture(run: CommittedRun, shard_set: ShardSet) -> keras.Model:
     place = str(run.opened.folder / run.opened.files("model")[0].path)
     try:
         model = keras.saving.deserialize_keras_object(run.architecture)
-    except Exception as error:  # noqa: BLE001  another version of Keras may say anything
+    except Exception as error:  # noqa: BLE001  another version of Keras may raise anything
         raise cannot_rebuild(run.opened, describe_error(error)) from None
     try:
         check_model(model, place, shape=shard_set.shape, classes=shard_set.classes, replicas=1)

@@ -1,8 +1,7 @@
 """Scalars of a run for TensorBoard: `logs/tensorboard/train` and `…/val` in the run folder.
 
-Storage cannot append, so each epoch is a file of its own, which is never touched again; TensorBoard
-reads all files of a folder in the order of their names. A failure to write one is logged and never
-ends a run.
+Storage cannot append, so each epoch is a separate file, written once. TensorBoard reads all files
+of a folder in the order of their names. A failed write is logged and never ends a run.
 """
 
 import secrets
@@ -34,7 +33,7 @@ class Scalar(NamedTuple):
 
 
 class Summaries:
-    """Writes the events of a run; one process alone does.
+    """Writer of a run's TensorBoard events, used by one process only.
 
     Args:
         run: the run's folder.
@@ -48,12 +47,12 @@ class Summaries:
     def write(
         self, step: int, scores: Mapping[str, float], timeline: Sequence[Interval] = ()
     ) -> None:
-        """Write a file for train, and one for val where there is something to say of it.
+        """Write a file for train, and one for val if val has scores.
 
         Args:
-            step: steps of the training that are done.
-            scores: by name as in the history of epochs, where `val_` begins those of val.
-            timeline: all intervals so far; what was written before is passed over.
+            step: number of finished training steps.
+            scores: scores named as in the history of epochs; the names of val start with `val_`.
+            timeline: all intervals so far; intervals already written are skipped.
         """
         shown = {name: value for name, value in scores.items() if name != "epoch"}
         val = [n for n in shown if n.startswith(_VAL)]
@@ -77,7 +76,7 @@ class Summaries:
 
 
 def events_of(run: Location) -> list[FileEntry]:
-    """The events files of a run, of earlier tries too, as its manifest lists them."""
+    """Return the manifest's entries for a run's events files, also of earlier attempts."""
     try:
         found = [entry.location for entry in walk(run / _FOLDER)]
     except NotFound:
@@ -95,7 +94,7 @@ def events_of(run: Location) -> list[FileEntry]:
 
 
 def _events(scalars: Iterable[Scalar]) -> bytes:
-    """The bytes of an events file. `tf.summary.scalar` would need TensorBoard to be installed."""
+    """Return the bytes of an events file; `tf.summary.scalar` would need TensorBoard."""
     metadata = tf.compat.v1.SummaryMetadata(
         plugin_data=tf.compat.v1.SummaryMetadata.PluginData(plugin_name="scalars"),
         data_class="DATA_CLASS_SCALAR",

@@ -1,4 +1,4 @@
-"""Where the time of a training goes: how long steps take, and how long they wait for input."""
+"""The timeline of a training: the duration of steps and their wait for input."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _HALVINGS = 40
 
 @dataclass(frozen=True)
 class Interval:
-    """Some consecutive steps."""
+    """Measurements of consecutive steps."""
 
     step: int
     """The last of them, counted from the start of the run."""
@@ -30,7 +30,7 @@ class Interval:
 
 @dataclass
 class Timeline:
-    """The intervals of a session so far, oldest first, in bounded memory."""
+    """The intervals of a session, oldest first, in bounded memory."""
 
     intervals: list[Interval] = field(default_factory=list)
     _longest: int = 1
@@ -55,10 +55,10 @@ def _merged(first: Interval, second: Interval) -> Interval:
 
 
 def summed(intervals: Sequence[Interval]) -> Interval:
-    """All of them as one; its step is the last one's.
+    """Combine intervals to one, with the step of the last interval.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no interval.
     """
     if not intervals:
         raise ValueError("expected at least one interval, found none")
@@ -75,22 +75,22 @@ def summed(intervals: Sequence[Interval]) -> Interval:
 
 
 def thinned(intervals: Sequence[Interval], most: int) -> list[Interval]:
-    """At most so many intervals that look the same: neighbours become one."""
+    """Combine neighbouring intervals so that at most *most* remain."""
     size = max(1, -(-len(intervals) // most))
     return [summed(intervals[at : at + size]) for at in range(0, len(intervals), size)]
 
 
 def waiting(start: float, end: float, produced: Sequence[float]) -> float:
-    """How long a block of steps waited for its batches, in seconds.
+    """Estimate how long a block of steps waited for its batches, in seconds.
 
-    Steps run inside one call of TensorFlow's, where nobody may look at a clock. But it is known
-    when each batch was ready, and steps of a block are alike: there is one length of a step with
-    which the block, each step of it after its batch and the step before, ends when it did.
+    All steps of a block run in one call of TensorFlow, so single steps cannot be timed. But the
+    time when each batch was ready is known, and all steps of a block take equally long. Each step
+    starts after its batch and after the step before. Only one step length fits the block's end.
 
     Args:
-        start: of the block, in seconds.
-        end: of the block.
-        produced: when each of its batches was ready, on the same clock.
+        start: start of the block, in seconds.
+        end: end of the block, in seconds.
+        produced: when each batch was ready, on the same clock.
     """
     if not produced:
         return 0.0
@@ -109,12 +109,12 @@ def waiting(start: float, end: float, produced: Sequence[float]) -> float:
 
 
 def bottleneck(intervals: Sequence[Interval]) -> str:
-    """What a training is held up by, one word.
+    """Name the part that limits the speed of a training.
 
     Returns:
         "device": steps wait for less than a twentieth of the time, so only more or faster devices
-        make it faster. "storage": they wait, mostly for shards on their way to local disk.
-        "decode": they wait, while the shards are there.
+        help. "storage": steps wait, mostly for the transfer of shards to local disk. "decode":
+        steps wait although the shards are on local disk.
     """
     if not intervals:
         return "device"

@@ -1,1 +1,1 @@
-"""The process itself: cores, memory, signals and retries, before TensorFlow is imported."""
+"""The process: cores, memory, signals and retries, set up before TensorFlow is imported."""

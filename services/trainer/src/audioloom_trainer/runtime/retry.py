@@ -1,6 +1,6 @@
-"""Retries of what fails because storage went away or a disk is full: a NameNode may be restarting.
+"""Retries while storage does not answer (a NameNode may be restarting) or a disk is full.
 
-`audioloom_storage` retries for half a minute by itself; this limit is for longer outages. A command
+`audioloom_storage` itself retries for half a minute; this limit is for longer outages. A command
 sets it once, for the whole process.
 """
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass
 class RetryLimit:
-    """How long an operation that fails is retried."""
+    """The time for which a failed operation is retried."""
 
     seconds: float = 300.0
     first_pause_seconds: float = 0.5
@@ -32,7 +32,7 @@ LIMIT = RetryLimit()
 
 
 def pauses() -> Iterator[float]:
-    """Seconds to wait before each further try, longer and longer, until the limit is reached."""
+    """Yield the seconds to wait before each retry, rising, until the limit is reached."""
     give_up, pause = time.monotonic() + LIMIT.seconds, LIMIT.first_pause_seconds
     while time.monotonic() + pause <= give_up:
         yield pause
@@ -40,11 +40,11 @@ def pauses() -> Iterator[float]:
 
 
 def with_retries(action: Callable[[], T], *, given_up: threading.Event | None = None) -> T:
-    """The result of *action*, repeated while storage does not answer.
+    """Call *action*, repeat it while storage does not answer, and return its result.
 
     Args:
-        action: may be done twice, also when nobody can tell whether it was done once.
-        given_up: once it is set, nothing is retried.
+        action: must be safe to repeat, even after a call with unknown outcome.
+        given_up: ends the retries once it is set.
 
     Raises:
         Unavailable, UnknownOutcome: storage failed for longer than the limit.

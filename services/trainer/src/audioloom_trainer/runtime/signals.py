@@ -1,7 +1,7 @@
-"""SIGTERM, which TensorFlow would swallow: noticed by a thread, acted on between two blocks.
+"""Handle SIGTERM: a thread notices it, because TensorFlow would swallow it.
 
-YARN sends it before it kills, and gives little time: the loop saves if it gets there, and a
-watchdog ends the process if it does not, for a lost peer can hold the main thread for ever.
+YARN sends SIGTERM shortly before it kills. The loop saves a checkpoint at the end of its block. A
+watchdog ends the process if that takes too long: a lost peer can block the main thread forever.
 """
 
 import os
@@ -17,7 +17,7 @@ GRACE_SECONDS = 20.0
 
 
 class StopRequest:
-    """Whether this process was told to end."""
+    """The request to end this process, made by SIGTERM."""
 
     def __init__(self) -> None:
         self._requested = threading.Event()
@@ -25,15 +25,15 @@ class StopRequest:
 
     @property
     def requested(self) -> bool:
-        """True from the signal on."""
+        """Whether the signal has arrived."""
         return self._requested.is_set()
 
     def finished(self) -> None:
-        """Say that the loop has ended by itself, so that nobody needs to end it by force."""
+        """Report that the loop has ended, so that the watchdog does not end the process."""
         self._done.set()
 
     def request(self, grace: float) -> None:
-        """Ask the loop to end, and end the process when it does not within *grace* seconds."""
+        """Ask the loop to end; end the process if it has not ended after *grace* seconds."""
         log.warning("SIGTERM received: saving a checkpoint if there is time", seconds=grace)
         self._requested.set()
         if not self._done.wait(grace):
@@ -44,12 +44,12 @@ class StopRequest:
 def handle_sigterm(grace: float = GRACE_SECONDS) -> StopRequest:
     """Take over SIGTERM in the main thread; call it before NumPy and TensorFlow are imported.
 
-    The signal is blocked here, and in every thread that is started from now on: a single thread
-    that does not block it, such as NumPy starts for its arithmetic, would end the process, and
-    none of the handlers that TensorFlow installs may run.
+    This blocks the signal here and in every thread started later. Otherwise one thread that does
+    not block it, such as NumPy's arithmetic threads, would end the process, or a handler of
+    TensorFlow would run.
 
     Args:
-        grace: seconds between the signal and the end by force.
+        grace: seconds between the signal and the forced end.
     """
     request = StopRequest()
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})

@@ -1,1 +1,1 @@
-"""What a shards manifest names: splits, shards and their indexes."""
+"""The content of a shards manifest: splits, shards and their indexes."""

@@ -1,4 +1,4 @@
-"""The index of a shard, held against what the manifest says of the shard."""
+"""Read the index of a shard and check it against the manifest."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from audioloom_trainer.errors import ShardMismatch, UnknownLabel
 
 @dataclass(frozen=True)
 class Expected:
-    """What the manifest says about a shard."""
+    """The manifest's facts about a shard."""
 
     records: int
     bytes: int
@@ -24,7 +24,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class Index:
-    """A checked index; each array has one element a record."""
+    """A checked index, with one element a record in each array."""
 
     offset: NDArray[np.int64]
     length: NDArray[np.int64]
@@ -33,23 +33,23 @@ class Index:
 
 
 def parse_index(data: bytes, expected: Expected, where: object) -> Index:
-    """Read the bytes of an index and hold them against the manifest.
+    """Parse the bytes of an index and check them against the manifest.
 
     Args:
-        data: the file.
-        expected: what the manifest says about the shard.
+        data: bytes of the index file.
+        expected: the manifest's facts about the shard.
         where: the index's location, for errors.
 
     Raises:
-        ShardMismatch: not such a file, another number of records, records that do not follow each
-            other to the end of the shard, or values outside their record.
-        UnknownLabel: a class number outside the vocabulary.
+        ShardMismatch: the file is no index, has another number of records, its records do not
+            fill the shard without gaps, or values lie outside their record.
+        UnknownLabel: a class number is outside the vocabulary.
     """
     rows = _rows(data, where)
     if len(rows) != expected.records:
         raise _mismatch(where, f"{expected.records} records", f"{len(rows)}")
     offset, length, values, label = (np.ascontiguousarray(rows[:, c]) for c in range(len(COLUMNS)))
-    if (length < 1).any() or (length > expected.bytes).any():  # so that no sum overflows
+    if (length < 1).any() or (length > expected.bytes).any():  # first, so that no sum overflows
         found = f"lengths from {length.min()} to {length.max()}"
         raise _mismatch(where, f"records of 1 to {expected.bytes} bytes", found)
     ends = offset + length

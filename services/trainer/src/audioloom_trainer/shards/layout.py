@@ -1,4 +1,4 @@
-"""How the records of a split lie in its shards, and how the shards are dealt to lanes."""
+"""The layout of a split: its records in shards, and its shards in lanes."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,10 +6,10 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Layout:
-    """How many records each shard of a split holds, by shard number, and the split's lanes.
+    """The number of records in each shard of a split, by shard number, and the split's lanes.
 
     Raises:
-        ValueError: when the lanes do not get the records that the order needs.
+        ValueError: the lanes do not get the numbers of records that the order needs.
     """
 
     records: tuple[int, ...]
@@ -28,9 +28,9 @@ class Layout:
 
     @cached_property
     def total(self) -> int:
-        """Records of the split."""
+        """The number of records in the split."""
         return sum(self.records)
 
     def lane_total(self, lane: int) -> int:
-        """How many epoch positions belong to *lane*."""
+        """Return the number of epoch positions of *lane*."""
         return (self.total - lane + self.lanes - 1) // self.lanes

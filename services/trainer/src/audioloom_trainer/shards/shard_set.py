@@ -1,4 +1,4 @@
-"""The shards that a manifest names: per split, numbered, each with its index."""
+"""The shards of a manifest, numbered in each split, each with its index."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _NAMES = {"parquet": "Parquet", "avro": "Avro", "orc": "ORC"}
 
 @dataclass(frozen=True)
 class FileRef:
-    """A file and what the manifest says about it."""
+    """A file and the manifest's facts about it."""
 
     location: Location
     bytes: int
@@ -34,13 +34,13 @@ class FileRef:
 
     @property
     def content(self) -> Uncompressed:
-        """Size and checksum of what is read from it, unpacked."""
+        """Size and checksum of the unpacked content."""
         return self.uncompressed or Uncompressed(bytes=self.bytes, sha256=self.sha256)
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One shard: its records and the index beside it."""
+    """One shard: the file of its records and the file of its index."""
 
     split: str
     number: int
@@ -69,16 +69,16 @@ class Split:
 
 @dataclass(frozen=True)
 class ShardSet:
-    """What can be trained on.
+    """The data of a training: all splits of a shards manifest and their facts.
 
     Args:
-        shape: of one window's feature.
+        shape: shape of one window's feature.
         dtype: "float32" or "float16", little-endian in the shards.
-        labels: the vocabulary, a class number is the index here; empty when the target is a number.
-        class_weights: what a record of each class counts in the loss; None where all count 1.
-        splits_by: what divided the records, as `splitting.splits_by` says it.
-        coefficients: mean and variance of each in train, for models that normalise; None where the
-            manifest does not say.
+        labels: the vocabulary, indexed by class number; empty if the target is a number.
+        class_weights: weight of a record of each class in the loss; None if all weigh 1.
+        splits_by: the criterion of the splits, in the words of `splits_by`.
+        coefficients: mean and variance of each coefficient in train, for models that normalise;
+            None if the manifest lacks them.
     """
 
     shape: tuple[int, ...]
@@ -96,14 +96,14 @@ class ShardSet:
 
     @property
     def classes(self) -> int | None:
-        """How many classes there are, or None when the target is a number."""
+        """The number of classes; None if the target is a number."""
         return len(self.labels) or None
 
     def split(self, name: str) -> Split:
-        """The split of that name.
+        """Return the split of that name.
 
         Raises:
-            MissingSplit: there is none.
+            MissingSplit: the shards have no split of that name.
         """
         if name not in self.splits:
             raise MissingSplit(
@@ -115,11 +115,11 @@ class ShardSet:
 
 
 def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
-    """Pair every shard with its index, as the files list names them; nothing is looked for.
+    """Pair every shard with its index from the manifest's list of files, without storage access.
 
     Raises:
-        UnreadableFormat: they are in a format for other programs.
-        ShardMismatch: the list and the manifest's counts do not agree.
+        UnreadableFormat: the shards are in a format for other programs.
+        ShardMismatch: the list and the manifest's counts differ.
     """
     recipe = opened.manifest.recipe
     if recipe.format != "tfrecord":
@@ -175,7 +175,7 @@ def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
 def _class_weights(
     opened: Opened[ShardsManifest], labels: Sequence[str]
 ) -> tuple[float, ...] | None:
-    """By class number; a label that train does not have weighs 1, as it counts nowhere."""
+    """Return weights by class number; a label without records in train weighs 1, unused."""
     given = opened.manifest.stats.class_weights
     if given is None:
         return None
@@ -226,7 +226,7 @@ def _stored(opened: Opened[ShardsManifest], entry: FileEntry) -> FileRef:
 
 
 def splits_by(manifest: ShardsManifest) -> str:
-    """By what the records were divided, in words that follow "the splits were made by"."""
+    """Name the criterion of the splits, in words that follow "the splits were made by"."""
     recipe = manifest.recipe
     if recipe.split_pattern is not None:
         found = f"a pattern of the path, {recipe.split_pattern}"

@@ -1,8 +1,8 @@
-"""Callbacks of Keras that the user brings: called at the ends of epochs, carried through restarts.
+"""The user's Keras callbacks: called at the end of each epoch, restored after restarts.
 
-Every worker calls all of them with the same numbers, so that all decide alike. Their state lies in
-the checkpoints: a callback whose state nobody can read would begin anew after a restart, and the
-run would end otherwise than one that was never interrupted. So it is refused, unless asked for.
+Every worker calls all callbacks with equal numbers, so all workers decide alike. Checkpoints hold
+the state of the callbacks. A callback with unreadable state would start from nothing after a
+restart and change the result of the run, so it is refused unless the user allows it.
 """
 
 import json
@@ -43,15 +43,15 @@ _NEVER_CALLED = tuple(
 def load_callbacks(
     source: ModelSource, arguments: Mapping[str, Any], *, stateless: bool
 ) -> list[keras.callbacks.Callback]:
-    """Call the user's function and check what it returns.
+    """Call the user's function and check the callbacks that it returns.
 
     Args:
-        source: where the function is.
-        arguments: the user's own, by name; a secret is a reference to a variable.
-        stateless: callbacks that begin anew after a restart are asked for.
+        source: the user's function.
+        arguments: the user's arguments by name; a secret is a reference to a variable.
+        stateless: allow callbacks that lose their state at a restart.
 
     Raises:
-        BadCallbacks: what cannot be called, or not exactly, by name.
+        BadCallbacks: names the callback that cannot be called exactly.
         BadConfiguration: the variable of a secret is not set.
     """
     function = load_function(source)
@@ -115,14 +115,14 @@ class Callbacks:
         return bool(self.each)
 
     def begin(self, model: keras.Model, names: Sequence[str]) -> None:
-        """Show them the model, and begin.
+        """Give the callbacks the model and start them.
 
         Args:
-            model: restored; it must be what `end` shall work on.
-            names: of the numbers that they will be told.
+            model: the restored model, which the callbacks may still change in `end`.
+            names: names of the numbers that the callbacks will get.
 
         Raises:
-            BadCallbacks: one looks at a number that there will not be.
+            BadCallbacks: a callback monitors a number that is not in *names*.
         """
         model.stop_training = False
         for callback in self.each:
@@ -137,16 +137,16 @@ class Callbacks:
             callback.on_train_begin()
 
     def epoch_begins(self, epoch: int) -> None:
-        """Tell them; epochs count from 0."""
+        """Call the callbacks at the start of an epoch, counted from 0."""
         for callback in self.each:
             callback.on_epoch_begin(epoch)
 
     def epoch_ended(self, epoch: int, entry: dict[str, float]) -> bool:
-        """Tell them how the epoch went, and hear whether it was the last.
+        """Call the callbacks at the end of an epoch; True if a callback ends the training.
 
         Args:
             epoch: counted from 0.
-            entry: loss and metrics; what they add to it stays, as in Keras's history.
+            entry: loss and metrics; values that callbacks add stay, as in Keras's history.
         """
         for callback in self.each:
             callback.on_epoch_end(epoch, entry)
@@ -155,20 +155,20 @@ class Callbacks:
         return any(bool(callback.model.stop_training) for callback in self.each)
 
     def end(self) -> None:
-        """Tell them that the training is over."""
+        """Call the callbacks at the end of the training."""
         for callback in self.each:
             callback.on_train_end()
 
     def state(self) -> list[dict[str, Any]]:
-        """What each of them remembers, as JSON has it.
+        """Return the state of each callback as JSON values.
 
         Raises:
-            BadCallbacks: a user's own state is nothing that JSON has.
+            BadCallbacks: the state of a user's own callback is not JSON.
         """
         return [self._state(callback) for callback in self.each]
 
     def arrays(self) -> dict[str, NDArray[np.generic]]:
-        """The weights that some of them remember, by name."""
+        """Return the weights that callbacks keep, by name."""
         return {
             f"{ARRAYS}{number:05}/{index:05}": np.asarray(array)
             for number, callback in enumerate(self.each)
@@ -179,7 +179,7 @@ class Callbacks:
     def restore(
         self, states: Sequence[dict[str, Any]], arrays: Mapping[str, NDArray[np.generic]]
     ) -> None:
-        """Set what `state` and `arrays` gave; after `begin`, which lets Keras's own begin anew."""
+        """Restore `state` and `arrays`; call it after `begin`, which resets Keras's callbacks."""
         for number, (callback, state) in enumerate(zip(self.each, states, strict=True)):
             if type(callback) in _STATE:
                 for name, value in state.items():

@@ -1,7 +1,7 @@
 """One training under a strategy: epochs in blocks, validation, checkpoints, tripwires.
 
-Every worker runs the same session in step: what depends on time or on a signal is decided in the
-sum at the end of a block, so that all decide alike.
+All workers run the session in lockstep. Decisions that depend on time or on a signal are made from
+the sum at the end of a block, so all workers decide alike.
 """
 
 import time
@@ -36,19 +36,19 @@ _BLOCK_SECONDS = 1.0
 
 @dataclass
 class Session:
-    """A training under way.
+    """A training in progress.
 
     Args:
         spec: the run.
-        scoring: the model, restored to `position`, under its strategy, and what it reads.
-        checkpoints: takes checkpoints; only the chief's writes.
+        scoring: the model, restored to `position`, under its strategy, and its shards.
+        checkpoints: the writer of checkpoints; only the chief writes.
         progress: the worker's progress file.
-        summaries: of the run; only the chief's write.
-        bar: what is shown to people.
-        stop: whether the process was told to end.
+        summaries: the run's TensorBoard events; only the chief writes.
+        bar: the progress bar.
+        stop: reports whether the process received SIGTERM.
         position: where the training stands.
-        callbacks: the user's; begun, and restored to `position`.
-        timeline: where its time goes.
+        callbacks: the user's callbacks, started and restored to `position`.
+        timeline: durations of the steps.
     """
 
     spec: RunSpec
@@ -80,7 +80,7 @@ class Session:
         self._saved_at = time.monotonic()
         self._traced = False
         self._staged = 0.0
-        position = self.position  # after a restart the first loss is about what came before
+        position = self.position  # on a restart the position has the first loss
         if position.history or position.records:
             before = (
                 position.history[0]["loss"]
@@ -90,12 +90,12 @@ class Session:
             self._set_loss_limit(before)
 
     def run(self) -> dict[str, SplitEvaluation]:
-        """Train to the end and score every split that was not trained on.
+        """Train to the end and score every split except the training split.
 
         Raises:
-            Stopped: told to end; a checkpoint of the last step was taken.
+            Stopped: SIGTERM arrived; a checkpoint of the last step was saved.
             NotFinite, NotProbabilities, LossExploded, ZeroLoss, WrongCount, PeerLost,
-            PeersDisagree, and what staging raises.
+            PeersDisagree, and the errors of staging.
         """
         while self.position.epoch < self._settings.epochs and not self.position.stopped:
             if self.position.step == 0:
@@ -168,13 +168,13 @@ class Session:
             0.0,
             0,
         )
-        if last or position.stopped:  # what follows may take long: never train again for it
+        if last or position.stopped:  # scoring may take long: a restart must not train again
             self._save()
         if position.stopped and not last:
             self.scoring.staging.replan(needs(self.spec, self._replicas, position))
 
     def _callbacks_stop(self, entry: dict[str, float]) -> bool:
-        """Whether the callbacks end the training; all workers' have to say the same."""
+        """Return whether the callbacks end the training; all workers must agree."""
         with self._strategy.scope():
             stop = self.callbacks.epoch_ended(self.position.epoch, entry)
         known = {"decisions of the callbacks": repr((stop, self.callbacks.state()))}
@@ -185,7 +185,7 @@ class Session:
         return stop
 
     def _next_block(self) -> int:
-        """Steps until the next place where something else happens, at most those of a block."""
+        """Return the steps until the next checkpoint, comparison or epoch end, at most a block."""
         k = min(self.scoring.block, self._steps - self.position.step)
         for every in (self._settings.checkpoint_steps, self._compare_every):
             if every:
@@ -197,7 +197,7 @@ class Session:
         return self._settings.compare_steps if self._replicas.total > 1 else 0
 
     def _chiefs_signals(self) -> tuple[float, float]:
-        """Whether it is time for a checkpoint, and how long a block is: the chief decides."""
+        """Return the chief's decisions: whether to save a checkpoint, and the block's length."""
         if not self._cluster.is_chief:
             return 0.0, 0.0
         interval = self._settings.checkpoint_interval
@@ -222,7 +222,7 @@ class Session:
             )
 
     def _save(self) -> None:
-        """Take a checkpoint: all workers read the state, for its sums are collective."""
+        """Save a checkpoint; all workers read the state, because its sums are collective."""
         with self.scoring.watched(f"at the checkpoint of step {self._global_step}"):
             state = snapshot(self._model) | self.callbacks.arrays()
         self.position.callbacks = self.callbacks.state()
@@ -232,12 +232,12 @@ class Session:
             self.progress.event("checkpoint", step=self._global_step)
 
     def _waited_for_storage(self) -> float:
-        """Seconds since it was asked last in which the feed waited for shards."""
+        """Return the seconds of input waiting for shards since the last call."""
         before, self._staged = self._staged, self.scoring.staging.waited
         return self._staged - before
 
     def check_not_zero(self, outcome: Outcome) -> None:
-        """Refuse a loss of exactly 0, unless it is allowed."""
+        """Refuse a loss of exactly 0, unless the settings allow it."""
         zero = np.flatnonzero(outcome.losses == 0)
         if len(zero) and not self._settings.allow_zero_loss:
             raise ZeroLoss(
@@ -260,7 +260,7 @@ class Session:
     def _tell(self, k: int, seconds: float, waited: float, loss: float) -> None:
         per_step, wait = seconds / k, waited / seconds
         storage = min(wait, self._waited_for_storage() / seconds)
-        if self._traced:  # the first block is mostly TensorFlow at work on the step's graph
+        if self._traced:  # TensorFlow traces the graph in the first block
             self.timeline.add(Interval(self._global_step, k, per_step, wait, storage))
         self._traced = True
         self._wanted_block = max(1, min(_MOST_STEPS, int(_BLOCK_SECONDS / max(per_step, 1e-6))))

@@ -56,15 +56,15 @@ log = structlog.get_logger()
 
 
 def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committed | None:
-    """Train from the start, or from a checkpoint, to the end, and commit the run.
+    """Train from the start or from a checkpoint to the end, and commit the run.
 
     Args:
-        spec: the run. TensorFlow has been set up for it.
-        resume: the checkpoint to go on from.
-        stop: tells when the process is told to end.
+        spec: the run; TensorFlow must be set up for it.
+        resume: the checkpoint to resume from.
+        stop: reports whether the process received SIGTERM.
 
     Returns:
-        The committed run; None where another worker commits it.
+        The committed run; None if another worker commits it.
     """
     attempt = new_attempt(
         "trainer",
@@ -90,7 +90,7 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
         if cluster.is_chief:
             files, stats = _results(spec, session, evaluated, attempt)
             committed = with_retries(partial(commit, spec.plan, attempt, files, stats))
-        # A barrier: no worker may leave while another still needs it.
+        # A barrier: no worker may end while another worker still needs it.
         require_consensus(strategy, cluster, replicas, {"end": spec.plan.name}, "at the end")
         events.event("done")
     return committed
@@ -112,8 +112,8 @@ def _train(
         staging = stack.enter_context(_staging(spec, replicas, position, stack))
         checkpoints = CheckpointWriter(spec.folder, spec.recipe, replicas.total, keep)
         stack.callback(checkpoints.close)
-        stack.enter_context(events.failure_noted())  # before storage is waited for above
-        # Any operation may be the one that hears of a lost peer, such as resetting the metrics.
+        stack.enter_context(events.failure_noted())  # exits before the waits for storage above
+        # Any operation may raise the error of a lost peer, even a reset of the metrics.
         stack.enter_context(translate_peer_failures(cluster, "in training"))
         model = _model(spec, strategy, replicas, resume)
         callbacks = _callbacks(spec, strategy, model, position, resume)
@@ -163,7 +163,7 @@ def _results(
     evaluated: Mapping[str, SplitEvaluation],
     attempt: Attempt,
 ) -> tuple[list[FileEntry], TrainingRunStats]:
-    """Write the results of a training, and say in the attempt what limited it."""
+    """Write the results of a training, and note in the attempt which part limited its speed."""
     model, shard_set, folder = session.scoring.model, spec.shard_set, spec.folder
     train, epochs = spec.train, session.position.epoch
     evaluation = with_retries(partial(report_splits, shard_set, evaluated, train=train))
@@ -259,10 +259,10 @@ def _built(spec: RunSpec, replicas: int) -> Any:
 
 
 def _alone(spec: RunSpec, model: Any, values: Mapping[str, NDArray[np.generic]]) -> Any:
-    """The model for this process alone: to write one of `tf_keras` would ask all workers."""
+    """Return a model of this process alone: writing one of `tf_keras` would need all workers."""
     if not spec.legacy:
         return model
-    library(legacy=True).backend.reset_uids()  # the layers of both are called the same
+    library(legacy=True).backend.reset_uids()  # so that the copy's layers get equal names
     copy = _built(spec, replicas=1)
     restore_weights(copy, values)
     return copy

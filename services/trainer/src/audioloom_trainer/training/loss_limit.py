@@ -1,4 +1,4 @@
-"""From where on a loss has exploded: a plain rule, which ordinary trainings do not come near."""
+"""The limit of an exploded loss, far above the losses of ordinary trainings."""
 
 import math
 
@@ -8,11 +8,11 @@ MOST_GROWTH = 1e6
 
 
 def loss_limit(first: float, shard_set: ShardSet) -> float:
-    """What the loss of a batch may be: a million times that of the first one, or of 1.
+    """Return the largest allowed loss of a batch: a million times the first loss, at least of 1.
 
-    The first may not have met what later ones do: so a class that weighs more counts as such, and
-    where numbers are learned, one that is far from all others: the mean square of all targets
-    counts like a first loss. Where the shards do not say it, nothing is too much.
+    The first batch may lack a class of high weight, so the limit is multiplied by the highest
+    weight. It may lack a far target too, so the mean square of all targets counts like a first
+    loss. If the shards lack that mean square, the limit is infinite.
     """
     scale = [1.0, abs(first)]
     if shard_set.classes is None:

@@ -1,4 +1,4 @@
-"""What a training run is: recipe, name and folder; and where in it a training stands."""
+"""The specification of a training run (recipe, name and folder) and the position in it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -34,17 +34,17 @@ ALGORITHM = 1
 
 @dataclass(frozen=True)
 class RunSpec:
-    """One training run as one worker sees it.
+    """The specification of a training run for one worker.
 
     Args:
-        settings: of the command.
+        settings: settings of the command.
         plan: the run's name, folder, recipe and inputs.
         model: the model function.
         callbacks: the function of the callbacks, if one was given.
-        shard_set: what is trained on.
-        feature: name of the features.
+        shard_set: the shards.
+        feature: name of the feature.
         cluster: the workers.
-        launch: what the launcher said.
+        launch: the launcher's variables.
     """
 
     settings: RunSettings
@@ -63,7 +63,7 @@ class RunSpec:
 
     @property
     def recipe(self) -> str:
-        """The digest of recipe and shards, which checkpoints carry."""
+        """The digest of recipe and shards in checkpoints."""
         return recipe_digest(self.plan.recipe, self.plan.input_identities)
 
     @property
@@ -73,22 +73,22 @@ class RunSpec:
 
     @property
     def train(self) -> Split:
-        """The split that is trained on."""
+        """The training split."""
         return self.shard_set.split("train")
 
     @property
     def steps(self) -> int:
-        """Global batches of an epoch."""
+        """The number of global batches in an epoch."""
         return steps_of(self.train.layout.total, self.settings.batch_size)
 
     def shuffle(self, epoch: int) -> Shuffle:
-        """The order of an epoch."""
+        """Return the shuffle of an epoch."""
         return Shuffle(self.settings.seed, epoch, self.settings.shuffle_window)
 
 
 @dataclass
 class TrainingPosition:
-    """Where a training stands: what a checkpoint holds beside the variables."""
+    """The position of a training: the content of a checkpoint except the variables."""
 
     epoch: int = 0
     step: int = 0
@@ -104,12 +104,12 @@ class TrainingPosition:
     """The state of each callback."""
 
     def to_json(self) -> dict[str, Any]:
-        """As a checkpoint's record keeps it."""
+        """Convert the position for a checkpoint's record."""
         return {**vars(self), "history": list(self.history)}
 
     @classmethod
     def from_json(cls, value: dict[str, Any]) -> "TrainingPosition":
-        """Read what `to_json` gave."""
+        """Read the result of `to_json`."""
         return cls(**value)
 
 
@@ -120,15 +120,15 @@ def make_plan(
     shards: Opened[ShardsManifest],
     folder: Location | None = None,
 ) -> Plan:
-    """Name the run.
+    """Plan the run: its name, folder, recipe and inputs.
 
     Args:
-        settings: of the command; without a root the run lies where the shards do, without a name
-            it is called by a digest of its recipe and the shards' identity.
+        settings: settings of the command. The default root is that of the shards; the default
+            name is a digest of the recipe and the shards' identity.
         model: the model function.
         callbacks: the function of the callbacks, if one was given.
-        shards: what is trained on.
-        folder: the run folder that a launcher has made; names the run too.
+        shards: the shards manifest.
+        folder: the run folder made by a launcher, which also names the run.
     """
     recipe = TrainingRunRecipe(
         algorithm=ALGORITHM,
@@ -159,10 +159,10 @@ def _reference(source: ModelSource, arguments: dict[str, Value]) -> ModelRef:
 
 
 def recipe_digest(recipe: Recipe, inputs: list[str]) -> str:
-    """What a checkpoint carries: two runs with equal digests train the same model.
+    """Return the digest for checkpoints: runs with equal digests train the same model.
 
     Args:
-        recipe: of the run.
+        recipe: the run's recipe.
         inputs: the identities of its inputs, in order.
     """
     known = recipe.model_dump(mode="json", exclude_defaults=True)
@@ -173,7 +173,7 @@ def check_replicas(split: Split, replicas: int) -> None:
     """Refuse a number of replicas that would change the global batches.
 
     Raises:
-        BadReplicas: with the numbers that are allowed.
+        BadReplicas: names the allowed numbers.
     """
     allowed = allowed_replicas(split.layout.lanes)
     if replicas not in allowed:
@@ -186,7 +186,7 @@ def check_replicas(split: Split, replicas: int) -> None:
 
 
 def needs(spec: RunSpec, replicas: Replicas, start: TrainingPosition) -> Iterator[Shard]:
-    """Every shard that a training will hold, in that order, from a position on."""
+    """Yield every shard that a training will hold after a position, in that order."""
     settings, splits = spec.settings, spec.shard_set.splits
     batch = settings.batch_size
 
@@ -198,7 +198,7 @@ def needs(spec: RunSpec, replicas: Replicas, start: TrainingPosition) -> Iterato
         if first < spec.steps:
             shuffle = spec.shuffle(epoch)
             yield from needed_shards(spec.train, shuffle, replicas, batch=batch, start=first)
-        # Callbacks look at the end of each epoch, so the last one is validated like the others.
+        # Callbacks read the scores of each epoch, so the last epoch is validated too.
         if "val" in splits and (settings.callbacks or epoch + 1 < settings.epochs):
             yield from whole("val")
     for name in sorted(splits.keys() - {"train"}):
