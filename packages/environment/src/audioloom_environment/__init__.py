@@ -1,4 +1,4 @@
-"""An installed environment as one archive that carries its Python, shipped once, by its digest."""
+"""Pack an installed environment with its Python into one archive, shipped once, by its digest."""
 
 from audioloom_environment.archive import pack
 from audioloom_environment.build import BuildInputs, build_environment, build_inputs

@@ -1,6 +1,6 @@
 """Write an environment's archive: sorted, without times or owners, and checked against its digest.
 
-The same environment gives the same bytes on the same release of this package and of its libraries.
+One environment gives the same bytes on one release of this package and of its libraries.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ def pack(environment: Environment, target: BinaryIO) -> None:
 
 
 def _zipped(target: BinaryIO) -> BinaryIO:
-    """Several times as fast as zlib at its lowest level, and no larger; writes from this thread."""
+    """Compress several times as fast as zlib at its lowest level, and no larger, in this thread."""
     file = igzip.IGzipFile("", "wb", _LEVEL, target, mtime=0)  # type: ignore[no-untyped-call]
     return cast("BinaryIO", file)
 
@@ -88,7 +88,7 @@ def _add_checked(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member, pa
 
 
 class _Hashing:
-    """A file that is hashed as it is read."""
+    """A file that is hashed while it is read."""
 
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
@@ -114,7 +114,7 @@ def _changed(path: Path, found: str) -> ChangedWhilePacking:
 def _patched(environment: Environment) -> Iterator[dict[str, Path]]:
     """Copies of the interpreter's own binaries that find their libraries from any place."""
     chosen = [member for member in environment.members if member.patched and _is_elf(member)]
-    if not environment.interpreter.libraries:  # nothing to find: it is linked statically
+    if not environment.interpreter.libraries:  # the interpreter is linked statically
         yield {}
         return
     with tempfile.TemporaryDirectory(prefix="audioloom-environment-") as scratch:

@@ -27,15 +27,15 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class BuildInputs:
-    """What an environment is made from.
+    """The ingredients of an environment.
 
     Args:
-        digest: SHA-256 in hex of all of it, of Python's version and of the platform.
+        digest: SHA-256 in hex of all ingredients, of Python's version and of the platform.
         python: `3.11`.
         requirements: a file that pins every distribution, or None.
-        wheels: a folder that all of them are taken from; None for the index.
-        local: folders of projects whose needs the requirements pin.
-        packages: what is added to them: wheels, folders of projects, pinned names.
+        wheels: a folder with all distributions; None for the index.
+        local: folders of projects whose dependencies the requirements pin.
+        packages: additional wheels, folders of projects, pinned names.
     """
 
     digest: str
@@ -56,20 +56,20 @@ def build_inputs(
     extras: tuple[str, ...] = (),
     packages: tuple[str, ...] = (),
 ) -> BuildInputs:
-    """Look at what an environment is to be made from.
+    """Collect the ingredients of an environment and compute its digest.
 
     Args:
-        folder: an empty one, for what is derived from a project.
+        folder: an empty folder for files that are derived from a project.
         python: the version, `3.11`.
         requirements: a file that pins every distribution.
         wheels: a folder that all distributions are taken from.
-        project: a folder with a lock, which is installed with what the lock pins.
-        extras: of the project.
+        project: a folder with a lock, installed with the distributions that the lock pins.
+        extras: extras of the project.
         packages: wheels, folders of projects, `name==version`.
 
     Raises:
-        IngredientMissing: something is not there.
-        CannotBuild: something is not pinned, or nothing was asked for.
+        IngredientMissing: a file or a folder is missing.
+        CannotBuild: a distribution is not pinned, or there are no ingredients.
     """
     pins, wheelhouse = _existing(requirements), _existing(wheels)
     added = [_package(each) for each in packages]
@@ -99,7 +99,7 @@ def build_environment(inputs: BuildInputs, folder: Path) -> Environment:
     """Build the environment in a folder, with the program `uv`.
 
     Raises:
-        CannotBuild: a step of it failed, or uv is not there.
+        CannotBuild: a step failed, or uv is not installed.
     """
     prefix = folder / "environment"
     log.info("building the environment", python=inputs.python)

@@ -1,8 +1,8 @@
 """Compile an environment's modules once, instead of in every container at the first import.
 
-The bytecode of one environment is always the same, byte for byte: how many of a name's uses are
-alive decides how it is written, so each part of the list, always the same one, has a process of its
-own. It is no part of the digest, which says what it was made of.
+The bytecode of one environment is always the same, byte for byte. Python writes a name by the
+number of its live references, so each part of the list has its own process, and the parts are
+always the same. The bytecode is no part of the digest, which covers its sources.
 """
 
 import json
@@ -24,7 +24,7 @@ _PROGRAM = Path(__file__).with_name("_compile.py")
 
 @contextmanager
 def compiled(environment: Environment) -> Iterator[dict[str, Path]]:
-    """The bytecode of its modules: files by the path that each has in the archive.
+    """Yield the bytecode of an environment's modules: files by their path in the archive.
 
     Raises:
         PackingFailed: its interpreter does not compile.

@@ -1,4 +1,4 @@
-"""What an environment's archive holds, and its digest: nothing is built to know either."""
+"""The contents of an environment's archive, and its digest, without building the archive."""
 
 import base64
 import csv
@@ -23,13 +23,13 @@ from audioloom_environment.records import (
 from audioloom_environment.references import Reference, read_references
 from audioloom_environment.relocation import relocatable_script
 
-#: Raised when the same environment would become other bytes.
+#: Raised when the archive's bytes change for an unchanged environment.
 LAYOUT = 2
 
-#: In the archive: what it was made of, as JSON.
+#: In the archive: the ingredients of the environment, as JSON.
 DESCRIPTION = "environment.json"
 
-# Of the standard library: tests, and what needs a screen or the network to be of use.
+# Parts of the standard library to leave out: tests, and modules for a screen or the network.
 _LEFT_OUT = {
     *("ensurepip", "idlelib", "lib2to3/tests", "site-packages", "dist-packages", "sqlite3/test"),
     *("ctypes/test", "distutils/tests", "test", "tkinter", "turtledemo", "unittest/test"),
@@ -40,15 +40,15 @@ _TEST_STARTS = ("lib-dynload/_test", "lib-dynload/_xxtest", "lib-dynload/xx", "c
 
 @dataclass(frozen=True)
 class Environment:
-    """What would be packed.
+    """An environment and the files to pack.
 
     Attributes:
-        prefix: where it lies.
-        digest: SHA-256 in hex of all that decides what the archive holds.
+        prefix: its folder.
+        digest: SHA-256 in hex of everything that decides the archive's content.
         python: `3.11.7`.
         platform: `linux-x86_64`.
-        libc: `glibc 2.36`: the C library that it was put together on; nodes need it or a newer one.
-        distributions: the version of each, without those left out.
+        libc: `glibc 2.36`: the C library it was built on; nodes need it or a newer one.
+        distributions: the version of each distribution that is packed.
         members: files of the archive, in its order.
     """
 
@@ -63,7 +63,7 @@ class Environment:
 
     @property
     def name(self) -> str:
-        """The name of its archive."""
+        """The name of the environment's archive."""
         return f"{self.digest}.tar.gz"
 
     @property
@@ -73,18 +73,18 @@ class Environment:
 
 
 def describe(prefix: str | Path, *, exclude: Iterable[str] = ()) -> Environment:
-    """Look at an environment: what its archive would hold, and the digest that names it.
+    """Determine the contents of an environment's archive, and the digest that names it.
 
     Files are read only where their distribution's RECORD does not vouch for them.
 
     Args:
-        prefix: of a virtual environment, as `sys.prefix` in it.
-        exclude: distributions to leave out, such as `pyspark` for Spark's executors; those that are
-            not installed are passed over.
+        prefix: the folder of a virtual environment, `sys.prefix` in it.
+        exclude: distributions to leave out, such as `pyspark` for Spark's executors; names that are
+            not installed are ignored.
 
     Raises:
         NotAnEnvironment: nothing that can be packed lies there.
-        NotRelocatable: something works at this place only, named.
+        NotRelocatable: a part, which is named, works at this place only.
     """
     prefix = Path(prefix).absolute()
     interpreter = look_at(prefix)
@@ -107,7 +107,7 @@ def describe(prefix: str | Path, *, exclude: Iterable[str] = ()) -> Environment:
 def _described(
     prefix: Path, interpreter: Interpreter, distributions: dict[str, str], members: list[Member]
 ) -> Environment:
-    # The first of one name is what Python would find: site-packages before what it refers to.
+    # Of equal names, Python would find the first: site-packages before the folders it refers to.
     unique = {member.path: member for member in reversed(members)}
     facts = {
         "layout": LAYOUT,
@@ -162,8 +162,7 @@ def _of_python(interpreter: Interpreter) -> Iterator[Member]:
     if interpreter.debian:
         packages = f"lib/{name}/dist-packages"
         yield Member(packages, None, 0o777, 0, "", link="site-packages")
-    # Without `home`, which would have to be a path: it keeps out the packages of the node's
-    # user.
+    # This file keeps out the packages of the node's user. `home` would have to be a fixed path.
     yield bytes_member("pyvenv.cfg", b"include-system-site-packages = false\n")
     for library, path in interpreter.libraries.items():
         yield file_member(f"lib/{library}", path, patched=True)
@@ -206,7 +205,7 @@ def _of_distributions(
 
 
 def _beside(prefix: Path, site_packages: Path, wanted: list[Distribution]) -> Iterator[Member]:
-    """What distributions put elsewhere in the prefix: console scripts, data."""
+    """Files that distributions put elsewhere in the prefix: console scripts, data."""
     for one in wanted:
         for path, claim in sorted(one.files.items()):
             if not path.startswith("../"):
@@ -242,7 +241,7 @@ def _script(path: str, source: Path) -> Member:
 
 
 def _record(one: Distribution, left_out: set[str]) -> bytes:
-    """Its RECORD without what is left out, and without digests of scripts, which are changed."""
+    """A RECORD without left-out files, and without digests of scripts, which are changed."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     for path, claim in sorted(one.files.items()):
@@ -257,7 +256,7 @@ def _record(one: Distribution, left_out: set[str]) -> bytes:
 
 
 def _all_claims(distributions: list[Distribution]) -> Callable[[str], Claim | None]:
-    """What is claimed of a path; nothing where two distributions say different things."""
+    """The claims for a path; none where two distributions disagree."""
     claims: dict[str, Claim | None] = {}
     for one in distributions:
         for path, claim in one.files.items():

@@ -1,4 +1,4 @@
-"""What building and packing an environment say when they cannot.
+"""Errors of building and packing an environment.
 
 * BadConfiguration (audioloom_stage, exit code 78)
   - NotAnEnvironment       no Python environment lies there, or one of another kind
@@ -19,7 +19,7 @@ class NotAnEnvironment(BadConfiguration):
 
 
 class NotRelocatable(BadConfiguration):
-    """Something in it would not work in another place."""
+    """A part of the environment would not work in another place."""
 
 
 class PackingFailed(BadConfiguration):
@@ -27,7 +27,7 @@ class PackingFailed(BadConfiguration):
 
 
 class CannotBuild(BadConfiguration):
-    """An environment cannot be built from that."""
+    """An environment cannot be built from these ingredients."""
 
 
 class IngredientMissing(InputMissing):
@@ -35,4 +35,4 @@ class IngredientMissing(InputMissing):
 
 
 class ChangedWhilePacking(TryAgain):
-    """A file is not what it was when the digest was taken."""
+    """A file has changed since the digest was taken."""

@@ -1,4 +1,4 @@
-"""The files of an archive: where each comes from, and what it must turn out to be."""
+"""The files of an archive: the source of each, and its expected content."""
 
 import hashlib
 import os
@@ -35,19 +35,19 @@ class Member:
     patched: bool = False
 
     def to_be_patched(self) -> "Member":
-        """The same, changed on the way."""
+        """Return the member marked to be changed while packing."""
         return replace(self, patched=True)
 
 
 def bytes_member(path: str, data: bytes, *, mode: int = 0o644) -> Member:
-    """A file that is made up here."""
+    """Make a member from bytes."""
     return Member(path, data, mode, len(data), hashlib.sha256(data).hexdigest())
 
 
 def file_member(
     path: str, source: Path, *, claim: Claim | None = None, patched: bool = False
 ) -> Member:
-    """A file that lies on disk; links are followed."""
+    """Make a member from a file on disk; links are followed."""
     found = source.stat()
     believed = (
         claim is not None
@@ -65,13 +65,13 @@ def members_below(
     skip: Callable[[str], bool],
     claims: Callable[[str], Claim | None] = lambda _: None,
 ) -> Iterator[Member]:
-    """The files below a folder, without bytecode; links are followed, but not in circles.
+    """Yield the files below a folder, without bytecode; links are followed, but not in circles.
 
     Args:
         folder: where they lie.
         start: put before each path.
         skip: called with the path of each file and folder below *folder*; True leaves it out.
-        claims: what is known of a path.
+        claims: returns the claim of a path.
     """
     for parent, folders, files in os.walk(folder, followlinks=True):
         inner = os.path.relpath(parent, folder)
@@ -94,6 +94,6 @@ def _circle(parent: str, name: str) -> bool:
 
 
 def sha256_of(path: Path) -> str:
-    """The digest of a file, in hex."""
+    """Return the SHA-256 of a file, in hex."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""The interpreter of an environment: where its parts lie, as it says itself."""
+"""The interpreter of an environment and its parts, as the interpreter itself reports them."""
 
 import json
 import subprocess
@@ -9,10 +9,10 @@ from typing import Any
 
 from audioloom_environment.errors import NotAnEnvironment, NotRelocatable
 
-#: Extension modules that are of no use on a node, or that drag half a desktop with them.
+#: Extension modules that are useless on a node, or that depend on half a desktop.
 LEFT_OUT_EXTENSIONS = ("_ctypes_test", "_tkinter", "nis", "ossaudiodev")
 
-# What every node has, in a version that fits its own kernel: these must never be carried.
+# Every node has these, in a version that fits its own kernel: they must never be carried.
 _SYSTEM = (
     *("ld-linux", "libanl.", "libc.", "libdl.", "libgcc_s.", "libm.", "libmvec.", "libnsl."),
     *("libnss_", "libpthread.", "libresolv.", "librt.", "libstdc++.", "libutil."),
@@ -21,7 +21,7 @@ _SYSTEM = (
 
 @dataclass(frozen=True)
 class Interpreter:
-    """What runs an environment.
+    """The interpreter that runs an environment.
 
     Attributes:
         name: `python3.11`.
@@ -50,7 +50,7 @@ class Interpreter:
 
 
 def look_at(prefix: Path) -> Interpreter:
-    """Ask the interpreter of an environment what it consists of.
+    """Ask the interpreter of an environment for its parts.
 
     Raises:
         NotAnEnvironment: there is none, or it does not run, or it is no CPython.

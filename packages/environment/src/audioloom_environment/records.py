@@ -1,7 +1,7 @@
-"""What the installed distributions say of their files (`RECORD`), for a digest without reading all.
+"""Read the `RECORD`s of installed distributions, for a digest without reading all files.
 
-A file is believed to be what its RECORD says while its size agrees and it was not touched since;
-any other file is read. What is packed is compared with it anyway.
+A file counts as unchanged from its RECORD while its size agrees and it was not touched since. Any
+other file is read. Packing compares every file with its digest anyway.
 """
 
 import base64
@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from email.parser import HeaderParser
 from pathlib import Path, PurePosixPath
 
-#: Of the installation, not of what was installed: they name this machine, or change every time.
+#: Files of the installation: they name this machine, or change every time.
 PERSONAL = ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a RECORD says of a file: SHA-256 in hex, bytes, and when it was said (ns)."""
+    """The entry of a file in a RECORD: SHA-256 in hex, bytes, and the RECORD's time (ns)."""
 
     sha256: str
     size: int
@@ -46,13 +46,13 @@ class Distribution:
 
 
 def read_distributions(site_packages: Path) -> Iterator[Distribution]:
-    """The distributions in a folder, by name."""
+    """Return the distributions in a folder, by name."""
     found = [_read(folder) for folder in site_packages.glob("*.dist-info") if folder.is_dir()]
     yield from sorted(found, key=lambda distribution: distribution.name)
 
 
 def canonical(name: str) -> str:
-    """The one spelling of a distribution's name."""
+    """Return the canonical spelling of a distribution's name."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 

@@ -1,7 +1,7 @@
-"""What an environment refers to outside itself: editable installs, and lines of `.pth` files.
+"""References of an environment outside itself: editable installs, and lines of `.pth` files.
 
-Folders that are put on the path are copied as real files. What finds its modules by code of its own
-cannot be, and is refused by name.
+Folders that are put on the path are copied as real files. An install that finds its modules by its
+own code cannot be copied, and is refused by name.
 """
 
 import os
@@ -18,7 +18,7 @@ _NOT_SHIPPED = {"conftest.py", "noxfile.py", "setup.py", "build", "dist", "tests
 
 @dataclass
 class Reference:
-    """What replaces the references.
+    """The replacement of the references.
 
     Attributes:
         folders: their files go into site-packages.
@@ -31,7 +31,7 @@ class Reference:
     written: dict[str, bytes] = field(default_factory=dict)
 
     def skip(self, folder: Path) -> Callable[[str], bool]:
-        """What of a folder is no module: hidden files, metadata, what only builds or tests."""
+        """Return whether a path is no module: hidden files, metadata, build files and tests."""
         project = any((folder / name).exists() for name in _PROJECT_FILES)
 
         def not_a_module(path: str) -> bool:

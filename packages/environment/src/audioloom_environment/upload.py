@@ -1,4 +1,4 @@
-"""Put an environment's archive where nodes can get it, once for each user: it holds their code."""
+"""Upload an environment's archive for the nodes, once for each user: it holds the user's code."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -27,13 +27,13 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Shipped:
-    """An archive that lies where it should.
+    """An archive on storage.
 
     Attributes:
         location: `<folder>/<digest>.tar.gz`, or as `own_place` says.
-        environment: what is in it.
+        environment: the environment in it.
         size: bytes of the archive.
-        uploaded: whether it was put there now; otherwise it was there already.
+        uploaded: True if this call uploaded it; False if it was there already.
     """
 
     location: Location
@@ -45,14 +45,14 @@ class Shipped:
 def ship(
     prefix: str | Path | Environment, folder: Location, *, exclude: Iterable[str] = ()
 ) -> Shipped:
-    """Make sure that the archive of an environment lies in a folder; build it only if it does not.
+    """Upload the archive of an environment to a folder; build it only if it is missing there.
 
-    Nothing is ever replaced: of several that ship the same environment at once the first wins, and
-    all are right, since the name is the digest of what is inside. Nobody but its owner may read it,
-    and nothing is taken for it that others could have written.
+    Nothing is ever replaced. If several processes ship one environment at once, the first wins and
+    all are right, because the name is the digest of the content. Only its owner may read the
+    archive, and a file that others could have written is never used.
 
     Args:
-        prefix: of the environment, or what `describe` said of it (then *exclude* has no meaning).
+        prefix: the environment's folder, or the result of `describe` (*exclude* is then ignored).
         folder: on any storage; made where it is missing.
         exclude: as for `describe`.
 
@@ -66,7 +66,7 @@ def ship(
 
 
 def find_archive(folder: Location, name: str) -> Location | None:
-    """This user's archive of that name, or None; see `own_place`."""
+    """Return this user's archive of that name, or None; see `own_place`."""
     location, there = own_place(folder, name)
     return location if there else None
 
@@ -75,7 +75,7 @@ def put_archive(environment: Environment, folder: Location, name: str) -> tuple[
     """Pack an environment into a folder, readable for this user alone.
 
     Args:
-        environment: what `describe` said of it.
+        environment: the result of `describe`.
         folder: on any storage; made where it is missing.
         name: `<digest>.tar.gz`; see `own_place`.
 
@@ -98,18 +98,18 @@ def put_archive(environment: Environment, folder: Location, name: str) -> tuple[
 def put_own(
     folder: Location, name: str, write: Callable[[BinaryIO], None]
 ) -> tuple[Location, bool]:
-    """Make sure that a file of this user's lies in a folder, readable for this user alone.
+    """Make sure that a file of this user lies in a folder, readable for this user alone.
 
     Args:
         folder: on any storage; made where it is missing.
         name: see `own_place`.
-        write: writes it. Whoever has the name writes the same.
+        write: writes the file. Every writer of this name writes equal bytes.
 
     Returns:
         Where it lies, and whether it was put there now.
 
     Raises:
-        PermissionDenied: the storage does not tell what is this user's, or gives it to others.
+        PermissionDenied: the storage does not tell owners, or gives new files to other users.
         StorageError: the folder cannot be written.
     """
     while True:
@@ -119,7 +119,7 @@ def put_own(
         try:
             with create(location, private=True) as file:
                 write(file)
-        except AlreadyExists:  # somebody was faster: with the same content, or another user
+        except AlreadyExists:  # another process was faster: with the same content, or another user
             continue
         _check_own(location)
         _warn_unguarded(folder)
@@ -128,10 +128,10 @@ def put_own(
 
 
 def own_place(folder: Location, name: str) -> tuple[Location, bool]:
-    """Where a file of this user's lies, or is to lie; and whether it does.
+    """Return the place of a file of this user, and whether the file exists.
 
-    What another user owns or may write is not used, whatever it is called: a name is no proof of
-    what is inside. The place of `<digest>.tar.gz` is then `<digest>.2.tar.gz`, and so on.
+    A file that another user owns or may write is not used, because a name is no proof of the
+    content. The place of `<digest>.tar.gz` is then `<digest>.2.tar.gz`, and so on.
     """
     stem, dot, suffix = name.partition(".")
     for number in count(2):
@@ -146,7 +146,7 @@ def own_place(folder: Location, name: str) -> tuple[Location, bool]:
 
 
 def _check_own(location: Location) -> None:
-    """Refuse a storage on which one would never find again what one has put there."""
+    """Refuse a storage on which one could never find one's own files again."""
     if not is_own(location):
         remove(location)
         raise PermissionDenied(

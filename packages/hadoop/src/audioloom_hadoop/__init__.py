@@ -1,1 +1,1 @@
-"""What a client machine knows of its Hadoop cluster: configuration, REST, YARN's diagnostics."""
+"""Configuration, REST and YARN diagnostics of a Hadoop cluster, from a client machine."""

@@ -1,9 +1,9 @@
-"""What daemons of a cluster answer, in the forms that their releases give it."""
+"""Parse answers of a cluster's daemons, in the forms of their releases."""
 
 from typing import Any
 
 
 def rows(value: Any) -> list[dict[str, Any]]:
-    """A list of objects; of one element, older ResourceManagers write the element."""
+    """Return a list of objects; older ResourceManagers write a list of one as its element."""
     every = value if isinstance(value, list) else [value]
     return [each for each in every if isinstance(each, dict)]

@@ -1,7 +1,7 @@
-"""The configuration of the Hadoop cluster that HADOOP_CONF_DIR names, read as Hadoop reads it.
+"""Read the configuration of the Hadoop cluster that HADOOP_CONF_DIR names, as Hadoop reads it.
 
-For clients of HDFS, and for whoever starts something on YARN and wants to say in seconds what its
-programs find out after minutes.
+Clients of HDFS use it, and programs that check YARN in seconds before YARN's own tools fail after
+minutes.
 """
 
 import os
@@ -17,10 +17,10 @@ from xml.etree import ElementTree as ET
 FILES = ("core-site.xml", "hdfs-site.xml", "yarn-site.xml")
 _REFERENCE = re.compile(r"\$\{([^{}$\s]+)\}")
 _OF_ENVIRONMENT = re.compile(r"env\.(\w+)(?:(:?-)(.*))?")
-_MOST_REFERENCES = 20  # as Hadoop
+_MOST_REFERENCES = 20  # as in Hadoop
 _RM = "yarn.resourcemanager."
 
-# What Hadoop takes for granted, of what is asked for here.
+# Hadoop's defaults of the properties that are read here.
 _DEFAULTS = {
     _RM + "hostname": "0.0.0.0",  # noqa: S104 - never right, but for a cluster of one machine
     _RM + "address": "${yarn.resourcemanager.hostname}:8032",
@@ -34,7 +34,7 @@ Address = tuple[str, int]
 
 
 class NotConfigured(Exception):
-    """This machine does not know the cluster, or its files cannot be read.
+    """The cluster's configuration is missing, or its files cannot be read.
 
     Args:
         found: what was found, a clause without a full stop.
@@ -67,7 +67,7 @@ class Hadoop:
     properties: Mapping[str, str] = field(repr=False)
 
     def value(self, name: str) -> str:
-        """A property or its default, with what it refers to filled in; empty if it has neither.
+        """Return a property or its default, with references filled in; empty without either.
 
         A reference that leads nowhere stays, as in Hadoop.
         """
@@ -82,12 +82,12 @@ class Hadoop:
 
     @property
     def managers(self) -> tuple[Address, ...]:
-        """Where each ResourceManager listens for clients; of several one is active."""
+        """Return where each ResourceManager listens for clients; of several one is active."""
         return self._of_each_manager("address", 8032)
 
     @property
     def pages(self) -> tuple[str, ...]:
-        """The web address of each ResourceManager."""
+        """Return the web address of each ResourceManager."""
         secure = self.value("yarn.http.policy") == "HTTPS_ONLY"
         scheme, name, port = (
             ("https", "webapp.https.address", 8090) if secure else ("http", "webapp.address", 8088)
@@ -98,7 +98,7 @@ class Hadoop:
 
     @property
     def name_nodes(self) -> tuple[Address, ...]:
-        """Where the NameNodes of the default file system listen; none where it is no HDFS."""
+        """Return where the NameNodes of the default file system listen; none if it is no HDFS."""
         default = re.fullmatch(r"hdfs://([^/]+)/?.*", self.value("fs.defaultFS"))
         if default is None:
             return ()
@@ -140,14 +140,14 @@ class Hadoop:
 def find_hadoop(
     environment: Mapping[str, str] = os.environ, *, variables: Iterable[str] = ("HADOOP_CONF_DIR",)
 ) -> Hadoop:
-    """The cluster that the environment names.
+    """Return the configuration of the cluster that the environment variables name.
 
     Args:
         environment: of this process.
         variables: each of which may name a folder; files in the last one count most.
 
     Raises:
-        NotConfigured: none does, none of them holds a yarn-site.xml, or a file cannot be read.
+        NotConfigured: no variable names a folder with a yarn-site.xml, or a file cannot be read.
     """
     named = {name: Path(environment[name]) for name in variables if environment.get(name)}
     if not named:
@@ -174,7 +174,7 @@ def find_hadoop(
 
 
 def of_clients() -> Hadoop:
-    """What core-site.xml and hdfs-site.xml of HADOOP_CONF_DIR say now; nothing where they lack.
+    """Return core-site.xml and hdfs-site.xml of HADOOP_CONF_DIR, read now; nothing if missing.
 
     Raises:
         NotConfigured: a file cannot be read.
@@ -197,7 +197,7 @@ def _read_again(path: Path, modified_ns: int, size: int) -> dict[str, str]:
 
 
 def read_properties(path: Path) -> Iterator[tuple[str, str]]:
-    """The properties of one of Hadoop's files, as they stand there; none if there is no such file.
+    """Return the properties in one of Hadoop's files, unexpanded; none if the file is missing.
 
     Raises:
         NotConfigured: it cannot be read.
@@ -219,7 +219,7 @@ def read_properties(path: Path) -> Iterator[tuple[str, str]]:
 
 
 def unreachable(addresses: Iterable[Address], seconds: float) -> str:
-    """Why none of these accepts a connection within so many seconds; empty if one does."""
+    """Return why no address accepts a connection within so many seconds; empty if one does."""
     failed = []
     for host, port in addresses:
         try:

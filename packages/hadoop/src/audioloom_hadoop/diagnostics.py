@@ -1,7 +1,7 @@
-"""Why YARN did not run an application or a container, or ended it: the one table of its words.
+"""The one table of YARN's words for why it did not run or ended an application or a container.
 
-YARN has no codes for these, only texts, which Java's and the shell's stand among. Here each text
-is read once; every program names the cause in its own error, with its own flags in the hint.
+YARN has no codes for these causes, only texts, mixed with Java's and the shell's. Here each text is
+read once; every program names the cause in its own error, with its own flags in the hint.
 """
 
 import re
@@ -11,7 +11,7 @@ from enum import Enum, auto
 
 
 class Cause(Enum):
-    """Why something did not run, or was ended."""
+    """The cause why an application or a container did not run, or was ended."""
 
     NO_JAVA = auto()
     """The node has no Java where YARN looks for it."""
@@ -59,18 +59,18 @@ class Cause(Enum):
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What was found in YARN's words.
+    """A cause found in YARN's words.
 
     Args:
-        cause: what it is.
-        words: those that say it, on one line.
+        cause: the cause.
+        words: YARN's words for it, on one line.
     """
 
     cause: Cause
     words: str
 
 
-# In this order: the more special before the general. What a row has in brackets are its words.
+# The special rows stand before the general ones. The brackets of a row hold the words to show.
 _TABLE: tuple[tuple[str, Cause], ...] = (
     (
         r"\S*\bjava: (?:No such file(?: or directory)?|not found|Permission denied|cannot execute)",
@@ -129,7 +129,7 @@ _TIME = re.compile(r"\[[0-9-]+ [0-9:.]+\]")
 
 
 def diagnose(text: str, among: Container[Cause] = frozenset(Cause)) -> Diagnosis | None:
-    """The first cause of the table that a text tells of; None if it tells of none.
+    """Return the first cause of the table that a text names; None if it names none.
 
     Args:
         text: what YARN, Java or a shell said, of any length.
@@ -142,7 +142,7 @@ def diagnose(text: str, among: Container[Cause] = frozenset(Cause)) -> Diagnosis
 
 
 def brief(text: str, most: int) -> str:
-    """What says something in YARN's words, on one line: no stack traces, times or repetitions.
+    """Shorten YARN's words to one line: no stack traces, times or repetitions.
 
     Args:
         text: of any length.

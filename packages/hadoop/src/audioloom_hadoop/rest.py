@@ -1,7 +1,7 @@
-"""Ask the daemons of a cluster over HTTP: no JVM is started for a question.
+"""Ask the daemons of a cluster over HTTP, without starting a JVM.
 
-A cluster with Kerberos answers only those who can prove themselves, which this module cannot: then
-the answer is that nothing is known.
+A cluster with Kerberos does not answer this module, which cannot authenticate: the result is then
+that nothing is known.
 """
 
 import json
@@ -16,7 +16,7 @@ _MOST_BYTES = 64 << 20
 
 
 def ask(pages: Iterable[str], what: str, *, within_s: float = ANSWER_WITHIN_S) -> Any | None:
-    """The JSON object that the first page which answers gives; None if no page answers.
+    """Return the JSON object of the first page that answers; None if no page answers.
 
     Args:
         pages: of daemons that stand in for each other, `http://host:port`.
@@ -48,13 +48,13 @@ def fetch(
     within_s: float = ANSWER_WITHIN_S,
     most_bytes: int = _MOST_BYTES,
 ) -> bytes:
-    """The body of a page, no more than so many bytes of it.
+    """Return the body of a page, at most so many bytes of it.
 
     Raises:
         OSError: the page does not answer within so many seconds, or refuses.
         ValueError: this is no URL.
     """
-    # Never through a proxy: the cluster is not on its other side.
+    # Never through a proxy: the cluster is on this side of it.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     request = urllib.request.Request(url, headers={"Accept": accept})  # noqa: S310 - http or https, by the configuration
     with opener.open(request, timeout=within_s) as reply:

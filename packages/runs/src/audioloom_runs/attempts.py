@@ -1,4 +1,4 @@
-"""One attempt at a run, as the manifest's `execution` records it: who, where, with what."""
+"""One attempt at a run for the manifest's `execution`: user, machine, versions, settings."""
 
 import platform
 from collections.abc import Iterable, Mapping
@@ -16,13 +16,13 @@ def new_attempt(
     libraries: Iterable[str] = (),
     versions: Mapping[str, str] | None = None,
 ) -> Attempt:
-    """An attempt that begins now, on this machine.
+    """Make an attempt that begins now, on this machine.
 
     Args:
         stage: its name; the distribution is `audioloom-<stage>`.
-        settings: those that change no result. Their secrets are masked.
+        settings: settings that change no result. Their secrets are masked.
         libraries: distributions whose versions are recorded, as far as they are installed.
-        versions: more versions, of what is no distribution.
+        versions: versions of other software.
     """
     return Attempt(
         Producer(stage=stage, version=version(f"audioloom-{stage}")),
@@ -41,4 +41,4 @@ def _version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:
-        return None  # an extra
+        return None  # an extra that is not installed

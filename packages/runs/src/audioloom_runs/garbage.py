@@ -1,4 +1,4 @@
-"""`gc`: what lies under a root and nothing needs; deleted with --delete alone."""
+"""`gc`: find unneeded entries under a root; delete them only with --delete."""
 
 import shlex
 from collections.abc import Callable, Iterable
@@ -14,16 +14,16 @@ from audioloom_runs.tables import size_text
 
 
 class Found(Protocol):
-    """What is garbage: an entry of the storage, or a stage's own view of one."""
+    """A piece of garbage: an entry of the storage, or a stage's own view of one."""
 
     @property
     def location(self) -> Location:
-        """Where it lies."""
+        """The location of the garbage."""
         ...
 
     @property
     def size(self) -> int:
-        """Its bytes."""
+        """The size of the garbage in bytes."""
         ...
 
 
@@ -37,14 +37,14 @@ def collect_garbage(
     *,
     remove: Callable[[Location, Iterable[Item]], Iterable[Item]] | None = None,
 ) -> Result:
-    """Show what is garbage, and delete it if the settings say so.
+    """Show garbage, and delete it if the settings say so.
 
     Args:
         program: the words of the command: `audioloom-sharder gc`.
-        settings: of the command.
-        find: answers the garbage under a root that did not change for so many seconds.
-        remove: removes files below a root, and answers those that it removed itself; by default
-            those that are still as they were found.
+        settings: the settings of the command.
+        find: returns the garbage under a root that did not change for so many seconds.
+        remove: removes files below a root, and returns the files that it removed itself; by default
+            the files that have not changed since they were found.
 
     Raises:
         InputMissing: there is no such root.

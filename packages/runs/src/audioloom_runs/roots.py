@@ -1,4 +1,4 @@
-"""The root of all runs, as a command was given it."""
+"""Open the root of all runs that a command was given."""
 
 from audioloom_stage import InputMissing
 from audioloom_storage import Location, exists, locate
@@ -10,7 +10,7 @@ def open_root(settings: RootSettings) -> Location:
     """Locate the root.
 
     Raises:
-        InputMissing: nothing lies there. An empty root is no mistake, and one that is missing is.
+        InputMissing: the root does not exist. An empty root is no mistake.
     """
     root = locate(settings.root)
     if not exists(root):

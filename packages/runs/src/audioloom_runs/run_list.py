@@ -1,4 +1,4 @@
-"""`list`: the runs under a root, whatever became of them."""
+"""`list`: the runs under a root in every state."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -29,12 +29,12 @@ def list_runs(
     """List the run folders of some kinds, one line each.
 
     Args:
-        settings: of the command.
-        kinds: what the stage makes.
-        columns: what is shown of a run beside its name, state, date and size; `detail`, which
-            says what is wrong with it, comes last.
-        committed: tells more of a committed run: these columns and others, for programs.
-        uncommitted: tells more of a folder without a manifest, above all its `state`: running,
+        settings: the settings of the command.
+        kinds: the kinds of runs that the stage makes.
+        columns: further columns after name, state, date and size; `detail`, which says what is
+            wrong with a run, comes last.
+        committed: returns more of a committed run: these columns and others, for programs.
+        uncommitted: returns more of a folder without a manifest, above all its `state`: running,
             failed or killed, as far as the stage knows; otherwise it is unfinished.
 
     Raises:
@@ -50,7 +50,7 @@ def list_runs(
 
 
 def show_runs(root: Location, runs: Sequence[Row], columns: Sequence[str]) -> Result:
-    """Show rows of runs that are made already; the last column is what is wrong with a run."""
+    """Show rows of runs that are made already; the last column says what is wrong with a run."""
     head = [*columns, "detail"]
     rows = [[_cell(column, row.get(column)) for column in head] for row in runs]
     shown = [at for at, column in enumerate(head) if any(row[at] for row in rows)]
@@ -62,16 +62,16 @@ def show_runs(root: Location, runs: Sequence[Row], columns: Sequence[str]) -> Re
 
 
 def last_change(root: Location, folder: Location) -> Row:
-    """Answer when a folder without a manifest last changed, and how much lies in it."""
+    """Return when a folder without a manifest last changed, and its size."""
     newest = size = 0
-    with suppress(NotFound):  # it was there a moment ago
+    with suppress(NotFound):  # the file was removed a moment ago
         for entry in walk(folder, within=root, links=False):
             newest, size = max(newest, entry.modified_ns), size + entry.size
     return {"changed": date_text(newest) if newest else None, "bytes": size}
 
 
 def date_text(modified_ns: int) -> str:
-    """Answer a time as JSON and tables have it, in UTC and whole seconds."""
+    """Return a time as JSON and tables show it, in UTC and whole seconds."""
     return datetime.fromtimestamp(modified_ns // 10**9, UTC).isoformat()
 
 
@@ -99,7 +99,7 @@ def _row(
 
 
 def _bytes(opened: Opened[Any]) -> int | None:
-    """Answer the size of the data files; None if the list of them cannot be read."""
+    """Return the size of the data files; None if the list of them cannot be read."""
     try:
         return sum(entry.bytes for entry in opened.files())
     except (ManifestError, StorageError):

@@ -1,4 +1,4 @@
-"""Tables, facts and sizes for people, laid out by rich: numbers right, words left, no colours."""
+"""Lay out tables, facts and sizes for people with rich: numbers right, words left, no colours."""
 
 import io
 import re
@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-_UNLIMITED = 100_000  # columns, where nobody reads and a line may be of any length
+_UNLIMITED = 100_000  # columns, where no person reads and a line may be of any length
 _LEAST_TEXT = 30  # columns of the last cell, however narrow the terminal is
 _NUMBER = re.compile(r"[0-9][0-9,.]*%?( or [0-9,]+| [kMGT]?B)?")
 
@@ -28,12 +28,12 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int | 
 
 
 def facts(named: Mapping[str, str], *, columns: int | None = None) -> str:
-    """Lay facts out, one a line, each behind its name; a long one goes on below itself."""
+    """Lay facts out, one a line, each after its name; a long fact wraps in its own column."""
     return _laid_out((), [*named.items()], columns) if named else ""
 
 
 def size_text(count: int) -> str:
-    """``1.2 GB`` and the like; powers of ten, as storage is sold and ``du --si`` counts."""
+    """Format a size like ``1.2 GB``, in powers of ten as storage is sold and ``du --si`` counts."""
     size = float(count)
     for unit in ("B", "kB", "MB", "GB", "TB"):
         if size < 999.5 or unit == "TB":  # noqa: PLR2004 - rounds to three digits
@@ -54,7 +54,7 @@ def _laid_out(head: Sequence[str], rows: Sequence[Sequence[str]], columns: int |
         widths.append(max(cell.cell_len for cell in (name, *cells)) + 2)
     for row in shown:
         grid.add_row(*row)
-    # The last column goes on below itself, and no word of it is broken: it may be a path.
+    # The last column wraps, and no word of it is broken, because it may be a path.
     words = [word for row in shown if len(row) == len(widths) for word in row[-1].plain.split()]
     text = min(widths[-1], max([_LEAST_TEXT, *map(cell_len, words)]) + 2)
     grid.columns[-1].no_wrap = False

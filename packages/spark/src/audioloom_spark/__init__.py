@@ -1,4 +1,4 @@
-"""The one place that makes a Spark session, and runs work units in it, for every Spark stage.
+"""Make a Spark session and run work units in it: the one place for every Spark stage.
 
 Names are imported when they are first used: `--help` pays for the settings alone, and a task in an
 executor for nothing that starts sessions.

@@ -1,6 +1,6 @@
-"""What YARN knows of our application: asked through Spark's own JVM, which knows Kerberos too.
+"""Ask YARN about our application through Spark's own JVM, which supports Kerberos too.
 
-An application is known by its tag, which is ours before YARN gives it a name.
+An application is found by its tag, which is set before YARN gives the application a name.
 """
 
 import re
@@ -14,18 +14,18 @@ import structlog
 
 log = structlog.get_logger()
 
-_SECONDS = 60.0  # a busy machine takes its time, and the JVM ends when this is over
+_SECONDS = 60.0  # a busy machine takes its time, and the JVM ends afterwards
 _TIME = re.compile(r"^\[[^\]]*\] *")
 
 
 @dataclass(frozen=True)
 class Application:
-    """An application that YARN has taken and not started.
+    """An application that YARN has accepted and not started.
 
     Attributes:
         id: `application_…`.
-        queue: where it waits.
-        says: why, in YARN's words; empty if it says nothing.
+        queue: the queue that it waits in.
+        says: the reason in YARN's words; empty without one.
     """
 
     id: str
@@ -34,7 +34,7 @@ class Application:
 
 
 def waiting(jvm: Any, tag: str) -> Application | None:
-    """The application of this tag while it waits for its master to start, else None."""
+    """Return the application of this tag while it waits for its master to start, else None."""
     with _client(jvm) as client:
         for report in _tagged(jvm, client, tag):
             if str(report.getYarnApplicationState()) in ("SUBMITTED", "ACCEPTED"):
@@ -44,10 +44,10 @@ def waiting(jvm: Any, tag: str) -> Application | None:
 
 
 def end(jvm: Any, tag: str) -> None:
-    """Kill what has this tag and is not over; errors are passed over, and what is left is told.
+    """Kill the running applications of this tag; ignore errors, and report what is left.
 
-    In a thread of its own: a call of this one may have been interrupted, and then Java's next
-    answer here would be the answer to that. Another Ctrl-C ends the wait for it.
+    The kill has its own thread, because a call of this thread may have been interrupted, and Java's
+    next answer here would be the answer to that call. Another Ctrl-C ends the wait.
     """
     done = threading.Event()
 
@@ -70,12 +70,12 @@ def end(jvm: Any, tag: str) -> None:
 
 
 def diagnostics(jvm: Any, tag: str) -> str:
-    """What YARN says of it, also when Spark has let go of it; empty if nothing."""
+    """Return YARN's diagnostics, also after Spark has lost the application; empty if none."""
     try:
         with _client(jvm) as client:
             found = [report.getDiagnostics() for report in _tagged(jvm, client, tag)]
             return "\n".join(str(said) for said in found if said)
-    except Exception:  # noqa: BLE001 - it only explains an error that is told anyway
+    except Exception:  # noqa: BLE001 - it only explains an error that is reported anyway
         return ""
 
 

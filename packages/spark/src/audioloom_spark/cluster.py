@@ -1,8 +1,8 @@
-"""The cluster that HADOOP_CONF_DIR describes: whether it answers, and can give what is asked for.
+"""Check that the cluster of HADOOP_CONF_DIR answers and can give the requested resources.
 
-Checked before anything is shipped or started: Spark's client tries for minutes what fails here in
-seconds, and says it at length. Where the ResourceManager's pages do not answer us (a cluster with
-Kerberos wants more than a plain request), YARN itself has the last word.
+The checks come before anything is shipped or started, because they fail in seconds and Spark's
+client would try for minutes. Where the ResourceManager's pages do not answer (Kerberos needs more
+than a plain request), YARN itself decides.
 """
 
 import os
@@ -23,12 +23,12 @@ from audioloom_hadoop.rest import ask
 
 from audioloom_spark.errors import BadRequest, ClusterDown, NoCluster
 
-_VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")  # as Spark
+_VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")  # as in Spark
 _SECONDS = 5.0
 
 
 def read_conf(environment: Mapping[str, str] = os.environ) -> Hadoop:
-    """The configuration of the cluster.
+    """Read the configuration of the cluster.
 
     Raises:
         NoCluster: neither HADOOP_CONF_DIR nor YARN_CONF_DIR leads to one.
@@ -46,10 +46,10 @@ def read_conf(environment: Mapping[str, str] = os.environ) -> Hadoop:
 
 
 def check_answers(what: str, addresses: Sequence[Address], setting: str) -> None:
-    """See that one of these addresses, if there are any, accepts a connection.
+    """Check that one of these addresses, if there are any, accepts a connection.
 
     Raises:
-        ClusterDown: none does, within seconds.
+        ClusterDown: no address does, within seconds.
     """
     refusals = unreachable(addresses, _SECONDS)
     if refusals:
@@ -61,11 +61,11 @@ def check_answers(what: str, addresses: Sequence[Address], setting: str) -> None
 
 
 def local_address(addresses: Sequence[Address]) -> str:
-    """The address of this machine from which the first reachable of these is reached."""
+    """Return the address of this machine that leads to the first reachable of these addresses."""
     for host, port in addresses:
         with (
             suppress(OSError),
-            # Nothing is sent: connecting a datagram socket only asks for the route.
+            # Nothing is sent: connecting a datagram socket only looks up the route.
             socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe,
         ):
             probe.connect((host, port))
@@ -74,7 +74,7 @@ def local_address(addresses: Sequence[Address]) -> str:
 
 
 def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:
-    """See that some node is large enough for an executor.
+    """Check that some node is large enough for an executor.
 
     Args:
         pages: of the ResourceManagers.
@@ -82,7 +82,7 @@ def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:
         cores: of an executor.
 
     Raises:
-        BadRequest: none is; the largest are named.
+        BadRequest: no node is; the largest are named.
     """
     answer = _ask(pages, "nodes").get("nodes") or {}
     nodes = [node for node in rows(answer.get("node")) if node.get("state") == "RUNNING"]
@@ -107,10 +107,10 @@ def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:
 
 
 def check_queue(pages: Sequence[str], queue: str) -> None:
-    """See that a queue of that name takes applications.
+    """Check that a queue of that name accepts applications.
 
     Raises:
-        BadRequest: none does; those that do are named.
+        BadRequest: the queue does not; the queues that do are named.
     """
     scheduler = _ask(pages, "scheduler").get("scheduler") or {}
     leaves = list(_leaves(scheduler.get("schedulerInfo") or {}))
@@ -125,7 +125,7 @@ def check_queue(pages: Sequence[str], queue: str) -> None:
 
 
 def _leaves(info: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
-    """The names and paths of the queues that have none below; a scheduler may tell of none."""
+    """Return names and paths of the queues without children; a scheduler may report none."""
     for queue in rows((info.get("queues") or {}).get("queue")):
         if (queue.get("queues") or {}).get("queue"):
             yield from _leaves(queue)

@@ -1,4 +1,4 @@
-"""Why Spark does not start on YARN, or stopped there, in a sentence."""
+"""Explain in one sentence why Spark does not start on YARN, or stopped there."""
 
 import re
 
@@ -37,14 +37,14 @@ _ERRORS: dict[Cause, tuple[type[StageError], str]] = {
     ),
 }
 
-# Of a worker that does not start, of one that cannot unpack its task.
+# The texts of a worker that does not start, and of a worker that cannot unpack its task.
 _NO_MODULE = re.compile(
     r"((?:ModuleNotFoundError|ImportError): [^\n]+|No module named [^\n]+)",
 )
 
 
 def missing_module(text: str) -> ModuleMissing | None:
-    """What Spark's Python workers could not import, if it is that which Spark tells."""
+    """Return the module that Spark's Python workers could not import, if Spark says so."""
     match = _NO_MODULE.search(text)
     if match is None:
         return None
@@ -57,7 +57,7 @@ def missing_module(text: str) -> ModuleMissing | None:
 
 
 def reason(text: str) -> StageError | None:
-    """The reason that Spark's and YARN's words hold, if it is one of the known."""
+    """Return the known reason in Spark's and YARN's words, if there is one."""
     found = diagnose(text, among=_ERRORS)
     if found is None:
         return None

@@ -1,4 +1,4 @@
-"""What keeps Spark from working on a cluster.
+"""Errors that keep Spark from working on a cluster.
 
 * BadConfiguration (audioloom_stage, exit code 78)
   - NoCluster       no configuration of a Hadoop cluster
@@ -21,7 +21,7 @@ class NoCluster(BadConfiguration):
 
 
 class BadRequest(BadConfiguration):
-    """The cluster cannot give what is asked for."""
+    """The cluster cannot give what was requested: queue, memory or cores."""
 
 
 class NodesUnfit(BadConfiguration):
@@ -29,7 +29,7 @@ class NodesUnfit(BadConfiguration):
 
 
 class ModuleMissing(BadConfiguration):
-    """Spark's Python workers cannot import what they need: the same installation fails again."""
+    """Spark's Python workers cannot import what they need; a retry would fail again."""
 
 
 class ClusterDown(ServiceDown):

@@ -1,4 +1,4 @@
-"""Spark's own jars as one archive that is uploaded once, by what is in it."""
+"""Ship Spark's own jars as one archive, uploaded once under its digest."""
 
 import hashlib
 import io
@@ -20,7 +20,7 @@ _DIGITS = 16
 
 
 def ship_jars(home: Path, folder: Location) -> Location:
-    """Make sure that the jars of a Spark installation lie in a folder, as `spark.yarn.archive`.
+    """Make sure that an archive of Spark's jars lies in a folder, for `spark.yarn.archive`.
 
     Args:
         home: SPARK_HOME; its `jars/` are taken.
@@ -33,7 +33,7 @@ def ship_jars(home: Path, folder: Location) -> Location:
 
     Raises:
         NoCluster: there are no jars.
-        ChangedWhilePacking: one is not what pyspark installed.
+        ChangedWhilePacking: a jar is not the one that pyspark installed.
     """
     jars = _jars(home)
     if not jars:
@@ -51,7 +51,7 @@ def ship_jars(home: Path, folder: Location) -> Location:
 
 
 def _jars(home: Path) -> dict[Path, Member]:
-    """The jars by path, in order. 400 MB are read only where pyspark's RECORD does not vouch."""
+    """Return the jars by path, in order. 400 MB are read only if pyspark's RECORD is not valid."""
     claims: dict[str, Claim | None] = {}
     for one in read_distributions(home.parent):
         if one.name == "pyspark":

@@ -1,4 +1,4 @@
-"""Find the Java that Spark will run on, before Spark fails on it in its own words."""
+"""Find the Java for Spark, before Spark fails on it in its own words."""
 
 import os
 import re
@@ -14,7 +14,7 @@ INSTALL = "On Debian or Ubuntu: apt-get install openjdk-17-jre-headless"
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Path:
-    """The `java` of JAVA_HOME, or else of PATH; Java 17 or 21.
+    """Return the `java` of JAVA_HOME, or else of PATH; it must be Java 17 or 21.
 
     Raises:
         BadConfiguration: none is there, it does not start, or it is another version.
@@ -42,7 +42,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Path:
 
 
 def java_version(java: Path) -> int | None:
-    """The major version that `java -version` prints, or None where it prints none."""
+    """Return the major version that `java -version` prints, or None where it prints none."""
     try:
         answer = subprocess.run(  # the path came from JAVA_HOME or PATH, as Spark itself would do
             [java, "-version"], capture_output=True, text=True, timeout=30, check=False
@@ -53,6 +53,6 @@ def java_version(java: Path) -> int | None:
 
 
 def parse_version(text: str) -> int | None:
-    """The major version in what `java -version` prints: 17 of "17.0.15", 8 of "1.8.0_402"."""
+    """Return the major version from `java -version`: 17 of "17.0.15", 8 of "1.8.0_402"."""
     match = re.search(r'version "(?:1\.)?(\d+)', text)
     return int(match[1]) if match else None

@@ -1,7 +1,7 @@
-"""Leave out the two lines that Spark's JVM writes at every start; all else passes as it comes.
+"""Drop the two lines that Spark's JVM writes at every start; pass everything else through.
 
-The warning about incubator modules comes from the JVM itself, before any logger: Spark asks for the
-module, and Java has no option to silence it. Whoever reads a stage's messages learns nothing by it.
+The warning about incubator modules comes from the JVM itself, before any logger: Spark requests the
+module, and Java has no option to silence it. The warning tells a user nothing.
 """
 
 import os
@@ -14,7 +14,7 @@ _START_LINES = (b"WARNING: Using incubator modules: jdk.incubator.vector",)
 
 @contextmanager
 def filtered_stderr() -> Iterator[threading.Thread]:
-    """Processes started in the block write to a stderr of ours, which passes on what they say.
+    """Let processes started in the block write to a pipe, which is passed on to stderr.
 
     Yields:
         The thread that passes it on; it ends when the last of those processes has.
@@ -22,14 +22,14 @@ def filtered_stderr() -> Iterator[threading.Thread]:
     reading, writing = os.pipe()
     stderr = os.dup(2)
     relay = threading.Thread(target=_relay, args=(reading, os.dup(2)), name="spark-stderr")
-    relay.daemon = True  # a JVM that outlives us must not hold us up
+    relay.daemon = True  # a JVM that outlives this process must not delay its end
     relay.start()
     os.dup2(writing, 2)
     os.close(writing)
     try:
         yield relay
     finally:
-        os.dup2(stderr, 2)  # what this process and its later children write goes there again
+        os.dup2(stderr, 2)  # later output of this process and its children goes to stderr again
         os.close(stderr)
 
 

@@ -1,4 +1,4 @@
-"""Where the bytes of units lie, so that Spark can do units there; and how many were done there."""
+"""Find the hosts of the units' input blocks, so that Spark runs units there; count the hits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Locality:
 def block_hosts(
     session: SparkSession, inputs: Iterable[Sequence[Location]]
 ) -> list[tuple[str, ...]]:
-    """The hosts that hold most bytes of each unit's input, at most three; none where unknown.
+    """Return the hosts that hold most bytes of each unit's input, at most three; none if unknown.
 
     Args:
         session: from `spark_session`: Hadoop's own client is asked, once for each file.
@@ -66,7 +66,7 @@ def _bytes_by_host(session: SparkSession, location: Location) -> Counter[str]:
 
 
 def placed(session: SparkSession, pieces: Sequence[tuple[Any, Sequence[str]]]) -> Any:
-    """An RDD of one partition a piece, each preferring its hosts.
+    """Make an RDD of one partition a piece, each preferring its hosts.
 
     Python's `parallelize` takes no preferences, Scala's `makeRDD` does: the pieces cross over
     pickled, as Spark's own serialiser would write them.

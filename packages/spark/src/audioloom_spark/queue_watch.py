@@ -1,4 +1,4 @@
-"""Say why nothing happens: Spark waits for YARN without a word."""
+"""Report that Spark waits for YARN, which Spark itself does silently."""
 
 import threading
 import time
@@ -20,10 +20,10 @@ _AGAIN_SECONDS = 60.0
 
 @contextmanager
 def warn_while_waiting(tag: str) -> Iterator[None]:
-    """While Spark starts and works in the block, say when it waits for YARN, and for what.
+    """Warn while Spark waits for YARN in the block, and say what it waits for.
 
-    Said once it has lasted some seconds, and each minute from then on: a full queue is no error,
-    and an executor may take a while to be unpacked.
+    The warning comes after some seconds and then each minute: a full queue is no error, and an
+    executor may take a while to be unpacked.
 
     Args:
         tag: of the application.
@@ -46,7 +46,7 @@ def _watch(tag: str, over: threading.Event) -> None:
     facts: dict[str, Any]
     while not over.wait(_POLL_SECONDS):
         event, facts = "", {}
-        with suppress(Exception):  # Spark starts or ends just now; it tells its errors itself
+        with suppress(Exception):  # Spark starts or ends just now and reports its errors itself
             event, facts = _waited_for(tag)
         if event != last:
             last, say_at = event, time.monotonic() + _PATIENCE_SECONDS
@@ -56,7 +56,7 @@ def _watch(tag: str, over: threading.Event) -> None:
 
 
 def _waited_for(tag: str) -> tuple[str, dict[str, Any]]:
-    """What to say, and the facts; nothing where Spark is at work, or has not come so far."""
+    """Return a message and its facts; nothing where Spark is at work, or has not come so far."""
     from pyspark import SparkContext  # noqa: PLC0415 - a second of import, after the checks
 
     jvm: Any = SparkContext._jvm  # noqa: SLF001 - the way to Java
@@ -70,7 +70,7 @@ def _waited_for(tag: str) -> tuple[str, dict[str, Any]]:
             return "", {}
         facts = {"application": found.id, "queue": found.queue, "yarn_says": found.says}
         return "waiting: YARN has not started the application yet", facts
-    if len(java.sc().statusTracker().getExecutorInfos()) > 1:  # the driver is one of them
+    if len(java.sc().statusTracker().getExecutorInfos()) > 1:  # the driver is one of the executors
         return "", {}
     queue = context.getConf().get("spark.yarn.queue", "default")
     facts = {"application": context.applicationId, "queue": queue}

@@ -56,16 +56,16 @@ def spark_session(
     yarn: Yarn | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """A session for one run of a stage; it is stopped and its scratch folder removed at the end.
+    """Yield a session for one run of a stage, then stop it and remove its scratch folder.
 
     Args:
         application: the name that Spark shows.
         master: `local[N]`, `local[*]`, `yarn`.
-        yarn: what is asked of the cluster, with the master `yarn`.
+        yarn: the resources to request, with the master `yarn`.
         settings: further `spark.*` settings; they win over ours.
 
     Raises:
-        BadConfiguration: no usable Java, no cluster, or one that cannot give what is asked for.
+        BadConfiguration: no usable Java, no cluster, or a cluster that cannot give the resources.
         ServiceDown: the cluster does not answer.
         StorageError: what the nodes need could not be shipped.
     """
@@ -88,10 +88,10 @@ def spark_session(
             "PYSPARK_PYTHON": _workers_python(yarn),
             "PYSPARK_DRIVER_PYTHON": sys.executable,
             "JAVA_HOME": str(java.resolve().parent.parent),
-            "SPARK_HOME": str(home),  # not another Spark that this machine may have
+            "SPARK_HOME": str(home),  # no other Spark of this machine
             # Workers start as `python -m`, which would look in the working folder first.
             "PYTHONSAFEPATH": "1",
-            # An empty one would become an empty entry on YARN: the container's folder.
+            # An empty value would become an empty entry on YARN: the container's folder.
             "PYTHONPATH": path or None,
         }
         waiting = warn_while_waiting(tag) if tag else nullcontext()
@@ -109,7 +109,7 @@ def spark_session(
                 gateway = session.sparkContext._gateway  # noqa: SLF001 - see _end_gateway
                 session.stop()
                 _end_gateway(gateway)
-                messages.join(timeout=5)  # what the JVM said last comes before what we say next
+                messages.join(timeout=5)  # the JVM's last words come before our next line
 
 
 def _workers_python(yarn: Yarn | None) -> str:
@@ -119,7 +119,7 @@ def _workers_python(yarn: Yarn | None) -> str:
 
 
 def _without_working_folder(path: str) -> str:
-    """A search path without the empty entries that `PATH:` leaves behind, and without dots."""
+    """Return a search path without empty entries, as `PATH:` leaves them, and without dots."""
     entries = path.split(os.pathsep)
     return os.pathsep.join(each for each in entries if os.path.normpath(each) != os.curdir)
 
@@ -135,9 +135,9 @@ def _start(builder: SparkSession.Builder, tag: str) -> SparkSession:
         if tag and jvm is not None:
             if isinstance(error, Exception):
                 reported = reason(f"{diagnostics(jvm, tag)}\n{error}") or error
-            else:  # Ctrl-C: an application that waits in its queue would start one day, for nobody
+            else:  # Ctrl-C: an application that waits in its queue would start later, for nobody
                 end(jvm, tag)
-        active: Any = SparkContext._active_spark_context  # noqa: SLF001 - made, and no session
+        active: Any = SparkContext._active_spark_context  # noqa: SLF001 - the context exists without a session
         if active is not None:
             active.stop()
         if SparkContext._gateway is not None:  # noqa: SLF001 - see _end_gateway
@@ -148,8 +148,8 @@ def _start(builder: SparkSession.Builder, tag: str) -> SparkSession:
 
 
 def _defaults(scratch: str, log4j: Path) -> dict[str, str]:
-    # Recordings go through Python alone. For what is left to Java, its second compiler costs more
-    # than it saves: a first job takes half of the processor time without it.
+    # Recordings go through Python alone. For the rest, Java's second compiler costs more than it
+    # saves: a first job takes half of the processor time without it.
     java = "-XX:TieredStopAtLevel=1"
     return {
         "spark.driver.extraJavaOptions": f"{java} -Dlog4j2.configurationFile={log4j.as_uri()}",
@@ -167,8 +167,8 @@ def _defaults(scratch: str, log4j: Path) -> dict[str, str]:
         # Nothing listens beyond this machine when the master is local.
         "spark.driver.host": "localhost",
         "spark.driver.bindAddress": "127.0.0.1",
-        # Whoever reaches the driver must know a secret, that it makes or YARN hands out: it
-        # deserializes what it is sent.
+        # Whoever reaches the driver must know a secret, which the driver makes or YARN hands out,
+        # because the driver deserializes what it receives.
         "spark.authenticate": "true",
     }
 
@@ -193,7 +193,7 @@ def _set_variables(values: Mapping[str, str | None]) -> None:
 
 
 def _end_gateway(gateway: Any) -> None:
-    """End the JVM too: pyspark leaves it to the end of the interpreter, with its scratch open."""
+    """End the JVM too: pyspark keeps it until the interpreter ends, with its scratch open."""
     from pyspark import SparkContext  # noqa: PLC0415
 
     gateway.shutdown()

@@ -1,4 +1,4 @@
-"""Run work units as Spark tasks; their answers come back as they finish."""
+"""Run work units as Spark tasks, and return their answers as they finish."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ Answer = TypeVar("Answer")
 
 
 class UnitFailedError(Exception):
-    """A unit failed with an error that could not travel from the task as itself; its text."""
+    """A unit failed with an error that could not be pickled; this error holds its text."""
 
 
 @dataclass(frozen=True)
 class _Failure:
-    """What a task sends back in place of an answer."""
+    """The error that a task sends in place of an answer."""
 
     error: BaseException
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """What a task sends back: for which unit, from where, and the answer or a failure."""
+    """The message of a task: the unit, the host, and the answer or a failure."""
 
     number: int
     host: str
@@ -63,11 +63,11 @@ def run_units(
         session: from `spark_session`.
         units: what the tasks work on; pickled.
         task: runs in the Python workers; pickled by cloudpickle.
-        hosts: for each unit, where it had better be done; see `block_hosts`.
-        locality: counts on the way how many were done there.
+        hosts: for each unit, the preferred hosts; see `block_hosts`.
+        locality: counts the units that ran on a preferred host.
 
     Raises:
-        Exception: what the first failing unit raised, once Spark has spent its retries; the other
+        Exception: the error of the first failing unit, once Spark has spent its retries; the other
             tasks are cancelled. Closing the iterator early cancels them too.
         ModuleMissing: the workers cannot import what a unit needs to begin.
         TryAgain: Spark itself ended the work, as when a worker was killed.
@@ -154,7 +154,7 @@ def _answers_parameter() -> Any:
 
 
 def _attempt(task: Callable[[Unit], Answer], unit: Unit, tries: int) -> Answer | _Failure:
-    """Do a unit. Before the last try an error is Spark's, which tries again, maybe elsewhere."""
+    """Run a unit. Before the last try an error goes to Spark, which retries, perhaps elsewhere."""
     from pyspark import TaskContext  # noqa: PLC0415
 
     context = TaskContext.get()
@@ -167,7 +167,7 @@ def _attempt(task: Callable[[Unit], Answer], unit: Unit, tries: int) -> Answer |
 
 
 def _gave_up(error: Exception, session: SparkSession) -> StageError:
-    """What Spark says at length, in a sentence; a unit's own errors do not come this way."""
+    """Return Spark's long message as one sentence; errors of units do not come this way."""
     text = str(error)
     context: Any = session.sparkContext
     reported: StageError | None = missing_module(text)
@@ -199,7 +199,7 @@ def _travelling(error: Exception) -> Exception:
 
 
 def _tries(session: SparkSession) -> int:
-    """How often Spark runs a task: once on a local master, else `spark.task.maxFailures`."""
+    """Return how often Spark runs a task: once on a local master, else `spark.task.maxFailures`."""
     master = session.sparkContext.master
     if master.startswith("local") and "," not in master:
         return 1

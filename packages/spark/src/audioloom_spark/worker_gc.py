@@ -1,4 +1,4 @@
-"""Garbage collection in Spark's Python workers, without the modules that a task has imported.
+"""Keep imported modules out of the garbage collection of Spark's Python workers.
 
 Spark collects all garbage after each task. Over what pyspark, NumPy and PyArrow import that is some
 50 ms of processor time, which is more than a small unit takes.
@@ -11,9 +11,9 @@ _known = 0
 
 
 def freeze_modules() -> None:
-    """Take what modules hold out of the collections to come, where any were imported since.
+    """Exclude modules from later collections, if any were imported since the last call.
 
-    Only then, as what is alive at this moment is not collected any more, also if it should be.
+    Not more often, because an object that is alive at this moment is never collected any more.
     """
     global _known  # noqa: PLW0603 - one worker, one process
     if len(sys.modules) == _known:

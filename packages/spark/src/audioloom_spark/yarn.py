@@ -1,4 +1,4 @@
-"""Spark on YARN in client mode: what is shipped to the nodes, and how Spark is configured.
+"""Run Spark on YARN in client mode: ship files to the nodes and configure Spark.
 
 The nodes need Java and nothing else: Spark's jars and the stage's whole environment, interpreter
 included, come from storage, each under a digest of what is inside, each uploaded once.
@@ -21,10 +21,10 @@ log = structlog.get_logger()
 YARN = "yarn"
 FOLDER = "environments"
 
-#: Where an executor finds its Python: YARN unpacks the archive into the container.
+#: An executor's Python: YARN unpacks the archive into the container.
 ENVIRONMENT_PYTHON = "./environment/bin/python"
 
-# Spark brings its Python part along itself.
+# Spark brings its own Python part along.
 _LEFT_OUT = ("pyspark", "py4j")
 
 _LEAST_HEAP = 512 << 20
@@ -33,10 +33,10 @@ _MOST_HEAP = 1 << 30
 
 @dataclass(frozen=True)
 class Yarn:
-    """What is asked of a cluster; see `SparkSettings`.
+    """The resources that are requested of a cluster; see `SparkSettings`.
 
     Attributes:
-        folder: where what is shipped to the nodes lies.
+        folder: the folder of files that are shipped to the nodes.
         memory: bytes of an executor's container.
     """
 
@@ -50,7 +50,7 @@ class Yarn:
 
     @property
     def heap(self) -> int:
-        """Bytes of an executor's Java."""
+        """The bytes of an executor's Java heap."""
         return min(_MOST_HEAP, max(_LEAST_HEAP, self.memory // 4))
 
     @property
@@ -60,11 +60,11 @@ class Yarn:
 
 
 def yarn_of(settings: SparkSettings, root: Location) -> Yarn | None:
-    """What a stage's settings ask for, or None where its master is no cluster.
+    """Return the resources that a stage's settings request, or None if the master is no cluster.
 
     Args:
-        settings: of the stage.
-        root: what its runs lie under.
+        settings: the stage's settings.
+        root: the root of its runs.
     """
     if settings.master != YARN:
         return None
@@ -84,12 +84,12 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
     """Check that the cluster answers, ship what its nodes need, and return Spark's settings.
 
     Args:
-        yarn: what is asked for.
+        yarn: the requested resources.
         home: SPARK_HOME.
 
     Raises:
         NoCluster, ClusterDown, BadRequest: before anything is shipped.
-        StorageError, NotRelocatable, …: it could not be shipped.
+        StorageError, NotRelocatable, …: the files could not be shipped.
     """
     from audioloom_environment import ship  # noqa: PLC0415 - only those who ship pay for it
 
@@ -111,14 +111,14 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
         "spark.executor.instances": str(yarn.executors),
         "spark.executor.cores": str(yarn.cores),
         "spark.executor.memory": f"{yarn.heap >> 20}m",
-        # Tasks work in Python: theirs is what the JVM does not take.
+        # Tasks work in Python: they get the memory that the JVM does not take.
         "spark.executor.memoryOverhead": f"{(yarn.memory - yarn.heap) >> 20}m",
         "spark.yarn.am.memory": "512m",
-        # What fails at the start fails again: say so, instead of trying for minutes.
+        # A failure at the start would repeat: report it, instead of trying for minutes.
         "spark.yarn.maxAppAttempts": "1",
         "spark.driver.host": address,
         "spark.driver.bindAddress": bind_address(address),
-        # Nodes have services and settings of other Sparks; ours needs none of them.
+        # Nodes may have services and settings of other Sparks; ours needs none of them.
         "spark.dynamicAllocation.enabled": "false",
         "spark.shuffle.service.enabled": "false",
         # The cluster's configuration as Spark brings it along, for tasks that read HDFS. Relative,
@@ -137,7 +137,7 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
 
 
 def bind_address(address: str) -> str:
-    """The address itself where it is one of this machine; behind NAT all of its addresses."""
+    """Return the address itself if it is one of this machine; behind NAT all of its addresses."""
     try:
         with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
             probe.bind((address, 0))
