@@ -1,7 +1,6 @@
 """The worker's end of the connection to the launcher's store; `kv_server` has the other end.
 
-It is a separate module so that a worker starts in a tenth of a second, without the server's
-imports.
+It is separate so that a worker starts in a tenth of a second, without the server's imports.
 """
 
 import contextlib

@@ -2,7 +2,7 @@ r"""The launcher's store, served to the workers that it started on this machine.
 
 Each worker gets one end of a socket pair when it is started: there is no address that a stranger
 could connect to, no secret that could leak, and nothing to clean up. When a worker's end closes,
-for whatever reason, its keys vanish; when the launcher's end closes, the worker knows that it is
+for any reason, its keys vanish; when the launcher's end closes, the worker knows that it is
 alone. One JSON object a line, both ways:
 
     → {"get": "gang/order/"}                                  ← {"keys": {"gang/order/plan": "…"}}
@@ -12,7 +12,7 @@ alone. One JSON object a line, both ways:
     anything else                                             ← {"error": "…"}
                                                               ← {"hint": true}   at any time
 
-A worker that does not read holds up nobody: its hints are folded into one that waits.
+A worker that does not read delays nobody: its hints are merged into one pending hint.
 """
 
 import asyncio

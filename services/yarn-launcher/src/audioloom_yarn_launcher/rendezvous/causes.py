@@ -26,7 +26,7 @@ Kind = Literal[
     "allocation",  # not all workers got a container in time
     "registration",  # not all workers registered in time
     "execution",  # the time for the work was over
-    "interrupted",  # the launcher was told to stop
+    "interrupted",  # the launcher received an order to stop
     "launcher-lost",  # the launcher itself was killed; the next one recorded it
 ]
 
@@ -42,7 +42,7 @@ class WorkerLost:
     Args:
         text: in words that continue a subject.
         exit_code: exit code of the run, if the gang is not restarted.
-        reason: what is known of the cause.
+        reason: kind of the cause, if known.
     """
 
     text: str
@@ -62,7 +62,7 @@ class WorkerLost:
 
 @dataclass(frozen=True)
 class Cause:
-    """Why a generation ended before its work was done.
+    """The cause that ended a generation before its work was done.
 
     Args:
         kind: what happened.
@@ -91,7 +91,7 @@ def first_cause(reports: Reports, lost: Mapping[int, WorkerLost]) -> Cause:
     comes last. Among equals, the first report counts.
 
     Args:
-        reports: of the generation; at least one process failed or one worker was lost.
+        reports: reports of the generation; at least one process failed or one worker was lost.
         lost: the lost workers, by rank.
     """
     causes = [_exit_cause(rank, end) for rank, end in reports.exits.items() if end.failed]

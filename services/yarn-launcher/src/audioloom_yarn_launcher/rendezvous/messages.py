@@ -15,7 +15,7 @@ Reports, which the workers write and only the coordinator watches:
     gang/worker/exit/<g>/<r>        how its process ended: `Exit`
     gang/worker/first/<g>           rank of the first process that failed by itself
 
-Heartbeats, which the coordinator reads now and then; they wake nobody:
+Heartbeats, which the coordinator reads at intervals; they wake nobody:
 
     gang/heartbeat/<id>             a count that rises while the worker lives; owned by it
 
@@ -26,8 +26,8 @@ Requests of clients, which only the coordinator watches:
 So a worker's report wakes the coordinator alone, whatever the size of the gang.
 
 A sidecar has the same orders and reports below `sidecar/<r>/`, one scope for each rank, with
-generations of its own; only the ranks of all workers are claimed in one place. It reports one thing
-more:
+generations of its own; only the ranks of all workers are claimed in one place. It sends one more
+report:
 
     sidecar/<r>/worker/page/<g>/<r>   where the web page of its process can be seen
 
@@ -129,7 +129,7 @@ def heartbeat_key(worker: str, *, sidecar: bool = False) -> str:
 
 @dataclass(frozen=True)
 class Plan:
-    """What every worker runs.
+    """The work of every worker.
 
     Args:
         size: number of workers in all; ranks go from 0 to size - 1.
@@ -212,7 +212,7 @@ class End:
 
 @dataclass(frozen=True)
 class Exit:
-    """How a worker's process ended.
+    """The end of a worker's process.
 
     Args:
         id: the worker.

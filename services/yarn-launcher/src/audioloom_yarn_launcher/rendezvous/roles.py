@@ -24,9 +24,9 @@ class Group:
         count: number of workers.
         command: their command, if it differs from the plan's.
         must_finish: the job is not done before they are.
-        may_fail: the job goes on when one of them fails or is lost.
+        may_fail: the job continues when one of them fails or is lost.
         ends_job: the job is done as soon as all of them have succeeded.
-        max_restarts: for sidecars: how often one of them is restarted.
+        max_restarts: for sidecars: number of restarts of each.
     """
 
     role: str

@@ -1,7 +1,7 @@
 """The archives of environments under a root, and the runs that use them.
 
-A run uses what its records name. They are compared by file name, which is a digest: one place may
-be called by several addresses.
+A run uses the archives that its records name. They are compared by file name, which is a digest,
+because one location may have several addresses.
 """
 
 import re

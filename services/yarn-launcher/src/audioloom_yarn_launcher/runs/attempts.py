@@ -49,8 +49,8 @@ class AttemptStarted(AttemptRecord):
     """The start of an attempt.
 
     Args:
-        provision: what its workers were given; None on one machine.
-        command: with secrets masked.
+        provision: programs and resources of its workers; None on one machine.
+        command: the command, with secrets masked.
         roles: the roles in the order of ranks.
     """
 
@@ -102,15 +102,15 @@ class AttemptMembers(AttemptRecord):
 
 
 class WorkerEnd(WorkerRecord):
-    """How one worker ended.
+    """The end of one worker.
 
     Args:
         pid: number of its process on its host.
         end: finished, failed by itself, stopped because of another, lost with its worker, or
             not started.
         cause: why it ended, in words that continue a subject.
-        reason: what is known of the cause beyond the exit code.
-        log: its log, relative to the run folder; on storage without appending, of its pieces.
+        reason: further facts about the cause beyond the exit code.
+        log: path of its log in the run folder, or a pattern for the pieces of the log.
     """
 
     pid: int | None = None
@@ -125,7 +125,7 @@ class WorkerEnd(WorkerRecord):
 
 
 class FirstCause(BaseModel):
-    """Why an attempt ended."""
+    """The first cause of an attempt's end."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -142,12 +142,12 @@ class FirstCause(BaseModel):
 
 
 class AttemptEnd(AttemptRecord):
-    """How an attempt ended.
+    """The end of an attempt.
 
     Args:
         ended: end time; None if nobody saw the end.
         cause: the first cause; None if every process succeeded.
-        restarts: the same launcher goes on with another attempt.
+        restarts: the launcher continues with another attempt.
         arrivals: how far each worker came, if the gang was not complete in time.
     """
 
@@ -224,7 +224,7 @@ def executed_s(folder: Location, attempts: Iterable[Attempt]) -> float:
 
 
 def begin(folder: Location, started: AttemptStarted) -> bool:
-    """Begin an attempt; False if another launcher has begun this number."""
+    """Begin an attempt; return False if another launcher has begun this number."""
     where = folder / f"attempts/{started.attempt}.started.json"
     make_folder(folder / "attempts", private=True)
     try:

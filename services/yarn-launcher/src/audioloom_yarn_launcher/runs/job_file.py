@@ -1,6 +1,6 @@
 """The job file: the roles of a run, in TOML, beyond what flags can express.
 
-    command = ["python", "train.py"]     # of every role without a command of its own
+    command = ["python", "train.py"]     # for roles without their own command
 
     [roles.chief]
     memory = "8 GiB"
@@ -47,18 +47,18 @@ Command = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class RoleTable(BaseModel):
-    """One role.
+    """The table of one role.
 
     Args:
         instances: number of workers; at most one chief and one TensorBoard.
-        command: their command.
+        command: command of the workers.
         memory: memory of each container.
         vcores: virtual cores of each container.
         gpus: GPUs of each container.
         must_finish: the job waits for them. Default: all but ps and tensorboard.
-        may_fail: the job goes on without them. Default: evaluator and tensorboard.
+        may_fail: the job continues without them. Default: evaluator and tensorboard.
         ends_job: the job is done as soon as they have succeeded.
-        max_restarts: how often a sidecar is restarted by itself.
+        max_restarts: number of restarts of a sidecar.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -141,7 +141,7 @@ def read_roles(settings: RunSettings) -> RoleSpecs:
     """Read the roles that the settings of `run` describe.
 
     Raises:
-        NoJob, BadJob: as `read_job_file` says.
+        NoJob, BadJob: from `read_job_file`.
         NoCommand: a role has no command, or --workers is given for a job without workers.
     """
     if settings.job is None:

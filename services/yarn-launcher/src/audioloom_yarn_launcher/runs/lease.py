@@ -72,10 +72,10 @@ def wait_for_turn(spec: RunSpec) -> int | None:
 
 
 def next_attempt(spec: RunSpec, before: AttemptStarted) -> AttemptStarted:
-    """Begin the attempt after one of this launcher's own.
+    """Begin the attempt that follows this launcher's previous attempt.
 
     Raises:
-        Busy: another launcher took the run over, because this one was declared gone.
+        Busy: the user declared this launcher gone, and another took the run over.
     """
     started = spec.attempt(before.attempt + 1)
     if not begin(spec.location, started):

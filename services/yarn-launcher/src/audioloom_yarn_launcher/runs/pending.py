@@ -34,12 +34,12 @@ class Pending:
 
     @property
     def waits(self) -> bool | None:
-        """Whether it may still begin; None if unknown."""
+        """Whether the application may still begin; None if unknown."""
         return None if self.application is None else not self.application.ended
 
     @property
     def because(self) -> str:
-        """The reason why it has not begun, in a sentence."""
+        """The reason why the application has not begun, in a sentence."""
         found = self.application
         if found is None:
             return "the ResourceManager does not tell how it is"

@@ -25,7 +25,7 @@ class ProcessIdentity(BaseModel):
 
     Args:
         application: id of the YARN application that it coordinates, None on one machine.
-        application_attempt: which attempt of it, from 1.
+        application_attempt: number of its attempt, from 1.
     """
 
     model_config = ConfigDict(frozen=True)

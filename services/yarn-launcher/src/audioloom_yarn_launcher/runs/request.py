@@ -24,7 +24,7 @@ def read_run_spec(settings: RunSettings) -> RunSpec:
     """Read the run that the settings of `run` describe.
 
     Raises:
-        NoJob, BadJob: as `read_job_file` says.
+        NoJob, BadJob: from `read_job_file`.
         NoCommand: a program cannot be found or executed, or a role has none.
     """
     command, roles, tables = read_roles(settings)

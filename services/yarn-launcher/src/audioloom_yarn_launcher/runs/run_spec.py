@@ -28,14 +28,14 @@ class RunSpec(BaseModel):
         named_by_hand: the name is not a digest of the command.
         folder: URI of the run folder.
         command: program and arguments with their secrets, never shown; see `shown`.
-        working_folder: where relative paths of the command begin, or `IN_CONTAINER`.
+        working_folder: base of relative paths in the command, or `IN_CONTAINER`.
         roles: the roles in the order of ranks.
         resources: the resources of each role's containers.
         on: the backend.
         launch: id of this launch.
         localization: the programs of the containers; None on one machine.
         wait: wait for another launcher that is at work on the run.
-        take_over: the attempt whose launcher is gone, by the user's word.
+        take_over: the attempt whose launcher the user declares gone.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -58,7 +58,7 @@ class RunSpec(BaseModel):
 
     @property
     def size(self) -> int:
-        """Number of workers, sidecars among them."""
+        """Number of workers, with the sidecars."""
         return size_of(self.roles)
 
     @property
@@ -68,7 +68,7 @@ class RunSpec(BaseModel):
 
     @property
     def manifest(self) -> Location:
-        """The manifest that the command commits, if it does."""
+        """The manifest that the command may commit."""
         return self.location / MANIFEST_NAME
 
     @property

@@ -1,4 +1,4 @@
-"""The records of sidecars: one event after the other.
+"""The records of sidecars, one for each event.
 
     sidecars/<k>.json    k = 1, 2, … through the life of the run folder; published once and whole
 
@@ -63,7 +63,7 @@ class SidecarHistory:
 
     Args:
         last: the newest event.
-        starts: how often its process was started.
+        starts: number of starts of its process.
         page: address of its web page, while its process runs.
         failures: the cause of each failure.
     """

@@ -30,7 +30,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class ApplicationEnd:
-    """How an application ended.
+    """The end of an application.
 
     Args:
         application: its id.

@@ -49,8 +49,8 @@ def open_log(folder: Location, rank: int, attempt: int, *, again: bool = False) 
     """Open a new log in the run folder.
 
     Args:
-        folder: of the run.
-        rank: of the worker.
+        folder: run folder.
+        rank: rank of the worker.
         attempt: number of the attempt.
         again: continue the log of an earlier process of this attempt.
 

@@ -66,8 +66,8 @@ class UsageRecorder:
     """A thread that records the usage of a program and its children until it is closed.
 
     Args:
-        folder: of the run.
-        rank: of the worker.
+        folder: run folder.
+        rank: rank of the worker.
         attempt: number of the attempt.
         program: the program.
     """

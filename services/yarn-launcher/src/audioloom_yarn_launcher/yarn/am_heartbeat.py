@@ -2,7 +2,7 @@
 
 The default is 5 s while no container is pending. The master hears of an ended container only when
 it asks, and requests the next one only then. This was most of the time that a gang took to start or
-restart. skein has no setting for the interval. It takes half of a cluster property that it uses for
+restart. skein has no setting for the interval: it takes half of a cluster property that it uses for
 nothing else. Hadoop also reads a `hadoop-site.xml` from the class path, which includes each jar in
 the application master's folder. So the cluster's own files stay unchanged.
 """

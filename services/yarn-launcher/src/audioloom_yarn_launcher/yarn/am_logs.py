@@ -15,10 +15,9 @@ _NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J|NativeCodeLoader|WARN co
 
 
 def last_words(application: str) -> str:
-    """Return the last lines of the application master's logs, or "" if YARN has none.
+    """Return the last lines of the application master's logs; "" without log aggregation.
 
-    YARN collects logs only after the end, so this asks for `WITHIN_S` seconds. Where log
-    aggregation is off, there are none.
+    YARN collects the logs after the end, so this asks again for `WITHIN_S` seconds.
     """
     command = ["yarn", "logs", "-applicationId", application, "-am", "ALL", "-log_files", FILES]
     deadline = time.monotonic() + WITHIN_S

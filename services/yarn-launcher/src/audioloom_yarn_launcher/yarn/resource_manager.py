@@ -41,7 +41,7 @@ class Application:
 
     @property
     def ended(self) -> bool:
-        """Whether no part of it will run any more."""
+        """Whether the application has ended, and YARN starts no part of it again."""
         return self.state in ENDED
 
 

@@ -58,7 +58,7 @@ class Report:
 
     @property
     def ended(self) -> bool:
-        """Whether no part of it runs any more."""
+        """Whether the application has ended."""
         return self.state in ("FINISHED", "FAILED", "KILLED")
 
 
