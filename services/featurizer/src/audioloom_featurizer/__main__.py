@@ -1,12 +1,12 @@
-"""The program: the command line, or exit code 78 if a library is missing."""
+"""Run the command line, or exit with code 78 if a library is missing."""
 
 import sys
 
-CONFIGURATION = 78  # of audioloom_stage, which may be what is missing
+CONFIGURATION = 78  # not imported from audioloom_stage, which may be missing
 
 
 def main() -> int:
-    """Run the command line; answer the exit code."""
+    """Run the command line and return the exit code."""
     try:
         from audioloom_featurizer import cli  # noqa: PLC0415 - it may not be complete
     except ImportError:

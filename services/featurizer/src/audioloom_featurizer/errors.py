@@ -7,7 +7,7 @@
   - BadLabels               labels contradict each other, or match no recording
   - Unlabelled              recordings have no label, and --unlabelled refuse was given
   - BadInventory            an inventory does not match its manifest
-  - BadUnits                the units in the run folder are not those of this inventory
+  - BadUnits                the units in the run folder were cut from another inventory
   - TooManyRefused          more recordings were refused than the error budget allows
   - NothingReadable         every recording was refused
   - Damaged                 `verify` found that a run does not match its manifest
@@ -21,7 +21,7 @@
   - MissingLibrary          a decoder or an engine is not installed
   - MissingDriver           no jar has a driver for the database
 * TryAgain (exit code 75)
-  - WorkerLost              the worker that decodes died while it was at no recording
+  - WorkerLost              the worker that decodes died between recordings
 """
 
 from audioloom_stage.errors import BadConfiguration, BadData, InputMissing, TryAgain, Usage
@@ -44,7 +44,7 @@ class BadLabels(BadData):
 
 
 class Unlabelled(BadData):
-    """Recordings have no label, and were to be refused. Nothing was committed."""
+    """Recordings have no label, and --unlabelled refuse was given. Nothing was committed."""
 
 
 class BadInventory(BadData):

@@ -1,4 +1,4 @@
-"""`gc`: what lies under a root that no manifest of this stage names."""
+"""`gc`: find files under a root that no manifest of this stage names."""
 
 import re
 import time
@@ -15,14 +15,14 @@ from audioloom_featurizer.io.scratch import FOLDER as SCRATCH
 
 KINDS: tuple[Kind, ...] = ("recordings", "features")
 
-# What the featurizer writes below a run.
+# Files that the featurizer writes below a run.
 _OURS = re.compile(
     r"units\.parquet"
     r"|inventory-[0-9a-f]{12}\.parquet"
     r"|(features/features|ledger/ledger)-[0-9a-f]{16}-[0-9a-f]{12}\.parquet"
 )
 
-# What a scan on YARN writes below `scratch/`, and Spark for it.
+# Files that a scan on YARN, and Spark for it, write below `scratch/`.
 _SCRATCH = re.compile(
     r"scan-[0-9a-f]{32}/"
     r"([0-9a-f]{32}\.parquet|labels/(_SUCCESS|(_temporary/.+/)?part-[0-9]{5}-[0-9a-zA-Z.-]+))"
@@ -35,7 +35,7 @@ def gc(settings: GcSettings) -> Result:
 
 
 def is_ours(path: str) -> bool:
-    """Whether the featurizer gives a file this path below its run folder."""
+    """Whether the featurizer writes files with this path below a run folder."""
     return _OURS.fullmatch(path) is not None
 
 

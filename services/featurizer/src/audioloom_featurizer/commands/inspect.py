@@ -26,10 +26,10 @@ from audioloom_featurizer.summary.statistics import read_statistics
 
 
 def open_ours(place: str) -> Opened[Any]:
-    """A recordings or features manifest.
+    """Open a recordings or features manifest.
 
     Raises:
-        WrongKind: the manifest is of another stage.
+        WrongKind: the manifest belongs to another stage.
         ManifestError: the manifest is missing or damaged.
     """
     opened = read_manifest(place)
@@ -62,7 +62,7 @@ def inspect(settings: InspectSettings) -> Result:
 
 
 def ledger_rows(opened: Opened[Any]) -> Iterator[dict[str, Any]]:
-    """The rows of all ledger files."""
+    """Read the rows of all ledger files."""
     for entry in opened.files(LEDGER_ROLE):
         with open_read(opened.folder / entry.path) as stream:
             yield from pq.read_table(stream, use_threads=False).to_pylist()

@@ -1,4 +1,4 @@
-"""`list`: the recordings and features runs under a root, whatever became of them."""
+"""`list`: list the recordings and features runs under a root, in any state."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`plan`: which run a recipe makes of a recordings manifest, and how much of it is left to do."""
+"""`plan`: show the run that a recipe makes of a recordings manifest, and the work left to do."""
 
 from typing import cast
 
@@ -47,7 +47,7 @@ def plan(settings: PlanSettings) -> Result:
 
 
 def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Plan]:
-    """The recordings manifest that the settings name, and the features run made from it."""
+    """Open the recordings manifest that the settings name, and plan the features run."""
     opened = read_manifest(settings.recordings, "recordings")
     root = opened.root if settings.root is None else locate(settings.root)
     planned = plan_settings(settings, opened, root)
@@ -56,7 +56,7 @@ def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Pla
 
 
 def units_of(planned: Plan, inventory: Location) -> list[Unit]:
-    """The units of a features run, in the order of the inventory."""
+    """Cut the units of a features run, in the order of the inventory."""
     recipe = recipe_in(planned)
     rows = rows_of(read_batches(inventory))
     bounds = {"most_bytes": recipe.unit_bytes, "most_recordings": recipe.unit_recordings}
@@ -69,5 +69,5 @@ def recipe_in(planned: Plan) -> FeaturesRecipe:
 
 
 def basis_of(planned: Plan) -> str:
-    """The digest of recipe and inputs: it tells apart two runs that were given one name."""
+    """The digest of recipe and inputs, which distinguishes two runs with one name."""
     return run_name(planned.kind, planned.recipe, planned.input_identities)

@@ -1,8 +1,7 @@
-"""`retry`: extract again the recordings that a committed run refused, where that may succeed.
+"""`retry`: extract again the recordings that a committed run refused but that may succeed now.
 
-Recordings that were refused because storage was unavailable become a recordings manifest and then a
-features run of their own, by the same recipe. Both runs together hold what one run without failures
-would have held.
+Recordings that were refused because storage was unavailable become a new recordings manifest and
+then a new features run by the same recipe. Both runs together equal one run without failures.
 """
 
 from collections.abc import Iterator, Sequence
@@ -62,17 +61,17 @@ def retry(settings: RetrySettings, runner: Runner | None = None) -> Result:
 def commit_retryable(
     features: Opened[FeaturesManifest], also: Sequence[str], root: Location
 ) -> Opened[RecordingsManifest]:
-    """Commit, or find, the recordings manifest of the recordings to retry.
+    """Commit or find the recordings manifest of the recordings to retry.
 
     Args:
-        features: the run that refused them.
+        features: the run that refused the recordings.
         also: further classes of refusals to retry.
         root: the root of the manifest.
 
     Raises:
-        NoRecordings: there is nothing to retry, or the run's own input is gone.
-        InvalidOption: a class that the ledger does not hold; features of another revision.
-        BadInventory: the ledger names a recording that the inventory does not.
+        NoRecordings: there is nothing to retry, or the run's input is missing.
+        InvalidOption: the ledger has no such class, or the features have another revision.
+        BadInventory: the ledger names a recording that is not in the inventory.
     """
     _check_revision(features)
     recordings = recordings_of(features)

@@ -1,4 +1,4 @@
-"""`run`: do the units that have no receipt yet, then commit features and ledger."""
+"""`run`: process the units that have no receipt yet, then commit features and ledger."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -39,7 +39,7 @@ def run(settings: RunSettings, runner: Runner | None = None) -> Result:
 
     Args:
         settings: the options.
-        runner: does the units; by default Spark on `settings.master`.
+        runner: processes the units; by default Spark on `settings.master`.
     """
     settings.check_configured()
     budget = parse_budget(settings.error_budget, default=DEFAULT_BUDGET)
@@ -54,7 +54,7 @@ def extract_features(
     settings: RunSettings | RetrySettings,
     runner: Runner | None,
 ) -> Result:
-    """Do the planned run, unless it is committed already; answer the features manifest.
+    """Do the planned run unless it is committed already; return the features manifest.
 
     Raises:
         TooManyRefused, NothingReadable: the error budget is exceeded; finished units are kept.

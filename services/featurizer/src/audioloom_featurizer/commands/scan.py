@@ -1,7 +1,7 @@
 """`scan`: list a source folder into a recordings manifest.
 
-Recordings pass as batches from the listing to the inventory and are sorted on disk, so memory does
-not grow with their number.
+Recordings are streamed in batches from the listing to the inventory and are sorted on disk, so
+memory does not grow with their number.
 """
 
 from typing import Any
@@ -80,7 +80,7 @@ def plan_scan(
     chain: list[Opened[RecordingsManifest]],
     report: ScanReport,
 ) -> Plan:
-    """The recordings run of this listing."""
+    """Plan the recordings run of this listing."""
     from_tables = any(flag != "--pattern" for flag in report.columns_from.values())
     recipe = RecordingsRecipe(
         algorithm=ALGORITHM,

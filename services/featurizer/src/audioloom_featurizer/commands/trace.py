@@ -1,7 +1,7 @@
-"""`trace`: the runs that hold certain recordings, and all runs that were made from them.
+"""`trace`: find the runs that hold certain recordings, and all runs made from these runs.
 
 The rows of recordings and features are searched. Runs of later stages are found by the identities
-of their inputs, wherever they lie and whatever their names.
+of their inputs, whatever their location and name.
 """
 
 import re
@@ -30,11 +30,11 @@ _MOST_DETAIL = 200
 
 @dataclass(frozen=True)
 class Wanted:
-    """The recordings that are looked for.
+    """The recordings to look for.
 
     Attributes:
-        groups: recordings of these groups.
-        path: recordings whose whole path below the source it matches.
+        groups: groups of recordings.
+        path: pattern for the whole path below the source.
     """
 
     groups: tuple[str, ...]
@@ -63,9 +63,9 @@ class Run:
         kind: the kind of its manifest.
         location: its folder.
         state: `holds`, `made-from` or `cannot-tell`.
-        recordings: how many wanted recordings it holds; 0 if they are not counted.
-        windows: how many windows they have, in features.
-        detail: why the run cannot be judged.
+        recordings: number of wanted recordings in the run; 0 if they are not counted.
+        windows: number of their windows, for features.
+        detail: the reason why the run cannot be judged.
     """
 
     kind: str
@@ -78,12 +78,12 @@ class Run:
 
 @dataclass
 class _Search:
-    """The facts so far, by the identity of manifests.
+    """The facts found so far, by the identity of manifests.
 
     Attributes:
-        wanted: the recordings that are looked for.
-        listed: recordings manifest to the wanted paths in it.
-        holds: later runs to whether they hold wanted recordings; None if that is unknown.
+        wanted: the recordings to look for.
+        listed: maps a recordings manifest to the wanted paths in it.
+        holds: maps a later run to whether it holds wanted recordings; None if unknown.
         sources: (source, path) of the wanted recordings.
     """
 
@@ -97,7 +97,7 @@ def trace(settings: TraceSettings) -> Result:
     """List the runs under the roots that hold wanted recordings or were made from them.
 
     Raises:
-        InvalidOption, BadPattern: no recordings are named, or not by a valid pattern.
+        InvalidOption, BadPattern: no recordings are named, or the pattern is invalid.
         NotFound: a root does not exist.
     """
     search = _Search(_wanted(settings))

@@ -21,8 +21,8 @@ def verify(settings: VerifySettings) -> Result:
     """Check the files first, then their contents; reading the manifest checks its identity.
 
     Raises:
-        ManifestError: the manifest or the list of files is not the committed one.
-        Damaged: with the first problems; nothing was changed.
+        ManifestError: the manifest or the list of files was changed after the commit.
+        Damaged: the run does not match its manifest; the message has the first problems.
         MissingLibrary: librosa is not installed here.
     """
     _need_librosa(settings)

@@ -1,1 +1,1 @@
-"""Streams of sorted rows that need not fit into memory: sort, merge, merge join."""
+"""Sort, merge and join streams of rows that need not fit into memory."""

@@ -16,7 +16,7 @@ class JoinedPiece:
 
     Attributes:
         left: the next rows of the left stream; may be empty.
-        right: for each of them the row of the right stream with its key, or nulls.
+        right: for each left row the right row with its key, or nulls.
         unmatched: rows of the right stream without a partner.
     """
 
@@ -31,13 +31,13 @@ def merge_join(
     key: str,
     schemas: tuple[pa.Schema, pa.Schema],
 ) -> Iterator[JoinedPiece]:
-    """All rows of both streams, piece by piece; memory holds a few batches.
+    """Join two streams piece by piece, with all rows of both; memory holds a few batches.
 
     Args:
-        left: in the order of *key*, which may repeat.
-        right: in the order of *key*, each key once.
-        key: a text column of both, without nulls.
-        schemas: of left and right.
+        left: batches in the order of *key*; keys may repeat.
+        right: batches in the order of *key*, each key once.
+        key: a text column of both streams, without nulls.
+        schemas: the schemas of left and right.
     """
     ours, theirs = _Cursor(left, key, schemas[0]), _Cursor(right, key, schemas[1])
     while lasts := [side.last for side in (ours, theirs) if side.rows.num_rows]:
@@ -51,7 +51,7 @@ def merge_join(
         if ours.rows.num_rows and ours.first == bound:
             passed -= (
                 passed > 0 and theirs.key_at(passed - 1) == bound
-            )  # the next left batch may ask for it again
+            )  # the next left batch may start with this key
         alone = pa.array(~theirs.joined[:passed])
         unmatched = theirs.rows.slice(0, passed).filter(alone)
         theirs.drop(passed)
@@ -59,7 +59,7 @@ def merge_join(
 
 
 class _Cursor:
-    """A stream, and the rest of its current batch; no rows at the end of the stream."""
+    """A stream and the rest of its current batch, which is empty at the end of the stream."""
 
     def __init__(self, stream: Iterable[pa.RecordBatch], key: str, schema: pa.Schema) -> None:
         self._stream = iter(stream)
@@ -84,7 +84,7 @@ class _Cursor:
         return count_up_to(self.rows.column(self._key), bound)
 
     def drop(self, count: int) -> None:
-        """Drop the first rows; go to the next batch when none is left."""
+        """Drop the first rows; read the next batch if no row is left."""
         if count < self.rows.num_rows:
             self.rows, self.joined = self.rows.slice(count), self.joined[count:]
             self._measure()
@@ -93,7 +93,7 @@ class _Cursor:
 
 
 def distinct(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.RecordBatch]:
-    """The first row of each key, of rows in the order of *key*."""
+    """Keep the first row of each key; the rows are in the order of *key*."""
     last = None
     for batch in batches:
         yield batch.filter(pc.invert(equals_previous(batch.column(key), last)))
@@ -101,7 +101,7 @@ def distinct(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.RecordB
 
 
 def equals_previous(column: pa.Array, last: pa.Scalar | None) -> pa.BooleanArray:
-    """Whether each value equals the one before it, the first one *last*; two nulls are equal."""
+    """Mark values equal to the value before, which is *last* for the first; nulls are equal."""
     first = pa.array([last.as_py() if last is not None else None], column.type)
     before = pa.concat_arrays([first, column.slice(0, len(column) - 1)])
     equal = pc.fill_null(pc.equal(column, before), fill_value=False)

@@ -1,7 +1,7 @@
 """External sort: sorted runs on local disk, merged as a stream.
 
-Keys are text and are compared by their UTF-8 bytes, as Arrow and Python both do. Memory holds one
-run while it is sorted, and then a batch of each run: ten million recordings make some twenty runs.
+Keys are text and are compared by their UTF-8 bytes, as in Arrow and Python. Memory holds one run
+while it is sorted, then a batch of each run: ten million recordings make about twenty runs.
 """
 
 import os
@@ -18,10 +18,10 @@ _CODEC = "lz4"
 
 
 def sorted_batches(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.RecordBatch]:
-    """All rows in the order of the text column *key*; rows of one key in any order.
+    """Sort all rows by the text column *key*; rows with equal keys come in any order.
 
     Args:
-        batches: of one schema, of any size that fits into memory a few times.
+        batches: batches of one schema; a few of them must fit into memory.
         key: a text column without nulls.
     """
     with tempfile.TemporaryFile(prefix="audioloom-featurizer-") as file:
@@ -48,8 +48,8 @@ def sorted_batches(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.R
 def merge(streams: Sequence[Iterator[pa.RecordBatch]], key: str) -> Iterator[pa.RecordBatch]:
     """Merge streams that are each in the order of *key*.
 
-    It works on batches, not on rows: all rows up to the smallest last key of the current batches
-    are sorted together.
+    To avoid work per row, all rows up to the smallest last key of the current batches are sorted
+    together.
     """
     heads = [head for stream in streams if (head := _Head(stream, key)).batch is not None]
     while heads:
@@ -63,7 +63,7 @@ def merge(streams: Sequence[Iterator[pa.RecordBatch]], key: str) -> Iterator[pa.
 
 
 def count_up_to(column: pa.StringArray, bound: str) -> int:
-    """How many keys of a sorted column are at most *bound*."""
+    """Count the keys of a sorted column that are at most *bound*."""
     low, high = 0, len(column)
     while low < high:
         middle = (low + high) // 2
@@ -97,7 +97,7 @@ class _Run:
 
 
 class _Head:
-    """A stream, and the rest of its current batch."""
+    """A stream and the rest of its current batch."""
 
     def __init__(self, stream: Iterator[pa.RecordBatch], key: str) -> None:
         self._stream = stream
@@ -115,7 +115,7 @@ class _Head:
         self._first, self.last = keys[0].as_py(), keys[len(keys) - 1].as_py()
 
     def take(self, bound: str) -> Iterator[pa.RecordBatch]:
-        """All rows up to *bound*, which is at most the last key of the current batch."""
+        """Take all rows up to *bound*, which is at most the last key of the current batch."""
         while self.batch is not None and self._first <= bound:
             count = count_up_to(self.batch.column(self._key), bound)
             yield self.batch.slice(0, count)

@@ -29,7 +29,7 @@ LEAST_BYTES = 256 << 20
 
 
 def limits_for_yarn(limits: WorkerLimits, yarn: Yarn | None) -> WorkerLimits:
-    """Lower the memory limit to the memory at which YARN would kill a task's container."""
+    """Keep the memory limit below the memory at which YARN kills a task's container."""
     if yarn is None:
         return limits
     fits = max(LEAST_BYTES, yarn.task_memory - SUPERVISOR_BYTES)

@@ -1,1 +1,1 @@
-"""The list of recordings: how it is made, written and read."""
+"""Make, write and read the list of recordings."""

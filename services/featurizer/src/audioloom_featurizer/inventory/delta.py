@@ -1,4 +1,4 @@
-"""Recordings that are new since an earlier listing: no manifest of its chain names them."""
+"""Find recordings that no manifest of an earlier listing's chain names."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -20,10 +20,10 @@ _EXAMPLES = 5
 
 @dataclass
 class Changes:
-    """Recordings that differ from the earlier listing, and are not listed as new.
+    """Recordings that changed since the earlier listing; they are not listed as new.
 
     Attributes:
-        changed: recordings with another size or modification time.
+        changed: recordings with a different size or modification time.
         gone: recordings that no longer exist.
         examples: some paths of each.
     """
@@ -40,12 +40,12 @@ class Changes:
 
 
 def listing_chain(place: str, source: Location) -> list[Opened[RecordingsManifest]]:
-    """The manifest of an earlier listing and the manifests that it continues, newest first.
+    """Open the manifest of an earlier listing and the manifests that it continues, newest first.
 
     Raises:
-        ManifestError: one of them is gone or damaged.
-        InvalidOption: they list another source.
-        BadInventory: another manifest took the place of one of them.
+        ManifestError: a manifest is missing or damaged.
+        InvalidOption: the manifests list another source.
+        BadInventory: another manifest replaced a manifest of the chain.
     """
     chain = [read_manifest(place, "recordings")]
     while references := chain[-1].manifest.inputs:
@@ -75,12 +75,12 @@ def new_recordings(
     chain: Iterable[Opened[RecordingsManifest]],
     changes: Changes,
 ) -> Iterator[pa.RecordBatch]:
-    """The recordings that no manifest of the chain names.
+    """Yield the recordings that no manifest of the chain names.
 
     Args:
         recordings: batches of `ROWS` in the order of their paths, each path once.
-        chain: from `listing_chain`.
-        changes: counts the recordings that differ in another way.
+        chain: the manifests from `listing_chain`.
+        changes: counts the changed and the missing recordings.
     """
     streams = [_known(inventory_location(opened)) for opened in chain]
     known = distinct(merge(streams, "path"), "path")

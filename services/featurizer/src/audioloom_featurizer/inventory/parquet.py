@@ -1,4 +1,4 @@
-"""The inventory: one Parquet row a recording, sorted by path; its digests and counts."""
+"""The inventory as a Parquet file: one row per recording, sorted by path; digests and counts."""
 
 import hashlib
 from collections import Counter
@@ -38,7 +38,7 @@ class InventoryFacts:
 
     Attributes:
         stats: the counts of the rows.
-        listing: the digest of `LISTING_COLUMNS`, which labels do not change.
+        listing: the digest of `LISTING_COLUMNS`; it does not depend on labels.
         labels: the digest of `LABELLING_COLUMNS`.
     """
 
@@ -51,7 +51,7 @@ def write_inventory(sink: Any, batches: Iterable[pa.RecordBatch], where: object)
     """Write batches of `ROWS`, in the order of their paths, in row groups of `ROWS_PER_GROUP`.
 
     Raises:
-        BadData: there are more labels than a manifest holds.
+        BadData: there are more labels than a manifest may hold.
     """
     summary = InventorySummary()
     with table_writer(sink, INVENTORY) as writer:
@@ -82,7 +82,7 @@ def _as_inventory(rows: pa.Table) -> pa.Table:
 
 
 class InventorySummary:
-    """The counts and the digests of an inventory, summed batch by batch."""
+    """Sums the counts and the digests of an inventory, batch by batch."""
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
@@ -90,7 +90,7 @@ class InventorySummary:
         self._listing, self._labels = RowDigest(LISTING_COLUMNS), RowDigest(LABELLING_COLUMNS)
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Add a batch; `counts` are its labels."""
+        """Add a batch."""
         self._recordings += batch.num_rows
         self._bytes += pc.sum(batch.column("size")).as_py() or 0
         nameless = pc.and_(pc.is_null(batch.column("label")), pc.is_null(batch.column("target")))
@@ -116,7 +116,7 @@ class InventorySummary:
 class RowDigest:
     """SHA-256 over some columns of all rows: a line of canonical JSON for each row.
 
-    It does not use `canonical_bytes`, which would take a minute for ten million rows.
+    `canonical_bytes` is not used because it would take a minute for ten million rows.
     """
 
     def __init__(self, columns: Sequence[str]) -> None:
@@ -147,17 +147,17 @@ def _as_json(column: pa.Array) -> list[str]:
 def inventory_location(
     opened: Opened[RecordingsManifest], *, checked_before: bool = False
 ) -> Location:
-    """The location of a recordings manifest's inventory, after a check of its checksum.
+    """Check the checksum of a recordings manifest's inventory and return its location.
 
-    Parquet does not notice every damaged byte, and the rows would then be another listing.
+    Parquet does not notice every damaged byte, so a damaged file could give other rows.
 
     Args:
         opened: the manifest.
-        checked_before: the caller has just compared the checksums of all its files.
+        checked_before: the caller has just compared the checksums of all files.
 
     Raises:
         BadInventory: the manifest does not list exactly one inventory.
-        MissingFile, WrongChecksum: the file is gone, or its bytes are not those committed.
+        MissingFile, WrongChecksum: the file is missing or was changed after the commit.
     """
     entries = opened.files(ROLE)
     if len(entries) != 1:
@@ -176,7 +176,9 @@ def open_inventory(location: Location) -> Iterator[pq.ParquetFile]:
     """
     with open_read(location) as stream:
         try:
-            with pq.ParquetFile(stream, pre_buffer=False) as file:  # do not read all of it ahead
+            with pq.ParquetFile(
+                stream, pre_buffer=False
+            ) as file:  # do not read the whole file ahead
                 check_columns(file.schema_arrow, INVENTORY, location)
                 yield file
         except pa.ArrowException as error:
@@ -192,7 +194,7 @@ def check_columns(found: pa.Schema, expected: pa.Schema, where: object) -> None:
     """Compare columns by name and type; columns of a later minor version are ignored.
 
     Raises:
-        BadInventory: the first column that is missing or of another type.
+        BadInventory: a column is missing or has another type; the message names the first.
     """
     for field in expected:
         at = found.get_field_index(field.name)
@@ -204,14 +206,14 @@ def check_columns(found: pa.Schema, expected: pa.Schema, where: object) -> None:
 
 
 def read_batches(location: Location) -> Iterator[pa.RecordBatch]:
-    """The rows of an inventory, a row group's worth at a time."""
+    """Read the rows of an inventory, as many at a time as a row group has."""
     with open_inventory(location) as file:
         names = INVENTORY.names
         yield from file.iter_batches(ROWS_PER_GROUP, columns=names, use_threads=False)
 
 
 def read_rows(location: Location, first: int, rows: int) -> list[Row]:
-    """Rows *first* … *first + rows* - 1; only row groups that hold one of them are read."""
+    """Read rows *first* … *first + rows* - 1, and no row group without one of them."""
     found: list[Row] = []
     with open_inventory(location) as file:
         begin = 0

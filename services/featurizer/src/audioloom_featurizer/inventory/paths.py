@@ -1,6 +1,6 @@
-r"""Paths of recordings, a column at a time: relative to the source, and never outside it.
+r"""Check and convert columns of paths: relative to the source, and never outside it.
 
-A path on a local disk may hold bytes that are not UTF-8, which no table can hold. Each of these
+A path on a local disk may hold bytes that are not UTF-8, which Parquet cannot store. Each of these
 bytes is written as `\xNN`, so that the recording is listed, refused and counted.
 """
 
@@ -18,7 +18,7 @@ _ABSOLUTE = r"^(?:/|[A-Za-z][A-Za-z0-9+.-]*:/)"
 
 
 def unsafe(paths: pa.StringArray) -> pa.BooleanArray:
-    """Which paths do not lie below a folder: empty, absolute, or with `..`, `.`, `//` or NUL."""
+    """Mark paths that do not lie below a folder: empty, absolute, or with `..`, `.`, `//`, NUL."""
     wrong = pc.or_(
         pc.match_substring_regex(paths, _UNSAFE),
         pc.or_(
@@ -30,9 +30,9 @@ def unsafe(paths: pa.StringArray) -> pa.BooleanArray:
 
 
 def relative(paths: pa.StringArray, source: Location) -> pa.StringArray:
-    """Paths and URIs below *source* as paths relative to it; other paths do not change.
+    """Make paths and URIs below *source* relative to it; other paths do not change.
 
-    Nothing is decoded: a percent sign stands for itself, as in Hadoop.
+    A percent sign stands for itself, as in Hadoop.
     """
     whole = source.path.rstrip("/") + "/"
     starts = [whole, source.uri.rstrip("/") + "/", f"{source.scheme}://{source.authority}{whole}"]
@@ -44,17 +44,17 @@ def relative(paths: pa.StringArray, source: Location) -> pa.StringArray:
 
 
 def absolute(paths: pa.StringArray) -> pa.BooleanArray:
-    """Which paths start with a slash or with the scheme of a URI."""
+    """Mark paths that start with a slash or with the scheme of a URI."""
     return pc.match_substring_regex(paths, _ABSOLUTE)
 
 
 def as_text(path: str) -> str:
-    """The path as a table holds it: bytes that are not UTF-8 are escaped."""
+    """Escape the bytes of a path that are not UTF-8."""
     if path.isascii():
         return path
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def may_be_escaped(path: str) -> bool:
-    """Whether `as_text` may have escaped this path; a file may also have that name."""
+    """Whether `as_text` may have escaped this path; a real file name may look alike."""
     return _ESCAPED.search(path) is not None

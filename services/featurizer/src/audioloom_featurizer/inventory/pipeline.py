@@ -1,4 +1,4 @@
-"""The rows of an inventory as a stream: listed, labelled, joined, sorted."""
+"""Stream the rows of an inventory: list, label, join and sort recordings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -55,10 +55,11 @@ def inventory_rows(
     report: ScanReport,
     bar: Progress,
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of the inventory, in the order of their paths.
+    """Yield the rows of the inventory, in the order of their paths.
 
     Raises:
-        BadPattern, InvalidOption, BadTable: the options contradict each other; nothing was listed.
+        BadPattern, InvalidOption, BadTable: an option is invalid or contradicts another option;
+            nothing was listed.
     """
     database = database_from(settings)
     with_table = settings.labels is not None or database is not None
@@ -98,7 +99,7 @@ def inventory_rows(
 
 
 def _table(settings: ScanSettings, places: ScanLocations, database: Database | None) -> Table:
-    """The table of labels; the answer of a database is written to the scratch folder first."""
+    """Open the table of labels; a database's result is first written to the scratch folder."""
     if database is None:
         return open_table(locate(settings.labels or ""))
     from audioloom_featurizer.inventory import spark  # noqa: PLC0415 - a second, for a walk

@@ -1,4 +1,4 @@
-"""What a scan found beside the rows of the inventory: logged, and refused if it is a mistake."""
+"""Log findings of a scan that are not in the inventory, and refuse likely mistakes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -28,13 +28,13 @@ class ScanReport:
     """Counts of a scan that the inventory does not hold.
 
     Attributes:
-        skipped: files that are not taken as recordings.
+        skipped: files that do not count as recordings.
         matches: paths that the pattern matched.
         join: keys of the table of labels.
         changes: differences from the earlier listing.
         unlabelled: recordings without label and target.
         listed: recordings found.
-        columns_from: for label, target and group the option that fills it.
+        columns_from: the option that fills label, target and group.
     """
 
     skipped: Skipped = field(default_factory=Skipped)
@@ -63,7 +63,7 @@ class ScanReport:
             self.columns_from[name] = flag
 
     def log(self) -> None:
-        """Log the skipped files, and whatever looks like a mistake."""
+        """Log the skipped files and likely mistakes."""
         for reason, example in self.skipped.examples.items():
             log.info("skipped", reason=reason, files=self.skipped.counts[reason], example=example)
         if unmatched := self.matches.paths - self.matches.matched:
@@ -86,7 +86,7 @@ class ScanReport:
                 )
 
     def check(self, settings: ScanSettings, source: Location, recordings: int) -> None:
-        """Refuse a listing that must be a mistake.
+        """Refuse a listing that is certainly a mistake.
 
         Raises:
             NoRecordings, NothingNew, PatternMatchesNothing, BadLabels, Unlabelled.

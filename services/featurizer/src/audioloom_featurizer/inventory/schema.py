@@ -1,4 +1,4 @@
-"""The columns that recordings have on their way into the inventory, and batches of them."""
+"""The columns of recordings in the stream to the inventory, and batches of recordings."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -28,7 +28,7 @@ BATCH_ROWS = 8192
 
 
 def batch_of(**columns: Any) -> pa.RecordBatch:
-    """A batch of `ROWS`; columns that are left out are null."""
+    """Make a batch of `ROWS`; omitted columns are null."""
     length = len(columns["path"])
     arrays = [
         columns[field.name]
@@ -42,15 +42,15 @@ def batch_of(**columns: Any) -> pa.RecordBatch:
 
 
 def replaced(batch: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
-    """The batch with other values in some columns."""
+    """Replace the values of some columns of a batch."""
     return batch_of(**{name: batch.column(name) for name in ROWS.names} | columns)
 
 
 def each_once(batches: Iterable[pa.RecordBatch], where: object) -> Iterator[pa.RecordBatch]:
-    """Pass on batches that are in the order of their paths, each path once.
+    """Yield batches in the order of their paths, after a check that each path occurs once.
 
     Raises:
-        DuplicateRecording: a path is there twice.
+        DuplicateRecording: a path occurs twice.
     """
     last = None
     for batch in batches:
@@ -70,7 +70,7 @@ def each_once(batches: Iterable[pa.RecordBatch], where: object) -> Iterator[pa.R
 
 
 def in_groups(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
-    """The rows of all batches, exactly *rows* at a time; fewer at the end."""
+    """Regroup the rows of all batches into tables of exactly *rows*; the last may have fewer."""
     held: list[pa.RecordBatch] = []
     count = 0
     for whole in batches:

@@ -15,7 +15,7 @@ from audioloom_featurizer.inventory.labels.jdbc import Database
 
 @contextmanager
 def spark_runner(settings: SparkSettings, root: Location) -> Iterator[Callable[..., Iterator[Any]]]:
-    """A runner that does each piece in a Spark task; one session serves several rounds.
+    """Make a runner that calls a function in Spark tasks; one session serves several rounds.
 
     Args:
         settings: where Spark runs.
@@ -34,11 +34,11 @@ def fetch(
     settings: SparkSettings,
     root: Location,
 ) -> None:
-    """Write the answer of a database as a folder of Parquet files, streamed by a Spark task.
+    """Write the result of a database query to a folder of Parquet files, by a Spark task.
 
     Args:
         database: the database and the query.
-        choose: from the columns of the answer to those that are kept, with their Spark types.
+        choose: maps the columns of the result to the columns to keep, with their Spark types.
         target: the folder; it must not exist.
         settings: where Spark runs; on this machine by default.
         root: the root that the run lies under.
@@ -77,7 +77,7 @@ def fetch(
 
 
 def _driver(session: Any, database: Database) -> str:
-    """The driver class that takes the URL; Java's service files name the drivers."""
+    """Find the driver class for the URL; Java's service files name the drivers."""
     jvm = session.sparkContext._jvm  # noqa: SLF001 - the way to Java
     loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
     kind = jvm.java.lang.Class.forName("java.sql.Driver")
@@ -96,7 +96,7 @@ def _driver(session: Any, database: Database) -> str:
 
 
 def _refused(error: Exception, database: Database, session: Any) -> StageError:
-    """The error for the class of the SQLSTATE; it never holds the password."""
+    """Make the error for the class of the SQLSTATE; it never holds the password."""
     from py4j.java_gateway import is_instance_of  # noqa: PLC0415 - comes with pyspark
 
     cause: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)

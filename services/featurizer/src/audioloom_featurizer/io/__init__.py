@@ -1,1 +1,1 @@
-"""Files on the way: data files named by their digest, scratch folders, tables from outside."""
+"""Data files named by their digest, and scratch folders."""

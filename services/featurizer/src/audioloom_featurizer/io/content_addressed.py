@@ -1,4 +1,4 @@
-"""Data files whose names hold their digest: written to local scratch first, then copied out."""
+"""Write data files whose names contain their digest: first to local scratch, then copied."""
 
 import hashlib
 import shutil
@@ -14,7 +14,7 @@ _BLOCK = 1 << 20
 
 
 class ContentAddressedFile:
-    """A file on local disk that takes the digest of its bytes; Arrow can write to it."""
+    """A file on local disk that computes the digest of its bytes; Arrow can write to it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -23,31 +23,31 @@ class ContentAddressedFile:
         self.closed = False
 
     def write(self, data: bytes) -> int:
-        """Append."""
+        """Append *data* and return its length."""
         self._file.write(data)
         self._sha256.update(data)
         self._size += len(memoryview(data).cast("B"))
         return len(data)
 
     def tell(self) -> int:
-        """Bytes so far."""
+        """The number of bytes written so far."""
         return self._size
 
     def flush(self) -> None:
-        """Nothing to do: nobody reads the file before `publish_as`."""
+        """Do nothing: nobody reads the file before `publish_as`."""
 
     def close(self) -> None:
-        """Nothing to do: `content_addressed_file` closes the file."""
+        """Do nothing: `content_addressed_file` closes the file."""
 
     def publish_as(
         self, folder: Location, start: str, *, role: str, records: int, end: str = ".parquet"
     ) -> FileEntry:
-        """Copy to `<folder>/<start>-<12 digits of the digest><end>`; answer the file entry.
+        """Copy to `<folder>/<start>-<12 digits of the digest><end>` and return the file entry.
 
-        If an earlier attempt has left the same file there, its bytes are checked and kept.
+        A file that an earlier attempt left under this name is checked and kept.
 
         Raises:
-            WrongChecksum: a file of that name holds other bytes.
+            WrongChecksum: a file with this name has other bytes.
         """
         sha256 = self._sha256.hexdigest()
         entry = FileEntry(
@@ -68,6 +68,6 @@ class ContentAddressedFile:
 
 @contextmanager
 def content_addressed_file() -> Iterator[ContentAddressedFile]:
-    """A file on local disk that is gone when the block ends."""
+    """Yield a file on local disk and delete it at the end of the block."""
     with tempfile.TemporaryFile(prefix="audioloom-featurizer-") as file:
         yield ContentAddressedFile(file)

@@ -1,4 +1,4 @@
-"""A folder for files that tasks hand to the driver: local, or where all nodes reach it."""
+"""A scratch folder for files that tasks pass to the driver: local, or reachable by all nodes."""
 
 import tempfile
 import uuid
@@ -13,7 +13,7 @@ FOLDER = "scratch"
 
 @contextmanager
 def scratch_folder(master: str, root: Location) -> Iterator[Location]:
-    """A folder, perhaps not made yet, that is gone when the block ends."""
+    """Yield a folder, which may not exist yet, and delete it at the end of the block."""
     if master.startswith("local") or not master:
         with tempfile.TemporaryDirectory(prefix="audioloom-featurizer-") as made:
             yield locate(made)

@@ -1,1 +1,1 @@
-"""What the recordings of a features run are: labels, lengths, formats, duplicates."""
+"""Statistics of the recordings of a features run: labels, lengths, formats, duplicates."""

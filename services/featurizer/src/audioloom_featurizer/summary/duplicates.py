@@ -23,13 +23,13 @@ class Copy:
 
 @dataclass(frozen=True)
 class Duplicates:
-    """The duplicates of a run; a set is all recordings of equal bytes, two at least.
+    """The duplicates of a run; a set is all recordings of equal bytes, at least two.
 
     Attributes:
-        sets: how many sets there are.
-        recordings: how many recordings they hold.
-        conflicting: sets with different labels or targets: some of the labels are wrong.
-        across_groups: sets in several groups, so perhaps in training and in test.
+        sets: number of sets.
+        recordings: number of recordings in all sets.
+        conflicting: sets with different labels or targets, so some of the labels are wrong.
+        across_groups: sets in several groups, so perhaps in both train and test.
         examples: some sets, those with conflicting labels first.
     """
 
@@ -42,9 +42,9 @@ class Duplicates:
 
 @dataclass(frozen=True)
 class Fingerprints:
-    """64 bits each of checksum, label and group of the recordings of a file.
+    """64 bits each of the checksum, label and group of each recording.
 
-    Two checksums collide once among some hundred thousand runs of ten million recordings.
+    Two checksums collide once in about a hundred thousand runs of ten million recordings.
     """
 
     content: NDArray[np.uint64]
@@ -54,7 +54,7 @@ class Fingerprints:
 
     @classmethod
     def of(cls, recordings: pa.Table, file: int) -> "Fingerprints":
-        """The fingerprints of the recordings in the features file number *file*."""
+        """Take the fingerprints of the recordings in the features file number *file*."""
         sums = recordings.column("recording_sha256").to_pylist()
         content = np.array([int(text[:16], 16) for text in sums], np.uint64)
         label = np.array([_known(each) for each in _labels(recordings)], np.int64)
@@ -78,8 +78,8 @@ def find_duplicates(
     """Find recordings of equal bytes.
 
     Args:
-        fingerprints: of all features files.
-        look: reads the recordings of the files with these numbers, for the examples.
+        fingerprints: the fingerprints of all features files.
+        look: reads the recordings of the files with the given numbers, for the examples.
     """
     if not fingerprints:
         return Duplicates(0, 0, 0, 0, ())

@@ -18,7 +18,7 @@ _KINDS = ("under 1 s", "1 to 10 s", "10 to 60 s", "1 to 10 min", "10 to 60 min",
 
 
 def as_lines(contents: RunStatistics) -> Iterator[str]:
-    """Sections of aligned lines, long sections cut short."""
+    """Format the statistics as sections of aligned lines; long sections are cut."""
     yield from _named("labels", contents.labels, contents.unlabelled, contents.recordings)
     yield from _named("groups", contents.groups, contents.ungrouped, contents.recordings)
     yield from section("lengths", _lengths(contents.lengths))
@@ -31,7 +31,7 @@ def as_lines(contents: RunStatistics) -> Iterator[str]:
 
 
 def as_json(contents: RunStatistics) -> dict[str, Any]:
-    """The statistics as one JSON object, complete."""
+    """Format the complete statistics as one JSON object."""
     found = asdict(contents)
     for name in ("labels", "groups"):
         found[name] = {
@@ -45,12 +45,12 @@ def as_json(contents: RunStatistics) -> dict[str, Any]:
 
 
 def labels_in_lines(labels: Iterable[tuple[str, int]]) -> Iterator[str]:
-    """The section of the labels that a manifest counts."""
+    """Format the label counts of a manifest as a section."""
     yield from _cut("labels", list(labels))
 
 
 def section(title: str, items: Iterable[tuple[str, object]]) -> Iterator[str]:
-    """A title and aligned pairs; nothing if there are no pairs."""
+    """Format a title and aligned pairs; yield nothing if there are no pairs."""
     named = {key: str(value) for key, value in items}
     if named:
         yield title

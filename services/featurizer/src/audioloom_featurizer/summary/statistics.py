@@ -1,7 +1,7 @@
-"""What the recordings of a features run are, by the columns beside the feature.
+"""Statistics of the recordings of a features run, from all columns but the feature.
 
-A few numbers are held for each recording, some 40 bytes and the name of its group, so that ten
-million recordings take less than a gigabyte.
+Memory holds about 40 bytes and the name of the group for each recording, so ten million recordings
+take less than a gigabyte.
 """
 
 from collections import Counter
@@ -51,7 +51,7 @@ class RunStatistics:
     """Statistics of the recordings of a run.
 
     Attributes:
-        recordings: how many there are.
+        recordings: number of recordings.
         labels: label to (recordings, windows).
         groups: group to (recordings, windows), the largest first.
         unlabelled: recordings without a label.
@@ -79,8 +79,6 @@ class RunStatistics:
 
 @dataclass
 class _Sums:
-    """Sums over the files."""
-
     counts: dict[str, Counter[Any]] = field(
         default_factory=lambda: {name: Counter() for name in (*_ONCE, "flags")}
     )
@@ -90,7 +88,7 @@ class _Sums:
 
 
 def read_statistics(opened: Opened[FeaturesManifest]) -> RunStatistics:
-    """Read all columns but the feature, of all features files."""
+    """Compute the statistics from all columns but the feature of all features files."""
     entries = opened.files(FEATURES)
     sums = _Sums()
     with progress(len(entries), "reading", "files") as bar:
@@ -114,7 +112,7 @@ def read_statistics(opened: Opened[FeaturesManifest]) -> RunStatistics:
 
 
 def recordings_in(opened: Opened[FeaturesManifest], entry: FileEntry) -> pa.Table:
-    """One row for each recording of a features file: `COLUMNS`, number of windows, all flags."""
+    """Read a features file to one row per recording: `COLUMNS`, number of windows, all flags."""
     with open_read(opened.folder / entry.path) as stream:
         table = pq.read_table(stream, columns=list(COLUMNS), use_threads=False).combine_chunks()
     paths = table.column("path")

@@ -1,1 +1,1 @@
-"""Where labels, targets and groups come from: the path, a table, a database."""
+"""Labels, targets and groups from paths, a table or a database."""

@@ -1,7 +1,7 @@
-"""A table of labels that a database answers: the database and the query.
+"""The database and the query that give a table of labels.
 
 The password goes from its variable or file to Spark. It is in no flag, manifest or log, and a URL
-that holds a password is refused.
+that contains a password is refused.
 """
 
 import re
@@ -54,7 +54,7 @@ def database_from(settings: ScanSettings) -> Database | None:
     """The database that the options name, or None.
 
     Raises:
-        InvalidOption: an option is missing, or the URL is not one or holds a password.
+        InvalidOption: an option is missing, or the URL is invalid or contains a password.
     """
     if settings.labels_jdbc is None and settings.labels_query is None:
         return None

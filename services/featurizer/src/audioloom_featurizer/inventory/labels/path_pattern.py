@@ -1,4 +1,4 @@
-"""Label, target and group of a recording from its path, by a pattern with named groups."""
+"""Read label, target and group of a recording from its path, by a pattern with named groups."""
 
 import math
 import re
@@ -23,7 +23,7 @@ class PathLabels:
     Attributes:
         label: the class.
         target: the number to predict, for regression.
-        group: recordings of one group stay in one split: a speaker, a call, a campaign.
+        group: recordings that stay in one split: a speaker, a call, a campaign.
         key: the key of the recording in a table of labels.
     """
 
@@ -38,7 +38,7 @@ NO_LABELS = PathLabels()
 
 @dataclass
 class PatternMatches:
-    """How many paths a pattern was compared with, and how many it matched."""
+    """The number of paths compared with a pattern, and of paths that it matched."""
 
     paths: int = 0
     matched: int = 0
@@ -53,7 +53,7 @@ class PatternMatches:
 
 @dataclass
 class UnlabelledCount:
-    """How many recordings have neither label nor target, and how many of them were dropped."""
+    """The number of recordings with neither label nor target, and of those dropped."""
 
     recordings: int = 0
     dropped: int = 0
@@ -61,14 +61,14 @@ class UnlabelledCount:
 
 
 def compile_pattern(text: str, *, with_key: bool = False) -> re.Pattern[str]:
-    """Compile a pattern; check that its named groups are ours, at least one.
+    """Compile a pattern and check its named groups.
 
     Args:
         text: the pattern.
-        with_key: labels are joined by the group `key`, which it has to name.
+        with_key: labels are joined by the group `key`, which the pattern must have.
 
     Raises:
-        BadPattern: it is not a regular expression, or has other named groups.
+        BadPattern: the text is not a regular expression, or has no or unknown named groups.
     """
     try:
         pattern = re.compile(text)
@@ -97,7 +97,7 @@ def compile_pattern(text: str, *, with_key: bool = False) -> re.Pattern[str]:
 
 
 def labels_from_path(path: str, pattern: re.Pattern[str]) -> PathLabels | None:
-    """The values in *path*, if the pattern matches the whole of it; else None.
+    """Read the values in *path*; None if the pattern does not match the whole path.
 
     Raises:
         BadTarget: the target is not a finite number.

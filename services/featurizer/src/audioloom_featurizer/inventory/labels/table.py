@@ -1,4 +1,4 @@
-"""Labels from a table: each row labels the recordings that have its key."""
+"""Join labels from a table: each row labels the recordings that have its key."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,11 +23,11 @@ _EXAMPLES = 5
 
 @dataclass(frozen=True)
 class LabelColumns:
-    """The columns of a table of labels that are read.
+    """The columns to read from a table of labels.
 
     Attributes:
         key: the column that is joined with the recordings.
-        names: for each of label, target and group that the table has, its column.
+        names: maps label, target and group to their columns, as far as the table has them.
     """
 
     key: str
@@ -39,8 +39,8 @@ class JoinCount:
     """The counts of a join.
 
     Attributes:
-        unmatched: keys that no recording has.
-        recordings: recordings that have a row.
+        unmatched: number of keys that no recording has.
+        recordings: number of recordings that have a row.
         examples: some of the unmatched keys.
     """
 
@@ -55,7 +55,7 @@ def label_columns(table: Table, by: By, named: Mapping[str, str]) -> LabelColumn
     Args:
         table: the table.
         by: the property of recordings that is joined; also the default name of the key column.
-        named: columns of other names, by key, label, target or group.
+        named: maps key, label, target and group to columns with other names.
 
     Raises:
         BadTable: a column is missing, or the table has no label, target or group.
@@ -78,7 +78,7 @@ def label_columns(table: Table, by: By, named: Mapping[str, str]) -> LabelColumn
 
 
 def read_labels(table: Table, columns: LabelColumns, source: Location) -> Iterator[pa.RecordBatch]:
-    """A table of labels as batches of `LABELS`, in the table's order."""
+    """Read a table of labels as batches of `LABELS`, in the table's order."""
     wanted = list(dict.fromkeys([columns.key, *columns.names.values()]))
     for chunk in table.read(wanted):
         keys = relative(chunk.text(columns.key), source)
@@ -98,7 +98,7 @@ def join_labels(
     count: JoinCount,
     where: object,
 ) -> Iterator[pa.RecordBatch]:
-    """The recordings with the labels of the table, in the order of the join key.
+    """Join recordings with the labels of the table; yield them in the order of the join key.
 
     Several recordings may have one key. Both sides are sorted on disk, so either may be larger than
     memory.
@@ -107,12 +107,12 @@ def join_labels(
         recordings: batches of `ROWS`; the column `key` is used if *by* is "key".
         labels: batches of `LABELS`.
         by: the property that is joined: path, file name, file name without its suffix, or `key`.
-        names: the columns of `LABELS` that are taken.
+        names: the columns to take from `LABELS`.
         count: receives the counts.
         where: the table, for errors.
 
     Raises:
-        BadLabels: two rows of one key differ.
+        BadLabels: two rows with one key differ.
     """
     keyed = (replaced(batch, key=_keys(batch, by)) for batch in recordings)
     left = sorted_batches(keyed, "key")
@@ -131,7 +131,7 @@ def join_labels(
 
 
 def _keys(batch: pa.RecordBatch, by: By) -> pa.StringArray:
-    """The join key of each recording; an empty text, which no table has, for none."""
+    """The join key of each recording; empty text, which no table has, if there is no key."""
     if by == "key":
         return pc.fill_null(batch.column("key"), "")
     keys = batch.column("path")

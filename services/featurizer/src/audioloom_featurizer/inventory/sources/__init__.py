@@ -1,1 +1,1 @@
-"""Where the list of recordings comes from: a walk, Spark tasks, a table."""
+"""Sources of the list of recordings: a walk, Spark tasks, a table."""

@@ -2,8 +2,8 @@
 
 The tasks list level by level until there are enough folders; then each task lists whole trees. A
 task writes its recordings in the order of paths. In that order all paths below a folder are
-neighbours, so the fragments of one level follow each other, and a handful of levels is merged. The
-driver holds the folder names of one level, and no file names.
+consecutive, so the fragments of one level are concatenated, and only the few levels are merged. The
+driver holds the folder names of one level and no file names.
 """
 
 import uuid
@@ -45,13 +45,13 @@ MOST_LEVELS = 8
 
 @dataclass(frozen=True)
 class ListingSpec:
-    """The facts that all tasks of a listing share; Spark sends them to the tasks.
+    """Facts common to all tasks of a listing; Spark sends them to the tasks.
 
     Attributes:
         source: the folder that paths are relative to.
         suffixes: the suffixes of recordings.
         pattern: the pattern for labels, if any.
-        with_key: the pattern may name a key that labels are joined by.
+        with_key: whether the pattern may name a key, by which labels are joined.
         scratch: the folder that fragments are written to.
     """
 
@@ -67,8 +67,8 @@ class ListingTask:
     """The folders that one task lists.
 
     Attributes:
-        number: of the task, in the order of paths.
-        folders: neighbours, relative to the source; "" is the source.
+        number: number of the task in the order of paths.
+        folders: consecutive folders, relative to the source; "" is the source.
         deep: whether to list whole trees, or only the files directly in the folders.
     """
 
@@ -82,11 +82,11 @@ class Fragment:
     """The result of a task.
 
     Attributes:
-        number: of the task.
-        file: its rows, in the order of their paths; None if there are none.
-        folders: folders that were found and not listed.
-        skipped: the files that are not recordings.
-        matches: the paths that the pattern matched.
+        number: number of the task.
+        file: the file of rows in the order of their paths; None if there are no rows.
+        folders: folders that were found but not listed.
+        skipped: counts of files that are not recordings.
+        matches: counts of paths that the pattern matched.
     """
 
     number: int
@@ -104,13 +104,13 @@ Runner: TypeAlias = Callable[
 def list_in_tasks(
     spec: ListingSpec, runner: Runner, enough: int, bar: Progress
 ) -> tuple[list[list[Fragment]], Skipped, PatternMatches]:
-    """List a source in tasks; answer the fragments, level by level.
+    """List a source in tasks and return the fragments of each level.
 
     Args:
         spec: the listing.
-        runner: runs the tasks, and answers as they finish.
-        enough: a number of folders that keeps all slots busy.
-        bar: shows how many recordings there are.
+        runner: runs the tasks and yields results as they finish.
+        enough: number of folders that keeps all slots busy.
+        bar: shows the number of recordings.
     """
     levels: list[list[Fragment]] = []
     skipped, matches = Skipped(), PatternMatches()
@@ -131,7 +131,7 @@ def list_in_tasks(
 
 
 def merged_rows(levels: Sequence[Sequence[Fragment]]) -> Iterator[pa.RecordBatch]:
-    """The rows of all fragments as batches of `ROWS`, in the order of their paths."""
+    """Merge the rows of all fragments to batches of `ROWS`, in the order of their paths."""
     return merge(
         [
             chain.from_iterable(_read(fragment.file) for fragment in level if fragment.file)
@@ -162,7 +162,7 @@ def list_folders(spec: ListingSpec, task: ListingTask) -> Fragment:
 def _entries(
     spec: ListingSpec, folder: str, task: ListingTask, below: list[str]
 ) -> Iterator[Entry]:
-    """The files of a folder; the folders in it go to *below* unless the task lists whole trees."""
+    """Yield the files of a folder; add its folders to *below* unless whole trees are listed."""
     where = spec.source.child(folder) if folder else spec.source
     try:
         if task.deep:

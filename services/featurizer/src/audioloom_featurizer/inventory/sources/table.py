@@ -1,6 +1,6 @@
-"""A table that lists the recordings, so that no folder is walked.
+"""Read the list of recordings from a table instead of walking a folder.
 
-Our own form has the column `path` and any of `size`, `modified_ns`, `label`, `target` and `group`.
+A plain table has the column `path` and any of `size`, `modified_ns`, `label`, `target`, `group`.
 The dump of an fsimage (`hdfs oiv -p Delimited`) has `Path`, `FileSize` and more.
 """
 
@@ -23,26 +23,26 @@ _THREADS = 16
 
 
 def label_columns_in(table: Table) -> list[str]:
-    """Which of label, target and group the table has a column for."""
+    """The columns among label, target and group that the table has."""
     return [name for name in LABEL_COLUMNS if name in table.names]
 
 
 def recordings_in_table(
     table: Table, source: Location, suffixes: tuple[str, ...], skipped: Skipped
 ) -> Iterator[pa.RecordBatch]:
-    """The recordings that a table lists, as batches of `ROWS`, in the table's order.
+    """Yield the recordings that a table lists, as batches of `ROWS`, in the table's order.
 
-    As in a walk, hidden files and other suffixes are skipped. A size or a time that is missing in
-    the table is asked of storage.
+    As in a walk, hidden files and other suffixes are skipped. Storage is asked for a size or a time
+    that the table lacks.
 
     Args:
-        table: a table of either form.
-        source: the folder that paths are relative to; paths and URIs below it are made relative.
+        table: a plain table or the dump of an fsimage.
+        source: the folder that paths are relative to; paths and URIs below it become relative.
         suffixes: the suffixes of recordings.
         skipped: counts the other files.
 
     Raises:
-        BadTable: a path is not below the source, a value is not a number, a file is gone.
+        BadTable: a path is not below the source, a value is not a number, a file is missing.
     """
     if set(_IMAGE) <= set(table.names):
         columns = (*_IMAGE, *(name for name in ("Permission",) if name in table.names))
@@ -76,9 +76,10 @@ def _from_ours(chunk: Chunk, source: Location) -> pa.RecordBatch:
 def _from_image(
     chunks: Iterable[Chunk], source: Location, skipped: Skipped
 ) -> Iterator[pa.RecordBatch]:
-    """The files of an fsimage's dump that lie below the source.
+    """Yield the files of an fsimage's dump that lie below the source.
 
-    The dump holds minutes, in the time zone of the machine that wrote it; they are taken as UTC.
+    The dump has times in minutes, in the time zone of the machine that wrote it; they are read as
+    UTC.
     """
     for chunk in chunks:
         paths, sizes = chunk.text("Path"), chunk.whole("FileSize")
@@ -104,7 +105,7 @@ def _from_image(
 def _completed(
     batch: pa.RecordBatch, source: Location, where: Location, threads: ThreadPoolExecutor
 ) -> pa.RecordBatch:
-    """The batch with the missing sizes and times, asked of storage many at a time."""
+    """Fill in missing sizes and times from storage, many at a time."""
     missing = pc.or_(*(pc.is_null(batch.column(name)) for name in _NUMBERS))
     at = pc.indices_nonzero(missing)
     if not len(at):

@@ -1,4 +1,4 @@
-"""Walk a source folder: which files are taken as recordings, and which are skipped."""
+"""Walk a source folder and separate recordings from skipped files."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -34,13 +34,13 @@ AUDIO_SUFFIXES = (
 
 @dataclass
 class Skipped:
-    """How many files were skipped, by reason, with one example of each.
+    """The number of skipped files by reason, with one example of each.
 
     Attributes:
-        hidden: the name of the file or of a folder above it starts with a dot, as AppleDouble
-            files (`._x.wav`) do.
+        hidden: the name of the file or of a folder above it starts with a dot, as in AppleDouble
+            files (`._x.wav`).
         other: the name has another suffix.
-        elsewhere: an fsimage's dump lists the file, but not below the source.
+        elsewhere: an fsimage's dump lists the file outside the source.
     """
 
     hidden: int = 0
@@ -71,7 +71,7 @@ class Skipped:
 
 
 def normalise_suffixes(wanted: Iterable[str]) -> tuple[str, ...]:
-    """The suffixes in lower case, with a dot, each once, sorted; `AUDIO_SUFFIXES` for none."""
+    """Sort suffixes, each once, in lower case with a dot; `AUDIO_SUFFIXES` if there are none."""
     given = {f".{text.strip().lstrip('.').lower()}" for text in wanted if text.strip(" .")}
     return tuple(sorted(given)) or AUDIO_SUFFIXES
 
@@ -79,10 +79,10 @@ def normalise_suffixes(wanted: Iterable[str]) -> tuple[str, ...]:
 def walk_recordings(
     source: Location, suffixes: tuple[str, ...], skipped: Skipped
 ) -> Iterator[pa.RecordBatch]:
-    """The recordings of a source as batches of `ROWS`, in the order of the walk.
+    """Yield the recordings of a source as batches of `ROWS`, in the order of the walk.
 
-    Empty files, dangling links and names that are not UTF-8 are recordings too, so that the ledger
-    names them.
+    Empty files, dangling links and names that are not UTF-8 count as recordings, so that the
+    ledger names them.
 
     Args:
         source: the folder that paths are relative to.
@@ -98,7 +98,7 @@ def walk_recordings(
 def recordings_among(
     entries: Iterator[Entry], source: Location, suffixes: tuple[str, ...], skipped: Skipped
 ) -> Iterator[pa.RecordBatch]:
-    """The files below a source that are recordings, as batches of `ROWS`."""
+    """Yield the recordings among the files below a source, as batches of `ROWS`."""
     while some := list(islice(entries, BATCH_ROWS)):
         batch = batch_of(
             path=[as_text(entry.location.relative_to(source)) for entry in some],
@@ -109,10 +109,7 @@ def recordings_among(
 
 
 def choose(batch: pa.RecordBatch, suffixes: tuple[str, ...], skipped: Skipped) -> pa.RecordBatch:
-    """The rows that are recordings; *skipped* counts the others.
-
-    The case of a suffix does not matter.
-    """
+    """Keep the rows that are recordings, whatever the case of the suffix; count the others."""
     paths = batch.column("path")
     lower = pc.utf8_lower(paths)
     hidden = pc.match_substring_regex(paths, r"(?:^|/)\.")
