@@ -1,8 +1,8 @@
-"""Codes to samples to mel powers to cepstral coefficients, compiled for AVX2 and AVX-512.
+"""Convert codes to samples, mel powers and cepstral coefficients, compiled for AVX2 and AVX-512.
 
-audioloom-audio uses this where it is installed (``engine="auto"`` or ``"native"``). It is made for
-one geometry, frames of `N_FFT` samples `HOP_LENGTH` apart under at most `MOST_BANDS` triangular
-filters, and knows nothing but samples and filters.
+audioloom-audio uses this package if it is installed (``engine="auto"`` or ``"native"``). It
+supports one geometry: frames of `N_FFT` samples, `HOP_LENGTH` apart, and at most `MOST_BANDS`
+triangular filters.
 """
 
 from audioloom_audio_native.kernels import HOP_LENGTH, MOST_BANDS, N_FFT, NativeKernels

@@ -1,6 +1,6 @@
 """The kernels of csrc/ as functions of NumPy arrays.
 
-Every array is checked here: C takes what it is given.
+Every array is checked here, because the C functions check nothing.
 """
 
 from __future__ import annotations
@@ -45,21 +45,20 @@ class _Tail(ctypes.Structure):
 
 
 class NativeKernels:
-    """Frames to mel powers to cepstral coefficients.
+    """Convert frames to mel powers, and these to cepstral coefficients.
 
-    Frames are windowed by a periodic Hann window. Scratch memory belongs to the thread that calls;
-    an object may be used by several.
+    Frames are windowed by a periodic Hann window. Scratch memory belongs to the calling thread, so
+    several threads may use one object.
 
     Args:
-        filters: float32 ``(bands, N_FFT // 2 + 1)``, triangular: each bin may lie in one band, or
-            in two neighbouring ones.
+        filters: float32 ``(bands, N_FFT // 2 + 1)``, triangular: each bin may lie in one band or in
+            two neighbouring bands.
         n_mfcc: Coefficients kept, from c0.
         hop_length: `HOP_LENGTH`.
-        level: Which kernels to use, if not the best; for tests.
+        level: Level of the kernels, the best by default; for tests.
 
     Raises:
-        ValueError: The numbers are not those that the kernels are made for, or the level is none
-            that runs here.
+        ValueError: The kernels do not support these numbers, or the level does not run here.
     """
 
     block: Final = 1  # frames whose last digits depend on each other: none
@@ -85,11 +84,11 @@ class NativeKernels:
         if self._level not in {3, 4} or self._level > best:
             raise ValueError(f"expected x86-64-v3 or v4, at most v{best}; found v{self._level}")
         self._bands, self._n_mfcc = bands, n_mfcc
-        # Each structure points into arrays, which live as long as it does.
+        # Each structure points into arrays, which must live as long as the structure.
         self._filter_arrays = _halves(filters)
         self._filters = _Filters(bands, *(array.ctypes.data for array in self._filter_arrays))
         width = -(-n_mfcc // (2 * _WIDTH)) * _WIDTH
-        # A band too narrow to hold a bin has no height, and no power either.
+        # A band too narrow to contain a bin has no height and no power.
         heights = np.maximum(filters.max(axis=1), np.finfo(np.float32).tiny)
         self._tail_arrays = (heights, 1 / heights, _cosine_transform(bands, n_mfcc, width))
         addresses = (array.ctypes.data for array in self._tail_arrays)
@@ -100,10 +99,10 @@ class NativeKernels:
 
         Args:
             samples: float32, contiguous.
-            mel: float32 ``(frames, bands)``, contiguous; each frame lies in the samples whole.
+            mel: float32 ``(frames, bands)``, contiguous; the samples must hold all frames whole.
 
         Raises:
-            ValueError: an array is not like that.
+            ValueError: an array has another shape, type or layout.
         """
         self._check_samples(samples, mel)
         library().audioloom_powers(
@@ -118,10 +117,10 @@ class NativeKernels:
     def powers_again(
         self, samples: NDArray[np.float32], numbers: NDArray[np.intp], mel: NDArray[np.float32]
     ) -> None:
-        """Write the rows *numbers* of *mel* anew, from a float64 transform.
+        """Compute the rows *numbers* of *mel* again, from a float64 transform.
 
         Raises:
-            ValueError: an array is not as `powers` has it, or a number is of no row.
+            ValueError: an array is not as for `powers`, or a number is not that of a row.
         """
         self._check_samples(samples, mel)
         rows = np.ascontiguousarray(numbers, np.int64)
@@ -138,15 +137,15 @@ class NativeKernels:
         )
 
     def delicate(self, mel: NDArray[np.float32], floor: float, limit: float) -> NDArray[np.intp]:
-        """Numbers of the frames of *mel* with bands too quiet for a float32 transform.
+        """Find the numbers of frames with bands too quiet for a float32 transform.
 
         Args:
             mel: float32 ``(frames, bands)``, contiguous and finite.
-            floor: The power up to which everything will be raised.
-            limit: How far the frame's power may lie above its bands', in the mean.
+            floor: The power to which all lower powers will be raised.
+            limit: How far the frame's power may lie above its bands' powers, in the mean.
 
         Raises:
-            ValueError: the array is not like that.
+            ValueError: the array has another shape, type or layout.
         """
         self._check_mel(mel)
         numbers = np.empty(len(mel), np.int64)
@@ -162,7 +161,7 @@ class NativeKernels:
         return numbers[:count].astype(np.intp, copy=False)
 
     def cepstra(self, mel: NDArray[np.float32], floor: float) -> NDArray[np.float32]:
-        """Decibels of *mel*, at least those of *floor*, and their orthonormal DCT-II.
+        """Compute the orthonormal DCT-II of the decibels of *mel* raised to *floor*.
 
         Args:
             mel: float32 ``(frames, bands)``, contiguous and finite.
@@ -172,7 +171,7 @@ class NativeKernels:
             float32 ``(n_mfcc, frames)``.
 
         Raises:
-            ValueError: the array is not like that.
+            ValueError: the array has another shape, type or layout.
         """
         self._check_mel(mel)
         values = np.empty((self._n_mfcc, len(mel)), np.float32)
@@ -211,7 +210,7 @@ def _check_plain(name: str, array: NDArray[Any], dimensions: int) -> None:
 
 
 def _halves(filters: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Of each bin: the band it falls in, plus one; its weight there, and in the band after."""
+    """For each bin: the number of its band plus one, its weight there and in the next band."""
     bands, bins = filters.shape
     each = np.arange(bins)
     heard = filters != 0
@@ -221,7 +220,7 @@ def _halves(filters: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any], N
     both = heard[second, each] & (second > first)
     if not np.all(many <= 1 + both):
         raise ValueError("expected each bin in at most two bands, neighbours; found others")
-    # Places one up: place 0 takes what no band hears.
+    # Bands are stored plus one: place 0 takes the bins outside all bands.
     return (
         np.where(many, first + 1, 0).astype(np.int32),
         filters[first, each].astype(np.float32),
@@ -232,8 +231,8 @@ def _halves(filters: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any], N
 def _cosine_transform(bands: int, n_mfcc: int, width: int) -> NDArray[np.float32]:
     """The orthonormal DCT-II as ``(2, (bands + 1) // 2, width)``, zero from *n_mfcc* on.
 
-    First the even coefficients, then the odd ones; their other halves are the same, mirrored, but
-    for the sign of the odd ones.
+    The even coefficients come first, then the odd coefficients. Only one half of the bands is
+    stored: the other half mirrors it, with the opposite sign for odd coefficients.
     """
     half = (bands + 1) // 2
     angle = np.pi / bands * np.outer(np.arange(half) + 0.5, np.arange(n_mfcc))

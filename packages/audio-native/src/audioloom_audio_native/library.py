@@ -1,4 +1,4 @@
-"""The shared library of csrc/, and what of it runs here."""
+"""Load the shared library of csrc/ and find the kernels that run on this processor."""
 
 import ctypes
 from functools import lru_cache
@@ -7,7 +7,7 @@ from pathlib import Path
 
 @lru_cache(maxsize=1)
 def library() -> ctypes.CDLL:
-    """The library, its functions told what they take."""
+    """Load the library and declare the argument types of its functions."""
     loaded = ctypes.CDLL(str(Path(__file__).with_name("_kernels.so")))
     number, size, power, array = ctypes.c_int, ctypes.c_long, ctypes.c_float, ctypes.c_void_p
     for name, answer, arguments in (

@@ -1,6 +1,6 @@
-"""Codes of recordings to samples, and the largest of them, by the functions of csrc/samples.c.
+"""Convert codes to samples, and find the largest sample, by the functions of csrc/samples.c.
 
-Both are exact: any other way to the same comes to the same bits.
+Both functions are exact, so they give the same bits as any other exact implementation.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ def signal(
     *,
     level: int | None = None,
 ) -> NDArray[np.float32]:
-    """One signal of interleaved frames.
+    """Take one signal from interleaved frames.
 
     Args:
-        codes: ``(frames, channels)``, contiguous: int16, or uint8 and a *table*.
-        number: The channel, from 0; `MEAN` is the mean of two (of one, that one).
-        table: Sample of every code, float32 ``(256,)``.
-        level: Which kernels to use, if not the best; for tests.
+        codes: ``(frames, channels)``, contiguous: int16, or uint8 with a *table*.
+        number: The channel, from 0; `MEAN` is the mean of one or two channels.
+        table: Samples of all codes, float32 ``(256,)``.
+        level: Level of the kernels, the best by default; for tests.
 
     Returns:
         float32 ``(frames,)``; int16 codes are scaled to +-1.
 
     Raises:
-        ValueError: an argument is not like that.
+        ValueError: an argument has another shape, type or value.
     """
     frames, channels = codes.shape
     wanted = np.int16 if table is None else np.uint8
@@ -67,10 +67,10 @@ def signal(
 
 
 def peak(samples: NDArray[np.float32], *, level: int | None = None) -> float:
-    """The largest magnitude of *samples* ``(count,)``: NaN if one is NaN, 0.0 for none.
+    """The largest magnitude of *samples* ``(count,)``: NaN if a sample is NaN, 0.0 if empty.
 
     Raises:
-        ValueError: they are not float32.
+        ValueError: the samples are not float32.
     """
     if samples.dtype != np.float32 or samples.ndim != 1:
         raise ValueError(f"expected float32 (count,), found {samples.dtype} {samples.shape}")

@@ -1,7 +1,7 @@
-"""Recordings to MFCC windows, as a stream in constant memory.
+"""Extract MFCC windows from recordings, as a stream in constant memory.
 
-`extract` answers the windows (`Window`) of a recording by `MfccSettings`, `probe` reads a header
-only, and `DigestingReader` takes the checksum of the file on the way. Every refusal is a
+`extract` yields the windows (`Window`) of a recording by `MfccSettings`, `probe` reads a header
+only, and `DigestingReader` computes the checksum of the file during decoding. Every refusal is a
 `RefusedRecording` with a stable ``kind``.
 """
 

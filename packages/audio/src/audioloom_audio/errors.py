@@ -1,4 +1,4 @@
-"""What can go wrong between a recording and its MFCC windows.
+"""The errors between a recording and its MFCC windows.
 
 * AudioError
   * BadSettings (ValueError)            settings that cannot work, before any recording is read
@@ -9,8 +9,8 @@
     * UnsupportedCodec      unsupported_codec  audio, but nothing here decodes it (``tag`` in a WAV)
     * BadHeader             bad_header         a known container whose header cannot be followed
     * BadRate               bad_rate           no sampling rate, or one that no recorder has
-    * BadChannels           bad_channels       no channels, too many, or not the one asked for
-    * DamagedRecording      damaged            the decoder gave up in the middle
+    * BadChannels           bad_channels       no channels, too many, or the wanted one is missing
+    * DamagedRecording      damaged            the decoder failed after the header
     * NonFinite             non_finite         NaN or infinite samples
     * OutOfRange            out_of_range       finite samples whose power overflows float32
 
@@ -35,7 +35,7 @@ Kind = Literal[
 
 
 class AudioError(Exception):
-    """Base of everything this package raises on purpose."""
+    """Base of all errors that this package raises on purpose."""
 
 
 class BadSettings(AudioError, ValueError):
@@ -50,9 +50,9 @@ class RefusedRecording(AudioError, ValueError):
     """The recording cannot become features.
 
     Args:
-        name: What the caller calls the recording; may be empty.
-        expected: What a usable recording has at this point.
-        found: What this one has instead.
+        name: The caller's name for the recording; may be empty.
+        expected: The property that a usable recording has.
+        found: The property that this recording has instead.
     """
 
     kind: ClassVar[Kind]
@@ -64,7 +64,7 @@ class RefusedRecording(AudioError, ValueError):
         super().__init__(name, expected, found)
 
     def __str__(self) -> str:
-        """One line: where, what was expected, what was found."""
+        """Format one line: where, what was expected, what was found."""
         return f"{self.name or 'recording'}: expected {self.expected}, found {self.found}"
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -81,7 +81,7 @@ def _rebuild(
 
 
 class EmptyRecording(RefusedRecording):
-    """No bytes at all, or a header that is followed by no samples."""
+    """The file has no bytes, or a header without samples."""
 
     kind = "empty"
 
@@ -93,7 +93,7 @@ class NotAudio(RefusedRecording):
 
 
 class UnsupportedCodec(RefusedRecording):
-    """Audio that nothing here decodes; ``tag`` is the WAVE format tag where there is one."""
+    """No decoder here supports the audio; ``tag`` is the WAVE format tag if there is one."""
 
     kind = "unsupported_codec"
 
@@ -103,19 +103,19 @@ class UnsupportedCodec(RefusedRecording):
 
 
 class BadHeader(RefusedRecording):
-    """A known container, but its header leads nowhere."""
+    """A known container has an invalid header."""
 
     kind = "bad_header"
 
 
 class BadRate(RefusedRecording):
-    """A sampling rate of zero, or one outside what any recorder writes."""
+    """The sampling rate is zero or outside the range of recorders."""
 
     kind = "bad_rate"
 
 
 class BadChannels(RefusedRecording):
-    """No channels, more than are supported, or not the one that was asked for."""
+    """The recording has no channels, too many channels, or not the wanted channel."""
 
     kind = "bad_channels"
 
@@ -133,6 +133,6 @@ class NonFinite(RefusedRecording):
 
 
 class OutOfRange(RefusedRecording):
-    """Finite samples so far beyond full scale that their power is not a float32."""
+    """Finite samples so far beyond full scale that their power overflows float32."""
 
     kind = "out_of_range"

@@ -1,7 +1,7 @@
 """Extract the MFCC windows of a recording: decode, resample, cut, compute; one block at a time.
 
 Memory holds a block of samples, the resampler's filter and one window for each signal, so a
-recording of two hours costs as much as one of ten seconds.
+recording of two hours needs as much memory as a recording of ten seconds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def probe(source: Source, *, name: str = "", raw: RawFormat | None = None) -> Re
 
     Raises:
         RefusedRecording: The header shows that the recording cannot become features.
-        MissingDecoder: This machine cannot decode its format.
+        MissingDecoder: This machine cannot decode the format.
     """
     decoder = open_decoder(source, name, raw)
     decoder.close()
@@ -49,27 +49,27 @@ def probe(source: Source, *, name: str = "", raw: RawFormat | None = None) -> Re
 def extract(source: Source, settings: MfccSettings | None = None, *, name: str = "") -> Extraction:
     """Open the recording in *source* and iterate over its windows.
 
-    The header is read at once, samples when a window is asked for. Windows come in the order
+    The header is read at once, samples when a window is requested. Windows come in the order
     (window, channel). The source is read from its first byte, belongs to the extraction until the
-    extraction ends, and is not closed. A refusal can come after windows (NaN in minute 50): the
-    caller decides what becomes of those windows.
+    extraction ends, and is not closed. A refusal can come after some windows (NaN in minute 50):
+    the caller decides whether to keep these windows.
 
     Args:
         source: The recording's bytes; see `Source`. Wrap it in a `DigestingReader` for a checksum.
-        settings: The settings; the defaults if omitted.
+        settings: The settings; `MfccSettings()` by default.
         name: The name for errors; its extension is compared with the content.
 
     Raises:
-        RefusedRecording, MissingDecoder: see `audioloom_audio.errors`; from here or from the
+        RefusedRecording, MissingDecoder: see `audioloom_audio.errors`; raised here or during the
             iteration. Errors of *source* pass through.
     """
     return Extraction(source, settings or MfccSettings(), name)
 
 
 class Extraction(Iterator[Window]):
-    """The windows of one recording, an iterator; made by `extract`.
+    """An iterator over the windows of one recording; made by `extract`.
 
-    A context manager as well: leaving it frees the decoder before the end of the windows.
+    As a context manager it frees the decoder on exit, even before the last window.
     """
 
     def __init__(self, source: Source, settings: MfccSettings, name: str) -> None:
@@ -101,7 +101,7 @@ class Extraction(Iterator[Window]):
 
     @property
     def summary(self) -> Summary:
-        """The facts so far; those of the whole extraction once the windows have ended."""
+        """The facts so far; after the last window, the facts of the whole extraction."""
         recording = self._decoder.recording
         flags = recording.flags
         ended_early = self._complete and self._frames_read < (recording.frames or 0)
@@ -144,8 +144,8 @@ class Extraction(Iterator[Window]):
             for signals in self._decoder.blocks(self._numbers, self._samples):
                 self._inspect(signals)
                 self._frames_read += len(signals[0])
-                # All signals of a block are equally long, so they complete the same windows:
-                # zip takes them in turn, and strict drains every one of them.
+                # All signals of a block have equal length, so they complete the same windows: zip
+                # takes the windows in turn, and strict drains every generator.
                 yield from _interleave(
                     [self._feed(place, samples) for place, samples in enumerate(signals)]
                 )
@@ -189,6 +189,6 @@ class Extraction(Iterator[Window]):
 
 
 def _interleave(streams: list[Iterator[Window]]) -> Iterator[Window]:
-    """Window 0 of every stream, then window 1 of every stream, and so on."""
+    """Yield window 0 of every stream, then window 1 of every stream, and so on."""
     for windows in zip(*streams, strict=True):
         yield from windows

@@ -24,12 +24,12 @@ class Recording:
     Attributes:
         format: The container by its content: wav, rf64, w64, aiff, au, caf, flac, ogg, mp3, nist.
         codec: libsndfile's name of the coding in lower case: pcm_16, ulaw, vorbis, gsm610 …
-        sample_rate: Hz, as recorded.
-        channels: As recorded.
-        frames: Samples a channel that decoding should give; None if only decoding can tell.
-        frames_declared: Samples a channel by the header; None if the header has no length.
+        sample_rate: Recorded rate in Hz.
+        channels: Number of recorded channels.
+        frames: Expected samples per channel; None if they are unknown before decoding.
+        frames_declared: Samples per channel by the header; None if the header has no length.
         flags: ``truncated``, ``header_lies``, ``trailing_bytes``, ``partial_frame`` (bytes at the
-            end that make no whole sample of every channel; dropped) and ``wrong_container`` (the
+            end that are no whole sample of every channel; dropped) and ``wrong_container`` (the
             name ends in another format's extension).
     """
 
@@ -43,7 +43,7 @@ class Recording:
 
     @property
     def seconds(self) -> float | None:
-        """Length, by ``frames``."""
+        """Length by ``frames``; None if it is unknown."""
         return None if self.frames is None else self.frames / self.sample_rate
 
 
@@ -53,14 +53,14 @@ class Summary:
 
     Attributes:
         recording: The facts of the header.
-        frames_read: Samples a channel decoded, at the recording's own rate.
-        windows: Windows handed out, over all channels.
-        complete: The recording was decoded to its end; False while windows are still to come and
+        frames_read: Decoded samples per channel, at the recording's own rate.
+        windows: Number of windows over all channels.
+        complete: Whether the recording was decoded to its end; False before the last window and
             after ``windows="first"`` has stopped early.
         peak: Largest magnitude of the samples; full scale is 1.
-        flags: The recording's, with ``truncated`` added where decoding ended before ``frames``,
-            ``over_full_scale`` (float samples beyond +-1: used as they are), ``silent`` (every
-            window was) and ``length_unknown`` (the header does not say, and not all was read).
+        flags: The recording's flags, and ``truncated`` if decoding ended before ``frames``,
+            ``over_full_scale`` (float samples beyond +-1, used unchanged), ``silent`` (all windows
+            are silent), ``length_unknown`` (neither header nor decoding gave the length).
     """
 
     recording: Recording
@@ -72,5 +72,5 @@ class Summary:
 
     @property
     def seconds_read(self) -> float:
-        """Length of what was decoded."""
+        """Length of the decoded samples."""
         return self.frames_read / self.recording.sample_rate

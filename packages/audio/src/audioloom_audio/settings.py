@@ -1,4 +1,4 @@
-"""The settings that decide the shape and the values of every window."""
+"""The settings that determine the shape and the values of every window."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -21,7 +21,7 @@ class RawFormat:
     Attributes:
         coding: ``alaw``, ``mulaw`` (8 bits a sample) or ``gsm`` (GSM 06.10, 33 bytes for 20 ms).
         sample_rate: Hz.
-        channels: Interleaved; one for ``gsm``.
+        channels: Number of interleaved channels; 1 for ``gsm``.
 
     Raises:
         BadSettings: A value is outside its range; the message names it.
@@ -43,31 +43,31 @@ class MfccSettings:
     """Settings of an extraction; the defaults are those of a plain librosa clip pipeline.
 
     Attributes:
-        sample_rate: Hz that every recording is resampled to.
-        window_seconds: Length of a window. Each window is a clip of its own: zero-padded at both
-            sides for its edge frames, normalised by itself.
-        hop_seconds: From the start of one window to the start of the next; the length of a window
-            without it. Shorter, and windows overlap; longer, and what lies between is left out.
+        sample_rate: Rate in Hz that every recording is resampled to.
+        window_seconds: Length of a window. Each window is treated as a separate clip: zero-padded
+            at both sides for its edge frames and normalised alone.
+        hop_seconds: Time from the start of one window to the start of the next; the length of a
+            window by default. A shorter hop makes windows overlap; a longer hop skips samples.
         n_mfcc: Coefficients kept, from c0.
-        n_fft: Samples a frame; even.
+        n_fft: Samples per frame; even.
         hop_length: Samples from one frame to the next.
-        n_mels: Mel bands under the cosine transform.
-        top_db: Everything further below the loudest band is raised to that line.
-        level: Whose loudest band: the ``window``'s, as in a clip of its own, or that of all windows
-            of the ``recording`` (and channel). The latter reads every recording to its end before
-            the first window comes, and keeps mel powers on scratch disk (16 kB a second).
-        windows: ``first`` stops decoding after one window a channel; ``all`` takes the whole
-            recording, the last window padded with zeros.
-        channels: ``mix`` averages the channels (and numbers the result -1), ``split`` gives every
-            channel its own windows, ``left`` and ``right`` take one.
+        n_mels: Mel bands before the cosine transform.
+        top_db: Levels lower than this many dB below the loudest band are raised to that level.
+        level: The loudest band is that of the ``window``, as in a separate clip, or that of all
+            windows of the ``recording`` (and channel). ``recording`` reads every recording to its
+            end before the first window, and keeps mel powers on scratch disk (16 kB per second).
+        windows: ``first`` stops decoding after one window per channel; ``all`` takes the whole
+            recording, with the last window padded with zeros.
+        channels: ``mix`` averages the channels (the result has number -1), ``split`` gives every
+            channel its own windows, ``left`` and ``right`` take one channel.
         normalise: ``window`` subtracts the window's mean and divides by its standard deviation,
             over all coefficients and frames together; ``none`` leaves decibels.
-        dtype: Type of the values handed out; the arithmetic is float32 either way.
+        dtype: Type of the values; the arithmetic is float32 either way.
         engine: The implementation, from samples to coefficients: ``numpy``, ``native`` (compiled,
             an extra), ``librosa`` (an extra), or ``auto``: ``native`` if it works here, else
             ``numpy``.
-        raw: The format of files whose first bytes and name match no known format; such files are
-            refused if it is None.
+        raw: The format of files whose first bytes and name match no known format; with None, these
+            files are refused.
 
     Raises:
         BadSettings: A value is outside its range; the message names the setting.
@@ -118,7 +118,7 @@ class MfccSettings:
 
     @property
     def window_samples(self) -> int:
-        """Samples a window, at ``sample_rate``."""
+        """Samples per window, at ``sample_rate``."""
         return round(self.window_seconds * self.sample_rate)
 
     @property
@@ -130,7 +130,7 @@ class MfccSettings:
 
     @property
     def frames(self) -> int:
-        """Frames a window: one centred on its first sample, then one every ``hop_length``."""
+        """Frames per window: one centred on its first sample, then one every ``hop_length``."""
         return 1 + self.window_samples // self.hop_length
 
     @property

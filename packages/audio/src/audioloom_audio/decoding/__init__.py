@@ -1,1 +1,1 @@
-"""Files to samples: formats, headers, codings, the checksum taken on the way."""
+"""Decode files to samples: formats, headers, codings and the file's checksum."""

@@ -1,4 +1,4 @@
-"""Open a recording: read and check its header; its samples then come in blocks."""
+"""Open a recording: read and check its header, then yield its samples in blocks."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ Signals = tuple["NDArray[np.float32]", ...]
 
 @dataclass(frozen=True)
 class Decoder:
-    """A recording and the way to its samples.
+    """A recording and the functions that read its samples.
 
     Attributes:
         recording: The facts of the header.
-        blocks: From channel numbers (`channels.signal_numbers`) and `Samples` to an iterator over
-            blocks; a block is one float32 array ``(frames,)`` a signal, at the recording's own
-            rate. Call it once.
-        close: Frees the decoder, but does not close the source.
+        blocks: Takes channel numbers (`channels.signal_numbers`) and `Samples`; returns an iterator
+            over blocks. A block is one float32 array ``(frames,)`` per signal, at the recording's
+            own rate. Call it once.
+        close: Frees the decoder but does not close the source.
     """
 
     recording: Recording
@@ -103,7 +103,7 @@ def _headerless(source: Source, size: int, raw: RawFormat, name: str) -> Decoder
 def _by_pcm(
     source: Source, form: str, header: WaveHeader, flags: tuple[Flag, ...], name: str
 ) -> Decoder | None:
-    """This package's own decoder, or None if it does not know the codec."""
+    """Make this package's own decoder, or None if it does not support the codec."""
     codec = pcm.codec_of(header)
     if codec is None:
         return None

@@ -1,4 +1,4 @@
-"""Take the checksum of a whole file while a decoder reads it in its own order."""
+"""Compute the checksum of a whole file while a decoder reads it in any order."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 _PIECE = 1 << 20
 # After a jump of at most this size the skipped bytes are read for the digest at once. After a
-# longer jump a decoder usually comes back: it has looked at the end of the file.
+# longer jump a decoder usually comes back, because it only looked at the end of the file.
 GAP_BYTES = 1 << 20
 
 
 class DigestingReader:
-    """Reads through to *source* and takes the SHA-256 of the file's bytes in file order.
+    """Reads from *source* and computes the SHA-256 of the file's bytes in file order.
 
-    Bytes that are read again are not hashed again. Bytes that nobody read (after a first window, in
-    skipped chunks) are read by `finish`. So the digest is that of the whole file, after a refusal
-    too, and the file is read once as long as the decoder goes forward. *source* may be at any
+    Bytes that are read twice are hashed once. `finish` reads the bytes that nobody read (after a
+    first window, in skipped chunks). So the digest always covers the whole file, also after a
+    refusal, and the file is read once as long as the decoder goes forward. *source* may be at any
     position; hashing starts at byte 0.
     """
 
@@ -31,7 +31,7 @@ class DigestingReader:
         self._position = source.tell()
 
     def read(self, size: int = -1, /) -> bytes:
-        """Up to *size* bytes from the position, hashed as far as they are new."""
+        """Read up to *size* bytes from the position and hash the new bytes."""
         if 0 < self._position - self._hashed <= GAP_BYTES:
             self._hash_up_to(self._position)
         data = self._source.read(size)
@@ -42,7 +42,7 @@ class DigestingReader:
         return data
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Move the position; nothing is hashed for it."""
+        """Move the position, without hashing, and return it."""
         self._position = self._source.seek(offset, whence)
         return self._position
 
@@ -56,10 +56,10 @@ class DigestingReader:
         return self._hashed
 
     def finish(self) -> str:
-        """Read the rest and answer ``sha256:`` with 64 lower-case hexadecimal digits.
+        """Read the rest and return ``sha256:`` with 64 lower-case hexadecimal digits.
 
-        Further calls give the same answer. Errors of the source pass through, and a later call
-        resumes.
+        Further calls return the same digest. Errors of the source pass through; a later call
+        resumes the reading.
         """
         self._hash_up_to(None)
         self._position = self._source.seek(0, os.SEEK_END)

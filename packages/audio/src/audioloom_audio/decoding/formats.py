@@ -53,13 +53,13 @@ _EXPECTED: Final = "a recording (WAV, W64, AIFF, AU, CAF, FLAC, Ogg, MP3 or NIST
 
 
 def sniff(head: bytes, name: str, *, perhaps_raw: bool = False) -> str:
-    """The name of the format whose first bytes are *head* (`SNIFFED_BYTES`, fewer if short).
+    """Name the format of a file by its first bytes (`SNIFFED_BYTES`, fewer in a short file).
 
-    With *perhaps_raw*, bytes of no known format are ``raw``; so are bytes that could be an MPEG
-    frame, because 8-bit codings write such bytes too.
+    With *perhaps_raw*, bytes of no known format are ``raw``. Bytes that could be an MPEG frame are
+    ``raw`` too, because 8-bit codings may start with these bytes.
 
-    Only these formats reach a decoder. libsndfile knows another dozen, MATLAB matrices among them,
-    and hostile bytes cannot reach a parser that is left out.
+    Only these formats reach a decoder. libsndfile supports a dozen more, such as MATLAB matrices;
+    leaving them out keeps hostile bytes away from their parsers.
 
     Raises:
         EmptyRecording, NotAudio, UnsupportedCodec, BadHeader: see `audioloom_audio.errors`.
@@ -103,7 +103,7 @@ def _is_adts(head: bytes) -> bool:
 
 
 def _is_mpeg_frame(head: bytes) -> bool:
-    """Whether a valid MPEG audio frame header (layer I, II or III) comes first."""
+    """Whether *head* starts with a valid MPEG audio frame header (layer I, II or III)."""
     if len(head) < 4 or head[0] != 0xFF or head[1] & 0xE0 != 0xE0:  # noqa: PLR2004
         return False
     version, layer = head[1] >> 3 & 3, head[1] >> 1 & 3
@@ -112,9 +112,9 @@ def _is_mpeg_frame(head: bytes) -> bool:
 
 
 def declared_size(head: bytes, form: str) -> int | None:
-    """The size of the whole file by its header, for formats that have it there.
+    """The size of the whole file by its header, for formats with a size in the header.
 
-    libsndfile reads the bytes that are there and reports them as all: a cut file would look whole.
+    libsndfile does not compare it with the bytes of the file, so a cut file would look whole.
     """
     if len(head) < SNIFFED_BYTES:
         return None

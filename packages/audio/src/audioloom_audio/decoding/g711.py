@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=1)
 def ulaw_table() -> NDArray[np.float32]:
-    """Sample of every mu-law code, float32 ``(256,)`` in +-1, equal to libsndfile's."""
+    """Samples of all mu-law codes, float32 ``(256,)`` in +-1, equal to libsndfile's."""
     code = ~np.arange(256, dtype=np.int32) & 0xFF
     magnitude = ((((code & 0x0F) << 3) + 0x84) << ((code >> 4) & 7)) - 0x84
     return (np.where(code & 0x80, -magnitude, magnitude) / 32768).astype(np.float32)
@@ -21,7 +21,7 @@ def ulaw_table() -> NDArray[np.float32]:
 
 @lru_cache(maxsize=1)
 def alaw_table() -> NDArray[np.float32]:
-    """Sample of every A-law code, float32 ``(256,)`` in +-1, equal to libsndfile's."""
+    """Samples of all A-law codes, float32 ``(256,)`` in +-1, equal to libsndfile's."""
     code = np.arange(256, dtype=np.int32) ^ 0x55
     segment = (code >> 4) & 7
     mantissa = (code & 0x0F) << 4

@@ -1,7 +1,6 @@
-"""Decode 16-bit PCM, mu-law and A-law, which most telephone archives consist of.
+"""Decode 16-bit PCM, mu-law and A-law, the codings of most telephone archives.
 
-The decoder reads forward only, never seeks, and does not need libsndfile; its samples equal
-libsndfile's.
+The decoder reads forward only and does not need libsndfile; its samples equal libsndfile's.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def frame_bytes(codec: str, channels: int) -> int:
 def blocks(
     source: Source, header: WaveHeader, codec: str, numbers: tuple[int, ...], by: Samples
 ) -> Iterator[tuple[NDArray[np.float32], ...]]:
-    """The signals *numbers*, block by block, each block's signals of equal length."""
+    """Yield the signals *numbers*, block by block; a block's signals have equal length."""
     source.seek(header.offset)
     channels = header.channels
     size = frame_bytes(codec, channels)

@@ -1,4 +1,4 @@
-"""The header of a RIFF/WAVE file (RIFX and RF64 too), walked without trusting any size in it.
+"""Read the header of a RIFF/WAVE file (RIFX and RF64 too) without trusting any size in it.
 
 libsndfile refuses a file for a malformed LIST chunk that nobody needs. If a recorder died before it
 wrote the data size, libsndfile reads no samples and reports no error. So this module walks the
@@ -27,7 +27,7 @@ MULAW: Final = 0x0007
 GSM: Final = 0x0031
 EXTENSIBLE: Final = 0xFFFE
 
-# After the 16-bit tag in an EXTENSIBLE sub-format; with another tail it is no WAVE format tag.
+# Tail of an EXTENSIBLE sub-format; with another tail the first 16 bits are no WAVE format tag.
 _GUID_TAIL: Final = bytes.fromhex("000000001000800000aa00389b71")
 # Recorders that cannot seek write these for "until the end": 0x7FFFF000 (sox, espeak-ng),
 # 0x7FFFFFFF, 0x80000000 (arecord), 0xFFFFFFFF (ffmpeg), each perhaps less a header.
@@ -43,21 +43,21 @@ _PLAIN_FMT: Final = 16
 
 @dataclass(frozen=True)
 class WaveHeader:
-    """The place and the coding of the samples.
+    """The position and the coding of the samples.
 
     Attributes:
-        fmt: The ``fmt `` chunk's bytes, as they are.
+        fmt: The raw bytes of the ``fmt `` chunk.
         fact: The ``fact`` chunk's bytes, if there is one before the data.
         big_endian: RIFX.
         tag: Format tag; that of the sub-format if the header is EXTENSIBLE.
         channels, sample_rate, bits: By the header; the first two are not zero. The block alignment
-            is left out: it is wrong in files that are otherwise fine.
+            is ignored because it is wrong in some files that are otherwise fine.
         offset: The start of the data.
         present: Bytes of data in the file, at least one.
         declared: Bytes of data by the header; None if the header does not say.
-        flags: ``truncated`` (the header declares more than there is), ``header_lies`` (a size of
-            zero or a streaming placeholder: the rest of the file is taken), ``trailing_bytes``
-            (bytes after the data that are not chunks; they are not read).
+        flags: ``truncated`` (the header declares more data than the file has), ``header_lies`` (a
+            size of zero or a streaming placeholder: the rest of the file is used),
+            ``trailing_bytes`` (bytes after the data that are not chunks; they are not read).
     """
 
     fmt: bytes
@@ -74,7 +74,7 @@ class WaveHeader:
 
 
 def headerless(tag: int, channels: int, sample_rate: int, size: int) -> WaveHeader:
-    """The header that a file of 8-bit samples would have if it had one."""
+    """Make a header for a file of 8-bit samples that has no header."""
     return WaveHeader(
         fmt=b"",
         fact=None,
@@ -91,9 +91,9 @@ def headerless(tag: int, channels: int, sample_rate: int, size: int) -> WaveHead
 
 
 def read_header(source: Source, size: int, name: str) -> WaveHeader:
-    """The header of *source*, which starts as a RIFF, RIFX or RF64 file of *size* bytes.
+    """Read the header of *source*, which starts as a RIFF, RIFX or RF64 file of *size* bytes.
 
-    It reads forward only; the position afterwards is undefined.
+    Reading goes forward only; the position afterwards is undefined.
 
     Raises:
         BadHeader, BadRate, BadChannels, EmptyRecording: see `audioloom_audio.errors`.
@@ -134,9 +134,9 @@ def read_header(source: Source, size: int, name: str) -> WaveHeader:
 
 
 def _chunks(source: Source, order: str, size: int, name: str) -> Iterator[tuple[bytes, int, int]]:
-    """Name, length and position of the body of each chunk up to the data, which come last.
+    """Yield name, body length and body position of each chunk; the data chunk comes last.
 
-    The caller reads or skips the body, padding included, before it asks for the next chunk.
+    The caller reads or skips the body and its padding before it requests the next chunk.
     """
     position = _FIRST_CHUNK
     for _ in range(_MAX_CHUNKS):
@@ -160,7 +160,7 @@ def _chunks(source: Source, order: str, size: int, name: str) -> Iterator[tuple[
 
 
 def _wide_length(ds64: bytes) -> int:
-    """The data size of an RF64 file; of a RIFF file, which has no such chunk, the placeholder."""
+    """The data size in the ds64 chunk; the placeholder for a RIFF file, which has no ds64 chunk."""
     return struct.unpack_from("<Q", ds64, 8)[0] if len(ds64) >= 16 else _IN_DS64  # noqa: PLR2004
 
 
@@ -197,7 +197,7 @@ def _data_extent(
 
 
 def _holds_chunks_only(source: Source, order: str, start: int, size: int) -> bool:
-    """Whether *start* to the end of the file is well-formed chunks, or nothing."""
+    """Whether the file from *start* is empty or consists of well-formed chunks."""
     position = start
     for _ in range(_MAX_CHUNKS):
         if position >= size:

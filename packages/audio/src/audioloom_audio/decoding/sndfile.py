@@ -1,12 +1,12 @@
 """Decode all other formats by libsndfile, block by block and strictly forward.
 
-Two properties of the `soundfile` package decide the shape of this module:
+Two properties of the `soundfile` package determine the design of this module:
 
-* After every block it seeks to where it already is. For Opus and MP3 the decoder starts anew
-  there, and samples come out wrong (by 0.2 of full scale, seen with blocks of 1000). A file that
-  calls itself not seekable is read without those seeks, bit-equal to reading it in one piece.
-* An exception in a file object's ``read`` is printed and swallowed by the C callback: a storage
-  failure would look like the end of the recording. It is kept here, and raised.
+* After every block it seeks to the current position. This restarts the decoders of Opus and MP3,
+  and samples are wrong (by 0.2 of full scale, seen with blocks of 1000). A file that reports itself
+  as not seekable is read without these seeks, bit-equal to reading it in one piece.
+* The C callback prints and drops an exception of a file object's ``read``, so a storage failure
+  would look like the end of the recording. This module keeps the exception and raises it.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from audioloom_audio.decoding.source import Source
     from audioloom_audio.settings import RawFormat
 
-_BLOCK_SAMPLES: Final = 1 << 14  # over all channels; an error costs the whole block it falls in
+_BLOCK_SAMPLES: Final = 1 << 14  # over all channels; a decoding error loses a whole block
 # libsndfile's SF_ERR_UNSUPPORTED_ENCODING and, within a WAV, SFE_UNIMPLEMENTED.
 _UNSUPPORTED: Final = {4, 18}
 _RIFF_LIMIT: Final = 0xFFFF0000
 
-# WAVE format tags that libsndfile decodes, and names for some that it does not.
+# WAVE format tags that libsndfile decodes, and names of some tags that it does not decode.
 _DECODED_TAGS: Final = {PCM, 2, FLOAT, 6, 7, 0x11, 0x31, 0x38, 0x40, 0x64}
 _TAG_NAMES: Final = {
     0x0050: "MPEG",
@@ -62,7 +62,7 @@ _TAG_NAMES: Final = {
 
 
 class View:
-    """A file of *head* and a range of *source*, for libsndfile's callbacks."""
+    """A file for libsndfile's callbacks that joins *head* and a range of *source*."""
 
     def __init__(self, source: Source, head: bytes, offset: int, length: int) -> None:
         self._source = source
@@ -73,7 +73,7 @@ class View:
         self._error: BaseException | None = None
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        """Move the position; the source is not touched."""
+        """Move the position and return it; the source does not move."""
         start = {os.SEEK_SET: 0, os.SEEK_CUR: self._position, os.SEEK_END: self._size}[whence]
         self._position = max(0, start + offset)
         return self._position
@@ -83,7 +83,7 @@ class View:
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        """Fill *buffer* as far as there are bytes; never raises (see `check`)."""
+        """Fill *buffer* as far as bytes remain; return their number; never raises (see `check`)."""
         try:
             data = b"" if self._error else self._read(len(buffer))
         except BaseException as error:  # noqa: BLE001 - raised by check(), outside the C callback
@@ -103,13 +103,13 @@ class View:
         return data
 
     def check(self) -> None:
-        """Raise the error that the source raised while libsndfile was reading."""
+        """Raise the error, if any, that the source raised while libsndfile was reading."""
         if self._error:
             raise self._error
 
 
 def wave_view(source: Source, header: WaveHeader) -> View:
-    """The samples of *header* after a plain header with the true data size."""
+    """Make a file of the samples of *header* after a plain header with the true data size."""
     order = ">" if header.big_endian else "<"
     present = header.present
     chunks = _chunk(order, b"fmt ", header.fmt)
@@ -134,7 +134,7 @@ def _chunk(order: str, name: bytes, body: bytes) -> bytes:
 def open_file(
     view: View, form: str, header: WaveHeader | None, name: str, raw: RawFormat | None = None
 ) -> Any:
-    """Open *view* with libsndfile: a ``soundfile.SoundFile`` that never seeks by itself.
+    """Open *view* with libsndfile as a ``soundfile.SoundFile`` that never seeks by itself.
 
     *raw* is the format of a file without a header.
 
@@ -160,7 +160,7 @@ def open_file(
 def _raw_arguments(raw: RawFormat) -> dict[str, Any]:
     return {
         "format": "RAW",
-        "subtype": "GSM610",  # the other codings are decoded by this package
+        "subtype": "GSM610",  # this package decodes the other codings
         "samplerate": raw.sample_rate,
         "channels": raw.channels,
     }
@@ -170,7 +170,7 @@ def _raw_arguments(raw: RawFormat) -> dict[str, Any]:
 def _library() -> tuple[type[Any], type[Exception], frozenset[str]]:
     try:
         import soundfile  # noqa: PLC0415 - archives of plain WAV never need it
-    except (ImportError, OSError) as error:  # OSError: the package is there, libsndfile is not
+    except (ImportError, OSError) as error:  # OSError: the package is installed without libsndfile
         raise MissingDecoder(
             "decoding anything but 16-bit PCM, mu-law and A-law WAV needs libsndfile, which "
             f"cannot be loaded here ({error}): pip install soundfile, or the system's libsndfile1"
@@ -201,7 +201,7 @@ def _refusal(error: Any, form: str, header: WaveHeader | None, name: str) -> Ref
             tag=header.tag,
         )
     if form == "mp3":
-        # Two bytes make an MPEG frame, and text in UTF-16 begins with them too.
+        # The two bytes of an MPEG frame also start a text in UTF-16.
         return NotAudio(name, expected="MPEG audio frames", found="none that can be followed")
     return BadHeader(name, expected="a header that libsndfile can follow", found=found)
 
@@ -213,7 +213,7 @@ def _reason(error: Any) -> str:
 def blocks(
     file: Any, view: View, numbers: tuple[int, ...], name: str
 ) -> Iterator[tuple[NDArray[np.float32], ...]]:
-    """The signals *numbers*, block by block; float32 from the decoder on, as librosa reads."""
+    """Yield the signals *numbers*, block by block, in float32 from the decoder, as in librosa."""
     _, failure, _ = _library()
     frames = max(1, _BLOCK_SAMPLES // file.channels)
     position = 0

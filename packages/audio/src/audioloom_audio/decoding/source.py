@@ -11,11 +11,11 @@ class Source(Protocol):
     """
 
     def read(self, size: int = -1, /) -> bytes:
-        """Up to *size* bytes; none at the end."""
+        """Read up to *size* bytes; no bytes at the end."""
         ...
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Move; answer the new position."""
+        """Move the position and return it."""
         ...
 
     def tell(self) -> int:
@@ -24,7 +24,7 @@ class Source(Protocol):
 
 
 def size_of(source: Source) -> int:
-    """The size in bytes, asked of the source itself: an earlier listing may be stale."""
+    """Ask the source for its size in bytes, because an earlier listing may be stale."""
     position = source.tell()
     size = source.seek(0, os.SEEK_END)
     source.seek(position)
@@ -32,7 +32,7 @@ def size_of(source: Source) -> int:
 
 
 def read_fully(source: Source, count: int) -> bytes:
-    """*count* bytes, fewer only at the end of the file: a short read is not the end."""
+    """Read *count* bytes, fewer only at the end of the file; a short read is continued."""
     data = source.read(count)
     if len(data) == count or not data:
         return data

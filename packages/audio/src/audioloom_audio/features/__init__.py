@@ -1,1 +1,1 @@
-"""Signals to windows of coefficients: windows, engines, filters."""
+"""Convert signals to windows of coefficients: windows, engines, filters."""

@@ -1,13 +1,13 @@
-"""Samples of one window to its coefficients: librosa's arithmetic, rearranged for speed.
+"""Compute the coefficients of a window by librosa's arithmetic, rearranged for speed.
 
 Kept from librosa: centred frames over zeros, Hann, power spectrum, Slaney mel filters, decibels
 with a floor of 1e-10 and ``top_db``, orthonormal DCT-II. Changed: float32 throughout, and the order
 of the work (`numpy_kernels`, or the compiled audioloom-audio-native).
 
-A float32 FFT spreads a rounding noise some 140 dB below the frame's power over all bins. Where a
-band that counts is nearly as quiet as that (tones over line noise, clean speech) librosa, which
-transforms in float64, would differ by up to 6e-4. Those frames are found by their mel powers and
-done again in float64; all others are spared it.
+A float32 FFT spreads rounding noise about 140 dB below the frame's power over all bins. If a band
+above the floor is nearly as quiet as this noise (tones over line noise, clean speech), the result
+would differ by up to 6e-4 from librosa, which transforms in float64. Only these delicate frames are
+computed again in float64; their mel powers show them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from audioloom_audio.settings import MfccSettings
 
 POWER_FLOOR = np.float32(1e-10)  # librosa's amin: -100 dB
-# Frames above this are done again in float64. The worst error of c1 and up grows with the root of
-# it, and is 8e-5 here (1e-4 is promised). Of speech over line noise every thirtieth frame lies
-# above, of clean telephone prompts every third.
+# Frames above this limit are computed again in float64. The worst error of c1 and up grows with the
+# root of the limit, and is 8e-5 here (1e-4 is promised). Every thirtieth frame of speech over line
+# noise is above the limit, and every third frame of clean telephone prompts.
 _DELICATE = 20.0**2
 
 
@@ -33,25 +33,25 @@ class Kernels(Protocol):
 
     @property
     def block(self) -> int:
-        """Frames that are computed together, and owe their last digits to each other."""
+        """Frames that are computed together; their last digits depend on each other."""
 
     def powers(self, samples: NDArray[np.float32], mel: NDArray[np.float32]) -> None:
-        """Write to *mel* the powers of the first frames of *samples*, as many as it has rows."""
+        """Write the powers of the first frames of *samples* to *mel*, one frame per row."""
 
     def powers_again(
         self, samples: NDArray[np.float32], numbers: NDArray[np.intp], mel: NDArray[np.float32]
     ) -> None:
-        """Write the rows *numbers* of *mel* anew, from a float64 transform."""
+        """Compute the rows *numbers* of *mel* again, from a float64 transform."""
 
     def delicate(self, mel: NDArray[np.float32], floor: float, limit: float) -> NDArray[np.intp]:
-        """Numbers of the frames whose quiet bands a float32 transform would spoil."""
+        """Find the numbers of frames with bands too quiet for a float32 transform."""
 
     def cepstra(self, mel: NDArray[np.float32], floor: float) -> NDArray[np.float32]:
-        """Coefficients ``(n_mfcc, frames)`` of *mel* raised to *floor*; *mel* may be used up."""
+        """Coefficients ``(n_mfcc, frames)`` of *mel* raised to *floor*; may overwrite *mel*."""
 
 
 class CepstralEngine:
-    """MFCC of windows, one at a time; holds scratch memory, so one a thread."""
+    """Computes MFCC of windows; each thread needs its own, as it holds scratch memory."""
 
     def __init__(self, settings: MfccSettings, kernels: Kernels) -> None:
         self._settings = settings
@@ -59,39 +59,39 @@ class CepstralEngine:
         self._mel = np.empty((settings.frames, settings.n_mels), np.float32)
 
     def powers(self, padded: NDArray[np.float32], valid: int) -> NDArray[np.float32]:
-        """Mel powers ``(frames, n_mels)`` of a window, good until the next call.
+        """Compute mel powers ``(frames, n_mels)`` of a window, valid until the next call.
 
         They are infinite or NaN where float32 overflowed.
 
         Args:
             padded: The window's samples with ``n_fft // 2`` zeros on either side,
                 ``(window_samples + n_fft,)``.
-            valid: Samples that were recorded; all behind them are zero.
+            valid: Samples that were recorded; all later samples are zero.
         """
         hop, n_fft, mel = self._settings.hop_length, self._settings.n_fft, self._mel
         with np.errstate(over="ignore", invalid="ignore"):
-            # Frames that lie wholly in the padding have no power: only whole blocks are left
-            # out, so that a frame is always computed among the same neighbours.
+            # Frames wholly in the padding have no power. Only whole blocks of them are skipped, so
+            # that a frame is always computed with the same neighbours.
             heard = 1 + (valid + n_fft // 2 - 1) // hop
             block = self._kernels.block
             computed = -(-heard // block) * block
             mel[computed:] = 0
             self._kernels.powers(padded, mel[:computed])
-            # A louder window may raise the floor later: no more frames are delicate then.
+            # A later, louder window may raise the floor: it never makes more frames delicate.
             delicate = self._kernels.delicate(mel, self._floor(float(mel.max())), _DELICATE)
             if len(delicate):
                 self._kernels.powers_again(padded, delicate, mel)
         return mel
 
     def cepstra(self, mel: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
-        """Coefficients ``(n_mfcc, frames)``, decibels, of finite powers, which are used up.
+        """Compute coefficients ``(n_mfcc, frames)`` in decibels from finite powers.
 
         Args:
-            mel: What `powers` answered.
-            loudest: The power below which *top_db* counts; no less than the largest of *mel*.
+            mel: The result of `powers`; may be overwritten.
+            loudest: The power that *top_db* is relative to; at least the largest of *mel*.
         """
         return self._kernels.cepstra(mel, self._floor(loudest))
 
     def _floor(self, loudest: float) -> float:
-        """The power up to which everything is raised: ``top_db`` below the loudest."""
+        """The power to which all lower powers are raised: ``top_db`` below the loudest."""
         return max(float(POWER_FLOOR), loudest * 10 ** (-self._settings.top_db / 10))

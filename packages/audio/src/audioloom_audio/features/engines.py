@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Engine(Protocol):
-    """A window's samples to mel powers to coefficients; see `CepstralEngine`."""
+    """Computes mel powers of a window's samples, then coefficients; see `CepstralEngine`."""
 
     def powers(self, padded: NDArray[np.float32], valid: int) -> NDArray[np.float32]:
         """Mel powers ``(frames, n_mels)`` of a padded window."""
@@ -39,18 +39,18 @@ _local = threading.local()
 
 
 def resolve_engine(settings: MfccSettings) -> MfccSettings:
-    """The settings with ``auto`` replaced by the fastest engine that works for them here."""
+    """Replace the engine ``auto`` by the fastest engine that works for the settings here."""
     if settings.engine != "auto":
         return settings
     return replace(settings, engine="numpy" if _native_obstacle(settings) else "native")
 
 
 def engine_for(settings: MfccSettings) -> Engine:
-    """The calling thread's engine for *settings*: its memory serves one recording after another.
+    """The calling thread's engine for *settings*; all recordings of a thread share its memory.
 
     Raises:
-        MissingDecoder: the engine asked for is not installed, or this processor cannot run it.
-        BadSettings: the compiled engine was asked for, and is not made for these numbers.
+        MissingDecoder: the engine is not installed, or this processor cannot run it.
+        BadSettings: the compiled engine does not support these settings.
     """
     if getattr(_local, "settings", None) != settings:
         _local.engine = _make(resolve_engine(settings))
@@ -60,9 +60,9 @@ def engine_for(settings: MfccSettings) -> Engine:
 
 
 def samples_for(settings: MfccSettings, channels: int) -> Samples:
-    """The `Samples` for recordings of so many channels.
+    """The `Samples` for recordings with that many channels.
 
-    They are compiled if the engine is, except for the mean of more than two channels.
+    It is compiled if the engine is compiled, except for the mean of more than two channels.
     """
     if resolve_engine(settings).engine != "native" or (settings.channels == "mix" and channels > 2):  # noqa: PLR2004
         return codes
@@ -75,7 +75,7 @@ def _make(settings: MfccSettings) -> Engine:
         return LibrosaEngine(settings)
     filters = mel_filters(settings.sample_rate, settings.n_fft, settings.n_mels)
     if settings.engine == "numpy":
-        # SciPy's FFT takes a third of a second to import, which the compiled engine can save.
+        # Imported here, as the compiled engine does not need SciPy's FFT (import: 0.3 s).
         from audioloom_audio.features.numpy_kernels import NumpyKernels  # noqa: PLC0415
 
         kernels = NumpyKernels(filters, settings.n_mfcc, settings.hop_length)
@@ -88,7 +88,7 @@ def _make(settings: MfccSettings) -> Engine:
 
 
 def _native_obstacle(settings: MfccSettings) -> AudioError | None:
-    """Why the compiled engine cannot take *settings* here; None if it can."""
+    """The reason why the compiled engine cannot work for *settings* here, or None."""
     native = _native()
     if native is None:
         return MissingDecoder(

@@ -1,4 +1,4 @@
-"""The constant tables: mel filters, the analysis window, the cosine transform.
+"""Constant tables: mel filters, the analysis window, the cosine transform.
 
 Filters and window equal librosa's bit for bit. They are computed here because a worker process that
 imports librosa pays 1.3 s and 180 MB.
@@ -23,7 +23,7 @@ _LOG_STEP = np.log(6.4) / 27.0
 
 @lru_cache(maxsize=8)
 def mel_filters(sample_rate: int, n_fft: int, n_mels: int) -> NDArray[np.float32]:
-    """Triangular filters on Slaney's mel scale, each of unit area.
+    """Compute triangular filters on Slaney's mel scale, each of unit area.
 
     Returns:
         Read-only float32 matrix ``(n_mels, n_fft // 2 + 1)``, equal to
@@ -37,7 +37,7 @@ def mel_filters(sample_rate: int, n_fft: int, n_mels: int) -> NDArray[np.float32
         rising = -distance[band] / widths[band]
         falling = distance[band + 2] / widths[band + 1]
         filters[band] = np.maximum(0, np.minimum(rising, falling))
-    # float32 times float64 in place, as librosa does it: the rounding is part of the contract.
+    # float32 times float64 in place, as in librosa: the rounding is part of the contract.
     filters *= (2.0 / (edges[2:] - edges[:-2]))[:, np.newaxis]
     filters.flags.writeable = False
     return filters

@@ -1,4 +1,4 @@
-"""The engine librosa, from samples to coefficients; librosa is imported at the first use."""
+"""The engine `librosa`; the library is imported at the first use."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LibrosaEngine:
-    """``librosa.feature.mfcc`` of windows, with the settings spelled out.
+    """Computes ``librosa.feature.mfcc`` of windows with explicit settings.
 
     Raises:
         MissingDecoder: librosa is not installed.
@@ -50,7 +50,7 @@ class LibrosaEngine:
     def cepstra(self, mel: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
         """Coefficients of finite powers; see `CepstralEngine.cepstra`."""
         settings = self._settings
-        # librosa clamps below the largest of what it is given: the loudest goes along as a frame.
+        # librosa clamps relative to the largest value, so *loudest* is added as a frame.
         powers = np.vstack([mel, np.full((1, settings.n_mels), loudest, np.float32)])
         decibels = self._librosa.power_to_db(powers.T, top_db=settings.top_db)[:, :-1]
         values = self._librosa.feature.mfcc(S=decibels, n_mfcc=settings.n_mfcc)

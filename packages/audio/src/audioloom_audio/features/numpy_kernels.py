@@ -1,10 +1,10 @@
-"""The steps from the samples of a window to its coefficients, by NumPy and SciPy.
+"""Compute the coefficients of a window from its samples, by NumPy and SciPy.
 
 The arithmetic is float32, 64 frames at a time (they stay in the cache). The mel product of a group
-of bands covers only their own bins: the 128 x 1025 matrix has two non-zeros a column.
+of bands covers only their own bins: the 128 x 1025 matrix has two non-zeros per column.
 
-The bits of the result do not depend on the number of threads of the BLAS: every product is small
-enough for OpenBLAS to take it in one thread, and the FFT is asked for one worker.
+The bits of the result do not depend on the number of BLAS threads: every product is small enough
+for OpenBLAS to use one thread, and the FFT uses one worker.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from audioloom_audio.features.filters import cosine_transform, hann, wide_hann
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-BLOCK: Final = 64  # frames at a time; measured best, and 313 frames lose nothing by it
+BLOCK: Final = 64  # frames at a time; measured as the fastest, also for 313 frames
 _BANDS = 16  # mel bands a product
-# OpenBLAS stays in the calling thread up to this many multiplications a product.
+# OpenBLAS stays in the calling thread up to this many multiplications per product.
 ONE_THREAD = 1 << 18
 _DECIBELS = 10 / math.log(10)
 
@@ -35,17 +35,17 @@ class _Group(NamedTuple):
 
 
 class NumpyKernels:
-    """`Kernels` by NumPy and SciPy; holds scratch memory, so one a thread."""
+    """`Kernels` by NumPy and SciPy; each thread needs its own, as it holds scratch memory."""
 
     block: Final = BLOCK
 
     def __init__(self, filters: NDArray[np.float32], n_mfcc: int, hop_length: int) -> None:
         """Take *filters* ``(n_mels, n_fft // 2 + 1)``."""
         bins = filters.shape[1]
-        # From natural logarithms to decibels in the same product.
+        # The product also converts natural logarithms to decibels.
         self._transform = (_DECIBELS * cosine_transform(len(filters), n_mfcc)).astype(np.float32)
         self._frames_a_product = max(1, ONE_THREAD // self._transform.size)
-        # A band too narrow to hold a bin has no height, and no power either.
+        # A band too narrow to contain a bin has no height and no power.
         self._heights = np.maximum(filters.max(axis=1), np.finfo(np.float32).tiny)
         self._by_height = 1 / self._heights
         n_fft = 2 * (bins - 1)
@@ -59,10 +59,10 @@ class NumpyKernels:
         self._wide_frames = np.empty((BLOCK, n_fft), np.float64)
 
     def powers(self, samples: NDArray[np.float32], mel: NDArray[np.float32]) -> None:
-        """The mel powers of the first frames of *samples*, as many as *mel* ``(frames, n_mels)``.
+        """Write the powers of the first frames of *samples* to *mel* ``(frames, n_mels)``.
 
-        Frames are computed in whole blocks, so a frame is always computed among the same
-        neighbours, however many are asked for.
+        Frames are computed in whole blocks, so a frame is always computed with the same neighbours,
+        whatever the number of frames.
         """
         frames = self._frames_of(samples)
         for start in range(0, len(mel), BLOCK):
@@ -78,7 +78,7 @@ class NumpyKernels:
         numbers: NDArray[np.intp],
         mel: NDArray[np.float32],
     ) -> None:
-        """The rows *numbers* of *mel* anew, from a float64 transform."""
+        """Compute the rows *numbers* of *mel* again, from a float64 transform."""
         frames = self._frames_of(samples)
         for start in range(0, len(numbers), BLOCK):
             chosen = numbers[start : start + BLOCK]
@@ -90,13 +90,13 @@ class NumpyKernels:
             mel[chosen] = refined
 
     def delicate(self, mel: NDArray[np.float32], floor: float, limit: float) -> NDArray[np.intp]:
-        """Numbers of the frames whose quiet bands a float32 transform would spoil."""
-        # Noise of the transform is spread evenly over the bins, relative to the power of the
-        # frame. Filters before their scaling by height add up to one in every bin, so this is
-        # that power. No BLAS: a product of this size might use threads.
+        """Find the numbers of frames with bands too quiet for a float32 transform."""
+        # The transform spreads noise evenly over the bins, in proportion to the frame's power.
+        # Filters before their scaling by height add up to one in every bin, so this sum is the
+        # frame's power. No BLAS: a product of this size might use threads.
         power = np.einsum("fb,b->f", mel, self._by_height)
-        # Each band's sensitivity to noise in its bins; bands under the floor come out as the
-        # floor whatever their noise.
+        # Each band's sensitivity to noise in its bins. Noise has no effect on bands below the
+        # floor, because they are raised to the floor.
         half = np.float32(floor / 2)
         sensitivity = np.maximum(mel, half)
         np.divide(self._heights, sensitivity, out=sensitivity)
@@ -105,15 +105,15 @@ class NumpyKernels:
         return np.flatnonzero(risk > limit * self._power.shape[1] * mel.shape[1])
 
     def cepstra(self, mel: NDArray[np.float32], floor: float) -> NDArray[np.float32]:
-        """Decibels, at least those of *floor*, then the cosine transform; *mel* is used up."""
-        # Levels over the floor, which are small numbers and zero where nothing is heard: float32
-        # does not round them all to the same side, which c0 would hear.
+        """Cosine transform of the decibels of *mel* raised to *floor*; overwrites *mel*."""
+        # Levels relative to the floor are small, and zero in silence, so float32 does not round all
+        # of them to the same side, which would add up in c0.
         mel *= np.float32(1 / floor)
         np.maximum(mel, 1, out=mel)
-        # Not log10, for which NumPy has vector code on AVX-512 alone: five times slower elsewhere.
+        # Not log10: NumPy has vector code for it on AVX-512 only; elsewhere it is 5 times slower.
         np.log(mel, out=mel)
-        # What all bands have in common is heard in c0 alone. With it in the products of float32,
-        # c0 would be wrong by 1e-3.
+        # The mean over the bands affects only c0. Within the float32 product it would make c0 wrong
+        # by 1e-3.
         mean = mel.mean(axis=1)
         mel -= mean[:, None]
         cepstra = np.empty((len(self._transform), len(mel)), np.float32)
@@ -125,7 +125,7 @@ class NumpyKernels:
         return cepstra
 
     def _frames_of(self, samples: NDArray[np.float32]) -> NDArray[np.float32]:
-        """All whole frames ``(frames, n_fft)`` of *samples*, overlapping: a view."""
+        """A view of all whole, overlapping frames ``(frames, n_fft)`` of *samples*."""
         (step,) = samples.strides
         count = 1 + (len(samples) - self._n_fft) // self._hop
         strides = (self._hop * step, step)
@@ -140,7 +140,7 @@ class NumpyKernels:
 
 
 def band_groups(filters: NDArray[np.float32]) -> list[_Group]:
-    """Runs of neighbouring bands with the bins that any of them hears."""
+    """Group neighbouring bands, each group with all bins in which a band has weight."""
     groups = []
     first = 0
     while first < len(filters):
@@ -157,5 +157,5 @@ def band_groups(filters: NDArray[np.float32]) -> list[_Group]:
 
 def _heard_bins(filters: NDArray[np.float32]) -> tuple[int, int]:
     heard = np.flatnonzero(filters.any(axis=0))
-    # Bands too narrow to hold a bin are all zero: one bin of weight zero keeps the shapes plain.
+    # Bands too narrow to contain a bin are all zero: one bin of weight zero keeps the group valid.
     return (int(heard[0]), int(heard[-1]) + 1) if len(heard) else (0, 1)

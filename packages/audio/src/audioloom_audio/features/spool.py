@@ -20,23 +20,23 @@ _IN_MEMORY: Final = 4 << 20  # a short recording needs no disk
 
 
 class Spool:
-    """A queue of windows on disk; memory does not grow with it."""
+    """A queue of windows on disk; memory does not grow with its length."""
 
     def __init__(self, settings: MfccSettings) -> None:
         self._shape = (settings.frames, settings.n_mels)
-        # Closed by `close`, or with the last window.
+        # `close` or the end of `drain` closes it.
         self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
         self.loudest = 0.0
 
     def add(self, valid: int, mel: NDArray[np.float32], loudest: float, *, keep: bool) -> None:
-        """Add a window; without *keep* only its loudness counts."""
+        """Add a window; without *keep* only its loudness is used."""
         self.loudest = max(self.loudest, loudest)
         if keep:
             self._file.write(_HEAD.pack(valid, loudest))
             self._file.write(mel.tobytes())
 
     def drain(self) -> Iterator[tuple[int, NDArray[np.float32], float]]:
-        """Valid samples, mel powers and loudest of each window, in their order; once."""
+        """Yield valid samples, mel powers and loudest power of each window, in order, once."""
         self._file.seek(0)
         size = 4 * self._shape[0] * self._shape[1]
         while head := self._file.read(_HEAD.size):
@@ -46,5 +46,5 @@ class Spool:
         self.close()
 
     def close(self) -> None:
-        """Free the disk."""
+        """Free the space on disk."""
         self._file.close()

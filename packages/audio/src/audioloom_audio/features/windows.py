@@ -30,12 +30,12 @@ class Window:
     Attributes:
         channel: Number of the channel, from 0; -1 for the average of all.
         window: Number of the window in its channel, from 0.
-        start_seconds: Where it begins in the recording.
+        start_seconds: Start of the window in the recording.
         valid_samples: Samples that were recorded, at the settings' rate; the rest is padding.
         valid_frames: Frames centred within the recorded samples, from the first.
         values: float32 or float16 ``(n_mfcc, frames)``, C order, always finite.
-        flags: ``silent`` (no mel band of any frame above -100 dB: the values are those of
-            silence) and ``constant`` (nothing to normalise by: the values are zeros).
+        flags: ``silent`` (no mel band of any frame is above -100 dB: the values are those of
+            silence) and ``constant`` (the deviation is zero, so the normalised values are zeros).
     """
 
     channel: int
@@ -48,10 +48,10 @@ class Window:
 
 
 class Windower:
-    """Windows of one signal, at the settings' rate; it holds one window of samples.
+    """Cuts one signal into windows, at the settings' rate; it holds one window of samples.
 
-    If levels are the recording's, mel powers wait on scratch disk for the end of the recording:
-    `push` then gives no windows, and `finish` gives all.
+    With ``level="recording"``, mel powers wait on scratch disk for the end of the recording, and
+    only `finish` yields windows.
     """
 
     def __init__(self, channel: int, settings: MfccSettings, name: str) -> None:
@@ -64,7 +64,7 @@ class Windower:
         self._padded[: self._margin] = self._padded[-self._margin :] = 0
         self._spool = Spool(settings) if settings.level == "recording" else None
         self._filled = 0
-        self._fresh = 0  # of those, the samples that were in no window yet
+        self._fresh = 0  # held samples that were in no window yet
         self._passed = 0  # samples to leave out before the next window
         self._count = 0
 
@@ -74,7 +74,7 @@ class Windower:
         return self._settings.windows == "first" and self._count > 0 and self._spool is None
 
     def push(self, samples: NDArray[np.float32]) -> Iterator[Window]:
-        """The windows that *samples* complete; the samples are copied."""
+        """Copy *samples* and yield the windows that they complete."""
         length = self._settings.window_samples
         position = 0
         while position < len(samples) and not self.satisfied:
@@ -92,7 +92,7 @@ class Windower:
                 yield from self._emit()
 
     def finish(self) -> Iterator[Window]:
-        """The last window, padded with zeros, if samples are left; then the spooled windows."""
+        """Yield the last window, zero-padded, if samples are left; then the spooled windows."""
         if self._fresh and not self.satisfied:
             end = self._margin + self._settings.window_samples
             self._padded[self._margin + self._filled : end] = 0
@@ -102,14 +102,14 @@ class Windower:
                 yield self._window(number, valid, mel, loudest, self._spool.loudest)
 
     def close(self) -> None:
-        """Free the scratch disk."""
+        """Free the space on scratch disk."""
         if self._spool is not None:
             self._spool.close()
 
     def _emit(self) -> Iterator[Window]:
-        """Compute the full window, or the last, and make room for the next."""
+        """Compute the full or the last window and make room for the next window."""
         number, valid = self._count, self._filled
-        # The engine is the thread's, asked for each time: a generator may change threads.
+        # Engines belong to threads, and a generator may change threads: look it up each time.
         mel = engine_for(self._settings).powers(self._padded, valid)
         loudest = float(mel.max())
         if not np.isfinite(loudest):
@@ -157,7 +157,7 @@ def _finish_values(
     values: NDArray[np.floating] = coefficients
     flags: tuple[Flag, ...] = ("silent",) if loudest <= POWER_FLOOR else ()
     if settings.normalise == "window":
-        # Sums in float64: in float32 their order would show in the last digits.
+        # Sums are in float64: in float32 the last digits would depend on the order of the sum.
         wide = values.astype(np.float64)
         wide -= wide.mean()
         deviation = np.sqrt(np.einsum("cf,cf->", wide, wide) / wide.size)

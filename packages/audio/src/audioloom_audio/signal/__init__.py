@@ -1,1 +1,1 @@
-"""Samples of a recording to the signals that become windows: channels, codes, resampling."""
+"""Convert samples of a recording to signals for windows: channels, codes, resampling."""

@@ -21,7 +21,7 @@ def signal_numbers(wanted: Channels, channels: int, name: str) -> tuple[int, ...
     """The numbers of the channels to extract; `MIX` is the average of all.
 
     Raises:
-        BadChannels: There are too many channels, or the wanted one is missing.
+        BadChannels: There are too many channels, or the wanted channel is missing.
     """
     if channels > MAX_CHANNELS:
         raise BadChannels(
@@ -42,16 +42,16 @@ def signal_numbers(wanted: Channels, channels: int, name: str) -> tuple[int, ...
 def take_signals(
     block: NDArray[np.float32], numbers: tuple[int, ...]
 ) -> tuple[NDArray[np.float32], ...]:
-    """The signals *numbers* of a block ``(frames, channels)``, each ``(frames,)``."""
+    """Take the signals *numbers* of a block ``(frames, channels)``, each ``(frames,)``."""
     return tuple(_mix(block) if number == MIX else block[:, number] for number in numbers)
 
 
 def _mix(block: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The mean over the channels, added in their order: the same bits for any block length."""
+    """Average the channels, added in their order, so the bits do not depend on the block length."""
     channels = block.shape[1]
     if channels == 1:
         return block[:, 0]
-    with np.errstate(over="ignore", invalid="ignore"):  # infinity is found later, in the samples
+    with np.errstate(over="ignore", invalid="ignore"):  # a later check finds infinity
         total = block[:, 0] + block[:, 1]
         for number in range(2, channels):
             total += block[:, number]

@@ -24,12 +24,12 @@ class Samples(Protocol):
     ) -> NDArray[np.float32]:
         """Samples ``(frames,)`` of one channel of *codes* ``(frames, channels)``, or of their mean.
 
-        The codes are int16, or bytes whose samples are in *table*; the channel is one that
-        `channels.signal_numbers` answered.
+        The codes are int16, or bytes whose samples are in *table*; the channel is a number from
+        `channels.signal_numbers`.
         """
 
     def peak(self, samples: NDArray[np.float32]) -> float:
-        """The largest magnitude of *samples* ``(count,)``; not finite if one is not."""
+        """The largest magnitude of *samples* ``(count,)``; not finite if a sample is not finite."""
 
 
 def signal(
@@ -49,5 +49,5 @@ def signal(
 
 
 def peak(samples: NDArray[np.float32]) -> float:
-    """The largest magnitude of *samples*; NaN if one is NaN."""
+    """The largest magnitude of *samples*; NaN if a sample is NaN."""
     return max(float(samples.max()), -float(samples.min())) if len(samples) else 0.0

@@ -1,4 +1,4 @@
-"""A stream of samples at one rate to a stream at another: soxr's HQ, as librosa resamples."""
+"""Resample a stream of samples by soxr's HQ, as librosa does."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-# soxr is fed pieces of exactly one size whatever arrives, so that the bits of its output cannot
-# depend on how a decoder cuts its blocks. These are the fastest sizes to a higher and to a lower
-# rate; pieces of 262144 samples would be four times slower.
+# soxr always gets pieces of one size, so that the bits of its output do not depend on the blocks of
+# a decoder. These are the fastest sizes to a higher and to a lower rate; pieces of 262144 samples
+# would be four times slower.
 _PIECE_UP, _PIECE_DOWN = 4096, 32768
 
 
 class Resampler:
-    """One channel of one recording; never shared, for it carries the filter's state.
+    """Resamples one channel of one recording; not shared, as it holds the filter's state.
 
     The concatenated output equals ``librosa.resample(whole, res_type="soxr_hq")`` bit for bit.
     """
@@ -39,9 +39,9 @@ class Resampler:
         self._given = 0
 
     def push(self, samples: NDArray[np.float32]) -> Iterator[NDArray[np.float32]]:
-        """What can be said after *samples* (float32, any number of them): arrays of any length.
+        """Add *samples* (float32, any number); yield the output so far as arrays of any length.
 
-        The arrays are only good until the next one is asked for.
+        An array is valid until the next array is requested.
         """
         if self._stream is None:
             yield samples
@@ -64,11 +64,11 @@ class Resampler:
             yield resampled
 
     def finish(self) -> Iterator[NDArray[np.float32]]:
-        """What the filter still holds, cut or zero-padded to librosa's length; once, at the end."""
+        """Yield the rest of the output, cut or zero-padded to librosa's length; call it once."""
         if self._stream is None or not self._taken:
             return
         rest = self._stream.resample_chunk(self._spool[: self._waits], last=True)
-        # soxr alone ends one sample short for some lengths; librosa's length is the contract.
+        # soxr gives one sample too few for some lengths; the contract has librosa's length.
         missing = math.ceil(self._taken * self._ratio) - self._given - len(rest)
         if missing < 0:
             yield rest[:missing]
