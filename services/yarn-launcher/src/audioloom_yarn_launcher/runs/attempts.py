@@ -49,7 +49,7 @@ class AttemptStarted(AttemptRecord):
     """The start of an attempt.
 
     Args:
-        provision: programs and resources of its workers; None on one machine.
+        localization: programs of its containers; None on one machine.
         command: the command, with secrets masked.
         roles: the roles in the order of ranks.
     """
