@@ -1,19 +1,19 @@
 """The errors that end a training run early, with their exit codes.
 
 * BadData (65)
-  - ShardMismatch      a shard or its index is not what the manifest says
+  - ShardMismatch      a shard or its index differs from the manifest
   - UnreadableFormat   the shards are in a format for other programs
   - UnknownLabel       a record's class number is outside the vocabulary
   - MissingSplit       the shards have no split of the name that is needed
   - NotFinite          the loss became NaN or infinite, with the step
-  - LossExploded       the loss became a million times what it was at first, with the step
+  - LossExploded       the loss rose a millionfold, with the step
   - ZeroLoss           the loss of a training step was exactly 0, with the step
   - WrongCount         a step saw a wrong number of records, with the step
   - DamagedRun         a committed run cannot be used: its model does not fit its weights
 * BadConfiguration (78)
   - BadCluster         TF_CONFIG is damaged or not supported
   - BadReplicas        the number of replicas does not divide the lanes of the training split
-  - BadModel           the model function, or what it returned, cannot be trained exactly
+  - BadModel           the model function fails, or its model cannot be trained exactly
   - NotProbabilities   the loss takes probabilities, but the model's outputs are none
   - BadCallbacks       the callbacks cannot be called, or a restart cannot restore them
   - CacheTooSmall      the cache cannot hold the shards that must be read together
@@ -22,7 +22,7 @@
 * TryAgain (75)
   - PeerLost           another worker is gone, frozen or out of reach
   - DiskFull           the cache's disk had no room for a shard until the retry limit
-  - PeersDisagree      the workers were not started for the same run, or their weights differ
+  - PeersDisagree      the workers were started for different runs, or their weights differ
   - Stopped            the process received SIGTERM; a checkpoint was saved if there was time
 * NameTaken (73)
   - RunTaken           the run folder holds checkpoints of another recipe
@@ -36,7 +36,7 @@ from audioloom_stage import BadConfiguration, BadData, NameTaken, TryAgain, reda
 
 
 class ShardMismatch(BadData):
-    """A shard or its index is not what the manifest says."""
+    """A shard or its index differs from the manifest."""
 
 
 class UnreadableFormat(BadData):
@@ -56,7 +56,7 @@ class NotFinite(BadData):
 
 
 class LossExploded(BadData):
-    """The loss became a million times what it was at first."""
+    """The loss rose a millionfold since the start."""
 
 
 class ZeroLoss(BadData):
@@ -80,7 +80,7 @@ class BadReplicas(BadConfiguration):
 
 
 class BadModel(BadConfiguration):
-    """The model function, or what it returned, cannot be trained exactly."""
+    """The model function fails, or its model cannot be trained exactly."""
 
 
 class NotProbabilities(BadConfiguration):
@@ -122,7 +122,7 @@ class DiskFull(TryAgain):
 
 
 class PeersDisagree(TryAgain):
-    """The workers were not started for the same run, or their weights differ."""
+    """The workers were started for different runs, or their weights differ."""
 
 
 class Stopped(TryAgain):

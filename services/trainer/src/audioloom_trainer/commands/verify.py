@@ -98,7 +98,7 @@ def _result(
     )
 
 
-# --- what the files hold --------------------------------------------------------------------------
+# --- content of the files -------------------------------------------------------------------------
 
 
 class _Part(BaseModel):
@@ -218,7 +218,7 @@ def _read(opened: Opened[TrainingRunManifest], role: str, kind: type[_AnyPart]) 
     return kind.model_validate_json(read_role(opened, role))
 
 
-# --- what lies beside -----------------------------------------------------------------------------
+# --- checkpoints and inputs -----------------------------------------------------------------------
 
 
 def _of_checkpoints(

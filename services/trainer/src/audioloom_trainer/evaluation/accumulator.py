@@ -16,7 +16,7 @@ logarithm), probability of the predicted class. The last two are NaN where outpu
 probabilities.
 """
 
-_PLACES = 4  # decimals: rounding differs between numbers of replicas beyond them
+_PLACES = 4  # decimals: later ones differ with the number of replicas
 
 
 @dataclass

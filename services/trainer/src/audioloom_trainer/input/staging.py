@@ -38,7 +38,7 @@ class Staging:
     """The shards of one worker, on local disk while they are needed.
 
     Args:
-        shard_set: what the shards hold.
+        shard_set: the facts of the shards, such as their labels.
         needs: every shard that will be held, in that order; may be endless.
         cache: folder for copies; None reads shards in place.
         early: files that are needed late. A thread verifies them once, so that damage ends the run

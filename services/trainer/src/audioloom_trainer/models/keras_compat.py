@@ -158,7 +158,7 @@ def _generators(model: Any) -> list[Any]:
     return list({id(each): each for each in found if each is not None}.values())
 
 
-# --- what cannot be trained exactly ------------------------------------------------------------
+# --- unsupported features ----------------------------------------------------------------------
 
 
 def unsupported(model: Any, replicas: int) -> Iterator[tuple[str, str]]:
