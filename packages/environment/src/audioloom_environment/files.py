@@ -21,9 +21,9 @@ class Member:
         source: the file that it is made of, its bytes, or None for a link.
         mode: permission bits.
         size: bytes of the source.
-        sha256: of the source, in hex.
-        link: what a link leads to.
-        patched: a part of the interpreter that is changed on the way.
+        sha256: digest of the source, in hex.
+        link: the target of a link.
+        patched: a part of the interpreter that is changed while packing.
     """
 
     path: str
@@ -68,7 +68,7 @@ def members_below(
     """Yield the files below a folder, without bytecode; links are followed, but not in circles.
 
     Args:
-        folder: where they lie.
+        folder: the folder.
         start: put before each path.
         skip: called with the path of each file and folder below *folder*; True leaves it out.
         claims: returns the claim of a path.

@@ -28,13 +28,13 @@ class Interpreter:
         version: `3.11.7`.
         build: `sys.version`, which tells builds of one version apart.
         platform: `linux-x86_64`.
-        libc: `glibc 2.36`: what the carried libraries were made for.
+        libc: `glibc 2.36`: the C library that the carried libraries need.
         executable: the binary itself, no link.
         stdlib: the folder of the standard library.
         libraries: shared libraries that it is linked against beyond the C library, by the name
             that is asked for.
         cache_tag: `cpython-311`, in the names of bytecode.
-        debian: it looks for packages in `dist-packages`, as Debian's own does.
+        debian: packages lie in `dist-packages`, as in Debian's own Python.
     """
 
     name: str

@@ -22,8 +22,8 @@ class Reference:
 
     Attributes:
         folders: their files go into site-packages.
-        replaced: files of site-packages that are left out, or written anew.
-        written: those written anew.
+        replaced: files of site-packages that are left out or rewritten.
+        written: the rewritten files.
     """
 
     folders: list[Path] = field(default_factory=list)

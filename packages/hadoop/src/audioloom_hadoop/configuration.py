@@ -37,10 +37,10 @@ class NotConfigured(Exception):
     """The cluster's configuration is missing, or its files cannot be read.
 
     Args:
-        found: what was found, a clause without a full stop.
+        found: the finding, a clause without a full stop.
         where: the file or the variable.
-        expected: what was needed.
-        hint: what to do next, whole sentences.
+        expected: the condition that was needed.
+        hint: the next steps, in whole sentences.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Hadoop:
 
     Args:
         conf: the folder.
-        properties: of core-site.xml, hdfs-site.xml and yarn-site.xml, as they stand there.
+        properties: unexpanded properties of core-site.xml, hdfs-site.xml and yarn-site.xml.
     """
 
     conf: Path
@@ -143,7 +143,7 @@ def find_hadoop(
     """Return the configuration of the cluster that the environment variables name.
 
     Args:
-        environment: of this process.
+        environment: variables of this process.
         variables: each of which may name a folder; files in the last one count most.
 
     Raises:

@@ -132,7 +132,7 @@ def diagnose(text: str, among: Container[Cause] = frozenset(Cause)) -> Diagnosis
     """Return the first cause of the table that a text names; None if it names none.
 
     Args:
-        text: what YARN, Java or a shell said, of any length.
+        text: output of YARN, Java or a shell, of any length.
         among: the causes that the caller has an error for; the others are passed over.
     """
     for pattern, cause in _COMPILED:

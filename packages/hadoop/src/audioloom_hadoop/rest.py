@@ -19,7 +19,7 @@ def ask(pages: Iterable[str], what: str, *, within_s: float = ANSWER_WITHIN_S) -
     """Return the JSON object of the first page that answers; None if no page answers.
 
     Args:
-        pages: of daemons that stand in for each other, `http://host:port`.
+        pages: addresses of daemons that stand in for each other, `http://host:port`.
         what: the path and the query, such as `/ws/v1/cluster/nodes`.
         within_s: seconds for each answer.
 

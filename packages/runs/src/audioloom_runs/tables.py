@@ -21,8 +21,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int | 
     Args:
         head: the names of the columns.
         rows: the cells; a row may have fewer than the head.
-        columns: of the terminal, in which the last cell of a row goes on below itself; None where
-            a line may be of any length.
+        columns: width at which the last cell of a row wraps; None for lines of any length.
     """
     return _laid_out(head, rows, columns)
 

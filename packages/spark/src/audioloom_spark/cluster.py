@@ -77,9 +77,9 @@ def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:
     """Check that some node is large enough for an executor.
 
     Args:
-        pages: of the ResourceManagers.
+        pages: web addresses of the ResourceManagers.
         memory: bytes of an executor's container.
-        cores: of an executor.
+        cores: cores of an executor.
 
     Raises:
         BadRequest: no node is; the largest are named.

@@ -26,7 +26,7 @@ def warn_while_waiting(tag: str) -> Iterator[None]:
     executor may take a while to be unpacked.
 
     Args:
-        tag: of the application.
+        tag: the tag of the application.
     """
     over = threading.Event()
     # In a copy of the context, which holds what is bound to log lines, such as the run.

@@ -67,7 +67,7 @@ def spark_session(
     Raises:
         BadConfiguration: no usable Java, no cluster, or a cluster that cannot give the resources.
         ServiceDown: the cluster does not answer.
-        StorageError: what the nodes need could not be shipped.
+        StorageError: the files for the nodes could not be shipped.
     """
     java = find_java()
     import pyspark  # noqa: PLC0415 - a second of import, after the checks

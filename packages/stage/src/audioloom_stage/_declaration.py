@@ -47,7 +47,7 @@ class Declaration(Generic[Model]):
 
     @property
     def help(self) -> str:
-        """What the command does, from the function's docstring."""
+        """The help text of the command, from the function's docstring."""
         return inspect.getdoc(self.function) or ""
 
     @cached_property

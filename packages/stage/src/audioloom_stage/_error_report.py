@@ -17,7 +17,7 @@ def report(error: BaseException, *, program: str, debug: bool, as_json: bool) ->
     """Print why a command ended to stderr, and return its exit code.
 
     Args:
-        error: what ended the command.
+        error: the error that ended the command.
         program: the program's name as the user called it.
         debug: print the traceback first. Never with local variables: they hold secrets.
         as_json: one JSON line through the log instead of a block of text.

@@ -155,7 +155,7 @@ def options(model: type[BaseModel], stage: str) -> tuple[Option, ...]:
 
 
 def _groups(model: type[BaseModel]) -> dict[str, str]:
-    """Answer the group of each field, the groups of the class before those of its bases."""
+    """Return the group of each field, the groups of the class before the groups of its bases."""
     found: dict[str, str] = {}
     for each in model.__mro__:
         for group, names in vars(each).get("groups", {}).items():
@@ -213,7 +213,7 @@ def _option(name: str, field: FieldInfo, stage: str, group: str) -> Option:
 
 
 def _bare(kind: Any) -> Any:
-    """Strip Annotated and "or None": what is left is what a value looks like."""
+    """Strip Annotated and "or None" from a type, leaving the type of a value."""
     while get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     if _is_union(kind):
@@ -245,7 +245,7 @@ def _element(kind: Any, shape: Shape) -> Any:
 
 
 def _is_word(kind: Any) -> bool:
-    """Tell whether a value can be one word: nothing that is built of fields or items itself."""
+    """Return whether a value can be one word, which a value of fields or items cannot."""
     if _is_union(kind):
         return all(_is_word(_bare(part)) for part in get_args(kind))
     if isinstance(kind, type) and issubclass(kind, BaseModel):

@@ -152,7 +152,7 @@ def stage_app(
 
     Args:
         stage: `sharder`; the program is then `audioloom-sharder`, the table `[sharder]`.
-        help: what the stage is for, one sentence.
+        help: the purpose of the stage, one sentence.
         stages: every stage that reads the configuration file; their tables are no mistakes.
         settings: the module of the settings models, imported when a command is called.
         families: first words of two-word commands (`env` of `env pack`), each with its help.

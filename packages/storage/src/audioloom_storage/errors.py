@@ -25,10 +25,10 @@ class StorageError(Exception):
     """The storage did not do what was asked.
 
     Args:
-        found: what was found, a clause without a full stop.
+        found: the finding, a clause without a full stop.
         where: the location, as people see it.
-        expected: what was needed.
-        hint: what to do next, whole sentences.
+        expected: the condition that was needed.
+        hint: the next steps, in whole sentences.
     """
 
     def __init__(

@@ -76,7 +76,7 @@ class Location:
             relative: one or more names joined by "/", as a manifest holds them.
 
         Raises:
-            UnsafePath: it is empty or absolute, or holds "..", ".", "//", a backslash or NUL.
+            UnsafePath: the path is empty or absolute, or holds "..", ".", "//", a backslash or NUL.
         """
         _check_relative(relative)
         return self.child(relative)
@@ -106,7 +106,7 @@ class Location:
         """Return the path from `other` to this location, the inverse of `other.child(…)`.
 
         Raises:
-            UnsafePath: it does not lie under `other`.
+            UnsafePath: this location does not lie under `other`.
         """
         if not self.is_under(other):
             raise UnsafePath("it lies elsewhere", where=self, expected=f"a path under {other}")

@@ -129,7 +129,7 @@ def open_read(location: Location) -> BinaryIO:
     """Open a file for reading: seekable, buffered.
 
     Raises:
-        NotFound, PermissionDenied, IsAFolder, NotAFile: it is no file that this user may read.
+        NotFound, PermissionDenied, IsAFolder, NotAFile: no file lies there that this user may read.
         Unavailable: the storage failed, now or during a later read.
     """
     step(Step.READ, location)

@@ -98,7 +98,7 @@ def remove_tree(location: Location, *, within: Location | None = None) -> None:
     """Remove a folder with its content, following no link: only for folders of the caller's own.
 
     Args:
-        location: of the folder.
+        location: the folder.
         within: a folder above it; no link below it is followed on the way, as with `remove`.
 
     Raises:
@@ -117,13 +117,13 @@ def remove_empty_folder(location: Location, *, within: Location | None = None) -
     A file that somebody puts there at this moment keeps the folder.
 
     Args:
-        location: of the folder.
+        location: the folder.
         within: a folder above it; no link below it is followed on the way, as with `remove`.
 
     Raises:
         UnsafePath: it is the root of the storage.
         NotAFolder: a file or a link lies there, or a link on the way.
-        PermissionDenied, Unavailable: it was not removed.
+        PermissionDenied, Unavailable: the folder was not removed.
     """
     if location.path == "/":
         raise UnsafePath("the root of a storage is never removed", where=location)

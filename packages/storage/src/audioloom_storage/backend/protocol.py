@@ -60,8 +60,8 @@ class Writer(Protocol):
 class Sink(Writer, Protocol):
     """A new file, which appears when it is committed.
 
-    To abandon it is to remove what was written, as far as that can be done, with a step before the
-    removal. Nobody abandons it after an unknown outcome: what lies there may be the only copy.
+    Abandoning removes the bytes written, as far as possible, with a step before the removal. A sink
+    is never abandoned after an unknown outcome: the file that lies there may be the only copy.
     """
 
     def commit(self) -> None:

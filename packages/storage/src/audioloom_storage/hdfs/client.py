@@ -82,7 +82,7 @@ class Connection(remote.Connection[hdfs_native.Client]):
             raise
 
     def leave_behind(self) -> None:
-        """In a fork: never use or drop the inherited client."""
+        """Keep the inherited client in a fork, without ever using or dropping it."""
         if self._client is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._client))
 

@@ -1,4 +1,4 @@
-"""Protect a parent's sockets in a fork: those that hdfs-native keeps open for its next read.
+"""Protect the sockets that hdfs-native keeps open for its next read from use in a fork.
 
 hdfs-native keeps connections to DataNodes for three seconds, for the whole process, and offers no
 access to them. A fork would use its parent's connections and take its parent's answers. So a fork
@@ -32,7 +32,7 @@ def watched() -> Iterator[None]:
 
 
 def cut_off() -> None:
-    """In a fork: replace those sockets by closed ones; the parent's stay open."""
+    """Replace those sockets in a fork by closed ones; the parent's stay open."""
     sockets = {number for watcher in WATCHERS & _watchers() for number in _watched_by(watcher)}
     WATCHERS.clear()
     if not sockets:

@@ -1,4 +1,4 @@
-"""What hdfs-native leaves unread in the cluster's configuration."""
+"""Read properties of the cluster's configuration that hdfs-native ignores."""
 
 import re
 
@@ -9,10 +9,10 @@ _FOR_THE_OWNER = 0o077
 
 
 def umask() -> int:
-    """The permissions that new files and folders shall not have: `fs.permissions.umask-mode`.
+    """Return the umask of new files and folders: `fs.permissions.umask-mode`.
 
-    A value that is not octal is taken for the strictest: no file of ours is ever more open than
-    the cluster's owner wants.
+    A value that is not octal counts as the strictest, so that no file of ours is ever more open
+    than the cluster's owner wants.
     """
     text = _value("fs.permissions.umask-mode")
     if not text:
@@ -21,9 +21,9 @@ def umask() -> int:
 
 
 def replication() -> int | None:
-    """How many copies of a block new files ask for: `dfs.replication`, as other clients do.
+    """Return how many copies of a block new files request: `dfs.replication`, as in other clients.
 
-    None where it is not said here, or is no number; then the NameNode decides.
+    Returns None if it is not set, or is no number; then the NameNode decides.
     """
     text = _value("dfs.replication")
     return int(text) if re.fullmatch("[1-9][0-9]{0,3}", text) else None

@@ -100,7 +100,7 @@ def _by_rename(temporary: Location, target: Location) -> None:
 
 
 def _by_claim(temporary: Location, target: Location) -> None:
-    """Rename plainly while holding the claim, a file beside the target that only one can make.
+    """Rename plainly while holding the claim, a file next to the target that only one can make.
 
     On such a file system every writer takes the claim, so none replaces another's file. A writer
     that dies here leaves its claim: the name stays free, and is usable once gc has seen the claim.

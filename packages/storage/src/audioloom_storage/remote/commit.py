@@ -27,19 +27,20 @@ def commit(
     file is renamed once, by whichever request comes first, and the others find nothing to rename.
 
     Args:
-        temporary: closed, and complete.
-        target: in the same folder.
-        size: bytes that were written. Another size means that a request which came late has
-            replaced the unfinished file.
-        rename: once, without replacing, and never into a folder. Outage: it may have been done.
-        stat: raises NotFound.
+        temporary: the unfinished file, closed and complete.
+        target: its final name in the same folder.
+        size: bytes that were written. Another size means that a late request has replaced the
+            unfinished file.
+        rename: renames once, without replacing, and never into a folder. After an Outage the rename
+            may have been done.
+        stat: describes an entry; raises NotFound.
         retry: how long to repeat.
 
     Raises:
         AlreadyExists, IsAFolder: something lies there.
         Unavailable: the unfinished file is not whole.
         UnknownOutcome: the cluster went away in the middle, and did not come back in time.
-        StorageError: it did not appear.
+        StorageError: the file did not appear.
     """
     before = stat(temporary)
     if before.size != size:
