@@ -20,7 +20,6 @@ class Group:
     """The workers of one role, with consecutive ranks.
 
     Args:
-        role: name of the role.
         count: number of workers.
         command: their command, if it differs from the plan's.
         must_finish: the job is not done before they are.

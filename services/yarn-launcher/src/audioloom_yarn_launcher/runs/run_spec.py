@@ -24,7 +24,6 @@ class RunSpec(BaseModel):
     """A run as one launch makes it; on YARN the coordinator gets it as a small JSON file.
 
     Args:
-        name: name of the run.
         named_by_hand: the name is not a digest of the command.
         folder: URI of the run folder.
         command: program and arguments with their secrets, never shown; see `shown`.
@@ -32,7 +31,6 @@ class RunSpec(BaseModel):
         roles: the roles in the order of ranks.
         resources: the resources of each role's containers.
         on: the backend.
-        launch: id of this launch.
         localization: the programs of the containers; None on one machine.
         wait: wait for another launcher that is at work on the run.
         take_over: the attempt whose launcher the user declares gone.

@@ -30,8 +30,6 @@ class SidecarEvent(RecordBase):
     Args:
         event: what happened.
         attempt: the gang's attempt in which the process was started; 0 if none ever was.
-        url: address of its web page.
-        exit_code: exit code of the process.
         signal: number of the signal that ended it.
         cause: why it failed, in words that continue a subject; "" if it did not.
         stopped: it was ordered to end.

@@ -47,7 +47,6 @@ class Submission(RecordBase):
 
     Args:
         launch: id of the launch, as in its attempts.
-        application: id of the application.
         after_attempt: number of the run's last attempt before it, 0 if there was none. It gives
             the order, since clocks of machines differ.
         by: the process that submitted it.

@@ -33,7 +33,6 @@ class ApplicationEnd:
     """The end of an application.
 
     Args:
-        application: its id.
         report: YARN's report.
         attempts: its attempts, in order.
         stopped_by: the signal that ended it, 0 if there was none.

@@ -22,7 +22,6 @@ class WatchedProcess:
     """A process that the heartbeat thread watches.
 
     Args:
-        pid: its process id.
         limit_s: seconds for which it may be stopped.
         since: time of the stop, by this machine's monotonic clock; None while it runs.
         frozen: it was stopped for longer than the limit.
@@ -49,7 +48,6 @@ class Heartbeat:
     """The heartbeats of a worker, sent by a thread that also watches its process.
 
     Args:
-        store: the gang's store.
         me: id of the worker.
         changed: called, from the thread, when the process is found frozen.
         sidecar: the worker is a sidecar.

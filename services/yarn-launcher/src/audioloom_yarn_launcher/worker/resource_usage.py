@@ -52,7 +52,6 @@ class Program:
     """A program whose usage is recorded.
 
     Args:
-        pid: its process id.
         limit_mb: memory of its container in MiB, None without a container.
         log_url: web page of its log while it is written, "" if there is none.
     """
@@ -63,14 +62,7 @@ class Program:
 
 
 class UsageRecorder:
-    """A thread that records the usage of a program and its children until it is closed.
-
-    Args:
-        folder: run folder.
-        rank: rank of the worker.
-        attempt: number of the attempt.
-        program: the program.
-    """
+    """A thread that records the usage of a program and its children until it is closed."""
 
     def __init__(self, folder: Location, rank: int, attempt: int, program: Program) -> None:
         self._folder, self._where = folder, _location(folder, rank, attempt)

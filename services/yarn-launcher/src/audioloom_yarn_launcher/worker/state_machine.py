@@ -27,7 +27,6 @@ class State:
     """The state of a worker.
 
     Args:
-        id: its id.
         rank: the rank that it holds.
         generation: the generation that it is ready for.
         started: it has started its process in this generation.

@@ -67,7 +67,6 @@ class Cluster:
 
     Args:
         start: starts a driver, and makes its client.
-        skein: the module.
         log: log file of the drivers.
     """
 
