@@ -189,6 +189,5 @@ class Extraction(Iterator[Window]):
 
 
 def _interleave(streams: list[Iterator[Window]]) -> Iterator[Window]:
-    """Yield window 0 of every stream, then window 1 of every stream, and so on."""
     for windows in zip(*streams, strict=True):
         yield from windows

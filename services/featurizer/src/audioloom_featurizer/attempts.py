@@ -19,8 +19,5 @@ _LIBRARIES = (
 
 
 def new_attempt(settings: Mapping[str, Any]) -> Attempt:
-    """Create the record of an attempt that starts now on this machine.
-
-    *settings* are those that change no result.
-    """
+    """Create the record of an attempt that starts here and now; *settings* change no result."""
     return attempts.new_attempt("featurizer", settings, libraries=_LIBRARIES)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BLOCK: Final = 64  # frames at a time; measured as the fastest, also for 313 frames
-_BANDS = 16  # mel bands a product
+_BANDS = 16  # mel bands per product
 # OpenBLAS stays in the calling thread up to this many multiplications per product.
 ONE_THREAD = 1 << 18
 _DECIBELS = 10 / math.log(10)

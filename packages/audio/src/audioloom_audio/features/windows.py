@@ -107,7 +107,6 @@ class Windower:
             self._spool.close()
 
     def _emit(self) -> Iterator[Window]:
-        """Compute the full or the last window and make room for the next window."""
         number, valid = self._count, self._filled
         # Engines belong to threads, and a generator may change threads: look it up each time.
         mel = engine_for(self._settings).powers(self._padded, valid)

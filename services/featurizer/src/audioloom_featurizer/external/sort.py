@@ -97,8 +97,6 @@ class _Run:
 
 
 class _Head:
-    """A stream and the rest of its current batch."""
-
     def __init__(self, stream: Iterator[pa.RecordBatch], key: str) -> None:
         self._stream = stream
         self._key = key

@@ -165,8 +165,6 @@ class _Changed(Exception):
 
 
 class _Reading:
-    """The progress of reading a recording, for the ledger."""
-
     def __init__(self, row: Row, heartbeat: Heartbeat) -> None:
         self._row = row
         self._heartbeat = heartbeat

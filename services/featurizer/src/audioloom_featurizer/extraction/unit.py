@@ -157,8 +157,6 @@ def extract_unit(
 
 @dataclass(frozen=True)
 class _Recordings:
-    """Extracts the recordings of a unit, one after another."""
-
     context: UnitContext
     rows: list[Row]
     history: CrashHistory

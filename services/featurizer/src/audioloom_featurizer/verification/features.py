@@ -37,8 +37,6 @@ log = structlog.get_logger()
 
 
 class _Findings:
-    """The counts of all files together, and the problems found."""
-
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.labels: Counter[str] = Counter()
@@ -76,10 +74,7 @@ def _check_unit(
     inventory: Location | None,
     findings: _Findings,
 ) -> None:
-    """Check one unit.
-
-    All windows of a recording lie in one unit, so memory holds the paths of one unit only.
-    """
+    """Check one unit; it has all windows of its recordings, so memory holds only its paths."""
     extracted: list[str] = []
     refused: list[str] = []
     for entry in entries:
@@ -204,7 +199,6 @@ def _units(opened: Opened[FeaturesManifest]) -> list[Unit]:
 
 
 def _inventory(recordings: Opened[RecordingsManifest] | None) -> Location | None:
-    """The inventory that the features were made from, or None if it is gone."""
     try:
         if recordings is not None:
             return inventory_location(recordings)
