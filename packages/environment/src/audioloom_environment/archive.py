@@ -88,8 +88,6 @@ def _add_checked(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member, pa
 
 
 class _Hashing:
-    """A file that is hashed while it is read."""
-
     def __init__(self, raw: BinaryIO) -> None:
         self._raw = raw
         self.sha256 = hashlib.sha256()

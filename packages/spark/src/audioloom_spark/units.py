@@ -32,8 +32,6 @@ class UnitFailedError(Exception):
 
 @dataclass(frozen=True)
 class _Failure:
-    """The error that a task sends in place of an answer."""
-
     error: BaseException
 
 

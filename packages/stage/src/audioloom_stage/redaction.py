@@ -253,7 +253,6 @@ def _is_flag(word: str) -> bool:
 
 
 def _is_next_flag(word: str, flag: str) -> bool:
-    """Return whether a word after the flag of a secret is another flag, not the secret."""
     return word.startswith("-") if flag == "-p" else _USUAL_FLAG.match(word) is not None
 
 

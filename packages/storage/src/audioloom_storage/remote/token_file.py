@@ -69,8 +69,6 @@ def _fields(data: "_Bytes") -> Iterator[tuple[int, bytes]]:
 
 
 class _Bytes:
-    """The bytes that are left to read."""
-
     def __init__(self, data: bytes) -> None:
         self._data = data
 
