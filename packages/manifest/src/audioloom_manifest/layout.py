@@ -1,4 +1,4 @@
-"""Where the runs of each kind lie below a root."""
+"""The folders of each kind's runs below a root."""
 
 from audioloom_storage import Location
 
@@ -16,15 +16,15 @@ MANIFEST_NAME = "manifest.json"
 
 
 def run_folder(root: Location, kind: Kind, name: str) -> Location:
-    """The folder of a run: `<root>/<folder of the kind>/<name>`."""
+    """Return the folder of a run: `<root>/<folder of the kind>/<name>`."""
     return root / FOLDERS[kind] / name
 
 
 def manifest_location(folder: Location) -> Location:
-    """The manifest of a run folder."""
+    """Return the location of the manifest of a run folder."""
     return folder / MANIFEST_NAME
 
 
 def root_of(folder: Location) -> Location:
-    """The root that a run folder lies under, by the layout."""
+    """Return the root above a run folder."""
     return folder.parent.parent

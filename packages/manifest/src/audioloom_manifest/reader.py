@@ -1,4 +1,4 @@
-"""Read a manifest: kind and version before anything else, then the whole, strictly."""
+"""Read a manifest: first its kind and version, then the whole manifest, strictly."""
 
 import hashlib
 import re
@@ -55,7 +55,7 @@ M_co = TypeVar("M_co", bound=Envelope, covariant=True)
 
 @dataclass(frozen=True)
 class Opened(Generic[M_co]):
-    """A manifest that was read, and where it was read from."""
+    """A manifest that was read, and the folder of its run."""
 
     manifest: M_co
     folder: Location
@@ -65,25 +65,25 @@ class Opened(Generic[M_co]):
 
     @property
     def location(self) -> Location:
-        """Where the manifest itself lies."""
+        """The location of the manifest itself."""
         return self.folder / MANIFEST_NAME
 
     @property
     def root(self) -> Location:
-        """The root that the run lies under."""
+        """The root above the run."""
         return root_of(self.folder)
 
     @property
     def newer_minor(self) -> bool:
-        """Whether it is of a later minor version, so that unknown fields were passed over."""
+        """Whether the manifest has a later minor version, so that unknown fields were ignored."""
         return _is_newer(self.manifest)
 
     def files(self, *roles: str) -> list[FileEntry]:
-        """The data files, all or those of the named roles, in path order."""
+        """Return the data files in path order: all, or only the named roles."""
         return [entry for entry in self.entries if not roles or entry.role in roles]
 
     def reference(self, root: Location) -> InputRef:
-        """How a manifest under *root* names this one as its input."""
+        """Make the reference by which a manifest under *root* names this one as an input."""
         location = self.folder.relative_to(root) if self.folder.is_under(root) else self.folder.uri
         return InputRef(
             kind=self.manifest.kind,
@@ -111,8 +111,7 @@ def read_manifest(place: str | Location, expect: None = None) -> Opened[Manifest
 def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[Any]:
     """Read the manifest at *place*: the file itself or the run folder that holds it.
 
-    Its list of files is read with it, and its identity recomputed: what does not hold is no
-    manifest to believe.
+    The list of files is read too, and the identity is computed again and compared.
 
     Args:
         place: a location; a folder stands for the manifest inside it.
@@ -120,8 +119,8 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
 
     Raises:
         MissingManifest, MalformedManifest, UnknownKind, WrongKind, UnsupportedVersion.
-        WrongIdentity: it was changed or made up.
-        MissingFile, WrongChecksum: of its list of files.
+        WrongIdentity: the manifest or its list of files was changed.
+        MissingFile, WrongChecksum: the list of files is missing or damaged.
     """
     where = locate(place)
     if where.name != MANIFEST_NAME:
@@ -150,9 +149,9 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
 
 
 def parse_manifest(data: bytes, *, where: object, expect: Kind | None = None) -> Envelope:
-    """Check manifest bytes and make the model of their kind: `read_manifest` without the I/O.
+    """Check the bytes of a manifest and make the model of its kind, without I/O.
 
-    So without what needs the list of files, the identity.
+    The identity is not checked, because that needs the list of files.
     """
     return _parse(data, where, expect)[1]
 
@@ -183,7 +182,7 @@ def _parse(data: bytes, where: object, expect: Kind | None) -> tuple[dict[str, A
 
 
 def _absent(whole: Mapping[str, Any], found: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """The fields that a manifest has to have: those with a default in the models too."""
+    """List the absent fields: a manifest must hold even fields with a default in the models."""
     for key, value in whole.items():
         if key not in found:
             yield above + key
@@ -224,7 +223,7 @@ def _head(value: Any, where: object) -> tuple[Kind, int]:
 
 
 def resolve_input(reference: InputRef, root: Location) -> Location:
-    """The folder of an input: below *root* when its location is relative."""
+    """Return the folder of an input, which lies below *root* if its location is relative."""
     place = reference.location
     return locate(place) if "://" in place else root / place
 
@@ -232,9 +231,9 @@ def resolve_input(reference: InputRef, root: Location) -> Location:
 def list_manifests(
     root: Location, kind: Kind
 ) -> Iterator[tuple[Location, Opened[Manifest] | ManifestError | None]]:
-    """Each run folder of a kind under *root*, with its manifest, what is wrong with it, or None.
+    """Yield each run folder of a kind under *root* with its manifest, its error or None.
 
-    None is a run that has not been committed: in progress, or killed.
+    None stands for a run that is not committed: in progress, or killed.
     """
     try:
         folders = [entry for entry in list_folder(root / FOLDERS[kind]) if entry.is_folder]
