@@ -1,4 +1,4 @@
-"""The records of an attempt, made from the messages of its generation."""
+"""Make the records of an attempt from the messages of its generation."""
 
 import signal
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from audioloom_yarn_launcher.runs.clock import now
 
 
 def members_record(membership: Membership, groups: Sequence[Group]) -> AttemptMembers:
-    """The record that a gang is complete."""
+    """Make the record of the members of a complete gang."""
     members = enumerate(membership.members)
     workers = tuple(_worker(rank, member, groups) for rank, member in members)
     return AttemptMembers(attempt=membership.attempt, formed=now(), workers=workers)
@@ -35,7 +35,7 @@ def end_record(
     *,
     restarts: bool,
 ) -> AttemptEnd:
-    """The record of an attempt whose end this coordinator has seen."""
+    """Make the record of the end of an attempt that this coordinator watched."""
     members = went.membership.members if went.membership else ()
     return started.end(
         ended=now(),

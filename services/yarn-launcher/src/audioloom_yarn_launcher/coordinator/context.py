@@ -19,20 +19,20 @@ from audioloom_yarn_launcher.rendezvous.messages import Exit, Membership, Plan
 
 
 class Interruption:
-    """The signals to the launcher, as a handler got them."""
+    """Signal handler that collects the signals to the launcher."""
 
     def __init__(self, wakes: queue.SimpleQueue[None]) -> None:
         self._wakes = wakes
-        self._received: list[Signals] = []  # only appended to: a handler may interrupt another
+        self._received: list[Signals] = []  # append only: one handler may interrupt another
 
     def __call__(self, number: int, _frame: object = None) -> None:
-        """Take a signal. The first is the cause; further ones only make the end more urgent."""
+        """Record a signal: the first is the cause, later signals only make the end more urgent."""
         self._received.append(Signals(number))
         self._wakes.put(None)
 
     @property
     def signal(self) -> Signals | None:
-        """The first signal; None if none came."""
+        """The first signal; None without a signal."""
         return self._received[0] if self._received else None
 
     @property
@@ -42,7 +42,7 @@ class Interruption:
 
     @property
     def cause(self) -> Cause | None:
-        """The first signal as the cause of a generation's end."""
+        """The first signal as the cause that ends a generation."""
         number = self.signal
         if number is None:
             return None
@@ -51,7 +51,7 @@ class Interruption:
 
 @dataclass(frozen=True)
 class Gang:
-    """A gang and all that its coordinator works with. The sidecars have workers of their own."""
+    """A gang with all that its coordinator works with. Sidecars have workers of their own."""
 
     store: KeyValueStore
     workers: Workers
@@ -67,7 +67,7 @@ class Gang:
         return Driver(self.store, self.workers, range(self.plan.gang_size))
 
     def wait(self, seconds: float) -> None:
-        """Wait until something happens, at most so long; meanwhile look after the sidecars."""
+        """Wait for an event, at most *seconds*, and look after the sidecars."""
         self.sidecars.tend()
         with suppress(queue.Empty):
             self.wakes.get(timeout=seconds)
@@ -75,7 +75,7 @@ class Gang:
                 self.wakes.get_nowait()
 
     def pause(self, seconds: float) -> None:
-        """Wait for so long, unless a signal comes."""
+        """Wait for *seconds*; a signal ends the wait early."""
         deadline = time.monotonic() + seconds
         while self.interruption.signal is None and (left := deadline - time.monotonic()) > 0:
             self.wait(min(left, LOOK_EVERY_S))
@@ -83,15 +83,15 @@ class Gang:
 
 @dataclass(frozen=True)
 class GenerationResult:
-    """How a generation went.
+    """The result of one generation.
 
     Args:
         membership: the workers; None if the gang was never complete.
-        cause: why it ended; None if every process succeeded.
-        exits: how the processes ended, by rank.
+        cause: of its end; None if every process succeeded.
+        exits: of the processes, by rank.
         lost: the workers that vanished, by rank.
         executed_s: seconds in which the gang was complete.
-        arrivals: how far each worker came, if the gang was not complete in time.
+        arrivals: progress of each worker, if the gang was not complete in time.
     """
 
     membership: Membership | None
@@ -103,6 +103,6 @@ class GenerationResult:
 
 
 def frozen_worker(seconds: float, which: str = "") -> WorkerLost:
-    """The loss of a worker that was killed because its heartbeats stood still."""
+    """Make the loss of a worker that was killed because its heartbeats stopped."""
     text = f"its agent{which} sent no heartbeat for {seconds:.0f} s: it was frozen, and was killed"
     return WorkerLost(text, reason="frozen")

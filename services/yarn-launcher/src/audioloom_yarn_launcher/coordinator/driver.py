@@ -1,4 +1,4 @@
-"""The driver of one gang or one sidecar: it writes the orders of a scope and reads the reports."""
+"""The driver of a gang or a sidecar: it writes the orders and reads the reports of a scope."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from audioloom_yarn_launcher.rendezvous.messages import (
 
 @dataclass(frozen=True)
 class Driver:
-    """The orders and reports of one scope of the store.
+    """Writes the orders of one scope of the store and reads its reports.
 
     Args:
         store: the gang's store.
@@ -41,7 +41,7 @@ class Driver:
     scope: str = GANG
 
     def begin(self, generation: int) -> None:
-        """Let the workers get ready for a generation, and request those that are missing."""
+        """Order the workers to get ready for a generation, and request the missing workers."""
         old, of_ranks = generation - 1, [ready_key, exit_key]
         if self.scope != GANG:
             of_ranks.append(page_key)
@@ -52,7 +52,7 @@ class Driver:
         self.workers.request_missing()
 
     def freeze(self, generation: int, ready: Mapping[int, Member], membership: Membership) -> bool:
-        """Order the *ready* workers to start; False if one of them has vanished or changed."""
+        """Order the *ready* workers to start; False if a worker has vanished or changed."""
         key = membership_key(generation, self.scope)
         still = [
             Equals(ready_key(generation, rank, self.scope), encode(member))
@@ -69,10 +69,10 @@ class Driver:
         self.store.transaction([], [Put(outcome_key(self.scope), "over")])
 
     def note_first_failure(self, generation: int, rank: int) -> None:
-        """Report a failure for a worker that could not; the first report counts."""
+        """Report a failure in place of a worker that could not; only the first report counts."""
         key = first_key(generation, self.scope)
         self.store.transaction([Missing(key)], [Put(key, str(rank))])
 
     def reports(self, generation: int) -> Reports:
-        """The reports of the workers on a generation until now."""
+        """Read the reports of the workers on a generation."""
         return read_reports(self.store.get_prefix(f"{self.scope}worker/"), generation, self.scope)

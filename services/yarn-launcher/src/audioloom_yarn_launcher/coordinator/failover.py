@@ -1,7 +1,7 @@
-"""Failover: a later application master goes on where the lost one of the same launch stopped.
+"""Failover: a new application master continues the launch of a lost one from its records.
 
-YARN starts another master when one is lost, and also after one that has ended a failed run. The
-store is empty then, and the names of containers begin again; the records tell what happened before.
+YARN starts another master after a lost one, and also after one that ended a failed run. The new
+master finds an empty store, and container names start over, so only the records tell the past.
 """
 
 from dataclasses import dataclass
@@ -19,8 +19,8 @@ class Recovered:
     Args:
         attempts: number of its attempts, which count as restarts.
         executed_s: seconds in which the gang was complete in them.
-        over: the launch has ended.
-        cause: why it failed, None if it did not.
+        over: whether the launch has ended.
+        cause: of its failure; None without a failure.
     """
 
     attempts: int = 0
@@ -30,9 +30,9 @@ class Recovered:
 
 
 def recover(spec: RunSpec) -> Recovered:
-    """Read the attempts of this launch, and close the one that a lost coordinator left open.
+    """Read the attempts of this launch, and close the attempt that a lost coordinator left open.
 
-    All coordinators of a launch together may restart the gang `max_restarts` times.
+    `max_restarts` limits the restarts by all coordinators of a launch together.
     """
     folder = spec.location
     mine = [each for each in read_attempts(folder) if each.started.launch == spec.launch]

@@ -1,9 +1,9 @@
-"""Which workers are frozen: their heartbeats stand still by the coordinator's own clock.
+"""Detects frozen workers: their heartbeats stop, by the coordinator's own clock.
 
-A worker's heartbeat is a count that rises as long as the worker lives. A worker that is stopped
-(SIGSTOP), or hangs with its machine, keeps its keys and its connection, so that only the standing
-count gives it away. The clocks of other machines play no part. The coordinator itself may be
-stopped for a while, so it counts only the time in which it looked.
+A heartbeat is a count that rises while the worker lives. A worker that is stopped (SIGSTOP), or
+hangs with its machine, keeps its keys and its connection, so only the unchanged count reveals it.
+The clocks of other machines do not matter. The coordinator itself may be stopped for a while, so it
+counts only the time in which it looked.
 """
 
 import time
@@ -21,9 +21,9 @@ class Heartbeats:
     """The heartbeats of all workers at one moment.
 
     Args:
-        at: that moment, by the coordinator's monotonic clock.
+        at: the moment, in seconds of the coordinator's monotonic clock.
         counts: the last count of each worker, by its id.
-        seconds: how long that count has not changed.
+        seconds: without a change of the count, by worker id.
     """
 
     at: float
@@ -31,15 +31,15 @@ class Heartbeats:
     seconds: Mapping[str, float] = field(default_factory=dict)
 
     def due(self, at: float) -> bool:
-        """Whether it is time to look again."""
+        """Tell whether the next look is due."""
         return at - self.at >= LOOK_EVERY_S
 
     def silent_for(self, limit_s: float) -> dict[str, float]:
-        """The workers whose count has not changed for so long, and for how long."""
+        """The workers whose count has not changed for *limit_s*, with the seconds of each."""
         return {each: seconds for each, seconds in self.seconds.items() if seconds >= limit_s}
 
     def observe(self, counts: Mapping[str, str], at: float) -> "Heartbeats":
-        """The heartbeats after the next look."""
+        """The heartbeats after a look that read *counts*."""
         passed = min(at - self.at, MOST_BETWEEN_S)
         seconds = {
             worker: self.seconds[worker] + passed if self.counts.get(worker) == count else 0.0
@@ -49,7 +49,7 @@ class Heartbeats:
 
 
 class FailureDetector:
-    """Reads the heartbeats of a store from time to time.
+    """Reads the heartbeats of a store at intervals and finds the frozen workers.
 
     Args:
         store: the gang's store.
@@ -62,7 +62,7 @@ class FailureDetector:
         self._heartbeats = Heartbeats(time.monotonic())
 
     def frozen(self) -> dict[str, float]:
-        """The workers that are frozen now, and for how many seconds."""
+        """The frozen workers, with the seconds since the last heartbeat of each."""
         at = time.monotonic()
         if self._heartbeats.due(at):
             found = self._store.get_prefix(self._prefix).items()

@@ -1,4 +1,4 @@
-"""The formation of a gang: no worker starts before all are ready; then its members are final."""
+"""The formation of a gang: all workers start together, and its members are then final."""
 
 from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult, frozen_worker
 from audioloom_yarn_launcher.coordinator.failure_detector import LOOK_EVERY_S, FailureDetector
@@ -10,7 +10,7 @@ from audioloom_yarn_launcher.rendezvous.messages import HEARTBEAT, Membership, R
 
 
 def form(gang: Gang, attempt: int, generation: int) -> Membership | GenerationResult:
-    """Wait until the gang is complete; its membership, or why it never was."""
+    """Wait for a complete gang; return its membership, or the result that says why it failed."""
     timer = FormationTimer(gang.workers, gang.limits)
     detector = FailureDetector(gang.store, HEARTBEAT, gang.plan.frozen_s)
     while True:

@@ -1,7 +1,7 @@
 """One generation of a gang: it forms, runs and ends once.
 
 The coordinator runs where the store is: in the launcher for a local gang, in the application master
-on a cluster. It learns everything from the store and from the backend of the workers.
+on a cluster. The store and the backend of the workers are its only sources.
 """
 
 import math
@@ -40,14 +40,14 @@ REPORT_WITHIN_S = 10.0
 
 
 def open_gang(gang: Gang) -> None:
-    """Publish the plan; from now on workers may claim ranks."""
+    """Publish the plan, which lets workers claim ranks."""
     for reports in (WORKER, SIDECAR):
         gang.store.subscribe(reports, lambda: gang.wakes.put(None))
     gang.store.transaction([], [Put(PLAN, encode(gang.plan))])
 
 
 def close_gang(gang: Gang) -> None:
-    """Order all workers to leave, and wait until they have."""
+    """Order all workers to leave, and wait until all have left."""
     gang.driver.close()
     gang.sidecars.leave()
     gang.workers.close()
@@ -68,13 +68,13 @@ def end_sidecars(gang: Gang) -> None:
 
 
 def begin_generation(gang: Gang, generation: int) -> None:
-    """Let the workers get ready for a generation, and request those that are missing.
+    """Order the workers to get ready for a generation, and request the missing workers.
 
     No process starts before `run_generation` is called, so there is time to write records.
 
     Args:
         gang: opened.
-        generation: one more than the last of this gang, from 0.
+        generation: number, one more than the last of this gang, from 0.
     """
     gang.driver.begin(generation)
 
@@ -87,14 +87,14 @@ def run_generation(
     formed: Callable[[Membership], None],
     goes_on: bool = True,
 ) -> GenerationResult:
-    """Let the gang form, run and end once. Main thread only.
+    """Form, run and end the gang once. Main thread only.
 
     Args:
         gang: opened, and the generation begun.
-        attempt: the number that the processes are told, and that their logs carry.
-        generation: the one that was begun.
+        attempt: its number, for the processes and their logs.
+        generation: number of the generation that was begun.
         formed: called when the gang is complete, while its processes start.
-        goes_on: whether another generation may follow: then a worker that vanishes is replaced at
+        goes_on: whether another generation may follow. If so, a vanished worker is replaced at
             once, long before the others have ended.
     """
     membership = form(gang, attempt, generation)
@@ -120,13 +120,13 @@ def run_generation(
 
 
 def _first_that_counts(gang: Gang, reports: Reports, lost: Mapping[int, WorkerLost]) -> Cause:
-    """The first cause among the workers that may not fail: one of them did."""
+    """Find the first cause among the workers that may not fail, one of which did."""
     pardoned, sidecars = gang.plan.policy.may_fail, gang.sidecars.exits()
     every = {**reports.exits, **sidecars}.items()
     exits = {rank: end for rank, end in every if rank not in pardoned}
     gone = {rank: loss for rank, loss in lost.items() if rank not in pardoned}
     cause = first_cause(replace(reports, exits=exits), gone)
-    # A sidecar was restarted often enough.
+    # A sidecar is a cause only after its last restart, so a retry would not help.
     return replace(cause, repeats=True) if cause.rank in sidecars else cause
 
 
@@ -139,7 +139,7 @@ def _watch(
         gang: at work.
         membership: its workers.
         since: when they began to run.
-        known: gets the workers that were killed here, by rank.
+        known: collects the workers that were killed here, by rank.
     """
     detector = FailureDetector(gang.store, HEARTBEAT, gang.plan.frozen_s)
     driver, policy = gang.driver, gang.plan.policy
@@ -155,7 +155,7 @@ def _watch(
         match running(membership, replace(reports, exits=every), policy):
             case Wait():
                 if left <= 0:
-                    # Not a failure of the command: the same command goes on with the work.
+                    # The command did not fail: a rerun of it continues the work.
                     text = "the gang has worked for as long as --timeout-execution allows"
                     return Cause("execution", text, TRY_AGAIN)
                 still = frozen(membership, reports, silent)
@@ -193,13 +193,13 @@ def _gather(
     *,
     grace_s: float,
 ) -> tuple[Reports, dict[int, WorkerLost]]:
-    """End the processes that still run, and wait until every worker has reported or is gone.
+    """End the running processes, and wait until every worker has reported or vanished.
 
-    A worker that has vanished once is lost, whatever it reports later: on a node that was cut off
-    it lives on, gets the order to end, and reports as if it had been well until then.
+    A vanished worker stays lost, whatever it reports later: on a node that was cut off the worker
+    lives on, gets the order to end, and reports as if it had been well until then.
 
     Returns:
-        The reports of the others, and the lost workers.
+        The reports of the workers that are left, and the lost workers.
     """
     generation = membership.generation
     gang.driver.end(generation, grace_s)

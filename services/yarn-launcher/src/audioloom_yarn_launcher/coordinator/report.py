@@ -20,7 +20,7 @@ log = structlog.get_logger()
 
 
 def report_exposed(record: AttemptMembers) -> None:
-    """Warn of workers that strangers can reach, once for each reason."""
+    """Warn of workers that are open to strangers, once for each reason."""
     reasons: dict[str, list[int]] = {}
     for worker in record.workers:
         if worker.exposed:
@@ -55,12 +55,12 @@ def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int
 
     Args:
         folder: of the run.
-        cause: why it failed.
+        cause: of its failure; None after a success.
         attempts: number of attempts of this launch.
         last: number of the last attempt.
 
     Raises:
-        ManifestError: what was committed is damaged or made up.
+        ManifestError: the committed manifest is damaged or forged.
     """
     manifest = folder / MANIFEST_NAME
     committed = exists(manifest)

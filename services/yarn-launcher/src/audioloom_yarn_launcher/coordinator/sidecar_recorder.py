@@ -11,7 +11,7 @@ log = structlog.get_logger()
 
 
 class SidecarRecorder:
-    """Takes the events of a run's sidecars.
+    """Queues the events of a run's sidecars for the thread that records them.
 
     Args:
         folder: of the run.
@@ -23,7 +23,7 @@ class SidecarRecorder:
         self._last: int | None = None
 
     def __call__(self, event: SidecarEvent) -> None:
-        """Take an event."""
+        """Queue an event."""
         who = {"role": event.role, "index": event.index}
         if event.event == "ready":
             log.info("web page ready", **who, page=event.url)
@@ -32,7 +32,7 @@ class SidecarRecorder:
         self._writer.submit(self._put_on_record, event)
 
     def close(self) -> None:
-        """Wait until all is on record."""
+        """Wait until every event is recorded."""
         self._writer.shutdown()
 
     def _put_on_record(self, event: SidecarEvent) -> None:
@@ -41,5 +41,5 @@ class SidecarRecorder:
                 self._last = max(numbers(self._folder), default=0)
             self._last += 1
             record_event(self._folder, self._last, event)
-        except StorageError as error:  # the run goes on without
+        except StorageError as error:  # a missing record must not stop the run
             log.warning("event of a sidecar cannot be recorded", found=str(error))

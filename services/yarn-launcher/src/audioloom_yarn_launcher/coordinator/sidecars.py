@@ -1,7 +1,7 @@
-"""The sidecars of a gang: each starts, ends and is restarted by itself and never disturbs the gang.
+"""The sidecars of a gang: each starts, ends and restarts alone and never disturbs the gang.
 
-Sidecars are requested when the gang is first complete, so that they take no container from it
-before. The coordinator looks after them whenever it waits; nothing here blocks.
+Sidecars are requested once the gang is first complete, so they take no container from it. The
+coordinator looks after the sidecars whenever it waits, so nothing here may block.
 """
 
 import time
@@ -53,21 +53,18 @@ Phase = Literal[
 
 @dataclass
 class _Sidecar:
-    """One sidecar.
+    """The state of one sidecar.
 
     Args:
-        rank: its rank.
         group: its role.
-        driver: writes its orders.
-        phase: its state.
         generation: number of its own generation.
-        restarts: how often it was restarted.
+        restarts: number of its restarts.
         attempt: the gang's attempt in which its last process was started.
         member: the agent that runs it.
         page: the web page of its process.
-        timer: the time it may take to register.
+        timer: of its registration.
         until: end of its phase, by the monotonic clock.
-        exit: how it ended for good.
+        exit: its final end.
     """
 
     rank: int
@@ -96,7 +93,7 @@ class Sidecars:
         plan: of the run.
         limits: for their registration.
         workers: makes the workers of a role.
-        record: takes their events.
+        record: called with each event.
     """
 
     def __init__(
@@ -119,7 +116,7 @@ class Sidecars:
         ]
 
     def gang_is_complete(self, membership: Membership) -> None:
-        """Start the sidecars; a process that starts from now on is told of this gang."""
+        """Start the sidecars; their processes get this membership from the next start on."""
         self._membership = membership
         for one in self._all:
             if one.phase == "idle":
@@ -144,11 +141,11 @@ class Sidecars:
                     self._request(one)
 
     def exits(self) -> dict[int, Exit]:
-        """How the sidecars ended that are over for good, by rank."""
+        """The exits of the sidecars that are over for good, by rank."""
         return {one.rank: one.exit for one in self._all if one.exit is not None}
 
     def let_end(self, grace_s: float) -> None:
-        """Order all sidecars to end; none is restarted any more."""
+        """Order all sidecars to end, without further restarts."""
         for one in self._all:
             if one.phase == "running":
                 one.driver.end(one.generation, grace_s)
@@ -158,22 +155,22 @@ class Sidecars:
 
     @property
     def running(self) -> bool:
-        """Whether one of them has not yet reported how its process ended."""
+        """Tell whether a sidecar has not yet reported the end of its process."""
         return any(one.phase in ("running", "gone") for one in self._all)
 
     def kill(self) -> None:
-        """Kill the sidecars that do not end by themselves."""
+        """Kill the sidecars that have not ended."""
         for one in self._all:
             if one.phase == "running" and one.member is not None:
                 one.workers.kill(one.member.id)
 
     def leave(self) -> None:
-        """Order their agents to leave."""
+        """Order the agents of the sidecars to leave."""
         for one in self._all:
             one.driver.close()
 
     def close(self) -> None:
-        """Wait until their agents have left."""
+        """Wait until the agents of the sidecars have left."""
         for workers in self._workers:
             workers.close()
 
@@ -198,7 +195,7 @@ class Sidecars:
             self._end(one, cause=f"was lost before it registered: {loss.text}", loss=loss)
         elif one.timer is not None and one.timer.left() <= 0:
             rows = one.workers.unregistered(holders)
-            one.group = replace(one.group, max_restarts=0)  # to wait longer would help nobody
+            one.group = replace(one.group, max_restarts=0)  # a longer wait would not help
             self._end(one, cause=f"did not register in time ({missing_text(rows)})")
 
     def _holders(self, one: _Sidecar) -> Collection[str]:
@@ -232,7 +229,7 @@ class Sidecars:
         cause: str = "",
         loss: WorkerLost | None = None,
     ) -> None:
-        """Take note that its process has ended or was never started; restart it if that helps."""
+        """Record the end or the failed start of a sidecar's process; restart it if that helps."""
         code = end.code if end is not None else loss.exit_code if loss is not None else TRY_AGAIN
         again = bool(cause) and one.restarts < one.group.max_restarts and code not in REPEATING
         ended = {} if end is None else {"pid": end.pid, "stopped": end.stopped}
@@ -244,7 +241,7 @@ class Sidecars:
         member = one.member.id if one.member is not None else ""
         one.exit = end or Exit(member, code=code, stopped=False, text=cause)
         one.phase = "over"
-        one.driver.close()  # gives its container back
+        one.driver.close()  # frees its container
 
     def _put(self, one: _Sidecar, event: Event, **more: Any) -> None:
         called, member = task(self._plan.groups, one.rank), one.member

@@ -1,4 +1,4 @@
-"""The supervisor of a gang: it runs one generation after the other, as long as a restart helps."""
+"""The supervisor of a gang: it runs generation after generation while a restart may help."""
 
 import queue
 import signal
@@ -53,8 +53,8 @@ def run_attempts(
 ) -> tuple[Cause | None, AttemptStarted]:
     """Run generation after generation until one succeeds or a restart would not help.
 
-    The start of an attempt and the end of the last one are on record before anything depends on
-    them. The members of an attempt, and its end if another one follows, are written meanwhile.
+    The start of an attempt and the end of the last attempt are recorded before anything depends on
+    them. The members of an attempt, and its end if another follows, are recorded meanwhile.
 
     Args:
         gang: opened.
@@ -63,7 +63,7 @@ def run_attempts(
         before: number of attempts by coordinators of this launch that were lost.
 
     Returns:
-        Why the last attempt failed, None if the work is done; and which one that was.
+        The cause of the last attempt's failure, None if the work is done; the attempt's number.
     """
     folder, groups, max_restarts = spec.location, gang.plan.groups, spec.max_restarts
     written: list[Future[None]] = []
@@ -90,7 +90,7 @@ def run_attempts(
             log.warning(cause.text, attempt=started.attempt, restarting_in_s=round(seconds, 1))
             written.append(meanwhile.submit(_put_on_record, record_end, folder, record))
             started = next_attempt(spec, started)
-            gang.pause(seconds)  # an interruption is seen, and recorded, by the next attempt
+            gang.pause(seconds)  # the next attempt sees and records an interruption
         end_sidecars(gang)
     for each in written:
         each.result()
@@ -106,12 +106,12 @@ def gang_at_work(
     workers: Callable[[Changed], Workers],
     sidecars: Callable[[Group, Changed], Workers] | None = None,
 ) -> Iterator[Gang]:
-    """A gang that obeys this process's signals; its workers have ended when the block has.
+    """Open a gang that obeys this process's signals, and end its workers with the block.
 
     Args:
         store: the gang's store.
-        plan: what it runs.
-        limits: how long each part of its life may take.
+        plan: of the run.
+        limits: on the time of each part of its life.
         workers: makes its workers, from a function to call when one has ended.
         sidecars: makes the workers of a sidecar's role.
     """
@@ -154,9 +154,9 @@ def _put_on_record(
     for last in (False, False, True):  # otherwise the attempt stays open in the records
         try:
             return publish(folder, record)
-        except AlreadyExists:  # an earlier try was done after all
+        except AlreadyExists:  # an earlier try succeeded after all
             return None
-        except StorageError as error:  # the run goes on without
+        except StorageError as error:  # a missing record must not stop the run
             if last:
                 log.warning("attempt cannot be recorded", found=str(error))
     return None

@@ -1,8 +1,8 @@
 """Time limits of a gang: each part of its life has a limit of its own.
 
 A worker is requested, gets a container (here: a process), registers with an address, and works with
-the others. A worker that waits in a queue and one that hangs in its container are different
-problems, and neither says how long the work takes.
+the others. A wait in a queue and a hang in a container are different problems, and neither depends
+on how long the work takes.
 """
 
 import random
@@ -25,10 +25,10 @@ and neither knows of the other: so each waits longer than its limit by a random 
 
 
 def pause_s(restarts: int, chance: Chance = random.random) -> float:
-    """Seconds before a restart: doubled with each restart, and different for each worker.
+    """Seconds before a restart: doubled with each restart, and spread at random.
 
     Args:
-        restarts: number of restarts before.
+        restarts: number of earlier restarts.
         chance: spreads restarts that follow from one failure.
     """
     most = min(FIRST_PAUSE_S * 2.0**restarts, MOST_PAUSE_S)
@@ -36,7 +36,7 @@ def pause_s(restarts: int, chance: Chance = random.random) -> float:
 
 
 def patience(chance: Chance = random.random) -> float:
-    """The factor by which a gang waits longer than its allocation limit, up to `MOST_PATIENCE`."""
+    """Draw the factor on a gang's allocation limit, up to `MOST_PATIENCE`."""
     return 1 + (MOST_PATIENCE - 1) * chance()
 
 
@@ -55,7 +55,7 @@ class Forming:
     patience: float = 1.0
 
     def observe(self, now: float, *, pending: int) -> "Forming":
-        """The gang after a look that found so many workers without a container."""
+        """The gang after a look that found *pending* workers without a container."""
         if pending:
             return replace(self, placed=None)
         return self if self.placed is not None else replace(self, placed=now)
@@ -66,7 +66,7 @@ class Forming:
         return "allocation" if self.placed is None else "registration"
 
     def left(self, limits: Limits, now: float) -> float | None:
-        """Seconds until the limit of this part, negative if it is over; None for no limit."""
+        """Seconds until the limit of this part, negative after the limit; None without a limit."""
         if self.placed is not None:
             return self.placed + limits.registration_s - now
         if limits.allocation_s is None:
@@ -75,10 +75,10 @@ class Forming:
 
 
 class FormationTimer:
-    """The time that is left for requested workers to get their containers and to register.
+    """The time left for requested workers to get their containers and to register.
 
     Args:
-        workers: that were requested just now.
+        workers: requested just now.
         limits: of the gang.
     """
 
@@ -92,7 +92,7 @@ class FormationTimer:
         return self._forming.part
 
     def left(self) -> float:
-        """Seconds that are left, negative if the limit is over; infinite without a limit."""
+        """Seconds until the limit, negative after the limit; infinite without a limit."""
         pending = 0 if self._forming.placed is not None else self._workers.pending()
         now = time.monotonic()
         self._forming = self._forming.observe(now, pending=pending)

@@ -9,7 +9,7 @@ from audioloom_yarn_launcher.rendezvous.roles import Policy
 
 @dataclass(frozen=True)
 class Wait:
-    """Nothing is to be done."""
+    """The coordinator has nothing to do yet."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Clash:
-    """Two ranks have one address: each would talk to itself and take it for the other."""
+    """Two ranks have one address, so each would talk to itself instead of its peer."""
 
     first: int
     second: int
@@ -29,7 +29,7 @@ class Clash:
 
 @dataclass(frozen=True)
 class Finished:
-    """Every process that must finish has succeeded; the others do not matter any more."""
+    """Every process that must finish has succeeded; the other processes no longer matter."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Failed:
 
 
 def forming(size: int, reports: Reports) -> Form | Clash | Wait:
-    """Whether all *size* workers are ready, each for the rank it holds, at its own address."""
+    """Check that all *size* workers are ready, each for its own rank and at its own address."""
     members = [reports.ready.get(rank) for rank in range(size)]
     ready = [member for member in members if member is not None]
     holders = [reports.ranks.get(rank) for rank in range(size)]
@@ -58,7 +58,7 @@ def forming(size: int, reports: Reports) -> Form | Clash | Wait:
 
 
 def running(membership: Membership, reports: Reports, policy: Policy) -> Wait | Finished | Failed:
-    """The state of a generation that runs."""
+    """Tell the state of a running generation."""
     gone = vanished(membership, reports)
     lost = {rank: worker for rank, worker in gone.items() if rank not in policy.may_fail}
     if lost:
@@ -83,7 +83,7 @@ def vanished(membership: Membership, reports: Reports) -> dict[int, str]:
 def frozen(
     membership: Membership, reports: Reports, silent: Mapping[str, float]
 ) -> dict[int, float]:
-    """The members without a reported exit whose heartbeats are *silent*, and how long, by rank."""
+    """The *silent* members that have not reported an exit, with their seconds, by rank."""
     return {
         rank: silent[member.id]
         for rank, member in enumerate(membership.members)
