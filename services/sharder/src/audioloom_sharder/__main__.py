@@ -2,13 +2,13 @@
 
 import sys
 
-CONFIGURATION = 78  # of audioloom_stage, which may be what is missing
+CONFIGURATION = 78  # not imported from audioloom_stage, which may be missing
 
 
 def main() -> int:
-    """Run the command that the words name; the exit code."""
+    """Run the command line; return the exit code."""
     try:
-        from audioloom_sharder import cli  # noqa: PLC0415 - it may not be complete
+        from audioloom_sharder import cli  # noqa: PLC0415 - the import may fail
     except ImportError:
         import traceback  # noqa: PLC0415 - seldom needed
 

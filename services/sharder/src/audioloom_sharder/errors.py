@@ -1,15 +1,15 @@
 """Errors that end a command of the sharder.
 
 * BadData (of audioloom_stage: exit code 65)
-  - DamagedRecord      bytes that are not the record, index or file they should be
-  - BadFeatures        features that cannot become shards: no label, no group, a wrong size
+  - DamagedRecord      a record, index or file is damaged
+  - BadFeatures        features cannot become shards: no label, no group, a wrong size
   - DuplicateRecord    one window of a recording occurs twice
   - EmptySplit         no group falls into a requested split
-  - MixedInputs        features manifests made by different recipes
-  - DamagedShards      shards that differ from their manifest
+  - MixedInputs        the features manifests were made by different recipes
+  - DamagedShards      the shards differ from their manifest
   - TornGroup          a pattern or a table puts one group into two splits
 * Usage (exit code 2)
-  - InvalidOption      the options for splits make no sense
+  - InvalidOption      the options for splits are invalid or contradict each other
 
 A split table that cannot be read is `audioloom_manifest.tables.BadTable` (exit code 65).
 """
@@ -19,11 +19,11 @@ from audioloom_stage.errors import BadData, Usage
 
 
 class DamagedRecord(BadData, RecordError):
-    """Bytes that are not the record, index or file they should be."""
+    """A record, index or file is damaged."""
 
 
 class BadFeatures(BadData):
-    """Features that cannot become shards: no label, no group, a wrong size."""
+    """Features cannot become shards: no label, no group, a wrong size."""
 
 
 class DuplicateRecord(BadData):
@@ -47,4 +47,4 @@ class TornGroup(BadData):
 
 
 class InvalidOption(Usage):
-    """The options for splits make no sense."""
+    """The options for splits are invalid or contradict each other."""

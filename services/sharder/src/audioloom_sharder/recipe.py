@@ -46,10 +46,10 @@ class RequestedRun:
 def request_run(settings: Assignment) -> RequestedRun:
     """Open the inputs, and decide the recipe and the name of the run.
 
-    A previous run is the last input: with another previous run the result is another.
+    A previous run is the last input, because it changes the content of the new run.
 
     Raises:
-        InvalidOption: the splits make no sense, or lack one of the previous run.
+        InvalidOption: the splits are invalid, or a split of the previous run is missing.
         ManifestError, StorageError, BadData: an input cannot be used.
     """
     inputs = open_inputs(settings.features)
@@ -82,7 +82,7 @@ def _recipe(settings: Assignment, sizes: ShardSizes, sources: SplitSources) -> S
         shards=sizes.shards,
         shard_bytes=sizes.shard_bytes if sizes.shards is None else None,
         splits={} if ratios is None else ratios_to_recipe(parse_ratios(ratios)),
-        # A pattern or a table names the split of recordings too: one without a group can be alone.
+        # A pattern or a table also names splits of recordings, so a recording needs no group.
         ungrouped="by-recording" if ratios is None else settings.ungrouped,
         labels=settings.vocabulary,
         target=settings.target,
@@ -101,12 +101,12 @@ def _recipe(settings: Assignment, sizes: ShardSizes, sources: SplitSources) -> S
 
 
 def codec_of(recipe: ShardsRecipe) -> Codec:
-    """The format of the shards of a recipe."""
+    """Return the codec of a recipe's shards."""
     return Codec(recipe.format, recipe.compression)
 
 
 def policy_of(recipe: ShardsRecipe, sources: SplitSources = NO_SOURCES) -> SplitPolicy:
-    """How a recipe decides its splits."""
+    """Return the split policy of a recipe."""
     by_recording = recipe.split_pattern is not None
     if sources.table is not None:
         by_recording = sources.table.key == "recording"
@@ -124,12 +124,12 @@ def policy_of(recipe: ShardsRecipe, sources: SplitSources = NO_SOURCES) -> Split
 
 
 def schema_of(recipe: ShardsRecipe, feature: ShardFeature) -> RecordSchema:
-    """The schema of the records of a recipe."""
+    """Return the schema of a recipe's records."""
     return RecordSchema(feature, recipe.target, recipe.labels)
 
 
 def rules_of(recipe: ShardsRecipe, inputs: Inputs, sources: SplitSources = NO_SOURCES) -> Rules:
-    """The rules of a recipe for the windows of *inputs*."""
+    """Return the rules of a recipe for the windows of *inputs*."""
     min_samples = recipe.min_seconds * inputs.sample_rate
     return Rules(
         policy=policy_of(recipe, sources),

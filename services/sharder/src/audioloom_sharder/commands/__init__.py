@@ -1,1 +1,1 @@
-"""The commands: one module for each verb, and what several of them print."""
+"""The commands: one module for each command, and the output that several commands share."""

@@ -1,4 +1,4 @@
-"""A committed run: whether its files are complete, and the result that commands print."""
+"""Check the files of a committed run, and build the result that commands print."""
 
 from typing import Any
 
@@ -10,11 +10,7 @@ from audioloom_sharder.formats.codec import TFRECORD
 
 
 def check_complete(opened: Opened[ShardsManifest]) -> None:
-    """Refuse a committed run whose files are missing or have another size.
-
-    Raises:
-        DamagedShards: with the first of them.
-    """
+    """Raise DamagedShards for the first file of a run that is missing or has another size."""
     problems = list(check_files(opened.folder, opened.files(), content=False))
     if problems:
         raise DamagedShards(
@@ -26,7 +22,7 @@ def check_complete(opened: Opened[ShardsManifest]) -> None:
 
 
 def run_data(opened: Opened[ShardsManifest]) -> dict[str, Any]:
-    """The facts about a run in JSON output."""
+    """Return the facts about a run for JSON output."""
     manifest = opened.manifest
     return {
         "location": str(opened.location),
@@ -42,7 +38,7 @@ def run_data(opened: Opened[ShardsManifest]) -> dict[str, Any]:
 
 
 def run_result(opened: Opened[ShardsManifest], *, ours: bool) -> Result:
-    """The result of `run`: the manifest, and whether this attempt made it."""
+    """Build the result of `run`; *ours* says that this attempt committed the run."""
     where = str(opened.location)
     readable = opened.manifest.recipe.format == TFRECORD
     train = (f"audioloom-trainer run {opened.folder}",) if readable else ()

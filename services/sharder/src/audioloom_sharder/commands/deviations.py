@@ -1,4 +1,4 @@
-"""How far each label is from the requested split ratios, for reports."""
+"""Report the deviation of each label from the requested split ratios."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from audioloom_sharder.windows.rules import Rules
 
 
 def deviations_text(found: Sequence[Deviation]) -> str:
-    """The labels that are furthest from the requested ratios; empty without ratios."""
+    """List the labels furthest from the requested ratios; empty without ratios."""
     if not found:
         return ""
     ratios = found[0].requested
@@ -24,6 +24,6 @@ def deviations_text(found: Sequence[Deviation]) -> str:
 
 
 def deviations_of(layout: Layout, rules: Rules) -> list[Deviation]:
-    """How far each label of a layout is from the requested ratios."""
+    """Compute the deviation of each label of a layout from the requested ratios."""
     labels = {one.name: one.labels for one in layout.splits}
     return deviations(ratios_to_recipe(rules.policy.ratios), labels)

@@ -1,4 +1,4 @@
-"""`gc`: what tries that died, or lost a race, have left under shards/."""
+"""`gc`: find and delete files under shards/ that dead or duplicate attempts left."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from audioloom_sharder.steps.job import is_intermediate
 
 
 def gc(settings: GcSettings) -> Result:
-    """Find the sharder's garbage under a root; delete it when told to."""
+    """Find the sharder's garbage under a root; delete it if the settings say so."""
     return collect_garbage("audioloom-sharder gc", settings, _find)
 
 
@@ -22,6 +22,6 @@ def _find(root: Location, older_than: float) -> Iterator[Entry]:
 
 
 def is_ours(path: str) -> bool:
-    """Whether the sharder gives a file this path below its run folder."""
+    """Return True if *path*, below a run folder, is one that the sharder writes."""
     folder, _, name = path.partition("/")
     return is_product(folder, name) or is_intermediate(path)

@@ -32,7 +32,7 @@ from audioloom_sharder.steps.merge import SHARD_ROLE
 
 
 def inspect(settings: InspectSettings) -> Result:
-    """Describe a run; with ``--records N`` also the first records of each split."""
+    """Describe a run; ``--records N`` adds the first N records of each split."""
     opened = read_manifest(settings.run, "shards")
     lineage = list(_lineage(opened))
     records = {
@@ -143,7 +143,7 @@ def _lineage(opened: Opened[ShardsManifest]) -> Iterator[str]:
 
 
 def _records(opened: Opened[ShardsManifest], split: str, count: int) -> Iterator[Record]:
-    """The first records of a split in the order of their ranks: position by position."""
+    """Yield the first records of a split by rank: position by position across the shards."""
     recipe = opened.manifest.recipe
     codec, schema = codec_of(recipe), schema_of(recipe, opened.manifest.stats.feature)
     files = sorted(

@@ -1,4 +1,4 @@
-"""`list`: the shards runs under a root, whatever became of them."""
+"""`list`: list the shards runs under a root, committed or not."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The stats of a shards manifest: all that a trainer needs to count its steps."""
+"""The stats of a shards manifest, from which a trainer counts its steps."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ def stats_of(
     receipts: Sequence[Receipt],
     excluded: Mapping[str, int],
 ) -> ShardsStats:
-    """The stats of a finished run; bytes are those of the files as written."""
+    """Compute the stats of a finished run; bytes count the files as written."""
     size: Counter[str] = Counter()
     coefficients: dict[str, CoefficientSums] = defaultdict(CoefficientSums)
     for unit, receipt in zip(shard_units(layout), receipts, strict=True):

@@ -1,4 +1,4 @@
-"""`plan`: show what `run` would write and what it means for training, without writing anything."""
+"""`plan`: show the shards that `run` would write and the steps of training; write nothing."""
 
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -91,7 +91,7 @@ def plan(settings: PlanSettings) -> Result:
 
 
 def epoch_of(split: SplitLayout, replicas: int, batch: int) -> Epoch | None:
-    """The epoch of *split* on *replicas*, or None when they do not divide its lanes."""
+    """Compute the epoch of *split*; None if *replicas* does not divide its lanes."""
     if split.lanes % replicas:
         return None
     most = replica_records(0, replicas, split.records)
@@ -110,7 +110,7 @@ def _windows(rules: Rules, unit: SourceUnit) -> Windows:
 
 
 def _scan(rules: Rules, unit: SourceUnit) -> tuple[int, Scan]:
-    """Scan a file; the section that counting does not need stays behind."""
+    """Scan a file; drop the section that counting does not need."""
     found = scan(read_identities(unit.source, rules.schema.feature), rules, unit.lookup)
     return unit.number, Scan({name: found.sections[name] for name in COUNTED}, found.summary)
 

@@ -1,8 +1,8 @@
-"""`run`: features in, committed shards out. This file is the table of contents of the stage.
+"""`run`: turn features into committed shards, step by step.
 
-Ranks come from keyed hashes of the windows, so where a record goes depends on seed and content
-alone. Every step consists of units of work, each with a receipt, so that a killed run resumes where
-it stopped. The payload moves in the last two steps, through one indexed file per features file.
+Ranks come from keyed hashes of the windows, so the place of a record depends on seed and content
+alone. Every step consists of units with receipts, so a killed run resumes where it stopped. Only
+the last two steps move the payload, through one indexed file per features file.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -63,7 +63,7 @@ Unit = TypeVar("Unit")
 
 
 def run(settings: RunSettings) -> Result:
-    """Write the shards that *settings* request, or find them committed."""
+    """Write the shards that *settings* request, unless they are committed already."""
     settings.check_configured()
     request = request_run(settings)
     bind(run=request.plan.name)
@@ -78,7 +78,7 @@ def run(settings: RunSettings) -> Result:
         with executor(settings, root_of(request.plan.folder), attempt.counts) as run_units:
             committed = _write_run(request, attempt, run_units)
     except (ManifestError, StorageError):
-        # The same command elsewhere may have committed, and removed the intermediate files.
+        # A parallel run of this command may have committed and removed the intermediate files.
         opened = find_committed(request.plan)
         if opened is None:
             raise
@@ -108,7 +108,7 @@ def _write_run(request: RequestedRun, attempt: Attempt, run_units: RunUnits) -> 
 
 
 def _decide_splits(job: Job, run_units: RunUnits) -> Job:
-    """Decide which group goes where, where splits need more than a hash."""
+    """Decide the split of each group if splits need more than a hash."""
     if not job.rules.policy.needs_lookup:
         return job
     members = _do_files(job, steps.MEMBERS, partial(gather_source, job), run_units)
@@ -117,7 +117,7 @@ def _decide_splits(job: Job, run_units: RunUnits) -> Job:
 
 
 def _decide_copies(job: Job, run_units: RunUnits) -> Job:
-    """Decide how often each window is taken, where labels are resampled."""
+    """Decide the copies of each window if labels are resampled."""
     if job.rules.resample == "none":
         return job
     unit = unit_name(job, steps.RESAMPLING, 0)
@@ -193,7 +193,7 @@ def _do(
     run_units: RunUnits,
     reads: Callable[[Unit], Location] | None = None,
 ) -> list[Receipt]:
-    """Do the units of a step that have no receipt; return all receipts, in order."""
+    """Run the units of a step that have no receipt; return all receipts, in order."""
     done = _receipts(job, step, len(units))
     return _do_rest(job, step, units, task, run_units, done, reads)
 
@@ -236,7 +236,7 @@ def _check_reachable(settings: RunSettings, sources: SplitSources) -> None:
 
 
 def _attempt(settings: RunSettings, sources: SplitSources) -> Attempt:
-    # The recipe has the checksum of the table alone: verify looks for the table where run read it.
+    # The recipe holds only the table's checksum; `verify` needs the location to find the table.
     table = {} if sources.table is None else {"split_table": str(sources.table.location)}
     recorded = {**settings.for_the_record(), **table}
     return new_attempt("sharder", recorded, libraries=_LIBRARIES)

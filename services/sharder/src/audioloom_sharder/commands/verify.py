@@ -1,4 +1,4 @@
-"""`verify`: read a run again and check every claim of its manifest."""
+"""`verify`: read a committed run and check every claim of its manifest."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -48,7 +48,7 @@ _SHOWN = 20
 
 
 def verify(settings: VerifySettings) -> Result:
-    """Check a shards run; exit code 65 and a list when something is wrong."""
+    """Check a shards run; list its problems and exit with code 65 if there are any."""
     settings.check_configured()
     opened = read_manifest(settings.run, "shards")
     if opened.manifest.recipe.algorithm != ALGORITHM:
@@ -127,7 +127,7 @@ def _check(
 
 
 def _pairs(opened: Opened[ShardsManifest], codec: Codec) -> tuple[list[ShardFiles], list[str]]:
-    """Each shard with its index, if it has one, and problems of the list of files."""
+    """Pair each shard with its index, if any; return also problems of the list of files."""
     files = opened.files()
     pairs, problems = [], []
     for name, stats in opened.manifest.stats.splits.items():
@@ -175,7 +175,7 @@ def _check_stats(opened: Opened[ShardsManifest], shards: Sequence[Findings]) -> 
 def _check_coefficients(
     name: str, claimed: CoefficientStats, sums: CoefficientSums
 ) -> Iterator[str]:
-    """Compare up to what another NumPy may round otherwise within a record."""
+    """Compare the coefficients within the rounding differences between NumPy versions."""
     found = sums.stats()
     for what in ("mean", "variance"):
         expected, seen = np.array(getattr(claimed, what)), np.array(getattr(found, what))
@@ -186,7 +186,7 @@ def _check_coefficients(
 def _check_inputs(
     opened: Opened[ShardsManifest], inputs: ReopenedInputs, seen: Findings, run_units: RunUnits
 ) -> list[str]:
-    """Check that every window of the features is there exactly once, with its own values."""
+    """Check that the shards hold every window of the features exactly once, unchanged."""
     task = partial(expected_findings, inputs.rules, opened.manifest.stats.labels)
     parts: list[Findings] = []
     with progress(len(inputs.units), "reading features", "files") as bar:

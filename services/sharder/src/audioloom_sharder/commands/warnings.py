@@ -1,4 +1,4 @@
-"""Warnings about the shards that a user should read before training; never errors."""
+"""Warnings about the shards for the user to read before training; never errors."""
 
 from collections.abc import Iterator
 
@@ -26,9 +26,9 @@ def log_warnings(
 def warnings_of(
     layout: Layout, rules: Rules, sizes: ShardSizes, counted: DistinctCounts, summary: Summary
 ) -> Iterator[str]:
-    """What was left out, and what is unusual about the layout: one sentence each."""
+    """List the omissions and the oddities of the layout, one sentence each."""
     for reason, windows in summary.excluded.items():
-        # Zero is worth a warning too: a word may be misspelt.
+        # Zero also deserves a warning: the user may have misspelt a word.
         yield f"{windows:,} windows are left out ({reason})"
     for label in sorted(set(rules.filters.only_labels or ()) - {*layout.labels}):
         yield f"no window has the label {label!r}"

@@ -1,4 +1,4 @@
-"""Decide the splits before the scan, where hashes are not enough: gather members, then assign."""
+"""Decide the splits before the scan if hashes are not enough: gather members, then assign."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -53,7 +53,7 @@ def assign_all(job: Job, gathered: Sequence[Receipt], number: int) -> Receipt:
 
 
 def with_splits(job: Job, gathered: Sequence[Receipt], receipt: Receipt) -> Job:
-    """The job with its splits decided, from the receipts of both steps."""
+    """Return the job with its decided splits, from the receipts of both steps."""
     split_files = SplitFiles(
         path=receipt.files[0].path,
         starts=tuple(receipt.counts["starts"]),
@@ -64,7 +64,7 @@ def with_splits(job: Job, gathered: Sequence[Receipt], receipt: Receipt) -> Job:
 
 
 def lookup_of(job: Job, number: int) -> SplitLookup | None:
-    """The decided splits of features file *number*; None where the hash alone decides."""
+    """Return the decided splits of features file *number*; None if the hash alone decides."""
     split_files = job.split_files
     if split_files is None:
         return None
@@ -87,7 +87,7 @@ class SourceUnit(NamedTuple):
 def decide_in_memory(
     inputs: Inputs, rules: Rules, split_sources: SplitSources, run_units: RunUnits
 ) -> tuple[Rules, list[SourceUnit]]:
-    """Decide the splits without a run folder: the rules with all names, and a unit for each file.
+    """Decide the splits without a run folder; return the rules and one unit for each file.
 
     The caller holds 9 bytes per group of each file, and about 100 while splits are decided.
     """
@@ -103,7 +103,7 @@ def decide_in_memory(
 
 
 def location_of(unit: SourceUnit) -> Location:
-    """The features file of a unit."""
+    """Return the location of a unit's features file."""
     return unit.source.location
 
 

@@ -1,12 +1,12 @@
 """Encode the payload: every features file becomes one segment file.
 
-A segment file holds the finished records of one features file, sorted by shard and position, so
-that what a shard needs of it lies in one place. It is written in runs of bounded size, one after
-another, each followed by its entries and by a table of where each shard begins::
+A segment file consists of runs of bounded size. A run holds finished records of one features file,
+sorted by shard and position, so a shard needs one ranged read of each run. Entries and a table of
+the shards' first entries follow the records::
 
     run:   records …   entries (`ENTRY`, one a record)   starts (one a shard, and the end)
 
-A file for each (features file, shard) would be millions of small files; this is one for each.
+One file for each pair of features file and shard would mean millions of small files.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -46,7 +46,7 @@ RUN_BYTES = 64 << 20
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a segment file: where its entries and its table of shards lie."""
+    """One run of a segment file: the places of its entries and its table of shards."""
 
     path: str
     entries: int
@@ -55,10 +55,7 @@ class Run:
 
 @dataclass(frozen=True)
 class _Packed:
-    """Finished records one after another in memory; of each its shard and its entry.
-
-    Offsets count from the first of them.
-    """
+    """Finished records in memory, with their shards and entries; offsets count from the first."""
 
     data: NDArray[np.uint8]
     shard: NDArray[np.int64]
@@ -66,7 +63,7 @@ class _Packed:
 
 
 def runs_of(receipt: Receipt) -> list[Run]:
-    """The runs of a segment, from the receipt of `make_segment`."""
+    """Read the runs of a segment from the receipt of `make_segment`."""
     path = receipt.files[0].path
     return [Run(path, entries, starts) for entries, starts in receipt.counts["runs"]]
 
@@ -86,7 +83,7 @@ def make_segment(
 def read_entries(
     folder: Location, run: Run, shards: range
 ) -> tuple[NDArray[np.int64], NDArray[np.void]]:
-    """The shard and the entry of each record of consecutive *shards* in a run."""
+    """Read the shard and the entry of each record of consecutive *shards* in a run."""
     with open_read(folder / run.path) as stream:
         stream.seek(run.starts + shards.start * _START.itemsize)
         starts = _take(stream.read((len(shards) + 1) * _START.itemsize), _START, len(shards) + 1)
@@ -115,7 +112,7 @@ def _pack(
     number: int,
     room: NDArray[np.uint8],
 ) -> Iterator[_Packed]:
-    """The records of a features file in runs; each run reuses the memory of the previous one."""
+    """Encode a features file run by run; each run reuses the memory of the previous run."""
     rules = job.rules
     places = ranks_of(job, scanned, ranked, number)
     counts = np.array([split.shards for split in layout.splits])
@@ -163,9 +160,9 @@ def _packed(room: NDArray[np.uint8], table: Sequence[tuple[int, ...]]) -> _Packe
 def _chunks(
     packed: Iterable[_Packed], shards: int, runs: list[tuple[int, int]]
 ) -> Iterator[tuple[memoryview, memoryview]]:
-    """The bytes of a segment file, and their part in its digest: see `write_checksummed`.
+    """Yield the bytes of a segment file and their part in its digest (`write_checksummed`).
 
-    The start of each run's tables is added to *runs*.
+    Each run is added to *runs*.
     """
     done = 0
     for run in packed:

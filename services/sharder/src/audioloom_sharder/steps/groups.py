@@ -28,7 +28,7 @@ from audioloom_sharder.windows.rules import Rules
 def publish_groups(
     job: Job, scanned: Sequence[ScannedFile], ranked: Sequence[RankedRange], number: int
 ) -> Receipt:
-    """The unit that writes the splits file; it holds one range of hashes at a time.
+    """Write the splits file: a unit that holds one range of hashes at a time.
 
     Raises:
         TornGroup: a group lies in two splits.
@@ -39,7 +39,7 @@ def publish_groups(
         sha256.update(chunk)
         size += len(chunk)
     path = groups_path(sha256.hexdigest())
-    with suppress(AlreadyExists), create(job.folder / path) as stream:  # its name is its content
+    with suppress(AlreadyExists), create(job.folder / path) as stream:  # named by content
         stream.writelines(_chunks(job, scanned, ranked))
     entry = FileEntry(
         path=path, bytes=size, sha256=sha256.hexdigest(), role=SPLITS_ROLE, records=_groups(ranked)
@@ -74,13 +74,13 @@ def check_whole(
 
     Args:
         groups: `splits_file.merge_groups` of *parts*.
-        parts: of each source, items with `high`.
+        parts: for each source, items with `high`.
         sources: the features files.
         rules: the rules of the run.
         lookup: the decided splits of a source.
 
     Raises:
-        TornGroup: naming the first of them and a recording in each split.
+        TornGroup: names the first torn group and a recording in each split.
     """
     twice = np.flatnonzero(groups["group"][1:] == groups["group"][:-1])
     if not len(twice):
@@ -98,7 +98,7 @@ def _raise_torn(
     rules: Rules,
     lookup: Callable[[int], SplitLookup | None],
 ) -> NoReturn:
-    """Read the files of a torn group again for its name, and for a recording in each split."""
+    """Raise TornGroup; read the files again for the group's name and a recording in each split."""
     name = ""
     examples: dict[str, str] = {}
     for number in holding:
@@ -107,7 +107,7 @@ def _raise_torn(
         hashes = hash_each(names, rules.policy.seed)
         splits = splits_of_rows(rows, names, hashes, rules.policy, lookup(number)).tolist()
         for at in np.flatnonzero(hashes == torn).tolist():
-            if splits[at] < len(rules.policy.splits):  # what filters leave out has none
+            if splits[at] < len(rules.policy.splits):  # rows that filters leave out have no split
                 name = names[at]
                 path, split = recording_name(rows[at]), rules.policy.splits[splits[at]]
                 examples[split] = min(path, examples.get(split, path))

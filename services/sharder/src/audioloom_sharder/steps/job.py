@@ -1,10 +1,10 @@
-"""What every unit of work knows, the names of the units, and the files between the steps.
+"""The job that all units of a run share, the names of the units, and the intermediate files.
 
-A run's folder while it is worked on::
+The folder of an unfinished run::
 
     receipts/            one for each finished unit of shards; kept
     shards/              the shards and their indexes
-    splits/              where each group lies
+    splits/              the split of each group
     work/                removed once the manifest is committed
       receipts/          one for each finished unit of the other steps
       members-… splits-… scans-… ranks-… segments-…
@@ -47,7 +47,7 @@ _HINT = "Remove the run's work/ folder and run again."
 
 
 class Step(NamedTuple):
-    """A step of a run: how its units are named, and how progress calls it."""
+    """A step of a run: the names of its units, and its name in the progress."""
 
     name: str
     activity: str
@@ -74,7 +74,7 @@ _INTERMEDIATE = re.compile(
 
 @dataclass(frozen=True)
 class SplitFiles:
-    """Where the decided splits lie, where more than a hash decides them."""
+    """The files of the decided splits, if more than a hash decides them."""
 
     path: str
     """The file of split numbers, features file by features file."""
@@ -86,7 +86,7 @@ class SplitFiles:
 
 @dataclass(frozen=True)
 class Job:
-    """What every unit of work of a run knows."""
+    """The facts that all units of a run share."""
 
     folder: Location
     basis: str
@@ -103,31 +103,31 @@ class Job:
 
     @property
     def work(self) -> Location:
-        """The folder of the files between the steps."""
+        """The folder of the intermediate files."""
         return self.folder / WORK
 
 
 def unit_name(job: Job, step: Step, number: int) -> str:
-    """The name of a unit: another recipe, input or release gives another name."""
+    """Name a unit; another recipe, input or release gives another name."""
     return f"{step.name}-{number:05d}-{digest([job.basis, step.name, number])[:12]}"
 
 
 def write_intermediate(job: Job, unit: str, chunks: Iterable[bytes]) -> FileEntry:
-    """Write a file between the steps."""
+    """Write an intermediate file."""
     return write_checksummed(job, unit, ((chunk, chunk) for chunk in chunks))
 
 
 def write_checksummed(
     job: Job, unit: str, chunks: Iterable[tuple[bytes | memoryview, bytes | memoryview]]
 ) -> FileEntry:
-    """Write a file between the steps whose content carries checksums of its own.
+    """Write an intermediate file whose content carries its own checksums.
 
     Args:
         job: the run.
         unit: the unit that writes it.
-        chunks: what is written, and what stands for it in the file's digest. A digest of every
-            byte of the payload would cost a sixth of a pass, and nobody compares it: readers check
-            each record.
+        chunks: the bytes to write, and the bytes that stand for them in the file's digest. A digest
+            of the whole payload would cost a sixth of a pass for nothing: readers check each
+            record.
     """
     path = f"{unit}-{secrets.token_hex(4)}.bin"
     sha256 = hashlib.sha256()
@@ -147,7 +147,7 @@ def publish_unit(job: Job, unit: str, entry: FileEntry, counts: dict[str, Any]) 
 
 
 def read_range(location: Location, offset: int, size: int) -> bytes:
-    """*size* bytes from *offset* of a file between the steps."""
+    """Read *size* bytes from *offset* of an intermediate file."""
     with open_read(location) as stream:
         stream.seek(offset)
         data = stream.read(size)
@@ -162,27 +162,27 @@ def read_range(location: Location, offset: int, size: int) -> bytes:
 
 
 def read_into(location: Location, offset: int, room: memoryview) -> int:
-    """Fill *room* from *offset* of a file between the steps; return the bytes that were read."""
+    """Fill *room* from *offset* of an intermediate file; return the number of bytes read."""
     with open_read(location) as stream:
         stream.seek(offset)
         return int(stream.readinto(room))  # type: ignore[attr-defined] # it is buffered
 
 
 def read_array(location: Location, dtype: np.dtype[Any], offset: int, count: int) -> NDArray[Any]:
-    """*count* items of *dtype* from byte *offset* of a file between the steps."""
+    """Read *count* items of *dtype* from byte *offset* of an intermediate file."""
     data = read_range(location, offset, count * dtype.itemsize)
     return np.frombuffer(data, dtype=dtype)
 
 
 def is_intermediate(path: str) -> bool:
-    """Whether a file of this path below a run folder lies between the steps."""
+    """Return True if *path*, below a run folder, is that of an intermediate file."""
     return _INTERMEDIATE.fullmatch(path) is not None
 
 
 def remove_intermediate(run: Location) -> None:
-    """Remove the files between the steps; `gc` finds those that cannot be removed now.
+    """Remove the intermediate files; `gc` finds files that cannot be removed now.
 
-    Files of others stay, and so does what lies behind a link.
+    Foreign files and the targets of links stay.
     """
     root, work = root_of(run), run / WORK
     with suppress(StorageError):

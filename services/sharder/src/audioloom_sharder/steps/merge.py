@@ -33,7 +33,7 @@ MOST_COUNTED_LABELS = 256
 
 _Records: TypeAlias = list[memoryview]
 
-#: Payload held in memory. A larger shard is read twice: for its name, and to be written.
+#: Payload held in memory. A larger shard is read twice: for its name, and for the write.
 WINDOW_BYTES = 256 << 20
 
 
@@ -48,7 +48,7 @@ class ShardUnit:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The records of one shard in order, and where in the segments each lies."""
+    """The records of one shard in order, with their places in the segments."""
 
     run: NDArray[np.int64]
     offset: NDArray[np.int64]
@@ -62,7 +62,7 @@ class _Rows:
 
 
 def shard_units(layout: Layout) -> list[ShardUnit]:
-    """The units of the last step."""
+    """Return the units of the last step."""
     pairs = [(number, part) for number, one in enumerate(layout.splits) for part in one.units()]
     return [ShardUnit(at, split, shards) for at, (split, shards) in enumerate(pairs)]
 
@@ -88,7 +88,7 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
 def _gather(
     work: Location, runs: Sequence[Run], split: SplitLayout, shards: range
 ) -> tuple[_Rows, list[int]]:
-    """The rows of consecutive shards in order, from all runs' entries, and where each begins."""
+    """Gather the rows of consecutive shards in order, and the start of each shard."""
     globally = range(split.first + shards.start, split.first + shards.stop)
     found = [read_entries(work, run, globally) for run in runs]
     shard = np.concatenate([numbers for numbers, _ in found])
@@ -152,7 +152,7 @@ def _write(
         with create(job.folder / path) as stream:
             stream.writelines(held or encode_shard(codec, job.rules.schema, again))
     except AlreadyExists:
-        # The name is the content: an earlier attempt or the same command elsewhere wrote it.
+        # The name is a digest of the content, so another attempt wrote the same bytes.
         _check_size(job.folder / path, size)
     entry = FileEntry(
         path=path,
@@ -170,12 +170,12 @@ def _write(
 
 
 def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
-    """Publish the index of a shard; its offsets count in the unpacked shard."""
+    """Publish the index of a shard; its offsets count in the uncompressed shard."""
     path = index_path(shard.path)
     data = dump(_index_of(rows))
     try:
         publish(job.folder / path, data)
-    except AlreadyExists:  # as for the shard
+    except AlreadyExists:  # another attempt wrote the same bytes
         _check_size(job.folder / path, len(data))
     changed = {
         "path": path,
@@ -205,7 +205,7 @@ def _check_size(location: Location, expected: int) -> None:
 
 
 def _label_counts(rows: _Rows, labels: Sequence[str]) -> dict[str, int] | None:
-    """Records of each label, unless there are so many labels that the list of files would swell."""
+    """Count the records of each label; None if many labels would bloat the list of files."""
     if len(labels) > MOST_COUNTED_LABELS:
         return None
     counts = np.bincount(rows.label[rows.label >= 0], minlength=len(labels)).tolist()
@@ -229,9 +229,9 @@ def _windows(rows: _Rows) -> Iterator[_Rows]:
 def _reader(
     work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.uint8]
 ) -> Callable[[slice], Iterator[tuple[_Rows, _Records]]]:
-    """A function that reads some of the rows, a window at a time; all at once where memory allows.
+    """Return a function that reads rows in slices, or reads all at once if memory allows.
 
-    Every window reuses the memory of the previous window.
+    Each slice reuses the memory of the previous slice.
     """
     if int(rows.length.sum()) <= len(room):
         all_records = _fetch(work, runs, rows, room)
@@ -242,7 +242,7 @@ def _reader(
 
 
 def _fetch(work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.uint8]) -> _Records:
-    """The records of *rows*, checksums checked: one ranged read of each run that holds some."""
+    """Fetch *rows* and check their checksums: one ranged read of each run with records of them."""
     records = [room[:0].data] * len(rows.run)
     order = np.argsort(rows.run, kind="stable")
     bounds = np.flatnonzero(np.diff(rows.run[order], prepend=-1, append=-1)).tolist()

@@ -1,4 +1,4 @@
-"""Scan every features file, then rank every range of hashes: the steps before payload moves."""
+"""Scan every features file, then rank every range of hashes; no payload moves yet."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -49,7 +49,7 @@ class ScannedFile:
 
     @classmethod
     def of(cls, receipt: Receipt) -> "ScannedFile":
-        """The content of a receipt of `scan_source`."""
+        """Read a receipt of `scan_source`."""
         counts = receipt.counts
         return cls(
             path=receipt.files[0].path,
@@ -59,7 +59,7 @@ class ScannedFile:
         )
 
     def read(self, job: Job, section: str, number: int | None = None) -> NDArray[np.void]:
-        """The slice of a section that lies in a range, or the whole section."""
+        """Read the slice of a section in range *number*; without *number* the whole section."""
         begin, end = 0, self.starts[section][-1]
         if number is not None:
             begin, end = self.starts[section][number : number + 2]
@@ -84,7 +84,7 @@ class RankedRange:
 
     @classmethod
     def of(cls, receipt: Receipt) -> "RankedRange":
-        """The content of a receipt of `rank_range`."""
+        """Read a receipt of `rank_range`."""
         counts = receipt.counts
         return cls(
             receipt.files[0].path, DistinctCounts(**counts["counted"]), tuple(counts["starts"])
@@ -92,7 +92,7 @@ class RankedRange:
 
 
 def windows_of_source(job: Job, number: int) -> Windows:
-    """The windows of features file *number*."""
+    """Read the windows of features file *number*."""
     table = read_identities(job.sources[number], job.rules.schema.feature)
     return windows_of(table, job.rules, lookup_of(job, number))
 
@@ -139,9 +139,9 @@ def rank_range(job: Job, scanned: Sequence[ScannedFile], number: int) -> Receipt
 def ranks_of(
     job: Job, scanned: ScannedFile, ranked: Sequence[RankedRange], number: int
 ) -> NDArray[np.void]:
-    """Row, split and rank of every record that features file *number* gives, in the order of rows.
+    """Return row, split and rank of every record of features file *number*, ordered by row.
 
-    A row that is left out has none, one that is repeated has several.
+    An omitted row has no record, a repeated row has several.
     """
     records = scanned.read(job, "records")
     pieces = [

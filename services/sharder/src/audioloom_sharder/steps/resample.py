@@ -1,7 +1,7 @@
-"""Decide how often windows are taken when labels are resampled: two scans before the main scan.
+"""Decide the copies of each window if labels are resampled: two scans before the main scan.
 
-The first counts hashes by label and bin, the second fetches the hashes of the bins in which the
-thresholds lie. The answer of a unit is bounded by its file, and the memory here by the labels.
+The first scan counts hashes by label and bin. The second scan fetches the hashes of the bins in
+which the thresholds lie. The file bounds a unit's answer, and the labels bound the memory here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,14 +38,14 @@ def resampled(
     reads: Callable[[Unit], Location],
     run_units: RunUnits,
 ) -> Rules:
-    """The rules with the copies of each label, when resampling is requested.
+    """Return the rules, with the copies of each label if resampling is requested.
 
     Args:
         rules: with all names of splits.
         units: one unit per features file.
         windows: the windows of a unit's file (`windows_of`).
-        reads: the file of a unit.
-        run_units: what runs units.
+        reads: returns the file of a unit.
+        run_units: runs the units.
 
     Raises:
         InvalidOption: there is no split to train on.
