@@ -1,4 +1,4 @@
-"""The watch of an application: it logs events, and passes on the signals that come meanwhile."""
+"""The watch of an application: it logs events and passes signals on to the coordinator."""
 
 import signal
 import time
@@ -32,18 +32,18 @@ log = structlog.get_logger()
 
 @dataclass
 class SignalState:
-    """The signals that this process got while it waits."""
+    """Signal handler that collects the signals to this process during its wait."""
 
     numbers: list[int] = field(default_factory=list)
     left: bool = False
 
     def __call__(self, number: int, _frame: object = None) -> None:
-        """Take a signal. The first is the cause; further ones only make the end more urgent."""
-        self.numbers.append(number)  # in one step: one handler may interrupt another
+        """Record a signal: the first is the cause, later signals only make the end more urgent."""
+        self.numbers.append(number)  # append is atomic: one handler may interrupt another
 
     @property
     def number(self) -> int:
-        """The first signal; 0 if none came."""
+        """The first signal; 0 without a signal."""
         return self.numbers[0] if self.numbers else 0
 
     @property
@@ -52,17 +52,17 @@ class SignalState:
         return len(self.numbers)
 
     def leave(self) -> None:
-        """End the wait, and let the run go on."""
+        """End the wait without ending the run."""
         self.left = True
 
     def stop(self) -> Stop:
-        """The request to the coordinator."""
+        """Make the request to the coordinator to end the run."""
         return Stop(signal=self.number, times=self.times)
 
 
 @contextmanager
 def taking_signals() -> Iterator[SignalState]:
-    """Collect signals instead of dying by them; a person at a terminal is asked first."""
+    """Collect signals, which no longer end this process; ask a person at a terminal first."""
     heard = SignalState()
     asks = InterruptPrompt(heard, heard.leave)
     before = {number: signal.signal(number, asks) for number in SIGNALS}
@@ -82,9 +82,9 @@ class ApplicationWatch:
         cluster: of the application.
         folder: of the run.
         launch: id of the launch.
-        application: its id.
-        heard: the signals that came.
-        start_s: seconds in which YARN must start it; None for no limit.
+        application: id of the application.
+        heard: collects the signals.
+        start_s: seconds in which YARN must start the application; None for no limit.
     """
 
     cluster: Cluster
@@ -105,10 +105,10 @@ class ApplicationWatch:
         """Wait for the end of the application; end it when a signal comes.
 
         Returns:
-            How it ended, or None if it is to be left alone.
+            The end of the application, or None if a person chose to leave it running.
 
         Raises:
-            NotStarted: YARN did not start it in time, and it was ended.
+            NotStarted: YARN did not start the application in time, so it was ended.
         """
         read, wait = time.monotonic(), FIRST_READ_S
         while True:
@@ -127,10 +127,10 @@ class ApplicationWatch:
             time.sleep(LOOK_EVERY_S)
 
     def until_begun(self) -> ApplicationEnd | None:
-        """Wait until the run has begun; how it ended, if it did, else None.
+        """Wait until the run has begun; return the end of an application that has ended, else None.
 
         Raises:
-            NotStarted: as `to_the_end`, which is waited for if there is a limit.
+            NotStarted: as in `to_the_end`; with a limit, the wait lasts until YARN has started it.
         """
         deadline = time.monotonic() + BEGIN_WITHIN_S
         while time.monotonic() < deadline or (self.start_s and not self._running):
@@ -167,7 +167,7 @@ class ApplicationWatch:
         return report
 
     def _check_started(self, report: Report) -> None:
-        self._running |= report.state not in _WAITING  # a second master has no part in it
+        self._running |= report.state not in _WAITING  # the limit does not apply to a second master
         if self.start_s is None or self._running or self.heard.times:
             return
         if time.monotonic() < self._since + self.start_s:
@@ -207,7 +207,7 @@ class ApplicationWatch:
             log.warning(attempt.ended.cause.text, attempt=number, restarting=True)
 
     def _tell_shortage(self, attempts: tuple[Attempt, ...]) -> None:
-        """Log why containers are missing, each time that the reason changes."""
+        """Log the reason for missing containers whenever it changes."""
         last = attempts[-1] if attempts else None
         waits = last is not None and last.formed is None and last.ended is None
         if not waits or time.monotonic() < self._begun + TELL_AFTER_S:

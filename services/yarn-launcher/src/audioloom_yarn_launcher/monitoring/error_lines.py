@@ -1,4 +1,4 @@
-"""The line in a program's output that says what went wrong."""
+"""Find the line in a program's output that names its error."""
 
 import json
 import re
@@ -17,10 +17,10 @@ _OTHERS = re.compile(
 
 
 def error_line(lines: Iterable[str]) -> str:
-    """The first line that tells of an error that ends a program, on one line; "" if none does.
+    """Find the first line that reports an error that ends a program; "" without such a line.
 
-    What a program says in the end, as every stage of ours does, counts more than what it met on
-    the way; and of a Python traceback its last line, which follows the indented ones.
+    The final error line of an AudioLoom stage takes precedence over all earlier errors. Of a Python
+    traceback, the last line counts, which follows the indented lines.
     """
     first, said, in_trace = "", "", False
     for line in lines:
@@ -37,7 +37,7 @@ def error_line(lines: Iterable[str]) -> str:
 
 
 def shortened(text: str) -> str:
-    """A text on one line, and no longer than a person reads."""
+    """Join a text to one line and cut it to `MOST_TOLD` characters."""
     text = " ".join(text.split())
     return text if len(text) <= MOST_TOLD else f"{text[: MOST_TOLD - 1]}…"
 

@@ -1,4 +1,4 @@
-"""The facts on the attempts of a run: records, progress files, logs, and YARN's words."""
+"""Gather the facts on an attempt from records, progress files, logs and YARN's diagnostics."""
 
 from audioloom_storage import Location
 
@@ -15,12 +15,12 @@ _SEEN = ("finished", "stopped", "not-started", "lost")
 
 
 def facts_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> AttemptFacts:
-    """The facts on an attempt.
+    """Gather the facts on an attempt.
 
     Args:
         folder: of the run.
         attempt: its records.
-        alive: whether its launcher is still at work on it.
+        alive: whether its launcher still works on it; None if unknown.
     """
     ended = attempt.ended
     cause = ended.cause if ended else None
@@ -64,9 +64,9 @@ def _worker_facts(folder: Location, attempt: Attempt, seat: WorkerRecord) -> Wor
 
 
 def _outside(attempt: Attempt) -> tuple[str, str]:
-    """YARN's words on the application that ended with its coordinator, and what to do."""
+    """Ask YARN why the application ended; return the explanation and a hint."""
     if attempt.ended is not None and attempt.ended.restarts:
-        return "", ""  # the application went on with another master: its end is another matter
+        return "", ""  # the application went on, so its end does not explain this attempt
     application = attempt.started.owner.application
     found = look_up(application) if application else None
     if application is None or found is None or not found.ended or found.state == "GONE":

@@ -1,4 +1,4 @@
-"""`status --follow`: a live view of a run on a terminal, otherwise lines in the log."""
+"""The live view of `status --follow` on a terminal; without a terminal, lines in the log."""
 
 import os
 import shutil
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 
 def show_live(folder: Location) -> None:
-    """Show the run until it is over, or Ctrl-C; nothing stays on the terminal."""
+    """Show the run until it is over or Ctrl-C; the view leaves nothing on the terminal."""
     told, before = "", float("-inf")
     with suppress(KeyboardInterrupt), _screen() as screen:
         while not (status := read_run_status(folder)).over:
@@ -48,7 +48,7 @@ def show_live(folder: Location) -> None:
 
 @contextmanager
 def _screen() -> Iterator[Live | None]:
-    """A part of the terminal that is drawn again and again; None without a terminal."""
+    """Open a redrawn part of the terminal; None without a terminal."""
     if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") == "dumb":
         yield None
         return
@@ -60,9 +60,9 @@ def _screen() -> Iterator[Live | None]:
 def live_page(
     view: RunStatus, workers: Sequence[WorkerStatus], size: os.terminal_size
 ) -> list[str]:
-    """The lines of a terminal of that size.
+    """Make the lines of the view for a terminal of *size*.
 
-    Of more workers than there is room for, those that are not like the most are shown.
+    If there is no room for all workers, the view shows the workers that differ from most.
     """
     pages = [f"{each.role}  {safe_text(each.page)}" for each in workers if each.page]
     head = [_title(view), *pages, *_bar(workers)]
@@ -117,7 +117,7 @@ def _causes(view: RunStatus) -> list[str]:
 
 
 def _most_telling(workers: Sequence[WorkerStatus], room: int) -> list[WorkerStatus]:
-    """As many as there is room for, by rank: first those in another state, then who is behind."""
+    """Choose *room* workers, by rank: workers in an unusual state first, then the slowest."""
     if len(workers) <= room:
         return list(workers)
     states = [each.state for each in workers]

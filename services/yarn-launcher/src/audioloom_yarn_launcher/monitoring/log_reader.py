@@ -1,4 +1,4 @@
-"""The logs of a run's workers in its folder, whole or in pieces."""
+"""Read the logs of a run's workers in its folder, whole or in pieces."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -22,12 +22,12 @@ class LogFile:
 
     @property
     def log(self) -> tuple[int, int]:
-        """Its rank and attempt."""
+        """Rank and attempt of the log."""
         return self.rank, self.attempt
 
 
 def log_files(folder: Location, attempt: int, rank: int | None) -> list[LogFile]:
-    """The logs of an attempt, by rank and piece."""
+    """List the logs of an attempt, by rank and piece."""
     try:
         entries = [(_LOG.fullmatch(e.location.name), e) for e in list_folder(folder / "logs")]
     except NotFound:
@@ -41,10 +41,10 @@ def log_files(folder: Location, attempt: int, rank: int | None) -> list[LogFile]
 
 
 class Stream:
-    """One worker's log, read from its beginning, piece after piece.
+    """Reads the log of one worker from its start, piece after piece.
 
     Attributes:
-        position: number of bytes that were read.
+        position: number of bytes read.
     """
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Stream:
         self._rest = b""
 
     def read(self, files: Sequence[LogFile]) -> Iterator[str]:
-        """The new whole lines in these files of the worker, in order."""
+        """Yield the new whole lines in these files of the worker, in order."""
         start = 0
         for file in files:
             end = start + file.size
@@ -67,7 +67,7 @@ class Stream:
             start = end
 
     def take(self, data: bytes) -> Iterator[str]:
-        """The whole lines that the next bytes complete."""
+        """Yield the whole lines that the next bytes complete."""
         self.position += len(data)
         *lines, self._rest = (self._rest + data).split(b"\n")
         yield from map(_text, lines)
@@ -75,14 +75,14 @@ class Stream:
             yield from self.rest()
 
     def rest(self) -> Iterator[str]:
-        """The last, unfinished line."""
+        """Yield the last, unfinished line."""
         if self._rest:
             yield _text(self._rest)
         self._rest = b""
 
 
 def last_lines(folder: Location, attempt: int, rank: int, most_bytes: int) -> list[str]:
-    """The whole lines among the last bytes that a worker wrote in an attempt."""
+    """Read the whole lines in the last *most_bytes* of a worker's output in an attempt."""
     data = b""
     for file in reversed(log_files(folder, attempt, rank)):
         left = most_bytes - len(data)

@@ -1,7 +1,7 @@
-"""The newest output of workers from the web pages of their nodes: on HDFS a log's pieces come late.
+"""Read the newest output of workers from their nodes' web pages: on HDFS a log's pieces come late.
 
-With Kerberos, or where users cannot read each other's logs, a node shows nothing, and the pieces
-are all there is. A worker records the address of its page in its usage record.
+With Kerberos, or where users cannot read each other's logs, a node shows nothing, and only the
+pieces are left. A worker records the address of its page in its usage record.
 """
 
 import re
@@ -18,12 +18,12 @@ _PAGE = re.compile(r"[^/@?#\s]+:[0-9]+/ws/v1/node/containers/container_[0-9a-z_]
 
 
 class NodeLogs:
-    """The logs of an attempt's workers on their nodes.
+    """Reads the logs of an attempt's workers on their nodes.
 
     Args:
         folder: of the run.
         attempt: number of the attempt.
-        scheme: of the nodes' pages; by default none on a file system, else that of the cluster.
+        scheme: of the nodes' pages; by default the cluster's scheme, or none on a file system.
     """
 
     def __init__(self, folder: Location, attempt: int, scheme: str | None = None) -> None:
@@ -34,7 +34,7 @@ class NodeLogs:
         self._next: dict[int, float] = {}
 
     def read(self, rank: int, position: int) -> bytes:
-        """What a worker has written from this byte on; nothing if that is not to be had now."""
+        """Read a worker's output from a byte position on; empty if it is not available now."""
         now = time.monotonic()
         if not self._scheme or now < self._next.get(rank, now):
             return b""
@@ -50,7 +50,7 @@ class NodeLogs:
 
 
 def read_from(page: str, position: int) -> bytes:
-    """What a log's page shows from this byte on; one can only ask for the last so many bytes."""
+    """Read a log's page from a byte position on, although pages only serve the last n bytes."""
     size = AHEAD_BYTES
     while size <= MOST_BYTES:
         found = last_bytes(page, size)

@@ -1,4 +1,4 @@
-"""The progress of a worker's program: `progress/<rank>.jsonl`, SPEC section 6."""
+"""Read the progress of a worker's program: `progress/<rank>.jsonl`, SPEC section 6."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _TOLD_TO_END = "Stopped"
 
 
 def progress_lines(folder: Location, rank: int) -> list[dict[str, Any]]:
-    """The first and the last lines, oldest first; none without a file."""
+    """Read the first and the last lines of a worker, oldest first; empty without a file."""
     try:
         with open_read(folder / f"progress/{rank}.jsonl") as file:
             size = file.seek(0, 2)
@@ -34,7 +34,7 @@ def progress_lines(folder: Location, rank: int) -> list[dict[str, Any]]:
 
 
 def newest(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The newest value of each of `PROGRESS`; the speed only of the newest attempt."""
+    """Find the newest value of each of `PROGRESS`; the speed only of the newest attempt."""
     found: dict[str, Any] = {}
     for line in lines:
         if line.get("attempt", found.get("attempt")) != found.get("attempt"):
@@ -45,7 +45,7 @@ def newest(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def failure(lines: Sequence[dict[str, Any]], attempt: int) -> tuple[str, tuple[int, ...]]:
-    """The error that ended a program in an attempt, and the ranks of the peers that it lost."""
+    """Find the error that ended a program in an attempt, and the ranks of its lost peers."""
     for line in reversed(lines):
         if line.get("event") == "failed" and line.get("attempt") == attempt:
             if line.get("error") == _TOLD_TO_END:
@@ -58,7 +58,7 @@ def failure(lines: Sequence[dict[str, Any]], attempt: int) -> tuple[str, tuple[i
 
 
 def last_step(lines: Sequence[dict[str, Any]], attempt: int) -> int | None:
-    """The last step of a program in an attempt."""
+    """Find the last step of a program in an attempt; None without a step."""
     for line in reversed(lines):
         if line.get("attempt") == attempt and isinstance(line.get("step"), int):
             return int(line["step"])
@@ -70,6 +70,6 @@ def _records(data: bytes) -> Iterator[dict[str, Any]]:
         try:
             record = json.loads(line)
         except ValueError:
-            continue  # the first may be cut off by us, the last by who writes it
+            continue  # our read may cut off the first line, an unfinished write the last
         if isinstance(record, dict):
             yield record

@@ -1,8 +1,8 @@
 """The root cause of a run's failure over all its attempts: the first cause, above its echoes.
 
-The coordinator records the first cause as it sees it, by exit codes and their order. Afterwards
-more is known: what each program wrote, which peers it missed, and what YARN tells of an application
-whose coordinator died before it could record anything.
+The coordinator records the first cause by exit codes and their order. Afterwards more is known: the
+output of each program, the peers that it missed, and YARN's diagnostics of an application whose
+coordinator died before it could record anything.
 """
 
 import re
@@ -59,7 +59,7 @@ _OF_RECORDS: dict[str, CauseKind] = {
     "allocation": "allocation",
     "registration": "registration",
 }
-_SPAN = 3  # a run of at least so many ranks is written as a range
+_SPAN = 3  # at least this many consecutive ranks are written as a range
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,10 @@ class WorkerFacts:
     Args:
         rank: of the worker.
         host: its host.
-        end: as in `WorkerEnd`, or "" if nobody could record it.
+        end: as in `WorkerEnd`; "" without a record.
         exit_code: exit code of its process.
         signal: number of the signal that ended its process.
-        told: the coordinator's words on its end.
+        told: the coordinator's message on its end.
         reason: the coordinator's reason for its end.
         error: the error that its program wrote.
         missed: the peers that its program lost.
@@ -92,12 +92,12 @@ class WorkerFacts:
 
     @property
     def name(self) -> str:
-        """`worker 3 on node-7`."""
+        """Name of the worker, such as `worker 3 on node-7`."""
         return f"worker {self.rank}" + (f" on {self.host}" if self.host else "")
 
     @property
     def is_echo(self) -> bool:
-        """Whether its program ended because of another worker, by its own words."""
+        """Tell whether the program's own error blames another worker."""
         return bool(self.missed) or bool(_ECHO.search(self.error))
 
 
@@ -107,13 +107,13 @@ class AttemptFacts:
 
     Args:
         attempt: its number.
-        kind: kind of the recorded cause, "" if there is none.
+        kind: kind of the recorded cause; "" without a cause.
         text: text of that cause.
         rank: rank of that cause.
         exit_code: exit code of that cause.
         workers: the facts on each worker.
-        outside: YARN's words on the application, if the coordinator could not record all.
-        hint: what to do about those.
+        outside: YARN's explanation of the end, if the coordinator could not record it.
+        hint: for the reader of `outside`.
     """
 
     attempt: int
@@ -131,12 +131,12 @@ class FailureCause:
     """A cause of a failure.
 
     Args:
-        attempt: in which it happened.
-        kind: decides what to do about it, and how near it is to the root cause.
+        attempt: number of the attempt.
+        kind: decides the advice, and how near the cause is to the root cause.
         text: one sentence without a full stop.
-        rank: of the worker, None if the cause is not one worker's alone.
+        rank: of the worker; None if the cause is not a single worker.
         host: of the worker.
-        only_missed: nobody saw the worker's end; its peers missed it.
+        only_missed: whether only the peers noticed the worker's end.
     """
 
     attempt: int
@@ -148,7 +148,7 @@ class FailureCause:
 
     @property
     def weight(self) -> int:
-        """The lower, the nearer to the root cause."""
+        """Distance from the root cause: the lower, the nearer."""
         return _MISSED if self.only_missed else _WEIGHTS[self.kind]
 
 
@@ -161,12 +161,12 @@ class RankedCause:
 
     @property
     def text(self) -> str:
-        """Both, in a sentence without a full stop."""
+        """First cause and echoes in a sentence without a full stop."""
         return "; ".join((self.first.text, *self.echoes))
 
 
 def rank_attempt(facts: AttemptFacts) -> RankedCause | None:
-    """The first cause of an attempt and its echoes; None if nothing went wrong in it."""
+    """Find the first cause of an attempt and its echoes; None without a failure."""
     found = [*_by_workers(facts), *_by_attempt(facts)]
     if not found:
         return None
@@ -175,9 +175,9 @@ def rank_attempt(facts: AttemptFacts) -> RankedCause | None:
 
 
 def root_cause(ranked: Sequence[RankedCause]) -> RankedCause | None:
-    """The cause that ended the run: the last attempt's, unless that only followed from another.
+    """Find the cause that ended the run: the last attempt's, or an earlier one that led to it.
 
-    A gang that was not complete in time follows from the attempt that lost a worker, and an attempt
+    An incomplete gang is the consequence of the earlier attempt that lost a worker, and an attempt
     in which all workers lost each other explains nothing.
     """
     if not ranked:
@@ -190,7 +190,7 @@ def root_cause(ranked: Sequence[RankedCause]) -> RankedCause | None:
 
 
 def alike(ranked: Iterable[RankedCause], first: FailureCause) -> tuple[int, ...]:
-    """The other attempts that ended in the same way."""
+    """List the other attempts whose first cause has the kind and rank of *first*."""
     return tuple(
         each.first.attempt
         for each in ranked
@@ -200,7 +200,7 @@ def alike(ranked: Iterable[RankedCause], first: FailureCause) -> tuple[int, ...]
 
 
 def workers_text(ranks: Iterable[int]) -> str:
-    """`worker 3`, `workers 0-2 and 5`."""
+    """Name workers by rank, such as `worker 3` or `workers 0-2 and 5`."""
     runs: list[list[int]] = []
     for rank in sorted(set(ranks)):
         if runs and rank == runs[-1][-1] + 1:
@@ -241,7 +241,7 @@ def _of_worker(worker: WorkerFacts, attempt: int) -> FailureCause | None:
         return FailureCause(attempt, kind, text, worker.rank, worker.host)
 
     if worker.end == "lost":
-        # The host is in the name already.
+        # The name already contains the host.
         told = worker.told.replace(f" on {worker.host}", "")
         return cause(_OF_REASONS.get(worker.reason, "killed"), f"{worker.name} was lost: {told}")
     if worker.end == "failed":

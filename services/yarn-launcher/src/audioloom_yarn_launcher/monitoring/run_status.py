@@ -1,4 +1,4 @@
-"""The status of a run, read from its folder: for `status`, `logs --follow` and others."""
+"""Read the status of a run from its folder, for `status`, `logs --follow` and others."""
 
 import re
 import signal
@@ -39,16 +39,16 @@ AT_WORK = ("committed", "forming", "running", "restarting")
 
 @dataclass(frozen=True)
 class WorkerStatus:
-    """A worker of the last attempt, or a sidecar.
+    """The status of a worker of the last attempt, or of a sidecar.
 
     Args:
         role: its role in TF_CONFIG.
         attempts: number of attempts with a worker of this rank; for a sidecar, number of starts of
             its process.
         exit: exit code, or the name of the signal that ended its process; "" while unknown.
-        progress: the newest that its program wrote of each of `PROGRESS`.
-        usage: what its processes take, or took; see `usage`.
-        page: where it shows itself, as long as it runs.
+        progress: the newest value of each of `PROGRESS` that its program wrote.
+        usage: resources that its processes use or used.
+        page: address of its web page while it runs.
     """
 
     rank: int
@@ -66,7 +66,7 @@ class WorkerStatus:
 
 @dataclass(frozen=True)
 class RunStatus:
-    """The status of a run: its attempts, and the application that waits to make the next one."""
+    """The status of a run: its attempts, and the application that waits to start the next."""
 
     folder: Location
     state: RunState
@@ -80,15 +80,15 @@ class RunStatus:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more will come of itself."""
+        """Tell whether the run has stopped for good, unless a person restarts it."""
         return self.state not in ("waiting", "forming", "running", "restarting", "unknown")
 
 
 def locate_run(text: str) -> Location:
-    """The folder of a run, from it, the manifest in it, or the application that runs it.
+    """Find the folder of a run from its path, its manifest's path or its application's id.
 
     Raises:
-        NoRun: the ResourceManager knows of no such application, or it is none of ours.
+        NoRun: the ResourceManager does not answer or does not know such a run of this launcher.
     """
     if _APPLICATION.fullmatch(text):
         return _folder_of(text)
@@ -111,10 +111,10 @@ def _folder_of(application: str) -> Location:
 
 
 def read_run_status(folder: Location) -> RunStatus:
-    """Look at a run.
+    """Read the status of a run.
 
     Raises:
-        NoRun: nothing was submitted, no attempt was made, and nothing was committed.
+        NoRun: the folder holds no submission, no attempt and no commit.
     """
     attempts = tuple(read_attempts(folder))
     committed = exists(folder / MANIFEST_NAME)
@@ -135,7 +135,7 @@ def read_run_status(folder: Location) -> RunStatus:
 
 
 def read_worker_statuses(view: RunStatus) -> list[WorkerStatus]:
-    """The workers of the last attempt by rank, and then the sidecars."""
+    """Read the workers of the last attempt, by rank, followed by the sidecars."""
     last = view.last
     if last is None:
         return []

@@ -1,4 +1,4 @@
-"""The tables of a run: its workers, and how far they came if the gang was not complete in time."""
+"""The tables of a run: its workers, and their arrivals if the gang was not complete in time."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -25,12 +25,12 @@ MOST_TAILS, MOST_LINES = 3, 10
 def worker_table(
     workers: Sequence[WorkerStatus], columns: int | None = None, *, over: bool
 ) -> list[str]:
-    """One line a worker, below a heading; no lines without workers.
+    """Make a heading and one line for each worker; no lines without workers.
 
     Args:
         workers: by rank.
-        columns: of the terminal, None for any number.
-        over: the run is over, so the highest memory is shown.
+        columns: width of the terminal; None for no limit.
+        over: whether the run is over, so that the highest memory is shown.
     """
     if not workers:
         return []
@@ -51,11 +51,11 @@ def worker_table(
 
 
 def arrivals_table(rows: Sequence[Arrival], columns: int | None = None) -> list[str]:
-    """One line a worker, below a heading, and the last output of the first silent workers.
+    """Make a heading, one line for each worker, and the last output of the first silent workers.
 
     Args:
-        rows: none if the gang was complete; then there are no lines.
-        columns: of the terminal, None for any number.
+        rows: empty if the gang was complete; then there are no lines.
+        columns: width of the terminal; None for no limit.
     """
     if not rows:
         return []
@@ -80,7 +80,7 @@ def report_arrivals(folder: Location, number: int) -> None:
 
 
 def size_text(size: float) -> str:
-    """`12.1 GiB`."""
+    """Write a number of bytes with a unit, such as `12.1 GiB`."""
     for unit in _UNITS:
         if size < _STEP or unit == _UNITS[-1]:
             break
