@@ -1,1 +1,1 @@
-"""Ranks, lanes and shards: where each record of a split lies."""
+"""Ranks, lanes and shards: the place of each record of a split."""

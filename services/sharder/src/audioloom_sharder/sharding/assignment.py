@@ -1,6 +1,6 @@
-"""Where a record goes: rank → shard and position; lanes and replicas; how many shards.
+"""The place of a record: rank → shard and position; lanes and replicas; the number of shards.
 
-Within a split the records are ranked 0 … T-1 by a keyed hash (`keys`). Rank ``k`` lies in shard
+A keyed hash (`hashing`) ranks the records of a split 0 … T-1. Rank ``k`` lies in shard
 ``k % n`` at position ``k // n``, so shards differ by at most one record and the longer ones come
 first. ``n`` is a multiple of the split's lanes ``B``: lane ``l`` owns the shards ``≡ l (mod B)``.
 
@@ -24,23 +24,23 @@ class Place(NamedTuple):
 
 
 def divisors(number: int) -> tuple[int, ...]:
-    """Every divisor of *number*, ascending."""
+    """Return every divisor of *number*, ascending."""
     return tuple(d for d in range(1, number + 1) if number % d == 0)
 
 
 def lanes_for(records: int, lanes: int) -> int:
-    """Lanes of a split of *records*: *lanes*, or its largest divisor that leaves none empty."""
+    """Return the lanes of a split: *lanes*, or its largest divisor that leaves no lane empty."""
     return max((d for d in divisors(lanes) if d <= records), default=1)
 
 
 def shards_for(
     *, records: int, size: int, lanes: int, requested: int | None, shard_bytes: int
 ) -> int:
-    """How many shards a split of *records* and *size* bytes gets: a multiple of *lanes*.
+    """Compute the shards of a split of *records* and *size* bytes: a multiple of *lanes*.
 
     *requested* is a number of shards, a multiple of the run's lanes. Without it the shards come as
-    near to *shard_bytes* as the multiple allows. Never more shards than records, so that none is
-    empty. *lanes* has to come from `lanes_for`.
+    near to *shard_bytes* as the multiple allows. A split never gets more shards than records, so no
+    shard is empty. *lanes* must come from `lanes_for`.
     """
     most = records // lanes
     rounds = round(size / (lanes * shard_bytes)) if requested is None else requested // lanes
@@ -48,34 +48,34 @@ def shards_for(
 
 
 def place(ranks: NDArray[np.int64], shards: int) -> Place:
-    """Shard and position of each of *ranks*."""
+    """Compute shard and position of each of *ranks*."""
     return Place(ranks % shards, ranks // shards)
 
 
 def rank_of(shard: int, position: int, shards: int) -> int:
-    """The rank that lies in *shard* at *position*: the inverse of `place`."""
+    """Return the rank at *position* of *shard*: the inverse of `place`."""
     return position * shards + shard
 
 
 def records_in_shard(shard: int, shards: int, records: int) -> int:
-    """How many of *records* lie in *shard* of *shards*: equal for all, plus or minus one."""
+    """Count the records in *shard*; shards differ by one record at most."""
     return (records - shard + shards - 1) // shards
 
 
 def replica_records(replica: int, replicas: int, records: int) -> int:
-    """Records that *replica* of *replicas* reads in an epoch."""
+    """Count the records that *replica* of *replicas* reads in an epoch."""
     return (records - replica + replicas - 1) // replicas
 
 
 def steps_per_epoch(records: int, batch: int) -> int:
-    """Global batches an epoch of *records* takes, the last one perhaps short."""
+    """Count the global batches of an epoch; the last batch may be short."""
     return -(-records // batch)
 
 
 def batch_records(
     step: int, *, replica: int, replicas: int, records: int, batch: int
 ) -> NDArray[np.int64]:
-    """Epoch positions that *replica* contributes to the global batch *step*."""
+    """Return the epoch positions that *replica* contributes to the global batch *step*."""
     first, stop = step * batch, min((step + 1) * batch, records)
     first += (replica - first) % replicas
     return np.arange(first, max(first, stop), replicas, dtype=np.int64)

@@ -12,7 +12,7 @@ from audioloom_sharder.windows.rules import Rules
 from audioloom_sharder.windows.summary import SplitCount, Summary
 
 MOST_LABELS = 100_000
-#: Shards that are written together are small: enough of them to be worth a task, no more.
+#: One task writes several small shards, because a single one is not worth a task.
 _UNIT_BYTES = 64 << 20
 _UNIT_SHARDS = 8
 
@@ -28,7 +28,7 @@ class ShardSizes:
 
 @dataclass(frozen=True)
 class SplitLayout:
-    """One split: its counts and its shards, whose numbers in the run begin at *first*."""
+    """One split: its counts and its shards, numbered in the run from *first*."""
 
     name: str
     records: int
@@ -40,11 +40,11 @@ class SplitLayout:
     targets: TargetSums = NO_TARGETS
 
     def records_in(self, shard: int) -> int:
-        """Records of one of its shards."""
+        """Count the records of a shard of this split."""
         return records_in_shard(shard, self.shards, self.records)
 
     def units(self) -> Iterator[range]:
-        """Its shards in runs that are written by one task each."""
+        """Yield ranges of shards, one range for each task."""
         size = max(1, self.bytes // self.shards)
         step = max(1, min(_UNIT_SHARDS, _UNIT_BYTES // size))
         for start in range(0, self.shards, step):
@@ -53,7 +53,7 @@ class SplitLayout:
 
 @dataclass(frozen=True)
 class Layout:
-    """All splits, in the order of their names, and the label vocabulary in the order of its ids."""
+    """All splits in the order of their names, and all labels in the order of their ids."""
 
     splits: tuple[SplitLayout, ...]
     labels: tuple[str, ...]
@@ -74,14 +74,14 @@ def make_layout(summary: Summary, rules: Rules, sizes: ShardSizes, *, where: str
     """Decide the shards of every split and the numbers of the labels.
 
     Args:
-        summary: what all features files hold.
+        summary: the content of all features files.
         rules: the rules of the run.
         sizes: the requested sizes.
         where: the inputs, for errors.
 
     Raises:
-        BadFeatures: some rows cannot become records; how many, and the first of them.
-        EmptySplit: nothing falls into a requested split.
+        BadFeatures: some rows cannot become records; names their number and the first row.
+        EmptySplit: no group falls into a requested split.
         InvalidOption: class weights are requested, but there is no split to train on.
     """
     check_faults(summary, rules, where)
@@ -161,7 +161,7 @@ def _weights(
     return weights_of(rules.class_weights, dict(sorted(counts.items())))
 
 
-#: Kind of fault: what was expected, what was found, and what to do.
+#: Expected, found and hint of the error, by kind of fault.
 _FAULTS: dict[str, tuple[str, str, str]] = {
     "no split": (
         "a split for every recording that is taken",
@@ -199,7 +199,7 @@ _FAULTS: dict[str, tuple[str, str, str]] = {
 
 
 def check_faults(summary: Summary, rules: Rules, where: str) -> None:
-    """Raise BadFeatures when some rows cannot become records, the commonest fault first."""
+    """Raise BadFeatures for the commonest fault of rows that cannot become records."""
     if not summary.faults:
         return
     kind, (count, example) = max(summary.faults.items(), key=lambda item: item[1][0])

@@ -1,7 +1,7 @@
 """Rank the windows of one range of hashes, over all features files; count groups on the way.
 
 The ranges are disjoint and in order, so the rank of a window is the number of windows of its split
-in lower ranges plus its place within its own. Memory is that of one range, whatever the total.
+in lower ranges plus its place within its range. Memory holds one range, whatever the total.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ RANGE_RECORDS = 4 << 20
 
 @dataclass(frozen=True)
 class Duplicate:
-    """Two windows with one key: (number of the file, row in it) of each."""
+    """Two windows with equal keys, each as (number of the file, row in the file)."""
 
     first: tuple[int, int]
     second: tuple[int, int]
@@ -35,12 +35,12 @@ class DistinctCounts:
 
 
 def ranges_for(records: int) -> int:
-    """How many ranges *records* are ranked in."""
+    """Return the number of ranges for *records*."""
     return -(-records // RANGE_RECORDS)
 
 
 def range_starts(section: NDArray[np.void], ranges: int) -> list[int]:
-    """Where each of *ranges* begins in a section sorted by its hash; the last is its length."""
+    """Find the start of each range in a section sorted by hash; the last item is its length."""
     edges = [-(-(number << 64) // ranges) for number in range(1, ranges)]
     bounds = np.array(edges, dtype=np.uint64)
     inner = np.searchsorted(section["high"], bounds, side="left").tolist()
@@ -50,10 +50,10 @@ def range_starts(section: NDArray[np.void], ranges: int) -> list[int]:
 def ranks(
     parts: Sequence[NDArray[np.void]], before: Sequence[int]
 ) -> tuple[list[NDArray[np.int64]], Duplicate | None]:
-    """The rank of every window of one range, part by part in the order of *parts*.
+    """Rank every window of one range, part by part in the order of *parts*.
 
     Args:
-        parts: the range's slice of "records" of each file.
+        parts: the range's slice of each file's section "records".
         before: windows of each split in all lower ranges.
 
     Returns:
@@ -66,7 +66,7 @@ def ranks(
     same = np.flatnonzero(
         (ordered["high"][1:] == ordered["high"][:-1])
         & (ordered["low"][1:] == ordered["low"][:-1])
-        # Copies of a window come from one row.
+        # Copies of one row are no duplicates.
         & ((source[order][1:] != source[order][:-1]) | (ordered["row"][1:] != ordered["row"][:-1]))
     )
     duplicate = None
@@ -103,7 +103,7 @@ def count_distinct(
 
 
 def sum_counts(counted: Sequence[DistinctCounts]) -> DistinctCounts:
-    """All ranges together."""
+    """Add up the counts of all ranges."""
     return DistinctCounts(
         groups=[sum(column) for column in zip(*(one.groups for one in counted), strict=True)],
         recordings=[
@@ -115,7 +115,7 @@ def sum_counts(counted: Sequence[DistinctCounts]) -> DistinctCounts:
 
 
 def ranks_before(counts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Windows of each split before each range, from their counts range by range."""
+    """Yield the windows of each split before each range, from the counts of each range."""
     before = [0] * len(counts[0])
     for count in counts:
         yield list(before)

@@ -1,1 +1,1 @@
-"""Splits: their names and ratios, and which split each group or recording falls into."""
+"""Splits: their names and ratios, and the split of each group or recording."""

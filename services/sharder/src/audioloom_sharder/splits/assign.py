@@ -28,7 +28,7 @@ class SplitDecision:
 def assign_splits(
     members: Sequence[Members], policy: SplitPolicy, sources: SplitSources, where: str
 ) -> SplitDecision:
-    """Assign all keys. The order of the files, and how groups lie in them, makes no difference.
+    """Assign all keys, independent of the order of the files and of the groups within them.
 
     Args:
         members: the members of each features file.
@@ -69,7 +69,7 @@ def assign_splits(
 def _stratified(
     whole: NDArray[np.void], policy: SplitPolicy, pinned: NDArray[np.uint8]
 ) -> NDArray[np.uint8]:
-    # A group may lie in several files: its records of one label are added up first.
+    # A group may lie in several files, so add up its records of each label first.
     new = np.ones(len(whole), bool)
     new[1:] = (whole["key"][1:] != whole["key"][:-1]) | (whole["label"][1:] != whole["label"][:-1])
     first = np.flatnonzero(new)

@@ -1,4 +1,4 @@
-"""How far each label is from the requested split ratios."""
+"""The deviation of each label from the requested split ratios."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Deviation:
 
     @property
     def missed(self) -> str | None:
-        """The split that is furthest off, where it is too far; else None."""
+        """The split with the largest deviation if that is too large; else None."""
         far = {
             name: max(self.actual[name] / ratio, ratio / self.actual[name])
             for name, ratio in self.requested.items()
@@ -38,10 +38,10 @@ class Deviation:
 def deviations(
     ratios: Mapping[str, float], labels: Mapping[str, Mapping[str, int]]
 ) -> list[Deviation]:
-    """All labels, the one that deviates most first.
+    """Compute the deviations of all labels, the largest first.
 
     Args:
-        ratios: the requested ratio of each split; empty where the data name the splits.
+        ratios: the requested ratio of each split; empty if the data name the splits.
         labels: the records of each label, by split.
     """
     if len(ratios) < 2:  # noqa: PLR2004 (one split gets all of every label)

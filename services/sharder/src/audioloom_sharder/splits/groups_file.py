@@ -1,8 +1,7 @@
 """The splits file of a run: the split of each group, so that a later run can keep it.
 
-A NumPy file (format 1.0, no pickled objects), ascending. A row is a group: its hash keyed with the
-run's seed, its records, and the number of its split, which counts the run's splits in the order of
-their names.
+The file is a NumPy file (format 1.0, no pickled objects), ascending. A row is a group: its hash
+keyed with the run's seed, its records, and the number of its split in the order of names.
 """
 
 import io
@@ -44,7 +43,7 @@ def merge_groups(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
 def splits_of_groups(
     table: NDArray[np.void], groups: NDArray[np.uint64], none: int
 ) -> NDArray[np.uint8]:
-    """The split number of each of *groups* (hashes), *none* for groups that the table lacks."""
+    """Look up the split number of each of *groups* (hashes); *none* for unknown groups."""
     at = find_sorted(table["group"], groups)
     found = np.full(len(groups), none, np.uint8)
     found[at >= 0] = table["split"][at[at >= 0]]
@@ -52,7 +51,7 @@ def splits_of_groups(
 
 
 def find_sorted(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """The index of each of *wanted* in ascending *keys*; -1 where it is missing."""
+    """Find the index of each of *wanted* in ascending *keys*; -1 for missing keys."""
     at = np.searchsorted(keys, wanted)
     at[at == len(keys)] = 0
     known = keys[at] == wanted if len(keys) else np.zeros(len(wanted), bool)
@@ -60,7 +59,7 @@ def find_sorted(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray
 
 
 def header(groups: int) -> bytes:
-    """The first bytes of a splits file; its rows follow as they lie in memory."""
+    """Return the first bytes of a splits file; the rows follow as they lie in memory."""
     stream = io.BytesIO()
     described = {"descr": np.lib.format.dtype_to_descr(GROUP), "fortran_order": False}
     np.lib.format.write_array_header_1_0(stream, {**described, "shape": (groups,)})
@@ -71,7 +70,7 @@ def load(data: bytes, splits: int) -> NDArray[np.void]:
     """Read the splits file of a run with this number of *splits*.
 
     Raises:
-        DamagedRecord: it is not such a file, out of order, or names a split there is not.
+        DamagedRecord: it is no splits file, is out of order, or has an unknown split number.
     """
     stream = io.BytesIO(data)
     try:

@@ -1,7 +1,7 @@
 """Keyed hashes: the order of the records, and the split of each group.
 
-Both depend on the seed and on content alone, never on how the input files are laid out. BLAKE2b
-is taken because its output is fixed for ever; NumPy promises no such thing of its generators.
+Both depend on the seed and on content alone, never on the layout of the input files. BLAKE2b is
+used because its output never changes, while NumPy's generators may change between versions.
 """
 
 import struct
@@ -22,7 +22,7 @@ _SPLIT = b"audioloom split"
 
 
 def record_key(recording: str, channel: int, window: int) -> bytes:
-    """The identity of a record as unique bytes: the length of the name comes first."""
+    """Build the unique bytes that identify a record; the length of the name comes first."""
     name = recording.encode()
     return struct.pack("<I", len(name)) + name + struct.pack("<qq", channel, window)
 
@@ -30,22 +30,22 @@ def record_key(recording: str, channel: int, window: int) -> bytes:
 def rank_hashes(
     recordings: Sequence[str], channels: Sequence[int], windows: Sequence[int], *, seed: int
 ) -> NDArray[np.uint64]:
-    """One 128-bit hash a record, shape (records, 2): high word, low word."""
+    """Compute a 128-bit hash of each record, shape (records, 2): high word, low word."""
     hasher = _hasher(seed, _RANK, KEY_BYTES)
     rows = zip(recordings, channels, windows, strict=True)
     return _numbers(hasher, (record_key(*row) for row in rows)).reshape(-1, 2)
 
 
 def group_hashes(groups: Iterable[str], *, seed: int) -> NDArray[np.uint64]:
-    """One 64-bit hash a group, shape (groups,)."""
+    """Compute a 64-bit hash of each group, shape (groups,)."""
     hasher = _hasher(seed, _SPLIT, 8)
     return _numbers(hasher, (group.encode() for group in groups))
 
 
 def split_of(hashes: NDArray[np.uint64], ratios: Sequence[SplitRatio]) -> NDArray[np.uint8]:
-    """The number of the split of each group hash; ratios lie one after another on [0, 2^64).
+    """Find the split number of each group hash; ratios lie one after another on [0, 2^64).
 
-    The answer depends on group, seed and ratios alone: adding recordings never moves a group.
+    The split depends on group, seed and ratios alone: new recordings never move a group.
     """
     bounds: list[int] = []
     upto = Fraction(0)

@@ -1,4 +1,4 @@
-"""The split of every window of a features file, where more than a hash decides it."""
+"""Look up the split of every window of a features file if more than a hash decides it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class SplitLookup:
     splits: NDArray[np.uint8]
 
     def find(self, keys: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """The split numbers of *keys*, `NO_SPLIT` for unknown keys."""
+        """Return the split numbers of *keys*, `NO_SPLIT` for unknown keys."""
         at = find_sorted(self.keys, keys)
         found = np.full(len(keys), NO_SPLIT, np.uint8)
         found[at >= 0] = self.splits[at[at >= 0]]
@@ -36,7 +36,7 @@ class SplitLookup:
 
 
 def hash_each(names: Sequence[str], seed: int) -> NDArray[np.uint64]:
-    """The hash of each of *names*; every distinct name is hashed once."""
+    """Hash each of *names*; every distinct name is hashed once."""
     distinct = sorted(set(names))
     by_name = dict(zip(distinct, group_hashes(distinct, seed=seed).tolist(), strict=True))
     return np.array([by_name[name] for name in names], dtype=np.uint64)
@@ -45,7 +45,7 @@ def hash_each(names: Sequence[str], seed: int) -> NDArray[np.uint64]:
 def lookup_keys(
     rows: Sequence[Row], groups: Sequence[str], policy: SplitPolicy
 ) -> NDArray[np.uint64]:
-    """The key by which the split of each row is looked up."""
+    """Compute the lookup key of each row."""
     if policy.split_key == "recording":
         return hash_each([recording_name(row) for row in rows], policy.seed)
     return hash_each(groups, policy.seed)
@@ -58,14 +58,14 @@ def splits_of_rows(
     policy: SplitPolicy,
     lookup: SplitLookup | None,
 ) -> NDArray[np.uint8]:
-    """The split number of each row, `NO_SPLIT` for rows without a split.
+    """Find the split number of each row, `NO_SPLIT` for rows without a split.
 
     Args:
         rows: the rows.
         groups: the group of each row.
         hashes: the hash of each group.
         policy: how splits are decided.
-        lookup: the decided splits of the file; None where hashes and ratios decide.
+        lookup: the decided splits of the file; None if hashes and ratios decide.
     """
     if lookup is None:
         return split_of(hashes, policy.ratios)

@@ -35,7 +35,7 @@ class Members:
 
 
 def member_dtype(policy: SplitPolicy) -> np.dtype[np.void]:
-    """The fields of a row: what the policy needs, and no more.
+    """Return the dtype of a row: only the fields that the policy needs.
 
     ``key`` decides the split; ``old`` is its hash with the seed of the previous run; ``label`` is
     the hash of a label and ``records`` the number of records with it; ``split`` is the number of
@@ -52,10 +52,10 @@ def member_dtype(policy: SplitPolicy) -> np.dtype[np.void]:
 
 
 def members_of(table: pa.Table, policy: SplitPolicy, filters: Filters) -> Members:
-    """Collect the members of the windows that the filters take.
+    """Collect the members of the windows that pass the filters.
 
     Raises:
-        BadFeatures: a path names a split with other letters, or there are too many splits.
+        BadFeatures: a path names an invalid split, or there are too many splits.
     """
     taken, _ = take(table, filters)
     rows = list(rows_of(table.filter(pa.array(taken))))

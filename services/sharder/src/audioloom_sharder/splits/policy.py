@@ -1,4 +1,4 @@
-"""How a run decides its splits: by hash and ratio, a pattern, a table, or an earlier run."""
+"""The split policy of a run: hash and ratio, a pattern, a table, or a previous run."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,7 +9,7 @@ from audioloom_sharder.splits.ratios import SplitRatio
 
 @dataclass(frozen=True)
 class SplitPolicy:
-    """What decides the split of a group or recording."""
+    """The settings that decide the split of a group or recording."""
 
     seed: int
     ratios: tuple[SplitRatio, ...]
@@ -34,17 +34,17 @@ class SplitPolicy:
 
     @property
     def from_data(self) -> bool:
-        """Whether a pattern or a table names the splits."""
+        """True if a pattern or a table names the splits."""
         return self.split_pattern is not None or self.split_table is not None
 
     @property
     def needs_lookup(self) -> bool:
-        """Whether splits are more than a function of the group and the ratios."""
+        """True if splits depend on more than the group and the ratios."""
         return self.from_data or self.stratify or self.previous_seed is not None
 
 
 def group_of(row: Row, policy: SplitPolicy) -> str:
-    """The group that decides the split of a row; "" where it has none."""
+    """Return the group that decides the split of a row; "" for a row without a group."""
     if row.group:
         return row.group
     return recording_name(row) if policy.ungrouped == "by-recording" else ""

@@ -33,7 +33,7 @@ class PreviousRun:
     reference: InputRef
 
     def read(self, splits: Sequence[str]) -> NDArray[np.void]:
-        """All groups of the run (`GROUP`), hashed with its seed; split numbers count *splits*."""
+        """Read all groups (`GROUP`), hashed with the run's seed; split numbers count *splits*."""
         groups = read_groups(self.folder, self.entry, len(self.splits)).copy()
         numbers = np.array([splits.index(name) for name in self.splits], np.uint8)
         groups["split"] = numbers[groups["split"]]
@@ -41,7 +41,7 @@ class PreviousRun:
 
 
 def open_previous_run(place: str | Location, root: Location, splits: Sequence[str]) -> PreviousRun:
-    """The run at *place*, for a run under *root* that has *splits*.
+    """Open the run at *place*, for a run under *root* that has *splits*.
 
     Raises:
         ManifestError: it is missing, damaged, of another kind or an unknown version.
@@ -63,11 +63,7 @@ def open_previous_run(place: str | Location, root: Location, splits: Sequence[st
 
 
 def splits_entry(opened: Opened[ShardsManifest]) -> FileEntry:
-    """The splits file of a run.
-
-    Raises:
-        DamagedShards: the run has none.
-    """
+    """Return the splits file of a run; raise DamagedShards if the run has none."""
     files = opened.files(SPLITS_ROLE)
     if len(files) != 1:
         raise DamagedShards(
@@ -81,7 +77,7 @@ def splits_entry(opened: Opened[ShardsManifest]) -> FileEntry:
 
 
 def read_groups(folder: Location, entry: FileEntry, splits: int) -> NDArray[np.void]:
-    """All groups (`GROUP`, ascending) of a run with this number of *splits*.
+    """Read all groups (`GROUP`, ascending) of a run with this number of *splits*.
 
     Raises:
         ManifestError: the file is missing or changed.

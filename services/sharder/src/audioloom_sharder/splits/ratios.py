@@ -64,7 +64,7 @@ def check_split_name(name: str, *, where: object) -> str:
     """Check a split name that comes from data: it becomes part of the names of files.
 
     Raises:
-        BadFeatures: it has other letters.
+        BadFeatures: the name has a character that is not allowed.
     """
     if not _NAME.fullmatch(name):
         raise BadFeatures(
@@ -80,7 +80,7 @@ def compile_pattern(text: str) -> re.Pattern[str]:
     """Compile a pattern that finds the split in a path; its only named group is `split`.
 
     Raises:
-        BadSplit: it is no regular expression, or names something else.
+        BadSplit: it is no regular expression, or its named groups are not just `split`.
     """
     try:
         pattern = re.compile(text)
@@ -101,17 +101,13 @@ def compile_pattern(text: str) -> re.Pattern[str]:
 
 
 def split_of_path(pattern: re.Pattern[str], path: str) -> str | None:
-    """The split that the pattern finds in *path*, when it matches all of it."""
+    """Return the split that the pattern finds in *path*; None unless it matches all of *path*."""
     match = pattern.fullmatch(path)
     return (match["split"] or None) if match else None
 
 
 def training_split(names: Sequence[str]) -> str:
-    """The split to train on: ``train``, or the only one.
-
-    Raises:
-        BadSplit: there is none of that name among several.
-    """
+    """Return the split to train on: ``train``, or the only split; raise BadSplit without one."""
     if TRAIN in names:
         return TRAIN
     if len(names) == 1:
@@ -123,10 +119,10 @@ def training_split(names: Sequence[str]) -> str:
 
 
 def ratios_to_recipe(ratios: Sequence[SplitRatio]) -> dict[str, float]:
-    """The ratios as a recipe holds them."""
+    """Convert the ratios to the form of a recipe."""
     return {ratio.split: float(ratio.ratio) for ratio in ratios}
 
 
 def ratios_from_recipe(splits: Mapping[str, float]) -> tuple[SplitRatio, ...]:
-    """The exact ratios of a recipe: the decimal numbers, not their binary neighbours."""
+    """Read the exact ratios of a recipe: the decimal numbers, not their binary neighbours."""
     return tuple(sorted(SplitRatio(name, Fraction(repr(ratio))) for name, ratio in splits.items()))

@@ -1,4 +1,4 @@
-"""What splits are read from besides ratios and hashes: a previous run, or a split table."""
+"""The sources of splits besides ratios and hashes: a previous run or a split table."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from audioloom_sharder.splits.table import SplitTableFile
 
 @dataclass(frozen=True)
 class SplitSources:
-    """The previous run and the split table of a run, where it has them."""
+    """The previous run and the split table of a run, if any."""
 
     previous_run: PreviousRun | None = None
     table: SplitTableFile | None = None

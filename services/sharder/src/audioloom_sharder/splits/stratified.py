@@ -33,14 +33,14 @@ def stratify(
     ratios: Sequence[SplitRatio],
     pinned: NDArray[np.uint8],
 ) -> NDArray[np.uint8]:
-    """The split number of each group.
+    """Assign each group a split number.
 
     Args:
         groups: hash of the group, one for each (group, label), ascending: shape (rows,).
         labels: hash of the label, ascending within a group: shape (rows,).
-        records: how many records of the group have the label: shape (rows,).
+        records: the number of the group's records with the label: shape (rows,).
         ratios: the requested ratios.
-        pinned: of each distinct group, in their order, its split number, or `FREE`.
+        pinned: the split number of each distinct group in order, or `FREE`.
     """
     found = pinned.copy()
     if not len(groups):
@@ -96,7 +96,7 @@ def _in_order(
     first: NDArray[np.intp],
     pinned: NDArray[np.uint8],
 ) -> NDArray[np.intp]:
-    """Of each free group the row of its rarest label: strata in order, larger groups first."""
+    """Order the free groups by stratum, larger groups first; return rows of the rarest labels."""
     chosen = np.lexsort((rank, group))[first][pinned == FREE]
     sizes = np.add.reduceat(records, first)[group[chosen]]
     order = np.lexsort((groups[chosen], -sizes, -records[chosen], rank[chosen]))
@@ -104,7 +104,7 @@ def _in_order(
 
 
 def _strata(chosen: NDArray[np.intp], stratum: NDArray[np.int32]) -> Iterator[NDArray[np.intp]]:
-    """The rows of each stratum, a million at most at a time: they become Python's numbers."""
+    """Yield the rows of each stratum, at most a million at a time: they become Python numbers."""
     edges: list[int] = []
     if len(chosen):
         edges = np.flatnonzero(np.r_[True, stratum[1:] != stratum[:-1], True]).tolist()
@@ -119,17 +119,17 @@ def _distribute(
     """Distribute *count* groups of *size* records, one after another.
 
     Args:
-        need: what each split needs of the label; what remains is put there.
-        lacking: what each split lacks of other labels, counted up to half a group.
+        need: the records of the label that each split needs; updated in place.
+        lacking: the records of other labels that each split lacks, up to half a group.
         parts: the ratios, in units of 2^-28.
         size: records of a group.
-        count: how many groups.
+        count: number of groups.
     """
     step = size * _ONE
     half = step // 2
     extra = [max(-half, min(half, one)) for one in lacking]
-    # Where half the group would still be needed, for the size of the split: as seats are divided
-    # among parties by Sainte-Laguë. Python divides whole numbers correctly rounded.
+    # The split that needs half the group most, relative to its ratio: Sainte-Laguë's rule for
+    # seats of parties. Python rounds the quotient of whole numbers correctly.
     left = [a + b - half for a, b in zip(need, extra, strict=True)]
     score = [a / part for a, part in zip(left, parts, strict=True)]
     taken = []
@@ -143,7 +143,7 @@ def _distribute(
 
 
 def _drift(need: Sequence[int], parts: Sequence[int]) -> list[int]:
-    """How far each split is behind with a label, if the rest were divided by the ratios."""
+    """Compute each split's shortfall of a label if the ratios divided the rest."""
     left = sum(need) // _ONE
     return [one - part * left for one, part in zip(need, parts, strict=True)]
 

@@ -1,6 +1,6 @@
-"""A table that names the split of each path or group: CSV, TSV or Parquet.
+"""Read a table that names the split of each path or group: CSV, TSV or Parquet.
 
-The table has the column `split`, and `path` or `group`. With both, the path counts.
+The table has the column `split`, and `path` or `group`. If it has both, `path` counts.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ class SplitTable(NamedTuple):
 
 @dataclass(frozen=True)
 class SplitTableFile:
-    """A split table as it was when the run was requested."""
+    """A split table with its state at the request of the run."""
 
     location: Location
     sha256: str

@@ -162,7 +162,7 @@ def _chunks(
 ) -> Iterator[tuple[memoryview, memoryview]]:
     """Yield the bytes of a segment file and their part in its digest (`write_checksummed`).
 
-    Each run is added to *runs*.
+    The places of each run's entries and starts are added to *runs*.
     """
     done = 0
     for run in packed:

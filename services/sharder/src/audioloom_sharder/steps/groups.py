@@ -39,7 +39,7 @@ def publish_groups(
         sha256.update(chunk)
         size += len(chunk)
     path = groups_path(sha256.hexdigest())
-    with suppress(AlreadyExists), create(job.folder / path) as stream:  # named by content
+    with suppress(AlreadyExists), create(job.folder / path) as stream:  # the same content
         stream.writelines(_chunks(job, scanned, ranked))
     entry = FileEntry(
         path=path, bytes=size, sha256=sha256.hexdigest(), role=SPLITS_ROLE, records=_groups(ranked)

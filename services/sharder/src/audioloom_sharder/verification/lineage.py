@@ -1,4 +1,4 @@
-"""The inputs of a committed run, opened again: `verify` decides the splits a second time."""
+"""Open the inputs of a committed run again, so that `verify` can decide its splits again."""
 
 from dataclasses import dataclass
 
@@ -25,7 +25,7 @@ class ReopenedInputs:
 
 
 def previous_run_reference(opened: Opened[ShardsManifest]) -> InputRef | None:
-    """The previous run that the splits were kept from, if there is one."""
+    """Return the previous run whose splits this run kept; None without one."""
     return next((one for one in opened.manifest.inputs if one.kind == "shards"), None)
 
 
@@ -36,11 +36,11 @@ def reopen_inputs(
 
     Args:
         opened: the run.
-        table: where the split table lies now, when it was moved.
-        run_units: what runs units.
+        table: the new location of the split table, if it was moved.
+        run_units: runs the units.
 
     Raises:
-        ManifestError, StorageError, BadData: an input is gone, damaged, or another one.
+        ManifestError, StorageError, BadData: an input is missing, damaged or replaced.
     """
     features = [one for one in opened.manifest.inputs if one.kind == "features"]
     inputs = open_inputs([_same(opened, reference) for reference in features])
@@ -50,7 +50,7 @@ def reopen_inputs(
 
 
 def _same(opened: Opened[ShardsManifest], reference: InputRef) -> str:
-    """The location of an input, after a check that it is the one that was read."""
+    """Return the location of an input; raise DamagedShards if its identity has changed."""
     place = resolve_input(reference, opened.root)
     found = read_manifest(place, reference.kind)
     if found.manifest.identity != reference.identity:

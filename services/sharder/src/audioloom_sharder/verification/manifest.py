@@ -1,4 +1,4 @@
-"""Check what a shards manifest says about labels: sums over the shards, weights and resampling."""
+"""Check the labels of a shards manifest: sums over the shards, weights and resampling."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -14,14 +14,14 @@ from audioloom_sharder.steps.merge import SHARD_ROLE
 
 
 def check_label_stats(opened: Opened[ShardsManifest]) -> Iterator[str]:
-    """Contradictions between the manifest and its list of files, one sentence each."""
+    """Yield contradictions between the manifest and its list of files, one sentence each."""
     yield from _sums(opened)
     yield from _weights(opened)
     yield from _resampled(opened)
 
 
 def claimed_copies(opened: Opened[ShardsManifest]) -> dict[str, Copies] | None:
-    """The copies of each label that the stats name; None also without a split to train on."""
+    """Return the copies of each label in the stats; None also without a split to train on."""
     manifest = opened.manifest
     known = (
         _training_stats(manifest.stats)
@@ -34,7 +34,7 @@ def claimed_copies(opened: Opened[ShardsManifest]) -> dict[str, Copies] | None:
 
 
 def check_resampling(opened: Opened[ShardsManifest], offered: Mapping[str, int]) -> Iterator[str]:
-    """Check that every label has as many records as the rarest, or as the commonest.
+    """Check that every label has as many records as the rarest or the commonest label.
 
     Args:
         opened: the run.
@@ -50,7 +50,7 @@ def check_resampling(opened: Opened[ShardsManifest], offered: Mapping[str, int])
 
 
 def _resampled(opened: Opened[ShardsManifest]) -> Iterator[str]:
-    """Check that resampling is there when requested, and that all labels are equally frequent."""
+    """Check that a requested resampling took place and made all labels equally frequent."""
     stats, way = opened.manifest.stats, opened.manifest.recipe.resample
     if (way != "none") != (stats.resampling is not None):
         yield f"resampling: the recipe says {way}, and the stats say otherwise"
@@ -68,7 +68,7 @@ def _training_stats(stats: ShardsStats) -> SplitStats | None:
 
 
 def _sums(opened: Opened[ShardsManifest]) -> Iterator[str]:
-    """Check the label counts of each shard, which very many labels do without."""
+    """Check the label counts of each shard; runs with very many labels have none."""
     for name, stats in opened.manifest.stats.splits.items():
         counts = [one.labels for one in opened.files(SHARD_ROLE) if one.split == name]
         total: Counter[str] = Counter()

@@ -1,7 +1,7 @@
-"""Read one shard, or one features file, and report what is there: the units of `verify`.
+"""Read one shard or one features file, and report its content: the units of `verify`.
 
-Records and windows are compared as sets without being held: each adds the hash of its key and its
-bytes to a sum. Equal sums mean equal sets (except for accidents of one in 2^128).
+Sums compare records and windows as sets without holding them in memory: each record adds the hash
+of its key and bytes. Equal sums mean equal sets (except for accidents of one in 2^128).
 """
 
 import hashlib
@@ -54,7 +54,7 @@ _PROBLEMS = 5
 
 @dataclass(frozen=True)
 class RunClaims:
-    """What the manifest of a run claims of every shard."""
+    """The claims of a run's manifest about every shard."""
 
     folder: Location
     policy: SplitPolicy
@@ -72,7 +72,7 @@ class RunClaims:
 
 @dataclass(frozen=True)
 class ShardFiles:
-    """A shard and its index, as the list of files has them."""
+    """A shard and its index from the list of files."""
 
     split: str
     number: int
@@ -83,7 +83,7 @@ class ShardFiles:
 
 @dataclass
 class Findings:
-    """What was found in a file, or in several files."""
+    """The content and the problems of one or more files."""
 
     split: str = ""
     records: int = 0
@@ -113,7 +113,7 @@ class Findings:
 
 
 def total_findings(parts: Sequence[Findings]) -> Findings:
-    """The findings of several files, without their problems."""
+    """Add up the findings of several files, without their problems."""
     whole = Findings()
     for part in parts:
         whole.records += part.records
@@ -137,7 +137,7 @@ def check_shard(claims: RunClaims, files: ShardFiles) -> Findings:
         except (ManifestError, StorageError) as error:
             seen.report(str(error))
     if seen.problems and not claims.codec.indexed:
-        return seen  # a library would read it, and damage is nothing to give to a library
+        return seen  # a library reads such a shard, and must not get a damaged one
     try:
         rows = _read_shard(claims, files, seen)
         if files.index is not None:
@@ -150,7 +150,7 @@ def check_shard(claims: RunClaims, files: ShardFiles) -> Findings:
 
 
 def expected_findings(rules: Rules, labels: Sequence[str], unit: SourceUnit) -> Findings:
-    """The findings that the shards of one features file should give."""
+    """Compute the findings that the shards of one features file should give."""
     seen = Findings()
     schema = rules.schema
     ids = {label: number for number, label in enumerate(labels)}
@@ -215,7 +215,7 @@ def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray
 def _check_entry(
     where: Location, claimed: FileEntry, unpacked: Uncompressed | None, seen: Findings
 ) -> None:
-    """Check what the list of files claims of a shard besides its bytes."""
+    """Check the claims of the list of files about a shard, except its bytes."""
     if seen.records != claimed.records:
         seen.report(f"{where}: expected {claimed.records} records, found {seen.records}")
     if claimed.labels is not None and seen.labels != claimed.labels:
@@ -254,7 +254,7 @@ def _check_order(
         if not often.all():
             at = int(np.flatnonzero(often == 0)[0])
             seen.report(f"{where}: record {at} should have been left out by the resampling")
-        # Copies go round the shards, so that more of them than there are shards meet in one.
+        # Copies have consecutive ranks: a shard gets two if there are more copies than shards.
         rising |= (often[1:] > 1) & (high[1:] == high[:-1]) & (low[1:] == low[:-1])
     if not rising.all():
         at = int(np.flatnonzero(~rising)[0]) + 1

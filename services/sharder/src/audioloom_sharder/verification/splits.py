@@ -1,4 +1,4 @@
-"""Check the splits of a run: of the records, in the splits file, and against the inputs."""
+"""Check the splits of a run: its records and its splits file against the inputs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ _NAMED = 1000
 
 @dataclass(frozen=True)
 class GroupSplits:
-    """The splits file of a run, and groups that lie in another split than decided."""
+    """The splits file of a run, and the groups that lie in a wrong split."""
 
     folder: Location
     by_hash: bool
@@ -47,7 +47,7 @@ def _table(folder: Location, entry: FileEntry, splits: int) -> NDArray[np.void]:
 def wrong_splits(
     split: str, records: Sequence[Record], policy: SplitPolicy, groups: GroupSplits
 ) -> Iterator[str]:
-    """The problems of records that lie in *split*."""
+    """Report records that lie in *split* but belong in another split."""
     hashes = group_hashes((record.group for record in records), seed=policy.seed)
     several = len(policy.splits) > 1
     hashed = split_of(hashes, policy.ratios).tolist() if groups.by_hash else [0] * len(records)
@@ -80,9 +80,9 @@ def wrong_splits(
 def open_groups(
     opened: Opened[ShardsManifest], policy: SplitPolicy
 ) -> tuple[GroupSplits, NDArray[np.void] | None, list[str]]:
-    """The splits file, its groups, and the problems against the stats of the manifest.
+    """Open the splits file; return it, its groups, and contradictions to the manifest's stats.
 
-    A run that an older release split by hash has no splits file, and needs none.
+    Runs that older releases split by hash have no splits file and need none.
     """
     by_hash = not policy.needs_lookup and previous_run_reference(opened) is None
     if not opened.files(SPLITS_ROLE) and by_hash:
@@ -101,7 +101,7 @@ def open_groups(
                 f"splits file: expected {stats.groups:,} groups in split {name}, found"
                 f" {len(mine):,}"
             )
-        # Where there is one split only, records may have no group.
+        # With only one split, records may have no group.
         records = int(mine["records"].sum())
         if records != stats.records and (len(policy.splits) > 1 or records > stats.records):
             problems.append(
@@ -112,7 +112,7 @@ def open_groups(
 
 
 def groups_of(rules: Rules, unit: SourceUnit) -> NDArray[np.void]:
-    """The groups of one features file, with their decided splits."""
+    """Read the groups of one features file, with their decided splits."""
     table = read_identities(unit.source, rules.schema.feature)
     return scan(table, rules, unit.lookup).sections["groups"]
 
@@ -128,7 +128,7 @@ def compare_groups(
         splits: the names of the splits.
 
     Returns:
-        The problems, and the right split of groups in another split (the first thousand).
+        The problems, and the right split of misplaced groups (the first thousand).
     """
     expected = merge_groups(parts)
     if np.array_equal(expected, table):
