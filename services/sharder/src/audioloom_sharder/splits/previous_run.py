@@ -45,7 +45,7 @@ def open_previous_run(place: str | Location, root: Location, splits: Sequence[st
 
     Raises:
         ManifestError: it is missing, damaged, of another kind or an unknown version.
-        BadSplit: it has a split that the new run lacks.
+        InvalidOption: it has a split that the new run lacks.
         DamagedShards: it has no splits file.
     """
     opened = read_manifest(place, "shards")

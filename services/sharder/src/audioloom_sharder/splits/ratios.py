@@ -80,7 +80,7 @@ def compile_pattern(text: str) -> re.Pattern[str]:
     """Compile a pattern that finds the split in a path; its only named group is `split`.
 
     Raises:
-        BadSplit: it is no regular expression, or its named groups are not just `split`.
+        InvalidOption: it is no regular expression, or its named groups are not just `split`.
     """
     try:
         pattern = re.compile(text)
@@ -107,7 +107,7 @@ def split_of_path(pattern: re.Pattern[str], path: str) -> str | None:
 
 
 def training_split(names: Sequence[str]) -> str:
-    """Return the split to train on: ``train``, or the only split; raise BadSplit without one."""
+    """Return the split to train on: ``train``, or the only split; else raise InvalidOption."""
     if TRAIN in names:
         return TRAIN
     if len(names) == 1:
