@@ -56,7 +56,7 @@ def _application(view: RunStatus) -> tuple[str, str] | None:
 
 
 def _wait_here(view: RunStatus) -> Result:
-    """Look at the folder until its launcher, a process of this machine, has ended."""
+    """Poll the run's folder until its launcher, a process of this machine, has ended."""
     if view.state == "unknown" and view.last is not None:
         raise NothingToEnd(
             "how the run goes on cannot be told from here",

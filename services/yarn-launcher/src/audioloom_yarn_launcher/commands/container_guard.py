@@ -18,7 +18,7 @@ STDERR = 2
 
 
 def guard(words: Sequence[str], launch: str) -> int:
-    """Run the worker that the words ask for; its exit code, as a shell gives it.
+    """Run the worker with the given command line; return its exit code as a shell does.
 
     Args:
         words: of the command line of the worker.
@@ -37,4 +37,4 @@ def guard(words: Sequence[str], launch: str) -> int:
 
 def _tell(worker: subprocess.Popen[bytes]) -> None:
     worker.terminate()
-    worker.send_signal(signal.SIGCONT)  # one that is frozen would not hear
+    worker.send_signal(signal.SIGCONT)  # a stopped worker would not act on SIGTERM

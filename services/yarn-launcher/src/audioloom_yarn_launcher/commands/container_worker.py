@@ -29,7 +29,7 @@ which YARN's proxy refuses too."""
 
 
 def work_in_container(advertise: str, role: str | None) -> int:
-    """Be a worker of the application that this container belongs to; the exit code."""
+    """Run a worker in this container of the application; return the exit code."""
     skein = import_skein()
     me = str(skein.properties.container_id)
     try:
@@ -49,7 +49,7 @@ def work_in_container(advertise: str, role: str | None) -> int:
 
 
 def show_page(application: Any, route: str, page: str) -> str:
-    """Publish a web page of this container below the application's own page; its address.
+    """Publish a web page of this container below the application's own page; return its address.
 
     Args:
         application: `skein.ApplicationClient`.

@@ -36,7 +36,7 @@ log = structlog.get_logger()
 
 
 def main(words: Sequence[str]) -> int:
-    """Coordinate the run that the words name; the exit code."""
+    """Coordinate the run that the arguments name; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="audioloom-yarn-launcher coordinator",
         description="Coordinate a run on a cluster. For the launcher itself, which writes this"
@@ -49,7 +49,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def coordinate(spec: RunSpec) -> int:
-    """Coordinate a run to its end, and end the application with it; the exit code."""
+    """Coordinate a run to its end, then end the application; return the exit code."""
     application = current_application()
     bind(run=spec.name)
     try:

@@ -50,7 +50,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Check:
-    """One thing to look at.
+    """One check of `doctor`.
 
     Args:
         name: as its line has it, if it does not answer.
@@ -64,7 +64,7 @@ class Check:
 
 
 def examine(settings: DoctorSettings) -> Result:
-    """Look at all, and say of each in one line how it is."""
+    """Run all checks, and report each in one line."""
     login = read_login(settings.keytab, settings.principal)
     found = [*_before(settings, login), *_with_driver(settings, login)]
     data: dict[str, JSON] = {"findings": [asdict(each) for each in found]}
@@ -72,7 +72,7 @@ def examine(settings: DoctorSettings) -> Result:
 
 
 def look(checks: Iterable[Check]) -> list[CheckResult]:
-    """What all checks find, in their order; all are asked at once."""
+    """Run all checks at once; return their results in order."""
     checks = list(checks)
     with ThreadPoolExecutor(max(1, len(checks)), "doctor") as pool:
         return [each for found in pool.map(_look, checks) for each in found]

@@ -14,7 +14,7 @@ from audioloom_yarn_launcher.runs.archive_usage import Archive, Use, find_archiv
 
 
 def env_gc(settings: GcSettings) -> Result:
-    """Find, and with --delete remove, what this user has put there and no run needs.
+    """Find the user's archives that no run needs, and remove them with --delete.
 
     What a run uses that is at work, or whose records are younger than --older-than, stays; so does
     an archive that is younger, is another user's, or may be read by others.
@@ -28,7 +28,7 @@ def _find(root: Location, older_than: float) -> Iterator[Archive]:
 
 
 def unneeded(archives: list[Archive], uses: list[Use], before_ns: int) -> Iterator[Archive]:
-    """The archives that may go.
+    """Select the archives that may be removed.
 
     Args:
         archives: all there are.

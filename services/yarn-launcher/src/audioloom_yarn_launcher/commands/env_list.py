@@ -12,7 +12,7 @@ _COLUMNS = ("bytes", "changed", "read by", "runs", "at work", "archive")
 
 
 def list_environments(settings: ListSettings) -> Result:
-    """One line an archive."""
+    """List the archives, one a line."""
     root = open_root(settings)
     uses = find_uses(root)
     found = [(archive, _users(archive, uses)) for archive in find_archives(root)]

@@ -20,10 +20,10 @@ log = structlog.get_logger()
 
 
 def pack_environment(settings: PackSettings) -> Result:
-    """Make sure that the environment lies under the root; its location."""
+    """Pack the environment unless the root has it already; return its location."""
     root = locate(settings.root)
     if root.scheme == "hdfs" and not os.environ.get(CONF):
-        find_hadoop()  # says so, before anything is built
+        find_hadoop()  # a missing Hadoop is reported before the build
     with tempfile.TemporaryDirectory() as folder:
         inputs = build_inputs(
             Path(folder),

@@ -44,7 +44,7 @@ _HINTS = {
 
 
 def show_explanation(settings: ExplainSettings) -> Result:
-    """Why the run ended as it did.
+    """Explain why the run ended as it did.
 
     Raises:
         NoRun: there is none.

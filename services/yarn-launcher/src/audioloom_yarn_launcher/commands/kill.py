@@ -28,7 +28,7 @@ log = structlog.get_logger()
 
 
 def kill_run(settings: KillSettings) -> Result:
-    """End the run; if nothing runs, nothing is done.
+    """End the run; do nothing if nothing runs.
 
     Raises:
         NothingToEnd: it was begun on another machine, from which alone it can be ended.

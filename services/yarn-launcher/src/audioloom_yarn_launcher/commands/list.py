@@ -1,4 +1,4 @@
-"""`list`: the runs under a root, and how each of them is."""
+"""`list`: the runs under a root, and the state of each."""
 
 from contextlib import suppress
 

@@ -1,4 +1,4 @@
-"""`logs`: what the workers of a run have written, all at once or as it comes."""
+"""`logs`: the output of a run's workers, all at once or as it comes."""
 
 import time
 from collections import defaultdict
@@ -24,7 +24,7 @@ Streams = defaultdict[tuple[int, int], Stream]
 
 
 def show_logs(settings: LogsSettings) -> Result:
-    """The logs that were asked for.
+    """Show the requested logs.
 
     Raises:
         NoRun: there is no such run, attempt or rank.
@@ -58,7 +58,7 @@ def show_logs(settings: LogsSettings) -> Result:
 
 
 def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
-    """Lines as they come, attempt after attempt, until the run is over or the one asked for is."""
+    """Yield lines as they come, attempt after attempt, until the run or attempt is over."""
     number: int | None = settings.attempt or _last_number(read_run_status(folder))
     number = number or _next_number(folder, 0)
     streams: Streams = defaultdict(Stream)
@@ -135,7 +135,7 @@ def _attempt_over(view: RunStatus, number: int) -> bool:
 
 
 def _lines(files: list[LogFile], ranks: Sequence[int], pages: NodeLogs | None) -> Iterator[str]:
-    """What stands in these files, and what the nodes show that stands in none yet."""
+    """Yield the lines of these files, then the nodes' newer output that no file has yet."""
     alone = len(ranks) == 1
     for rank in ranks:
         stream = Stream()

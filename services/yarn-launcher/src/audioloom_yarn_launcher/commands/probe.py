@@ -1,4 +1,4 @@
-"""`probe`: one container that looks at its node for `doctor`, and tells by how it ends."""
+"""`probe`: inspect a node for `doctor` in a container, and end the application with the answer."""
 
 import argparse
 import os
@@ -25,7 +25,7 @@ _KIND = b"HDFS_DELEGATION_TOKEN"
 
 
 def main(words: Sequence[str]) -> int:
-    """Look around, and end the application with what was found; the exit code."""
+    """Inspect the node, and end the application with the findings; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="audioloom-yarn-launcher probe",
         description="Look at a node. For the launcher itself, which writes this line.",
@@ -37,7 +37,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def look(read: str) -> Answer:
-    """What this node is like.
+    """Inspect this node.
 
     Args:
         read: location of a file.

@@ -15,14 +15,14 @@ from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, refusa
 
 
 def left(folder: Location, application: str) -> Result:
-    """It goes on, and nobody here waits for it."""
+    """Report that the application runs on and nobody here waits for it."""
     data: dict[str, JSON] = {"run": folder.uri, "application": application, "detached": True}
     words = ("status", "logs --follow", "attach", "kill")
     return Result(str(folder), data, next=tuple(f"{PROGRAM} {each} {folder}" for each in words))
 
 
 def ended(folder: Location, ending: ApplicationEnd) -> Result:
-    """It has ended: the table of its workers and the first cause on stderr, and the result.
+    """Report an ended application: its workers and first cause on stderr, and the result.
 
     Raises:
         StageError: its coordinator did not begin.

@@ -34,7 +34,7 @@ log = structlog.get_logger()
 
 
 def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
-    """Run a command by a gang of workers on this machine.
+    """Run a command with a gang of workers on this machine.
 
     Args:
         settings: of `run`.
@@ -76,7 +76,7 @@ def _address(advertise: str) -> str:
 def local_gang(
     plan: Plan, limits: Limits, agents: AgentCommand, variables: Mapping[str, str]
 ) -> Iterator[Gang]:
-    """A gang of processes of this machine; all of them have ended when the block has.
+    """Open a gang of processes of this machine; all of them have ended when the block has.
 
     Args:
         plan: what they do.

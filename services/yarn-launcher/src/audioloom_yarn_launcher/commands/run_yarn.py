@@ -50,7 +50,7 @@ log = structlog.get_logger()
 
 
 def launch_on_yarn(settings: RunSettings) -> Result:
-    """Run a command by a gang of workers in containers of a cluster."""
+    """Run a command with a gang of workers in containers of a cluster."""
     login = read_login(settings.keytab, settings.principal)
     spec = read_run_spec(settings)
     bind(run=spec.name)
@@ -85,7 +85,7 @@ def launch_on_yarn(settings: RunSettings) -> Result:
 
 
 class _Submitter:
-    """Submits the applications of a run: more than one, if one is lost."""
+    """Submits the applications of a run: another one if one is lost."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class _Submitter:
         self._launcher, self._signals = launcher, signals
 
     def once(self, spec: RunSpec, number: int) -> tuple[str, ApplicationEnd | None]:
-        """Submit an application and wait: for its end, or with --detach for its beginning."""
+        """Submit an application and wait for its end, or with --detach for its beginning."""
         application = self._submit(spec)
         log.info("submitted", application=application)
         try:
@@ -126,7 +126,7 @@ class _Submitter:
 
 
 def _report_lost(spec: RunSpec, ending: ApplicationEnd) -> None:
-    """Record what a lost coordinator could not, so that another may go on."""
+    """Record the end that a lost coordinator could not, so that another attempt may follow."""
     cause = close_record(spec.location, ending) if ending.attempts else None
     log.warning(
         "the application was lost: another one is submitted",

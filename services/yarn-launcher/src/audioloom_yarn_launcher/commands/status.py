@@ -23,7 +23,7 @@ from audioloom_yarn_launcher.settings import StatusSettings
 
 
 def show_status(settings: StatusSettings) -> Result:
-    """How the run is.
+    """Show the state of the run.
 
     Raises:
         ManifestError: what was committed is damaged or made up.

@@ -13,7 +13,7 @@ from audioloom_yarn_launcher.worker.agent import AgentContext, work
 
 
 def main(words: Sequence[str]) -> int:
-    """Be the worker that the arguments describe; the exit code."""
+    """Run the worker that the arguments describe; return the exit code."""
     parser = argparse.ArgumentParser(
         prog="audioloom-yarn-launcher worker",
         description="Be one worker of a gang. For the launcher itself, which writes this line.",

@@ -46,12 +46,12 @@ def cannot_tell(check: str, why: str, hint: str = "Ask who runs the cluster.") -
 
 
 def has_failed(findings: Iterable[CheckResult]) -> bool:
-    """Whether one of them is a failure."""
+    """Return whether any check failed."""
     return any(each.state == "failure" for each in findings)
 
 
 def lines(findings: Sequence[CheckResult]) -> list[str]:
-    """One line each, in columns."""
+    """Format one aligned line per check."""
     width = max((len(each.check) for each in findings), default=0)
     return [_line(each, width) for each in findings]
 

@@ -37,25 +37,25 @@ ALWAYS = "dfs.namenode.delegation.token.always-use"
 
 
 def resource_manager(hadoop: Hadoop) -> CheckResult:
-    """Whether one listens."""
+    """Check that the ResourceManager listens."""
     check_reachable(hadoop)
     return ok("ResourceManager", ", ".join(f"{host}:{port}" for host, port in hadoop.managers))
 
 
 def default_system(hadoop: Hadoop) -> CheckResult:
-    """Whether the file system that YARN works with answers."""
+    """Check that YARN's default file system answers."""
     check_default_system(hadoop)
     return ok("NameNode", f"{hadoop.value('fs.defaultFS')} answers")
 
 
 def root_storage(root: Location) -> CheckResult:
-    """Whether the root's storage answers."""
+    """Check that the root's storage answers."""
     there = exists(root)
     return ok("root", f"{root} {'is there' if there else 'will be made'}")
 
 
 def queue(hadoop: Hadoop, shape: Shape, workers: int) -> Iterator[CheckResult]:
-    """The queue, its largest container, and all of it."""
+    """Check the queue, its largest container, and its capacity for the whole run."""
     found = ask(hadoop, "cluster/scheduler")
     worker, master = shape.worker, shape.coordinator
     whole = Resources(
@@ -68,7 +68,7 @@ def queue(hadoop: Hadoop, shape: Shape, workers: int) -> Iterator[CheckResult]:
 
 
 def nodes(hadoop: Hadoop, shape: Shape) -> Iterator[CheckResult]:
-    """What they run, whether they work, and their GPUs."""
+    """Check the Hadoop version of the cluster, the health of its nodes, and their GPUs."""
     yield check_version(ask(hadoop, "cluster/info"))
     found = ask(hadoop, "cluster/nodes")
     yield check_nodes(found)
@@ -76,13 +76,13 @@ def nodes(hadoop: Hadoop, shape: Shape) -> Iterator[CheckResult]:
 
 
 def log_aggregation(hadoop: Hadoop) -> CheckResult:
-    """Whether logs of containers are kept."""
+    """Check that YARN keeps the logs of containers."""
     told = _property(hadoop.pages, AGGREGATION) or hadoop.value(AGGREGATION)
     return check_log_aggregation(told)
 
 
 def tokens(hadoop: Hadoop, planned_hours: float | None) -> CheckResult:
-    """How long containers may read HDFS."""
+    """Check how long containers may read HDFS."""
     pages = name_node_pages(hadoop, "")
     always, lifetime = (_property(pages, name) or hadoop.value(name) for name in (ALWAYS, LIFETIME))
     return check_token_lifetime(
@@ -94,7 +94,7 @@ def tokens(hadoop: Hadoop, planned_hours: float | None) -> CheckResult:
 
 
 def encryption(hadoop: Hadoop, root: Location) -> CheckResult:
-    """Whether the root lies in an encryption zone; of one that is not there yet, its parents."""
+    """Check the root, or its nearest existing parent, for an encryption zone."""
     status, path = None, root.path
     pages = name_node_pages(hadoop, root.authority) if root.scheme == "hdfs" else ()
     while pages and not status:
@@ -122,7 +122,7 @@ def _property(pages: tuple[str, ...], name: str) -> str:
 
 
 def check_queue(scheduler: Mapping[str, Any] | None, name: str, asked: Resources) -> CheckResult:
-    """Of the queue: whether it takes applications, and its largest container.
+    """Check that the queue takes applications and that its largest container fits a worker.
 
     Args:
         scheduler: the answer to `cluster/scheduler`.
@@ -146,7 +146,7 @@ def check_queue(scheduler: Mapping[str, Any] | None, name: str, asked: Resources
 def check_gang(
     scheduler: Mapping[str, Any] | None, name: str, whole: Resources, label: str
 ) -> CheckResult:
-    """Of the most that the queue ever has, against all containers of the run together."""
+    """Check the queue's maximum capacity against all containers of the run together."""
     found = _find_queue(scheduler, name)
     most = _resources((found or {}).get("maxEffectiveCapacity"))
     if most is None or not most.memory_mb:
@@ -160,7 +160,7 @@ def check_gang(
 
 
 def check_version(info: Mapping[str, Any] | None) -> CheckResult:
-    """Of the cluster's Hadoop: whether it is one in which a user of YARN could become root.
+    """Check for a Hadoop version in which a user of YARN could become root.
 
     Args:
         info: the answer to `cluster/info`.
@@ -180,7 +180,7 @@ def check_version(info: Mapping[str, Any] | None) -> CheckResult:
 
 
 def check_nodes(answer: Mapping[str, Any] | None) -> CheckResult:
-    """Of the nodes: how many work, and which do not and why.
+    """Count the nodes that work, and name the others with the reason.
 
     Args:
         answer: to `cluster/nodes`.
@@ -199,7 +199,7 @@ def check_nodes(answer: Mapping[str, Any] | None) -> CheckResult:
 
 
 def check_gpus(answer: Mapping[str, Any] | None, asked: int) -> CheckResult:
-    """Of the GPUs that nodes offer."""
+    """Check the GPUs that nodes offer."""
     if answer is None:
         return cannot_tell("GPUs", NO_PAGE)
     found = (answer.get("nodes") or {}).get("node") or []
@@ -211,7 +211,7 @@ def check_gpus(answer: Mapping[str, Any] | None, asked: int) -> CheckResult:
 
 
 def check_log_aggregation(value: str) -> CheckResult:
-    """Of `yarn.log-aggregation-enable`; "" if nobody tells it."""
+    """Check `yarn.log-aggregation-enable`; "" if its value is unknown."""
     hint = "What the application master says before it works is then on its node only; ask there."
     if not value:
         return cannot_tell("log aggregation", "neither yarn-site.xml nor the ResourceManager says")
@@ -221,7 +221,7 @@ def check_log_aggregation(value: str) -> CheckResult:
 
 
 def check_encryption(status: Mapping[str, Any] | None, root: str) -> CheckResult:
-    """Of what the NameNode's page says of the folder that the root will lie in.
+    """Check the NameNode's status of the folder that will hold the root.
 
     Args:
         status: the answer to GETFILESTATUS, None if there is none.
@@ -278,7 +278,7 @@ def _sick(node: Mapping[str, Any]) -> str:
 def check_token_lifetime(
     *, kerberos: bool, always: str, lifetime_ms: str, planned_hours: float | None
 ) -> CheckResult:
-    """Of how long containers may read HDFS, against how long the run is to take.
+    """Check how long containers may read HDFS against the planned hours of the run.
 
     Args:
         kerberos: whether the cluster has it.

@@ -30,13 +30,13 @@ _MAPREDUCE = "hadoop-mapreduce-client-core"
 
 
 def configuration(hadoop: Hadoop) -> CheckResult:
-    """The cluster that is meant."""
+    """Check the configuration of the cluster."""
     pages = ", ".join(hadoop.pages)
     return ok("configuration", f"{CONF}={hadoop.conf}: {hadoop.value('fs.defaultFS')}, {pages}")
 
 
 def java() -> CheckResult:
-    """Java, of this machine."""
+    """Check this machine's Java."""
     check_programs()
     home = os.environ.get("JAVA_HOME")
     program = str(Path(home, "bin/java")) if home else "java"
@@ -45,7 +45,7 @@ def java() -> CheckResult:
 
 
 def class_path(hadoop: Hadoop) -> CheckResult:
-    """What skein's driver is started with."""
+    """Check the class path with which skein's driver is started."""
     check_programs()
     words = ["yarn", "classpath", "--glob"]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -53,30 +53,30 @@ def class_path(hadoop: Hadoop) -> CheckResult:
 
 
 def proxies(hadoop: Hadoop) -> CheckResult:
-    """Variables that lead elsewhere."""
+    """Check the variables that lead connections to a proxy."""
     hosts = sorted({urlsplit(page).hostname or page for page in hadoop.pages})
     return check_proxies(os.environ, hosts)
 
 
 def temp_dirs() -> CheckResult:
-    """Whether programs may run where temporary files lie."""
+    """Check that programs may run from the folders for temporary files."""
     folders = {tempfile.gettempdir(), JAVA_FOLDER}
     return check_temp_dirs({folder: is_noexec(folder) for folder in folders})
 
 
 def is_noexec(folder: str) -> bool:
-    """Whether the file system of a folder lets no program run."""
+    """Return whether the file system of a folder is mounted `noexec`."""
     return bool(os.statvfs(folder).f_flag & os.ST_NOEXEC)
 
 
 def room() -> CheckResult:
-    """What is free for what is staged."""
+    """Check the free disk space for staged files."""
     folder = tempfile.gettempdir()
     return check_room({folder: shutil.disk_usage(folder).free >> 20})
 
 
 def key() -> CheckResult:
-    """The key for skein, renewed if it has expired, expires soon, or is very young."""
+    """Check skein's key; renew it if it has expired, expires soon, or is very young."""
     skein = import_skein()
     folder = Path(skein.properties.config_dir)
     before = _bytes(folder / "skein.crt")
@@ -89,7 +89,7 @@ def key() -> CheckResult:
 
 
 def identity(hadoop: Hadoop, login: Login | None) -> CheckResult:
-    """Who this user is to the cluster."""
+    """Check this user's identity on the cluster."""
     authentication = hadoop.value(AUTHENTICATION)
     proof = f"{login.principal} by {login.keytab}" if login else _ticket()
     return check_identity(authentication, getpass.getuser(), proof)
@@ -117,7 +117,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def check_java(said: str) -> CheckResult:
-    """Of what `java -version` says."""
+    """Check the output of `java -version`."""
     first = java_line(said)
     version = java_version(said)
     if version is None or not OLDEST_JAVA <= version <= NEWEST_JAVA:
@@ -127,19 +127,19 @@ def check_java(said: str) -> CheckResult:
 
 
 def java_line(said: str) -> str:
-    """The line that tells the version, among those of JAVA_TOOL_OPTIONS and the like."""
+    """Find the version line in Java's output, which may also have lines on JAVA_TOOL_OPTIONS."""
     lines = said.strip().splitlines()
     return next((line for line in lines if _VERSION.search(line)), lines[0] if lines else "nothing")
 
 
 def java_version(said: str) -> int | None:
-    """The major version in what `java -version` says."""
+    """Parse the major version from the output of `java -version`."""
     match = _VERSION.search(said)
     return int(match[1]) if match else None
 
 
 def check_proxies(variables: Mapping[str, str], hosts: Sequence[str]) -> CheckResult:
-    """Of the variables that lead connections to a proxy.
+    """Check the variables that lead connections to a proxy.
 
     Args:
         variables: of this process.
@@ -165,7 +165,7 @@ def _is_exempt(host: str, listed: str) -> bool:
 
 
 def check_temp_dirs(noexec: Mapping[str, bool]) -> CheckResult:
-    """Of the folders for temporary files: whether their file system lets no program run."""
+    """Check that no folder for temporary files is mounted `noexec`."""
     bad = sorted(folder for folder, is_noexec in noexec.items() if is_noexec)
     if bad:
         return failure(
@@ -177,7 +177,7 @@ def check_temp_dirs(noexec: Mapping[str, bool]) -> CheckResult:
 
 
 def check_room(free_mb: Mapping[str, int]) -> CheckResult:
-    """Of the room for what is staged: job files, archives of environments."""
+    """Check the free disk space for staged files: job files, archives of environments."""
     told = ", ".join(f"{mb} MiB free in {folder}" for folder, mb in sorted(free_mb.items()))
     short = [folder for folder, mb in free_mb.items() if mb < ROOM_MB]
     if short:
@@ -190,13 +190,13 @@ def check_room(free_mb: Mapping[str, int]) -> CheckResult:
 
 
 def check_key(begins: datetime, ends: datetime, *, renewed: bool) -> CheckResult:
-    """The validity of skein's certificate, which may just have been renewed."""
+    """Check the validity of skein's certificate, which may just have been renewed."""
     done = "renewed, " if renewed else ""
     return ok("skein's key", f"{done}good from {begins:%Y-%m-%d} to {ends:%Y-%m-%d}")
 
 
 def check_class_path(text: str, *, kerberos: bool) -> CheckResult:
-    """Of what `yarn classpath --glob` says, which skein's driver is started with."""
+    """Check the output of `yarn classpath --glob`, with which skein's driver is started."""
     jars = [part for part in text.strip().split(":") if part.endswith(".jar")]
     hint = "Put Hadoop's own `yarn` on the PATH, of an installation with all its jars."
     if not jars:
@@ -208,7 +208,7 @@ def check_class_path(text: str, *, kerberos: bool) -> CheckResult:
 
 
 def check_identity(authentication: str, user: str, ticket: str | None) -> CheckResult:
-    """Of who asks.
+    """Check the user's name and the proof of it.
 
     Args:
         authentication: `hadoop.security.authentication`, "" if it is not set.

@@ -22,7 +22,7 @@ ROOM_MB = 4096
 
 
 class Answer(BaseModel):
-    """What the probe has found in its container.
+    """The findings of a probe in its container.
 
     Args:
         host: the node, as YARN calls it.
@@ -58,7 +58,7 @@ class Answer(BaseModel):
 def check_node(
     answer: Answer, *, began: float, ended: float, gpus: int, kerberos: bool
 ) -> Iterator[CheckResult]:
-    """What a probe's answer means.
+    """Interpret a probe's answer.
 
     Args:
         answer: of the probe.
@@ -139,20 +139,20 @@ def _clock(answer: Answer, began: float, ended: float) -> CheckResult:
 
 
 class Submitting(Protocol):
-    """What a probe needs of a cluster."""
+    """The methods of a cluster that a probe needs."""
 
     def submit(self, description: dict[str, Any]) -> str:
-        """Submit an application; its id."""
+        """Submit an application; return its id."""
 
     def report(self, application: str) -> Any:
-        """How it is: `state`, `diagnostics`, `ended`."""
+        """Return the application's report: `state`, `diagnostics`, `ended`."""
 
     def kill(self, application: str) -> None:
-        """End it."""
+        """End the application."""
 
 
 def describe_probe(shape: Shape, *, launcher: str, read: str) -> dict[str, Any]:
-    """The application: as that of a run, with a master alone, and its worker's GPUs.
+    """Describe the probe's application: a run's master alone, with the GPUs of a worker.
 
     Args:
         shape: of the run that is planned.
@@ -171,7 +171,7 @@ def describe_probe(shape: Shape, *, launcher: str, read: str) -> dict[str, Any]:
 
 
 def send_probe(cluster: Submitting, description: dict[str, Any], *, within_s: float) -> Answer:
-    """Submit the probe, and wait for what it says.
+    """Submit the probe, and wait for its answer.
 
     Raises:
         StageError: it did not come back, and why.
