@@ -1,4 +1,4 @@
-"""Class weights: how much a record of each label counts in the loss of the training split."""
+"""Class weights: the weight of each label's records in the loss of the training split."""
 
 import re
 from collections.abc import Mapping
@@ -41,10 +41,11 @@ def parse_weights(text: str) -> ClassWeights:
 
 
 def weights_of(requested: ClassWeights, counts: Mapping[str, int]) -> dict[str, float] | None:
-    """The weight of each label of *counts*, in its order.
+    """Compute the weight of each label of *counts*, in its order.
 
-    Balanced are n / (k · n_label) of n records and k labels, as scikit-learn has it: every label
-    weighs the same in all, and a record 1 on average. Among weights by label, a missing one is 1.
+    Balanced weights are n / (k · n_label) for n records and k labels, as in scikit-learn: all
+    labels have equal total weight, and a record weighs 1 on average. With weights by label, a label
+    without a weight has 1.
     """
     if requested is None:
         return None
@@ -55,7 +56,7 @@ def weights_of(requested: ClassWeights, counts: Mapping[str, int]) -> dict[str, 
 
 
 def weights_text(weights: Mapping[str, float] | None) -> str:
-    """The weights in a line; of many the first."""
+    """Write the weights in one line; of many, only the first."""
     shown = [
         f"{printable(label)}={weight:.4g}"
         for label, weight in islice((weights or {}).items(), _SHOWN)

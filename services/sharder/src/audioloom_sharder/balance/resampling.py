@@ -1,9 +1,9 @@
-"""Every label of train as often as any other: which windows are left out, or repeated.
+"""Resampling: leave out or repeat windows until all labels of train are equally frequent.
 
-How often a window is taken is a pure function of its label and its rank hash: so many whole copies,
-and one more when the hash lies below a threshold. Each threshold is an exact order statistic of the
-label's hashes, found in two looks at the data: at histograms of the hashes, then at the few hashes
-of the one bin that it lies in. So nobody ever holds the hashes of all windows.
+The number of copies is a pure function of a window's label and rank hash: some whole copies, and
+one more when the hash lies below a threshold. Each threshold is an exact order statistic of the
+label's hashes. Two passes find it: histograms of the hashes, then the few hashes of its bin. So
+no process ever holds the hashes of all windows.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ _BINS = 1 << _BIN_BITS
 
 
 class Copies(NamedTuple):
-    """How often windows of a label are taken: *whole* times, and once more below a hash."""
+    """The number of copies of a label's windows: *whole*, and one more below a hash."""
 
     whole: int
     one_more_below: int
@@ -28,12 +28,12 @@ class Copies(NamedTuple):
 
     @property
     def threshold(self) -> str:
-        """The threshold as text: not every reader of JSON keeps a number of 128 bits."""
+        """The threshold as text, because some readers of JSON round a number of 128 bits."""
         return f"{self.one_more_below:032x}"
 
     @classmethod
     def parse(cls, whole: int, threshold: str) -> "Copies":
-        """The reverse of `threshold`."""
+        """Parse the text of `threshold`."""
         return cls(whole, int(threshold, 16))
 
 
@@ -49,7 +49,7 @@ Histograms = dict[str, dict[int, int]]
 
 
 def bins_of(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """The bin of each rank hash, shape (records, 2)."""
+    """Return the bin of each rank hash; the hashes have shape (records, 2)."""
     return (hashes[:, 0] >> np.uint64(64 - _BIN_BITS)).astype(np.int64)
 
 
@@ -69,7 +69,7 @@ def count_labels(labels: Sequence[str], hashes: NDArray[np.uint64]) -> Histogram
 
 
 def sum_histograms(parts: Iterable[Histograms]) -> dict[str, NDArray[np.int64]]:
-    """All parts together: label to a histogram of all bins."""
+    """Sum the histograms of all parts: label to a histogram of all bins."""
     whole: dict[str, NDArray[np.int64]] = {}
     for part in parts:
         for label, counts in part.items():
@@ -79,7 +79,7 @@ def sum_histograms(parts: Iterable[Histograms]) -> dict[str, NDArray[np.int64]]:
 
 
 def find_cuts(histograms: Mapping[str, NDArray[np.int64]], way: ResampleMode) -> dict[str, Cut]:
-    """The place of each label's threshold; labels that are taken in whole copies have none."""
+    """Find the place of each label's threshold; labels taken in whole copies have none."""
     wanted = _wanted({label: int(each.sum()) for label, each in histograms.items()}, way)
     cuts: dict[str, Cut] = {}
     for label, (_, extra) in wanted.items():
@@ -93,7 +93,7 @@ def find_cuts(histograms: Mapping[str, NDArray[np.int64]], way: ResampleMode) ->
 def hashes_in_cuts(
     labels: Sequence[str], hashes: NDArray[np.uint64], cuts: Mapping[str, Cut]
 ) -> dict[str, list[int]]:
-    """The hashes of each label that lie in the bin of its cut."""
+    """Select the hashes of each label that lie in the bin of its cut."""
     names, numbers = _numbered(labels)
     wanted = np.array([cuts[name].bin if name in cuts else -1 for name in names], np.int64)
     found: dict[str, list[int]] = {}
@@ -109,7 +109,7 @@ def copies_per_label(
     cuts: Mapping[str, Cut],
     near: Mapping[str, Sequence[int]],
 ) -> dict[str, Copies]:
-    """The rule of each label.
+    """Make the rule of each label.
 
     Args:
         counts: windows of each label.
@@ -126,7 +126,7 @@ def copies_per_label(
 def copies_of_windows(
     labels: Sequence[str], hashes: NDArray[np.uint64], rules: Mapping[str, Copies]
 ) -> NDArray[np.int64]:
-    """How often each window is taken; one of a label that has no rule, once."""
+    """Return the number of copies of each window: one if its label has no rule."""
     names, numbers = _numbered(labels)
     each = [rules.get(name, Copies(1, 0)) for name in names]
     whole = np.array([one.whole for one in each], np.int64)[numbers]
@@ -137,7 +137,7 @@ def copies_of_windows(
 
 
 def _wanted(counts: Mapping[str, int], way: ResampleMode) -> dict[str, tuple[int, int]]:
-    """Whole copies of each label, and how many of its windows are taken once more."""
+    """Return the whole copies of each label, and the number of its windows with one more."""
     if not counts:
         return {}
     aim = min(counts.values()) if way == "under" else max(counts.values())

@@ -1,12 +1,11 @@
 """Shards as Parquet and ORC files: records as Arrow columns, written forward in pieces.
 
-The columns are the features of the Example, by the same names and in the same order. The values
-are a list of float32 in C order, as readers of such files expect. float16, which neither ORC nor
-many readers of Parquet know, is widened to float32, which loses nothing.
+The columns have the names and the order of the Example's features. The values are a list of float32
+in C order, as readers of such files expect. float16, which neither ORC nor many readers of Parquet
+know, is widened to float32 without loss.
 
-The bytes are a function of the records (and of the release of Arrow, whose name both formats keep
-in the file): groups of rows end after a fixed number of rows, and nothing is written down of when,
-where or from what.
+The bytes depend only on the records and the release of Arrow, which both formats store in the file.
+Groups of rows end after a fixed number of rows, and the file holds no time, place or source.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,7 +45,7 @@ _TYPES = {
 def write_parquet(
     records: Iterator[Record], schema: RecordSchema, compression: str
 ) -> Iterator[bytes]:
-    """A Parquet file, in row groups whose size depends on the feature alone."""
+    """Write a Parquet file, in row groups whose size depends on the feature alone."""
     sink = ChunkSink()
     columns = _columns(schema)
     with pq.ParquetWriter(
@@ -64,7 +63,7 @@ def write_parquet(
 
 
 def write_orc(records: Iterator[Record], schema: RecordSchema, compression: str) -> Iterator[bytes]:
-    """An ORC file, in stripes of bounded size."""
+    """Write an ORC file, in stripes of bounded size."""
     sink = ChunkSink()
     named = "uncompressed" if compression == "none" else compression
     writer = orc.ORCWriter(sink, compression=named, stripe_size=_STRIPE_BYTES)
@@ -76,7 +75,7 @@ def write_orc(records: Iterator[Record], schema: RecordSchema, compression: str)
 
 
 def read_parquet(stream: BinaryIO, schema: RecordSchema, _compression: str) -> Iterator[Record]:
-    """The records of a Parquet file; damage raises `DamagedRecord`."""
+    """Read the records of a Parquet file; damage raises `DamagedRecord`."""
     with (
         _damage_reported("Parquet"),
         pq.ParquetFile(stream, memory_map=False, pre_buffer=False) as file,
@@ -86,7 +85,7 @@ def read_parquet(stream: BinaryIO, schema: RecordSchema, _compression: str) -> I
 
 
 def read_orc(stream: BinaryIO, schema: RecordSchema, _compression: str) -> Iterator[Record]:
-    """The records of an ORC file; damage raises `DamagedRecord`."""
+    """Read the records of an ORC file; damage raises `DamagedRecord`."""
     with _damage_reported("ORC"):
         file = orc.ORCFile(stream)
         for number in range(file.nstripes):
@@ -98,7 +97,7 @@ def _damage_reported(what: str) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        # Arrow says OSError for damaged pages too; the storage's own errors pass.
+        # Arrow raises OSError for damaged pages too; errors of storage pass unchanged.
         if type(error) is OSError and error.errno is not None:
             raise
         if isinstance(error, OSError) and type(error) is not OSError:
@@ -164,7 +163,7 @@ def _records(batch: pa.RecordBatch, schema: RecordSchema) -> Iterator[Record]:
 
 
 def _same(found: pa.DataType, expected: pa.DataType) -> bool:
-    """Whether types agree, except for the name of a list's element and whether it may be null."""
+    """Compare types, except for the name and the nullability of a list's element."""
     if pa.types.is_list(expected):
         return bool(pa.types.is_list(found) and found.value_type == expected.value_type)
     return bool(found == expected)

@@ -1,8 +1,8 @@
 """Records as Avro object container files, by fastavro.
 
-The values of a window are an array of float, as whoever reads such files expects; float16, which
-Avro has not, is widened to it, which loses nothing. fastavro makes a Python number of each value:
-some 3 ms a record of (40, 313) to write it and 6 to read it, where TFRecord takes microseconds.
+The values of a window are an array of float, as readers of such files expect. float16, which Avro
+lacks, is widened without loss. fastavro makes a Python number of each value: a record of (40, 313)
+takes 3 ms to write and 6 ms to read, where TFRecord takes microseconds.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,7 +19,7 @@ from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.chunk_sink import ChunkSink
 from audioloom_sharder.formats.schema import RecordSchema
 
-#: Between the blocks. fastavro's own are random, and would give other bytes each time.
+#: Marks the ends of blocks. fastavro's own markers are random and would change the bytes.
 _MARKER = b"audioloom shard\n"
 _CODECS = {"none": "null", "deflate": "deflate"}
 _BLOCK_BYTES = 1 << 20
@@ -39,7 +39,7 @@ _TYPES = {
 
 
 def write(records: Iterable[Record], schema: RecordSchema, compression: str) -> Iterator[bytes]:
-    """An Avro file of *records*, in chunks; the compression is "none" or "deflate"."""
+    """Write an Avro file of *records*, in chunks; the compression is "none" or "deflate"."""
     sink = ChunkSink()
     writer = Writer(
         cast("BinaryIO", sink),
@@ -57,7 +57,7 @@ def write(records: Iterable[Record], schema: RecordSchema, compression: str) -> 
 
 
 def read(stream: BinaryIO, schema: RecordSchema, compression: str) -> Iterator[Record]:
-    """Every record of a file that `write` made; anything else is `DamagedRecord`."""
+    """Read every record of a file that `write` made; any other file raises `DamagedRecord`."""
     try:
         rows = fastavro.reader(stream)
         found = (to_parsing_canonical_form(rows.writer_schema or "null"), rows.codec)
@@ -68,7 +68,7 @@ def read(stream: BinaryIO, schema: RecordSchema, compression: str) -> Iterator[R
     except (DamagedRecord, StorageError):
         raise
     except Exception as error:
-        # Of damaged files fastavro says EOFError, ValueError, IndexError, KeyError and more.
+        # For damaged files fastavro raises EOFError, ValueError, IndexError, KeyError and more.
         raise DamagedRecord(f"not a whole Avro file: {str(error)[:300]}") from error
 
 

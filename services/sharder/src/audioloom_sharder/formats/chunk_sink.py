@@ -1,22 +1,22 @@
-"""A file that a library writes, taken away in chunks while it grows."""
+"""A sink for a library that writes a file, from which the caller takes chunks as it grows."""
 
 import io
 from collections.abc import Iterator
 
 
 class ChunkSink(io.RawIOBase):
-    """A sink that keeps what was written until it is taken."""
+    """A sink that keeps the written bytes until they are taken."""
 
     def __init__(self) -> None:
         self._held: list[bytes] = []
         self._size = 0
 
     def writable(self) -> bool:
-        """Say that this file can be written."""
+        """Return True: Arrow asks before it writes."""
         return True
 
     def tell(self) -> int:
-        """Bytes written so far."""
+        """Return the number of bytes written so far."""
         return self._size
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
@@ -26,9 +26,9 @@ class ChunkSink(io.RawIOBase):
         return len(self._held[-1])
 
     def close(self) -> None:
-        """Stay open: Arrow closes what it writes to, and the last piece is taken after that."""
+        """Stay open: Arrow closes its sink before the last piece is taken."""
 
     def take(self) -> Iterator[bytes]:
-        """What was written since the last time."""
+        """Return the bytes written since the last call."""
         held, self._held = self._held, []
         yield from held

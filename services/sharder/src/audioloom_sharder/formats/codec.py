@@ -44,7 +44,7 @@ class Codec:
 
     @property
     def indexed(self) -> bool:
-        """Whether records are found by an offset; files of rows have their own ways."""
+        """Whether shards have an index of offsets; files of rows need none."""
         return self.format == TFRECORD
 
     @property
@@ -73,13 +73,13 @@ class DecodedRecord(NamedTuple):
 def encode_shard(
     codec: Codec, schema: RecordSchema, windows: Iterable[Sequence[memoryview]]
 ) -> Iterator[bytes | memoryview]:
-    """The bytes of a shard, in pieces; those of plain TFRecord are the records themselves.
+    """Encode a shard, in pieces; the bytes of plain TFRecord are the records themselves.
 
     Args:
         codec: the format of the shard.
-        schema: what its records hold.
-        windows: its records in order, framed and checked, some at a time; the bytes do not depend
-            on how many. Their memory may be reused when the next ones are requested.
+        schema: the fields of its records.
+        windows: its records in order, framed and checked, in batches. The batch size does not
+        change the bytes. A batch's memory may be reused when the next batch is requested.
     """
     framed = chain.from_iterable(windows)
     if codec.format == TFRECORD:
@@ -92,13 +92,13 @@ def encode_shard(
 def decode_shard(
     codec: Codec, schema: RecordSchema, stream: BinaryIO, entry: FileEntry
 ) -> Iterator[DecodedRecord]:
-    """Every record of a shard.
+    """Decode every record of a shard.
 
     Args:
         codec: the format of the shard.
-        schema: what its records hold.
+        schema: the fields of its records.
         stream: the file, from its beginning.
-        entry: its line in the list of files; a stream unpacks to no more than that says.
+        entry: its line in the list of files, which bounds the decompressed size.
 
     Raises:
         DamagedRecord: the file is of another format, or damaged.

@@ -1,4 +1,4 @@
-"""The names of the files that the sharder writes, and the reverse."""
+"""Make and recognise the names of the files that the sharder writes."""
 
 import re
 
@@ -15,21 +15,21 @@ _GROUPS = re.compile(r"groups-[0-9a-f]{12}\.npy")
 
 
 def shard_path(split: str, shard: int, sha256: str, suffix: str = "tfrecord") -> str:
-    """Path of a shard within its run: the content's digest is in the name."""
+    """Return the path of a shard within its run; the name holds the digest of the content."""
     return f"{FOLDER}/{split}-{shard:05d}-{sha256[:DIGITS]}.{suffix}"
 
 
 def index_path(shard: str) -> str:
-    """Path of the index beside a shard."""
+    """Return the path of a shard's index."""
     return f"{shard.removesuffix('.tfrecord')}.idx.npy"
 
 
 def groups_path(sha256: str) -> str:
-    """Path of the splits file."""
+    """Return the path of the splits file."""
     return f"{SPLITS_FOLDER}/groups-{sha256[:DIGITS]}.npy"
 
 
 def is_product(folder: str, name: str) -> bool:
-    """Whether a file of this name in a folder of a run is a product of the sharder."""
+    """Return whether a file of this name in a folder of a run is a product of the sharder."""
     pattern = {FOLDER: _OURS, SPLITS_FOLDER: _GROUPS}.get(folder)
     return pattern is not None and pattern.fullmatch(name) is not None

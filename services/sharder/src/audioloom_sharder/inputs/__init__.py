@@ -1,1 +1,1 @@
-"""The features that a run reads: their manifests, their files, and which windows are taken."""
+"""The features that a run reads: their manifests, their files and the filters for windows."""

@@ -1,4 +1,4 @@
-"""Filters for windows: by label, by flag, by how much of a window is recording."""
+"""Filters for windows: by label, by flag, and by the samples that are not padding."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class Filters:
     Attributes:
         only_labels: the window has one of these labels; None takes every window.
         without_flags: the window has none of these flags.
-        min_samples: so much of it is recording, and not padding.
+        min_samples: the window has at least so many samples that are not padding.
     """
 
     only_labels: tuple[str, ...] | None = None
@@ -31,7 +31,7 @@ EVERYTHING = Filters()
 def take(
     table: pa.Table | pa.RecordBatch, filters: Filters
 ) -> tuple[NDArray[np.bool_], Counter[str]]:
-    """Which rows are taken, and how many rows are left out, by the first reason.
+    """Select the rows to take, and count the rows left out by the first reason.
 
     Args:
         table: rows with the columns `label`, `flags` and `valid_samples`.

@@ -1,4 +1,4 @@
-"""Open features manifests, and make sure that they belong together."""
+"""Open features manifests, and refuse those that were made by different recipes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from audioloom_storage import Location, locate
 from audioloom_sharder.errors import BadFeatures, MixedInputs
 
 ROLE = "features"
-#: How the windows were cut into units does not show in a window, so it may differ.
+#: The division into units does not change a window, so it may differ.
 _MAY_DIFFER = frozenset({"unit_bytes", "unit_recordings"})
 
 
@@ -42,13 +42,13 @@ class Inputs:
 
     @property
     def feature(self) -> ShardFeature:
-        """The feature, the same in all inputs."""
+        """The feature, which is equal in all inputs."""
         feature = self.manifests[0].manifest.recipe.feature
         return ShardFeature(name=feature.name, dtype=feature.dtype, shape=feature.shape)
 
     @property
     def sample_rate(self) -> int:
-        """Samples a second, which `valid_samples` of a window counts."""
+        """Samples per second, the rate behind `valid_samples` of a window."""
         return self.manifests[0].manifest.recipe.feature.sample_rate
 
     @property
@@ -63,12 +63,12 @@ class Inputs:
 
     @property
     def where(self) -> str:
-        """The inputs, as errors name them."""
+        """The text by which errors name the inputs."""
         return ", ".join(str(opened.folder) for opened in self.manifests)
 
     @property
     def windows(self) -> int:
-        """Windows in all inputs, as their manifests count them."""
+        """The number of windows in all inputs, from their manifests."""
         return sum(source.entry.records or 0 for source in self.sources)
 
 
@@ -78,7 +78,7 @@ def open_inputs(places: Sequence[str]) -> Inputs:
     Raises:
         ManifestError: one is missing, damaged, of another kind or an unknown version.
         MixedInputs: two were made by different recipes; the first difference is named.
-        BadFeatures: they hold no windows, or a feature that shards have no place for.
+        BadFeatures: they hold no windows, or a feature that shards cannot hold.
     """
     opened = [read_manifest(locate(place), "features") for place in places]
     by_identity = {one.manifest.identity: one for one in opened}

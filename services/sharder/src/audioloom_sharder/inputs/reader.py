@@ -33,12 +33,12 @@ IDENTITY_COLUMNS = (
 REQUIRED = tuple({*IDENTITY_COLUMNS} - {"member", "label", "target", "group"})
 
 _ROWS_AT_ONCE = 128
-#: A file up to this size is held whole: reading it twice costs more than all that is done with it.
+#: A file up to this size is held in memory: reading it twice costs more than all other work on it.
 HELD_BYTES = 128 << 20
 
 
 def read_identities(source: Source, feature: ShardFeature) -> pa.Table:
-    """The identity columns of every window of a file, in the file's order.
+    """Read the identity columns of every window of a file, in the file's order.
 
     Raises:
         MissingFile, WrongChecksum: the file is not there, or is of another size than listed.
@@ -61,9 +61,9 @@ def read_identities(source: Source, feature: ShardFeature) -> pa.Table:
 
 
 def read_windows(source: Source, feature: ShardFeature) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Every window of a file with its values, in batches: the number of the first row, and rows.
+    """Read every window of a file with its values, in batches with the number of the first row.
 
-    The file's checksum is compared first: values that rotted would go into shards unnoticed.
+    The file's checksum is compared first, so that damaged values do not enter shards unnoticed.
 
     Raises:
         MissingFile, WrongChecksum, BadFeatures: as `read_identities`.
@@ -83,7 +83,7 @@ def read_windows(source: Source, feature: ShardFeature) -> Iterator[tuple[int, p
 
 
 def values_of(batch: pa.RecordBatch, feature: ShardFeature) -> memoryview:
-    """The feature's bytes of all windows of a batch, one after another, without a copy."""
+    """Return the feature's bytes of all windows of a batch, one after another, without a copy."""
     column = batch.column(feature.name)
     width = column.type.byte_width
     values = memoryview(column.buffers()[1]).cast("B")
@@ -92,7 +92,7 @@ def values_of(batch: pa.RecordBatch, feature: ShardFeature) -> memoryview:
 
 @contextmanager
 def _checked(source: Source) -> Iterator[Any]:
-    """The file, its checksum compared: held where it is not large, else read twice."""
+    """Compare the file's checksum: a large file is read twice, any other is held in memory."""
     if source.entry.bytes > HELD_BYTES:
         check_file(source.folder, source.entry)
         with open_read(source.location) as stream:
@@ -118,7 +118,7 @@ def _checked(source: Source) -> Iterator[Any]:
 def _opened(source: Source, feature: ShardFeature) -> Iterator[pq.ParquetFile]:
     with (
         open_read(source.location) as stream,
-        # A few columns of each row group: one read of what lies together, not one a column.
+        # A few columns of each row group: one read for neighbours instead of one per column.
         _parsed(source, stream, feature, pre_buffer=True) as file,
     ):
         yield file
@@ -135,7 +135,7 @@ def _parsed(
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
         raise _damaged(source, error) from error
     except OSError as error:
-        # Arrow says OSError for damaged pages too; the storage's own errors pass.
+        # Arrow raises OSError for damaged pages too; errors of storage pass unchanged.
         if type(error) is OSError and error.errno is None:
             raise _damaged(source, error) from error
         raise
@@ -151,7 +151,7 @@ def _damaged(source: Source, error: Exception) -> BadFeatures:
 
 
 def _check_schema(source: Source, found: pa.Schema, feature: ShardFeature) -> None:
-    """Check that the columns of this version are there, of their type; others are ignored."""
+    """Check that the columns of this version exist with their types; others are ignored."""
     expected = features_schema(feature)
     for name in (*IDENTITY_COLUMNS, feature.name):
         kind = expected.field(name).type

@@ -22,10 +22,10 @@ class Row(NamedTuple):
 
 
 def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[Row]:
-    """The rows of a table that has the identity columns."""
+    """Convert a table with the identity columns to rows."""
     return starmap(Row, zip(*(table.column(name).to_pylist() for name in Row._fields), strict=True))
 
 
 def recording_name(row: Row) -> str:
-    """How the record names its recording: the path, and the member of a container file."""
+    """Return a record's name for its recording: the path, and the member of a container file."""
     return row.path if row.member is None else f"{row.path}!{row.member}"

@@ -1,1 +1,1 @@
-"""Where units of work run, and the memory they share."""
+"""The executor of units of work, and the memory that they reuse."""

@@ -25,13 +25,13 @@ _free = _Free()
 
 @contextmanager
 def buffer(size: int) -> Iterator[NDArray[np.uint8]]:
-    """At least *size* bytes of any content, until the block ends: keep no view of them.
+    """Lend at least *size* bytes of any content until the block ends; keep no view of them.
 
-    What is kept, in each thread, is no more than was held at once, in blocks that all were free or
-    too small when a larger one was needed: those are let go of first.
+    Each thread keeps no more memory than it held at once. When a larger block is needed, free
+    blocks that are too small are released first.
     """
     fitting = [at for at, room in enumerate(_free.rooms) if len(room) >= size]
-    if fitting:  # the smallest; of those of one size the one that was used last
+    if fitting:  # the smallest; among equal sizes, the last used
         room = _free.rooms.pop(min(fitting, key=lambda at: (len(_free.rooms[at]), -at)))
     else:
         _free.rooms.clear()

@@ -1,4 +1,4 @@
-"""Where units run: Spark tasks, or this process. The one module that starts Spark."""
+"""Run units in Spark tasks or in this process. No other module starts Spark."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Answer = TypeVar("Answer")
 
 
 class RunUnits(Protocol):
-    """Run a task on every unit; the answers come as they finish, in any order."""
+    """Run a task on every unit; the answers come in the order in which units finish."""
 
     def __call__(
         self,
@@ -31,7 +31,7 @@ class RunUnits(Protocol):
         task: Callable[[Unit], Answer],
         reads: Callable[[Unit], Location] | None = None,
     ) -> Iterator[Answer]:
-        """Run the task on every unit; *reads* names the file that a unit reads most of."""
+        """Run the task on every unit; *reads* names the main input file of a unit."""
 
 
 @contextmanager
@@ -60,7 +60,7 @@ def executor(
         ) -> Iterator[Answer]:
             if not units:
                 return
-            # Half a second of imports that `--help` and a finished run do without.
+            # The imports take half a second, which `--help` and a finished run need not spend.
             from audioloom_spark import (  # noqa: PLC0415
                 Locality,
                 block_hosts,
@@ -98,8 +98,8 @@ def _inline(
 def _retry_once(task: Callable[[Unit], Answer], unit: Unit) -> Answer:
     """Run a unit, and run it again when storage was unavailable.
 
-    A unit leaves nothing that counts before its receipt. Spark retries on a cluster, but neither in
-    this process nor with `local[*]`.
+    A retry is safe because nothing counts before the receipt. Spark retries on a cluster, but
+    neither in this process nor with `local[*]`.
     """
     try:
         return task(unit)

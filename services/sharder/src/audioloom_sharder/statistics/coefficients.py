@@ -30,11 +30,11 @@ class CoefficientSums(ExactSums):
 def coefficient_sums(
     windows: Sequence[bytes | memoryview], feature: ShardFeature, *, where: object
 ) -> CoefficientSums:
-    """The sums over the frames of some windows, as they lie in a shard.
+    """Sum each coefficient over the frames of some windows of a shard.
 
     Args:
-        windows: the values of each.
-        feature: what they are.
+        windows: the values of each window.
+        feature: their shape and dtype.
         where: the shard, for the error.
 
     Raises:
@@ -58,7 +58,7 @@ def coefficient_sums(
 
 
 def _exact(sums: NDArray[np.float64], where: object) -> tuple[int, ...]:
-    """Sums over the records (first axis) of their own sums, as whole numbers."""
+    """Add the sums of the records (first axis), as whole numbers."""
     scaled = np.rint(sums * (1 << CoefficientSums.VALUE_BITS))
     if not np.isfinite(scaled).all():
         raise BadFeatures(

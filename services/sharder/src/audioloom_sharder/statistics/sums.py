@@ -1,6 +1,6 @@
-"""Exact sums: whole numbers that give the same mean and variance in whatever order they are added.
+"""Exact sums: whole numbers whose mean and variance do not depend on the order of addition.
 
-Sums of floats depend on their order, and shards on none. So values are whole multiples of a power
+Sums of floats depend on their order, but shards must not. So values are whole multiples of a power
 of two, and nothing is rounded before the end.
 """
 
@@ -44,11 +44,11 @@ class ExactSums:
         return tuple(map(float, means)), tuple(map(float, variances))
 
     def to_json(self) -> list[Any]:
-        """The form that a receipt holds; numbers are text, as readers of JSON round large ones."""
+        """Convert to the form in a receipt, with numbers as text: JSON readers round large ones."""
         return [self.count, list(map(str, self.values)), list(map(str, self.squares))]
 
     @classmethod
     def from_json(cls, value: Sequence[Any]) -> Self:
-        """The sums in a receipt."""
+        """Read the sums in a receipt."""
         count, values, squares = value
         return cls(int(count), tuple(map(int, values)), tuple(map(int, squares)))

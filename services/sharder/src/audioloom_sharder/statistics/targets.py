@@ -33,12 +33,12 @@ NO_TARGETS = TargetSums()
 
 
 def is_target(number: float | None) -> TypeGuard[float]:
-    """Whether a record can hold it: finite, also as float32."""
+    """Return whether a record can hold the number, which must be finite as float32 too."""
     return number is not None and abs(number) <= MOST_TARGET
 
 
 def target_sums(numbers: Iterable[float]) -> TargetSums:
-    """The sums over records with these targets."""
+    """Sum these targets of records."""
     stored = np.fromiter(numbers, np.float64).astype(np.float32).astype(np.float64)
     whole = list(map(int, np.ldexp(stored, TargetSums.VALUE_BITS).tolist()))
     return TargetSums(len(whole), (sum(whole),), (sum(value * value for value in whole),))

@@ -1,1 +1,1 @@
-"""Windows before they are written: what a scan of the identity columns finds, and their records."""
+"""The scan of the windows' identity columns, and the records made from them."""

@@ -25,7 +25,7 @@ from audioloom_sharder.windows.selection import Windows, copies_of, windows_of
 from audioloom_sharder.windows.summary import SplitCount, Summary
 
 SECTIONS: dict[str, np.dtype[np.void]] = {
-    # One record to be: its window's hash, its split, its row in the file; copies one by one.
+    # One future record: its window's hash, split and row in the file; each copy has an entry.
     "records": np.dtype([("high", "<u8"), ("low", "<u8"), ("split", "u1"), ("row", "<u4")]),
     # One group in this file: its hash, its split, its windows.
     "groups": np.dtype([("high", "<u8"), ("split", "u1"), ("records", "<u4")]),
@@ -49,7 +49,7 @@ class Scan:
 
 
 def scan(table: pa.Table, rules: Rules, lookup: SplitLookup | None = None) -> Scan:
-    """Scan the identity columns of one features file: see `windows_of`."""
+    """Scan the identity columns of one features file; the arguments are those of `windows_of`."""
     windows = windows_of(table, rules, lookup)
     faults = _faults(windows, rules)
     copies = copies_of(windows, rules)

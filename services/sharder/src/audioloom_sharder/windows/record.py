@@ -1,4 +1,4 @@
-"""The record of a window, and why a window cannot become one."""
+"""Make the record of a window, or the reason why there is none."""
 
 from typing import Literal
 
@@ -15,7 +15,7 @@ Fault = Literal["ungrouped", "no split", "unlabelled", "unknown label", "long la
 
 
 def fault_of(row: Row, group: str, rules: Rules, known: frozenset[str]) -> Fault | None:
-    """Why no record can be made of the row, or None.
+    """Return the reason why the row cannot become a record, or None.
 
     Args:
         row: the row.
@@ -40,7 +40,7 @@ def fault_of(row: Row, group: str, rules: Rules, known: frozenset[str]) -> Fault
 def record_of(
     row: Row, group: str, label_id: int, values: bytes | memoryview, schema: RecordSchema
 ) -> Record:
-    """The record of a row without fault."""
+    """Make the record of a row without fault."""
     return Record(
         channel=row.channel,
         group=group,

@@ -1,4 +1,4 @@
-"""The rules for windows: which ones a run takes, their splits and their records."""
+"""The rules of a run for windows: their selection, splits and records."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,5 +23,5 @@ class Rules:
     """How often windows of each label of the training split are taken, once that is decided."""
 
     def with_splits(self, names: tuple[str, ...]) -> "Rules":
-        """The rules with the names of splits that the data decide."""
+        """Return the rules with the names of splits that the data decide."""
         return replace(self, policy=replace(self.policy, data_splits=names))

@@ -29,7 +29,7 @@ class Windows:
         groups: their groups.
         group_hash: the hash of each group.
         split: the split number of each window.
-        excluded: reason for leaving windows out: the number of windows.
+        excluded: the number of windows left out, by reason.
         seed: the key of the rank hashes.
     """
 
@@ -66,7 +66,7 @@ class Windows:
 def windows_of(
     table: pa.Table | pa.RecordBatch, rules: Rules, lookup: SplitLookup | None = None
 ) -> Windows:
-    """The windows that a run takes of a features file.
+    """Select the windows of a features file that a run takes.
 
     Args:
         table: the identity columns.
@@ -74,7 +74,7 @@ def windows_of(
         lookup: the decided splits of the file, where `SplitPolicy.needs_lookup`.
     """
     taken, excluded = take(table, rules.filters)
-    # Without the values: a filter copies what it takes.
+    # Without the values, because a filter copies the rows that it takes.
     rows = list(rows_of(table.select(list(Row._fields)).filter(pa.array(taken))))
     groups = [group_of(row, rules.policy) for row in rows]
     group_hash = hash_each(groups, rules.policy.seed)
@@ -96,13 +96,13 @@ def windows_of(
 
 
 def resampled_windows(windows: Windows, rules: Rules) -> tuple[list[str], NDArray[np.uint64]]:
-    """Labels and rank hashes of the labelled windows of the training split."""
+    """Return labels and rank hashes of the labelled windows of the training split."""
     mine = _in_training(windows, rules)
     return [row.label or "" for row in compress(windows.rows, mine.tolist())], windows.hashes[mine]
 
 
 def copies_of(windows: Windows, rules: Rules) -> NDArray[np.int64]:
-    """The number of records that each window becomes: one, except for resampling."""
+    """Return the number of records from each window: one, unless the run resamples."""
     copies = np.ones(len(windows.rows), np.int64)
     if rules.resampling is not None:
         labels, hashes = resampled_windows(windows, rules)

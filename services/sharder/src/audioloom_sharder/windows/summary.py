@@ -19,7 +19,7 @@ class SplitCount:
     """Sums of the targets, where numbers are learned."""
 
     def to_json(self) -> dict[str, Any]:
-        """The form that a receipt holds."""
+        """Convert to the form in a receipt."""
         return {
             "records": self.records,
             "bytes": self.bytes,
@@ -29,7 +29,7 @@ class SplitCount:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "SplitCount":
-        """The counts in a receipt."""
+        """Read the counts in a receipt."""
         targets = TargetSums.from_json(value["targets"])
         return cls(value["records"], value["bytes"], Counter(value["labels"]), targets)
 
@@ -47,7 +47,7 @@ class Summary:
     """Rows without a group, whose recording is their group."""
 
     def to_json(self) -> dict[str, Any]:
-        """The form that a receipt holds."""
+        """Convert to the form in a receipt."""
         return {
             "splits": {name: one.to_json() for name, one in self.splits.items()},
             "faults": {kind: list(fault) for kind, fault in self.faults.items()},
@@ -57,7 +57,7 @@ class Summary:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Summary":
-        """The counts in a receipt."""
+        """Read the counts in a receipt."""
         return cls(
             {name: SplitCount.from_json(one) for name, one in value["splits"].items()},
             {kind: (count, example) for kind, (count, example) in value["faults"].items()},
