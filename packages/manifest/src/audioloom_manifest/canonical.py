@@ -1,4 +1,4 @@
-"""Read JSON strictly, and write it in the one canonical form that digests are computed from."""
+"""JSON as the contract reads and writes it: strict to read, one way to write it for digests."""
 
 import hashlib
 import json
@@ -13,10 +13,10 @@ MOST_DEPTH = 64
 
 
 def canonical_bytes(value: Any, *, indent: int | None = None) -> bytes:
-    """Write a JSON value as UTF-8 with sorted keys. Raises ValueError for a non-finite number.
+    """Write a JSON value as UTF-8 with sorted keys; a non-finite number is a ValueError.
 
     Args:
-        value: any JSON value.
+        value: anything that JSON can say.
         indent: None for digests (RFC 8785, integers with all of their digits), 2 for files that
             people read.
     """
@@ -53,7 +53,7 @@ def parse_json(data: bytes, *, where: object) -> Any:
     """Parse JSON strictly: UTF-8, no duplicate keys, no number out of range, bounded depth.
 
     Raises:
-        MalformedManifest: the text breaks one of these rules; the error names the first place.
+        MalformedManifest: with the place of the first error.
     """
     try:
         value = json.loads(

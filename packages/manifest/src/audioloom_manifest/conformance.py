@@ -16,7 +16,7 @@ from audioloom_manifest.reader import read_manifest
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:
-    """Answer one request with the reader's result or its error."""
+    """What the reader makes of a request."""
     path = Path(request["path"])
     try:
         if request["do"] == "digest":
@@ -31,7 +31,7 @@ def answer(request: dict[str, Any]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Answer every request on stdin."""
+    """Answer requests until there are no more."""
     for line in sys.stdin:
         sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
         sys.stdout.flush()

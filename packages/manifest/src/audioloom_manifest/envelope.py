@@ -1,4 +1,4 @@
-"""The fields that the manifests of all kinds share."""
+"""What every manifest has, whatever its kind."""
 
 from typing import Annotated, Any, Literal
 
@@ -40,12 +40,12 @@ FILES_NAME = r"^files-[0-9a-f]{12}\.jsonl$"
 
 
 def version_of(kind: Kind) -> str:
-    """Return the version in which manifests of a kind are written."""
+    """The version in which manifests of a kind are written."""
     return f"{MAJOR}.{MINORS[kind]}"
 
 
 def files_name(sha256: str) -> str:
-    """Return the name of the list of files with this digest."""
+    """The name of the list of files with this digest."""
     return f"files-{sha256[:12]}.jsonl"
 
 
@@ -84,7 +84,7 @@ class FilesRef(Part):
 
 
 class Uncompressed(Part):
-    """The size of a compressed file's content; a reader decompresses no more than this."""
+    """The content of a compressed file: a reader decompresses no more than this."""
 
     bytes: Count
     sha256: Sha256
@@ -110,7 +110,7 @@ class FileEntry(Part):
 
 
 class Execution(Part):
-    """The circumstances of a run, which the identity leaves out: they do not change the result."""
+    """How the run was made. Nothing here changes the result, so nothing here is in the identity."""
 
     attempt: Word = Field(description="unique for each try: tells whether a commit was ours")
     started: Moment

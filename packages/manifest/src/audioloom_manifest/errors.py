@@ -1,16 +1,16 @@
-"""The errors of reading, checking and publishing manifests.
+"""What can be wrong with a manifest, and where.
 
 * ManifestError
-  * MissingManifest       the location holds no manifest (also a FileNotFoundError)
+  * MissingManifest       nothing is there (also a FileNotFoundError)
   * MalformedManifest     not JSON, or a field is missing, of another type or out of bounds
-  * UnknownKind           a kind that this release does not know
-  * WrongKind             a valid manifest of another kind than the one asked for
+  * UnknownKind           a kind that no stage of ours writes
+  * WrongKind             a good manifest of another kind than the one asked for
   * UnsupportedVersion    another major version: reading it would be guessing
   * WrongChecksum         bytes differ from what the manifest (or its files list) says
-  * WrongIdentity         the identity does not match the recipe, inputs and files
-  * MissingFile           a file that the manifest names does not exist
+  * WrongIdentity         its identity is not that of its recipe, inputs and files
+  * MissingFile           a file that the manifest names is not there
   * NameTaken             a run of that name was made by another recipe or from other inputs
-* RecordError             bytes are not a valid record, index or compressed stream
+* RecordError             bytes that are not the record, index or stream they should be
 """
 
 
@@ -47,11 +47,11 @@ def _rebuild(
 
 
 class MissingManifest(ManifestError, FileNotFoundError):
-    """The location holds no manifest."""
+    """There is no manifest at the location."""
 
 
 class MalformedManifest(ManifestError, ValueError):
-    """The bytes are not a valid manifest of the version that they declare."""
+    """The bytes are not a manifest of the version they claim to be."""
 
 
 class UnknownKind(ManifestError, ValueError):
@@ -59,7 +59,7 @@ class UnknownKind(ManifestError, ValueError):
 
 
 class WrongKind(ManifestError, ValueError):
-    """The manifest is valid but of another kind than the one asked for."""
+    """The manifest is a good one, of another kind than the one asked for."""
 
 
 class UnsupportedVersion(ManifestError, ValueError):
@@ -67,15 +67,15 @@ class UnsupportedVersion(ManifestError, ValueError):
 
 
 class WrongChecksum(ManifestError, ValueError):
-    """The bytes of a file do not match the checksum in the manifest."""
+    """Bytes are not what the manifest says they are."""
 
 
 class WrongIdentity(ManifestError, ValueError):
-    """The identity does not match the manifest's content: one of them was changed."""
+    """The identity is not that of what the manifest says: it was changed, or made up."""
 
 
 class MissingFile(ManifestError, FileNotFoundError):
-    """A file that the manifest names does not exist."""
+    """A file that the manifest names is not there."""
 
 
 class NameTaken(ManifestError, FileExistsError):
@@ -83,10 +83,10 @@ class NameTaken(ManifestError, FileExistsError):
 
 
 class RecordError(ValueError):
-    """The bytes are not a valid record, index or compressed stream."""
+    """Bytes are not the record, index or compressed stream that they should be."""
 
 
 def shorten(text: str, limit: int = 300) -> str:
-    """Shorten a text that came from outside, so that an error stays readable."""
+    """Bound a text that came from outside, so that an error stays readable."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"

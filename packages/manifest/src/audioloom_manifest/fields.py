@@ -1,4 +1,4 @@
-"""The field types of manifests. Each is bounded, because manifests are data from outside."""
+"""The field types that manifests are made of, each bounded: manifests are data from outside."""
 
 import re
 from datetime import UTC, datetime
@@ -14,10 +14,10 @@ MOST_PATH_BYTES = 4096
 
 
 class Part(BaseModel):
-    """A piece of a manifest: immutable, and without fields that its version does not define.
+    """A piece of a manifest: immutable, no field that the version does not have.
 
-    The file holds every field, with one exception: a field that a later minor version added
-    (`since`) is left out while it has its default, so that old runs keep names and identities.
+    Every field is in the file, but one that a later minor version added (`since`): while it has its
+    default, which means "as before", it is left out, so that old runs keep names and identities.
     """
 
     model_config = ConfigDict(
@@ -30,12 +30,12 @@ class Part(BaseModel):
 
 
 def since(minor: int) -> Any:
-    """Annotate a field that minor version 1.*minor* of a kind added."""
+    """The annotation of a field that minor version 1.*minor* of a kind added."""
     return Field(json_schema_extra={"since": f"1.{minor}"})
 
 
 def to_json(part: Part) -> dict[str, Any]:
-    """Convert a part to a JSON object."""
+    """A part as a JSON object."""
     found: dict[str, Any] = part.model_dump(mode="json")
     _leave_out_defaults(part, found)
     return found
@@ -65,7 +65,8 @@ def _leave_out_defaults(value: object, found: Any) -> None:
 def check_relative_path(text: str) -> str:
     """Refuse a path that could leave the folder that it is relative to.
 
-    The text is checked as it is, never decoded or normalised, so nothing becomes an escape later.
+    The text is taken as it is: nothing is decoded or normalised first, so nothing can turn into
+    an escape afterwards.
     """
     reason = None
     if not text or len(text.encode()) > MOST_PATH_BYTES:
@@ -88,7 +89,7 @@ def _input(text: str) -> str:
 def _uri(text: str) -> str:
     if "://" not in text:
         raise ValueError("a URI, such as hdfs://namenode/archive, was expected")
-    locate(text)  # its errors are ValueErrors and name the schemes
+    locate(text)  # whose errors are ValueErrors, and name the schemes
     return text
 
 

@@ -1,4 +1,4 @@
-"""Write, read and check the list of data files beside a manifest."""
+"""The list of data files beside a manifest, and whether the files are what it says."""
 
 import hashlib
 import re
@@ -24,10 +24,10 @@ _BLOCK = 1 << 20
 
 
 def files_list(entries: Iterable[FileEntry]) -> tuple[bytes, FilesRef]:
-    """Encode the list (sorted by path, one JSON object a line), and make the manifest's reference.
+    """The list as bytes (sorted by path, one JSON object a line) and what the manifest says of it.
 
-    The list's name holds its digest, so the list of an attempt that died before its manifest
-    collides with no later one.
+    The list's name holds its digest: a try that died between list and manifest leaves a file that
+    no later try can collide with.
     """
     ordered = sorted(entries, key=lambda entry: entry.path)
     for one, other in pairwise(ordered):
@@ -43,7 +43,7 @@ def files_list(entries: Iterable[FileEntry]) -> tuple[bytes, FilesRef]:
 
 
 def is_files_list(path: str) -> bool:
-    """Return whether a path in a run folder has the name of a list of files."""
+    """Whether a path in a run folder has the name of a list of files."""
     return re.match(FILES_NAME, path) is not None
 
 
@@ -51,7 +51,7 @@ def read_list(folder: Location, ref: FilesRef) -> bytes:
     """Read the list that *ref* names in *folder*.
 
     Raises:
-        MissingFile, WrongChecksum, MalformedManifest: the list is missing or damaged.
+        MissingFile, WrongChecksum, MalformedManifest: naming the list.
     """
     where = folder / ref.name
     if ref.bytes > MOST_LIST_BYTES:
@@ -79,10 +79,10 @@ def read_list(folder: Location, ref: FilesRef) -> bytes:
 def parse_list(
     data: bytes, ref: FilesRef, *, where: object, newer_minor: bool = False
 ) -> Iterator[FileEntry]:
-    """Parse and check the entries of a list of files.
+    """The entries of a list of files, checked.
 
     Raises:
-        MalformedManifest: a line is not a valid entry; the error names the line.
+        MalformedManifest: with the line.
     """
     *lines, rest = data.split(b"\n")
     if rest or len(lines) != ref.count:
@@ -111,7 +111,7 @@ def parse_list(
 
 @dataclass(frozen=True)
 class Problem:
-    """A file that does not match its entry in the manifest."""
+    """One file that is not what its manifest says."""
 
     path: str
     error: ManifestError
@@ -124,12 +124,12 @@ def check_file(
     content: bool = True,
     patience: Patience | None = None,
 ) -> None:
-    """Compare one data file with its entry: presence, size and, by default, SHA-256.
+    """Compare one data file with its entry: presence, size and, unless told not to, SHA-256.
 
-    The check waits for a missing file; files with one *patience* share the waiting time.
+    One that is not there yet is waited for, with others where they share their *patience*.
 
     Raises:
-        MissingFile, WrongChecksum: the file is missing or differs; the error names it.
+        MissingFile, WrongChecksum: naming the file.
     """
     where = folder / entry.path
     size = (patience or Patience()).stat(where).size
@@ -156,7 +156,7 @@ def check_files(
     content: bool = True,
     patience: Patience | None = None,
 ) -> Iterator[Problem]:
-    """Compare every data file with its entry, and continue after a file that differs."""
+    """Compare every data file with its entry, and go on after the first that is wrong."""
     patience = patience or Patience()
     for entry in entries:
         try:
@@ -166,7 +166,7 @@ def check_files(
 
 
 def file_sha256(location: Location) -> str:
-    """Compute the SHA-256 (hex) of a file, read in blocks."""
+    """SHA-256 (hex) of a file, read in blocks."""
     found = hashlib.sha256()
     with open_read(location) as source:
         while block := source.read(_BLOCK):
@@ -175,12 +175,12 @@ def file_sha256(location: Location) -> str:
 
 
 def unknown_fields(newer_minor: bool) -> Literal["ignore", "forbid"]:  # noqa: FBT001
-    """Choose how to treat unknown fields: ignored if the minor version is newer, else refused."""
+    """A newer minor adds what an old reader may pass over; within a version nothing is unknown."""
     return "ignore" if newer_minor else "forbid"
 
 
 def describe(error: ValidationError) -> str:
-    """Describe the first faults of a pydantic error in one line: field, fault, value."""
+    """The first faults of a pydantic error in one line: field, what is wrong, the value."""
     faults = []
     for fault in error.errors(include_url=False)[:3]:
         field = ".".join(str(part) for part in fault["loc"]) or "(whole)"

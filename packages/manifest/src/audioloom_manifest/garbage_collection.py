@@ -1,4 +1,4 @@
-"""Find and remove files that no manifest names, left by attempts that died or lost a race."""
+"""What lies under a run folder that nothing names: left by tries that died or lost a race."""
 
 import re
 import time
@@ -34,21 +34,22 @@ def garbage(
     older_than: float,
     is_kept: Callable[[str], bool] = lambda _: False,
 ) -> Iterator[Entry]:
-    """Find files of a kind's runs under *root* that no manifest names and that are old enough.
+    """Files of a kind's runs under *root* that no manifest names and nobody wrote lately.
 
-    In a committed run, these are the files that its manifest, files list and receipts do not name.
-    In a run without a manifest, only temporary files count, because a rerun uses the others. A run
-    whose manifest cannot be read is left alone, because the files that it names are unknown. A
-    file whose name the stage does not give belongs to somebody else, like anything behind a link.
+    In a committed run: whatever its manifest, its files list and its receipts do not name. In a
+    run without a manifest only temporary files: the rest is what a rerun goes on from. A run whose
+    manifest cannot be read is left alone: what it names is not known. A file with a name that the
+    stage does not give is somebody else's, and so is whatever a link leads to.
 
     Args:
-        root: the folder that holds the kinds' folders; it may be a link itself.
-        kind: the kind whose folder is searched.
-        is_ours: tells whether the stage gives this path, relative to the run folder, to a file.
-        It need not know lists of files. A temporary file is judged by its final path.
+        root: where the kinds' folders lie; it may be a link itself.
+        kind: the kind whose folder is looked through.
+        is_ours: whether the stage gives this path, relative to the run folder, to a file.
+            Lists of files need not be known to it. A temporary file is ours if the path that it
+            was to get is.
         older_than: seconds since the last change; younger files may belong to a running try.
-        is_kept: tells whether the stage, or another that works in the folder, gives this path to
-        a file that stays without a manifest. Only its temporary files are found.
+        is_kept: whether the stage, or one that works in the same folder, gives this path to a file
+            that no manifest names and that stays. Of such files the temporary ones are found.
     """
     before = time.time_ns() - int(older_than * 1e9)
     for folder, found in list_manifests(root, kind):
@@ -70,10 +71,10 @@ def garbage(
 
 
 def remove_garbage(root: Location, found: Iterable[Entry]) -> Iterator[Entry]:
-    """Remove files below *root* without following links, and yield each removed file.
+    """Remove files below *root*, over no link; yields those that it removed itself.
 
-    A file that changed since it was found stays. Names come from content, so a running attempt may
-    have written the file again and need it.
+    What is not as it was found stays: names come from content, so that a try which went on
+    meanwhile may have written the same one anew, and need it.
     """
     for entry in found:
         with suppress(NotFound, NotAFolder):  # another gc was quicker, or a link lies on the way

@@ -1,9 +1,9 @@
-"""The names and identities of runs, which keep a rerun of one stage from changing the others.
+"""Names and identities: why a rerun of one stage does not ripple through the others.
 
-The *name* of a run is known before it starts: a digest of its kind, its recipe and the identities
-of its inputs. The *identity* is known at its end and adds the list of data files and the
-statistics. Neither depends on place, time, user or speed. Both include fields that this release
-does not know.
+The *name* of a run is known before it starts, from what it is asked to do: a digest of its kind,
+its recipe and the identities of its inputs. The *identity* is known at its end and adds what came
+out: the list of data files and the statistics. Where, when, by whom and how fast is in neither.
+Both are digests of what stands in the file, fields that this release does not know included.
 """
 
 import hashlib
@@ -20,18 +20,18 @@ NAME_DIGITS = 16
 
 
 def run_name(kind: Kind, recipe: Recipe, inputs: Iterable[str]) -> str:
-    """Compute the name of a run (16 hex digits) from its recipe and its inputs' identities."""
-    # Input order counts: a stage for which it does not matter sorts the inputs first.
+    """The name of the run that *recipe* makes of inputs with these identities (16 hex digits)."""
+    # Input order is kept: a stage for which it does not matter sorts before it asks.
     return digest({"kind": kind, "recipe": to_json(recipe), "inputs": list(inputs)})[:NAME_DIGITS]
 
 
 def run_identity(manifest: Mapping[str, Any], listed: bytes) -> str:
-    """Compute the identity of a finished run.
+    """The identity of a finished run.
 
     Args:
         manifest: as a JSON object.
-        listed: the list of its files, sorted by path. Lines of derived files are ignored, because
-        such files may hold times and places.
+        listed: the list of its files, which is sorted by path. Derived files may hold times and
+            places, so their lines are passed over.
     """
     derived = DERIVED.get(manifest["kind"], frozenset())
     if derived:
@@ -52,10 +52,10 @@ def _role(line: bytes) -> str:
 
 
 def check_identity(manifest: Mapping[str, Any], listed: bytes, *, where: object) -> None:
-    """Refuse a manifest whose identity does not match its content and its list of files.
+    """Refuse a manifest whose identity is not that of what it and the list of its files say.
 
     Raises:
-        WrongIdentity: the manifest or its list of files was changed.
+        WrongIdentity: it, or its list of files, was changed or made up.
     """
     if manifest["identity"] != (found := run_identity(manifest, listed)):
         raise WrongIdentity(

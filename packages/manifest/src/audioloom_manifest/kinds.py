@@ -1,6 +1,6 @@
-"""The four kinds of manifest, with the fields that each adds to the envelope.
+"""The four kinds of manifest: what each says beyond the envelope.
 
-`shared/contracts/SPEC.md` defines the meaning of each field.
+Read with `shared/contracts/SPEC.md` beside it: the meaning of each field stands there.
 """
 
 from typing import Annotated, Literal
@@ -30,7 +30,7 @@ ClassWeights = Annotated[dict[Text, Weight], Field(min_length=1, max_length=100_
 
 
 class RecordingsRecipe(Recipe):
-    """The settings of a scan: the files to list, and how paths give labels and groups."""
+    """What was listed, and how labels and groups were taken from the paths."""
 
     source: Uri = Field(description="URI of the folder that paths are relative to")
     suffixes: tuple[Word, ...] = Field(description="file name endings taken; empty takes all")
@@ -46,7 +46,7 @@ class RecordingsRecipe(Recipe):
 
 
 class RecordingsStats(Part):
-    """The counts of the inventory."""
+    """What the listing holds."""
 
     recordings: Count
     bytes: Count
@@ -78,7 +78,7 @@ class Feature(Part):
 
 
 class Headerless(Part):
-    """The encoding of recordings without a header."""
+    """What recordings without a header are."""
 
     coding: Word
     sample_rate: Positive
@@ -86,7 +86,7 @@ class Headerless(Part):
 
 
 class FeaturesRecipe(Recipe):
-    """The settings that turn recordings into windows of features."""
+    """How recordings become windows of features."""
 
     feature: Feature
     engine: Word
@@ -100,7 +100,7 @@ class FeaturesRecipe(Recipe):
 
 
 class FeaturesStats(Part):
-    """The counts of recordings by outcome: features or ledger."""
+    """Where every input ended: features or ledger."""
 
     recordings: Count = Field(description="inputs: extracted + refused")
     extracted: Count
@@ -113,7 +113,7 @@ class FeaturesStats(Part):
 
 
 class FeaturesManifest(Envelope):
-    """Windows of features as Parquet, and the ledger of refused recordings."""
+    """Windows of features as Parquet, and the ledger of what was refused."""
 
     kind: Literal["features"]
     recipe: FeaturesRecipe
@@ -132,7 +132,7 @@ SHARD_COMPRESSIONS: dict[str, tuple[str, ...]] = {
 
 
 class ShardsRecipe(Recipe):
-    """The settings that assign windows to splits and shards."""
+    """How windows are assigned to splits and shards."""
 
     seed: Count
     lanes: Positive
@@ -217,7 +217,7 @@ class CoefficientStats(Part):
 
 
 class TargetStats(Part):
-    """Mean and variance of the targets, over all records of a split."""
+    """Mean and variance of the numbers that are learned, over all records of a split."""
 
     mean: float
     variance: Annotated[float, Field(ge=0)]
@@ -251,14 +251,14 @@ class SplitStats(Part):
 
 
 class LabelCopies(Part):
-    """The number of copies of a label's windows: *copies*, and one more below a rank hash."""
+    """How often a window of one label is taken: *copies* times, and once more below a rank hash."""
 
     copies: Count
     one_more_below: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
 class ShardsStats(Part):
-    """The content of the shards, with the counts from which a trainer computes its steps."""
+    """What the shards hold, and all that a trainer needs to count its steps."""
 
     feature: ShardFeature
     labels: tuple[Text, ...] = Field(max_length=100_000, description="label_id is the index here")
@@ -280,7 +280,7 @@ class ShardsStats(Part):
 
 
 class ShardsManifest(Envelope):
-    """Balanced shards, and the indexes of TFRecord shards."""
+    """Balanced shards, and the indexes of those that are TFRecord."""
 
     kind: Literal["shards"]
     recipe: ShardsRecipe
@@ -291,7 +291,7 @@ class ShardsManifest(Envelope):
 
 
 class ModelRef(Part):
-    """A function that builds something, identified by the digest of its file or a revision."""
+    """A function that builds something, and what it is: the digest of its file, or a revision."""
 
     function: Text = Field(description="package.module:function, file.py:function, or builtin:NAME")
     sha256: Sha256 | None = Field(description="of the file that holds it; null of a built-in one")
@@ -309,7 +309,7 @@ class ModelRef(Part):
 
 
 class TrainingRunRecipe(Recipe):
-    """The settings of a training: the model, its parameters and the order of the data."""
+    """What was trained, on which order of the data."""
 
     model: ModelRef
     epochs: Positive
@@ -326,7 +326,7 @@ class TrainingRunRecipe(Recipe):
 
 
 class TrainingRunStats(Part):
-    """The results of a training."""
+    """What came out."""
 
     steps: Count
     records: Count = Field(description="records trained on, all epochs")

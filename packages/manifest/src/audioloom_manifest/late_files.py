@@ -1,4 +1,4 @@
-"""Wait for late files: a network file system may show a manifest before the files that it names."""
+"""Files that appear late: a network file system may show a manifest before what it names."""
 
 import math
 import os
@@ -16,10 +16,10 @@ _MOST_LISTED = 20
 
 
 class Patience:
-    """The time to wait for the files of a manifest: one limit for all, from the first missing file.
+    """For how long files that a manifest names are waited for: together, from the first one on.
 
     Args:
-        seconds: the limit; by default the value of AUDIOLOOM_LATE_FILES_SECONDS, or 10.
+        seconds: by default what the variable AUDIOLOOM_LATE_FILES_SECONDS says, or 10.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
@@ -27,10 +27,10 @@ class Patience:
         self._until: float | None = None
 
     def stat(self, location: Location) -> Entry:
-        """Return the entry at *location*, as soon as there is one.
+        """What lies there, as soon as something does.
 
         Raises:
-            MissingFile: nothing appeared in time.
+            MissingFile: nothing did in time.
         """
         while True:
             try:
@@ -40,10 +40,10 @@ class Patience:
                     raise missing([location]) from error
 
     def wait_for(self, locations: Iterable[Location]) -> None:
-        """Wait until all files exist.
+        """Wait until all are there.
 
         Raises:
-            MissingFile: some did not appear in time; the error names them.
+            MissingFile: naming those that were not in time.
         """
         gone = _gone(locations)
         while gone:
@@ -63,7 +63,7 @@ class Patience:
 
 
 def missing(locations: list[Location]) -> MissingFile:
-    """Make the error for files that a manifest names and that do not exist."""
+    """The error that names files which a manifest names and which are not there."""
     more = len(locations) - _MOST_LISTED
     what = "a file that the manifest names" if len(locations) == 1 else "files that manifests name"
     listed = ", ".join(map(str, locations[:_MOST_LISTED]))

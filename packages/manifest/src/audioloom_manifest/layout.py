@@ -1,4 +1,4 @@
-"""The folders of each kind's runs below a root."""
+"""Where the runs of each kind lie below a root."""
 
 from audioloom_storage import Location
 
@@ -16,15 +16,15 @@ MANIFEST_NAME = "manifest.json"
 
 
 def run_folder(root: Location, kind: Kind, name: str) -> Location:
-    """Return the folder of a run: `<root>/<folder of the kind>/<name>`."""
+    """The folder of a run: `<root>/<folder of the kind>/<name>`."""
     return root / FOLDERS[kind] / name
 
 
 def manifest_location(folder: Location) -> Location:
-    """Return the location of the manifest of a run folder."""
+    """The manifest of a run folder."""
     return folder / MANIFEST_NAME
 
 
 def root_of(folder: Location) -> Location:
-    """Return the root above a run folder."""
+    """The root that a run folder lies under, by the layout."""
     return folder.parent.parent

@@ -1,6 +1,6 @@
-"""The Parquet data files of the contract: columns, types and writers.
+"""The Parquet data files of the contract: columns, types and how they are written.
 
-Needs the extra `audioloom-manifest[parquet]`. SPEC.md defines the meaning of each column.
+Needs the extra `audioloom-manifest[parquet]`. The meaning of each column stands in SPEC.md.
 """
 
 from typing import Any
@@ -65,30 +65,30 @@ _WINDOW = [
 
 
 def features_schema(feature: Feature | ShardFeature) -> pa.Schema:
-    """Make the schema of a features file: one row per window, with the feature in the last column.
+    """The schema of a features file: one row a window; the last column holds the feature.
 
-    The feature column has the feature's name. Each row holds the little-endian matrix of shape
-    `feature.shape`, in C order, as fixed-size binary.
+    The feature column has the feature's name and holds one little-endian value a row, shape
+    `feature.shape` in C order, as fixed-size binary.
     """
     width = feature_bytes(feature)
     return pa.schema([*_WINDOW, pa.field(feature.name, pa.binary(width), nullable=False)])
 
 
 def feature_bytes(feature: Feature | ShardFeature) -> int:
-    """Return the bytes of one window: coefficients × frames × bytes of the dtype."""
+    """Bytes of one window: coefficients × frames × bytes of the dtype."""
     rows, columns = feature.shape
     return rows * columns * {"float32": 4, "float16": 2}[feature.dtype]
 
 
 def features_rows_per_group(feature: Feature) -> int:
-    """Return the number of windows that make a row group of about `ROW_GROUP_BYTES`."""
+    """Windows in a row group, so that a group holds about `ROW_GROUP_BYTES`."""
     return max(1, ROW_GROUP_BYTES // feature_bytes(feature))
 
 
 def features_writer(sink: Any, feature: Feature) -> pq.ParquetWriter:
-    """Open a writer for a features file: the feature PLAIN and uncompressed, the rest zstd.
+    """A writer for a features file: the feature PLAIN and uncompressed, the rest zstd.
 
-    Noise-like float bytes do not compress, and plain bytes can be read without a copy.
+    Noise-like float bytes do not compress; left plain they can be read without a copy.
     """
     names = [field.name for field in _WINDOW]
     return pq.ParquetWriter(
@@ -102,7 +102,7 @@ def features_writer(sink: Any, feature: Feature) -> pq.ParquetWriter:
 
 
 def table_writer(sink: Any, schema: pa.Schema) -> pq.ParquetWriter:
-    """Open a writer for the inventory or the ledger."""
+    """A writer for the inventory and the ledger."""
     return pq.ParquetWriter(sink, schema, version="2.6", compression="zstd")
 
 

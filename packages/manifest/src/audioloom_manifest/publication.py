@@ -1,4 +1,4 @@
-"""Commit a run: first data, then the list of files, last the manifest, which replaces no other."""
+"""Commit a run: data first, list of files next, manifest last, by a step that cannot replace."""
 
 import uuid
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ from audioloom_manifest.reader import Opened, read_manifest
 
 @dataclass(frozen=True)
 class Plan:
-    """The kind, recipe and inputs of a run, from which its name follows before any work."""
+    """What a run is asked to do: enough to name it, before any work."""
 
     kind: Kind
     name: str
@@ -48,13 +48,13 @@ class Plan:
 
     @property
     def input_identities(self) -> list[str]:
-        """Return the identities of the inputs, in order."""
+        """The identities of the inputs, in order."""
         return [reference.identity for reference in self.inputs]
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """One attempt at a run."""
+    """One try at a run."""
 
     producer: Producer
     host: str
@@ -66,7 +66,7 @@ class Attempt:
     started: datetime = field(default_factory=lambda: datetime.now(UTC).replace(microsecond=0))
 
     def execution(self) -> Execution:
-        """Make the record of this attempt, with now as its end."""
+        """The record of this try, ended now."""
         return Execution(
             attempt=self.id,
             started=self.started,
@@ -80,14 +80,14 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Committed:
-    """The outcome of a commit: the committed manifest, and whether this attempt committed it."""
+    """The outcome of a commit: the manifest that stands, and whether this try put it there."""
 
     opened: Opened[Any]
     ours: bool
 
 
 def find_committed(plan: Plan) -> Opened[Any] | None:
-    """Read the committed run of this plan; None if there is none yet.
+    """The committed run of this plan, or None when there is none yet.
 
     Raises:
         NameTaken: a run of that name has another recipe or other inputs.
@@ -101,16 +101,16 @@ def find_committed(plan: Plan) -> Opened[Any] | None:
 
 
 def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part) -> Committed:
-    """Commit the run. Identical commands may race: one commits, the others find the committed run.
+    """Make the run real. Identical commands may race: one commits, the other finds it committed.
 
     Raises:
         NameTaken: another recipe was committed under this name meanwhile.
-        UnknownOutcome: storage did not confirm the write; the attempt id in the manifest tells.
+        UnknownOutcome: storage could not say; look before acting (the attempt id tells).
     """
     model, data = build(plan, attempt, files, stats)
     ref = model.files
     make_folder(plan.folder)
-    with suppress(AlreadyExists):  # its name is its digest, so an earlier list is equal
+    with suppress(AlreadyExists):  # its name is its digest: the same list, from an earlier try
         publish(plan.folder / ref.name, data)
     where = manifest_location(plan.folder)
     try:
@@ -120,7 +120,7 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
             standing = find_committed(plan)
         except Unavailable:
             if isinstance(error, UnknownOutcome):
-                raise error from None  # the failed look says nothing about the outcome of the write
+                raise error from None  # that nobody can look now does not say what became of it
             raise
         if standing is None:
             raise
@@ -132,7 +132,7 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
 def build(
     plan: Plan, attempt: Attempt, files: Iterable[FileEntry], stats: Part
 ) -> tuple[Envelope, bytes]:
-    """Make the manifest of a finished run and the list of its files, without writing them."""
+    """The manifest of a finished run and the list of its files, without writing them."""
     data, ref = files_list(files)
     model = MODELS[plan.kind].model_validate(
         {

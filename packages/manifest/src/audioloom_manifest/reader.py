@@ -1,4 +1,4 @@
-"""Read a manifest: first its kind and version, then the whole manifest, strictly."""
+"""Read a manifest: kind and version before anything else, then the whole, strictly."""
 
 import hashlib
 import re
@@ -55,7 +55,7 @@ M_co = TypeVar("M_co", bound=Envelope, covariant=True)
 
 @dataclass(frozen=True)
 class Opened(Generic[M_co]):
-    """A manifest that was read, and the folder of its run."""
+    """A manifest that was read, and where it was read from."""
 
     manifest: M_co
     folder: Location
@@ -65,25 +65,25 @@ class Opened(Generic[M_co]):
 
     @property
     def location(self) -> Location:
-        """The location of the manifest itself."""
+        """Where the manifest itself lies."""
         return self.folder / MANIFEST_NAME
 
     @property
     def root(self) -> Location:
-        """The root above the run."""
+        """The root that the run lies under."""
         return root_of(self.folder)
 
     @property
     def newer_minor(self) -> bool:
-        """Whether the manifest has a later minor version, so that unknown fields were ignored."""
+        """Whether it is of a later minor version, so that unknown fields were passed over."""
         return _is_newer(self.manifest)
 
     def files(self, *roles: str) -> list[FileEntry]:
-        """Return the data files in path order: all, or only the named roles."""
+        """The data files, all or those of the named roles, in path order."""
         return [entry for entry in self.entries if not roles or entry.role in roles]
 
     def reference(self, root: Location) -> InputRef:
-        """Make the reference by which a manifest under *root* names this one as an input."""
+        """How a manifest under *root* names this one as its input."""
         location = self.folder.relative_to(root) if self.folder.is_under(root) else self.folder.uri
         return InputRef(
             kind=self.manifest.kind,
@@ -111,7 +111,8 @@ def read_manifest(place: str | Location, expect: None = None) -> Opened[Manifest
 def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[Any]:
     """Read the manifest at *place*: the file itself or the run folder that holds it.
 
-    The list of files is read too, and the identity is computed again and compared.
+    Its list of files is read with it, and its identity recomputed: what does not hold is no
+    manifest to believe.
 
     Args:
         place: a location; a folder stands for the manifest inside it.
@@ -119,8 +120,8 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
 
     Raises:
         MissingManifest, MalformedManifest, UnknownKind, WrongKind, UnsupportedVersion.
-        WrongIdentity: the manifest or its list of files was changed.
-        MissingFile, WrongChecksum: the list of files is missing or damaged.
+        WrongIdentity: it was changed or made up.
+        MissingFile, WrongChecksum: of its list of files.
     """
     where = locate(place)
     if where.name != MANIFEST_NAME:
@@ -149,9 +150,9 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
 
 
 def parse_manifest(data: bytes, *, where: object, expect: Kind | None = None) -> Envelope:
-    """Check the bytes of a manifest and make the model of its kind, without I/O.
+    """Check manifest bytes and make the model of their kind: `read_manifest` without the I/O.
 
-    The identity is not checked, because that needs the list of files.
+    So without what needs the list of files, the identity.
     """
     return _parse(data, where, expect)[1]
 
@@ -182,7 +183,7 @@ def _parse(data: bytes, where: object, expect: Kind | None) -> tuple[dict[str, A
 
 
 def _absent(whole: Mapping[str, Any], found: Mapping[str, Any], above: str = "") -> Iterator[str]:
-    """List the absent fields: a manifest must hold even fields with a default in the models."""
+    """The fields that a manifest has to have: those with a default in the models too."""
     for key, value in whole.items():
         if key not in found:
             yield above + key
@@ -223,7 +224,7 @@ def _head(value: Any, where: object) -> tuple[Kind, int]:
 
 
 def resolve_input(reference: InputRef, root: Location) -> Location:
-    """Return the folder of an input, which lies below *root* if its location is relative."""
+    """The folder of an input: below *root* when its location is relative."""
     place = reference.location
     return locate(place) if "://" in place else root / place
 
@@ -231,9 +232,9 @@ def resolve_input(reference: InputRef, root: Location) -> Location:
 def list_manifests(
     root: Location, kind: Kind
 ) -> Iterator[tuple[Location, Opened[Manifest] | ManifestError | None]]:
-    """Yield each run folder of a kind under *root* with its manifest, its error or None.
+    """Each run folder of a kind under *root*, with its manifest, what is wrong with it, or None.
 
-    None stands for a run that is not committed: in progress, or killed.
+    None is a run that has not been committed: in progress, or killed.
     """
     try:
         folders = [entry for entry in list_folder(root / FOLDERS[kind]) if entry.is_folder]

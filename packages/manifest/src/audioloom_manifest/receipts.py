@@ -1,8 +1,8 @@
-"""Units of work and their receipts, which make a rerun independent of Spark's partitions.
+"""Work units and their receipts: resume that does not depend on Spark's partitions.
 
-A stage writes a unit's results to files named by their content, then publishes one receipt. A
-rerun skips units with a receipt. Of two attempts at a unit the first receipt stands. `gc` finds
-the files of the other, because nothing names them.
+A stage writes what a unit yields into files named by their content, then publishes one receipt.
+A rerun does only the units without one. Of two tries at a unit the first receipt stands; what the
+other wrote is named by nothing, and `gc` finds it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ MOST_RECEIPT_BYTES = 4 << 20
 
 
 class Receipt(Part):
-    """One finished unit: its files, and the counts that add up to the stats."""
+    """One finished unit: its files, and the counts that the stats are summed from."""
 
     unit: Name
     attempt: Word
@@ -41,9 +41,9 @@ class Receipt(Part):
 
 
 def publish_receipt(folder: Location, receipt: Receipt) -> Receipt:
-    """Publish the receipt of a unit, and return the valid receipt: ours or an earlier one.
+    """Publish the receipt of a unit, and answer the one that stands: ours, or an earlier one.
 
-    An earlier receipt whose files are gone is no longer true, and is removed first.
+    An earlier receipt whose files are gone is taken away first: it says what is no longer true.
     """
     make_folder(folder / RECEIPTS)
     where = folder / RECEIPTS / f"{receipt.unit}.json"
@@ -60,9 +60,9 @@ def publish_receipt(folder: Location, receipt: Receipt) -> Receipt:
 
 
 def read_receipts(folder: Location, units: Iterable[str]) -> Mapping[str, Receipt]:
-    """Read the receipts of finished units whose files exist, by unit.
+    """The receipts of those units that are finished and whose files are there, by unit.
 
-    A receipt whose files are gone or have another size is ignored, and the unit is done again.
+    A receipt whose files are gone or of another size does not count: the unit is done again.
     """
     wanted = {f"{unit}.json" for unit in units}
     found: dict[str, Receipt] = {}

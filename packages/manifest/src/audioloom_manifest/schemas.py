@@ -1,6 +1,6 @@
 """The JSON Schemas of the contract (draft 2020-12), generated from the models.
 
-`python -m audioloom_manifest.schemas FOLDER` writes them, but never replaces a frozen schema.
+`python -m audioloom_manifest.schemas FOLDER` writes them, but never anew what is frozen.
 """
 
 import sys
@@ -18,7 +18,7 @@ FROZEN = "FROZEN.sha256"
 
 
 def schema_files() -> dict[str, bytes]:
-    """Make the schemas of the newest versions: path below `shared/contracts` to bytes."""
+    """Path below `shared/contracts` and bytes of the schemas of the newest versions."""
     models: list[tuple[str, str, type[Part]]] = [
         ("file-entry", FILES_VERSION, FileEntry),
         *((kind, version_of(kind), model) for kind, model in MODELS.items()),
@@ -42,7 +42,7 @@ def _schema(name: str, model: type[Part]) -> bytes:
 
 
 def main(arguments: list[str]) -> None:
-    """Write the schema files below the given folder, unless a frozen file differs."""
+    """Write the schema files below the folder given, unless one of them is frozen as another."""
     base, files = Path(arguments[0]), schema_files()
     frozen = (base / FROZEN).read_text(encoding="utf-8")
     for path, data in files.items():

@@ -1,7 +1,7 @@
-"""Read tables that people write (CSV, TSV, Parquet, or a folder of Parquet files) in pieces.
+"""Tables that people write: CSV, TSV or Parquet, or a folder of Parquet files, read in pieces.
 
 Needs the extra `audioloom-manifest[parquet]`. The first line of a CSV file names its columns; the
-delimiter is the first of tab, semicolon and comma that the line contains.
+delimiter is a tab, a semicolon or a comma, whichever comes first in this list.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,7 +42,7 @@ class Chunk:
     first: int
 
     def bad(self, row: int, column: str, expected: str) -> BadTable:
-        """Make the error that names a row, a column and the value there."""
+        """The error that names a row, a column and the value there."""
         found = self.batch.column(column)[row].as_py()
         return BadTable(
             where=f"{self.where}, row {self.first + row}, column {column}",
@@ -51,7 +51,7 @@ class Chunk:
         )
 
     def text(self, column: str) -> pa.StringArray:
-        """Convert a column to text; an empty text becomes null."""
+        """A column as text; an empty text becomes null."""
         found = self.batch.column(column)
         if pa.types.is_dictionary(found.type):
             found = found.dictionary_decode()
@@ -62,13 +62,13 @@ class Chunk:
         return pc.if_else(pc.equal(found, ""), pa.scalar(None, pa.string()), found)
 
     def whole(self, column: str) -> pa.Int64Array:
-        """Convert a column to whole numbers of at least 0; a time is nanoseconds since 1970 UTC."""
+        """A column as whole numbers of at least 0; a time is nanoseconds since 1970 UTC."""
         numbers = self._cast(column, pa.int64(), "a whole number of at least 0")
         self.refuse_any(pc.less(numbers, 0), column, "a whole number of at least 0")
         return numbers
 
     def number(self, column: str) -> pa.DoubleArray:
-        """Convert a column to finite numbers."""
+        """A column as finite numbers."""
         numbers = self._cast(column, pa.float64(), "a finite number")
         self.refuse_any(pc.invert(pc.is_finite(numbers)), column, "a finite number")
         return numbers
@@ -77,7 +77,7 @@ class Chunk:
         """Raise for the first row where *wrong* is true.
 
         Raises:
-            BadTable: there is such a row.
+            BadTable: there is one.
         """
         at = pc.index(wrong, value=True).as_py()
         if at >= 0:
@@ -115,10 +115,10 @@ class Table:
     names: Sequence[str]
 
     def read(self, columns: Sequence[str]) -> Iterator[Chunk]:
-        """Read the rows, in the order of the files.
+        """The rows, in the order of the files.
 
         Raises:
-            BadTable: a column is missing, a line is too long, or a byte is not UTF-8.
+            BadTable: a column is missing, a line is too long, a byte is no UTF-8.
         """
         for part in self.parts:
             self.check(columns, _names(part), part)
@@ -130,7 +130,7 @@ class Table:
     def check(
         self, columns: Sequence[str], names: Sequence[str] | None = None, where: object = None
     ) -> None:
-        """Raise `BadTable` unless each of *columns* occurs exactly once.
+        """Raise unless every one of *columns* is there once.
 
         Args:
             columns: the names to look for.
@@ -229,7 +229,7 @@ def _batches(part: Location, columns: Sequence[str]) -> Iterator[pa.RecordBatch]
 
 @contextmanager
 def _reading(part: Location) -> Iterator[None]:
-    """Turn Arrow's errors into `BadTable`, which names the line of bytes that are not UTF-8."""
+    """Turn Arrow's errors into `BadTable`, with the line of bytes that are no UTF-8."""
     try:
         yield
     except pa.ArrowException as error:

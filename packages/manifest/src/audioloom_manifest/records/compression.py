@@ -1,7 +1,7 @@
-"""Compressed streams as TensorFlow reads them: one gzip member, or one zlib stream.
+"""Streams compressed as a whole, as TensorFlow reads them: one gzip member, or one zlib stream.
 
-The bytes depend only on the content: the level is fixed, and gzip's header holds no time and no
-name. Another zlib may give other compressed bytes, which decompress to equal content.
+The bytes are a function of the content: a fixed level, and in gzip's header neither time nor name.
+(Another release of zlib, or another zlib, may compress otherwise; what comes out of it is equal.)
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PIECE = 1 << 16
 
 
 def compressed(chunks: Iterable[bytes | memoryview], compression: str) -> Iterator[bytes]:
-    """Compress the chunks to one stream, and yield it in pieces."""
+    """The chunks as one compressed stream, in pieces."""
     engine = zlib.compressobj(LEVEL, zlib.DEFLATED, STREAMS[compression])
     for chunk in chunks:
         if piece := engine.compress(chunk):
@@ -36,18 +36,18 @@ def compressed(chunks: Iterable[bytes | memoryview], compression: str) -> Iterat
 def decompressed(
     blocks: Iterable[bytes | memoryview], compression: str, limit: int
 ) -> Iterator[bytes]:
-    """Decompress a stream, and yield its content in pieces of at most 64 KiB.
+    """What a compressed stream holds, in pieces of at most 64 KiB.
 
-    The limit is needed because files are data from outside: a few kilobytes can decompress to more
-    than any disk holds.
+    What storage holds is data from outside: a few kilobytes of it can decompress to more than any
+    disk has.
 
     Args:
-        blocks: the stream; the next block is requested when the last is used up.
+        blocks: the stream; the next one is asked for when this one is used up.
         compression: "gzip" or "zlib".
-        limit: the exact number of decompressed bytes.
+        limit: bytes that come out, no more and no fewer.
 
     Raises:
-        RecordError: the stream is damaged or cut off, bytes follow its end, or its size differs.
+        RecordError: it is damaged, cut off, goes on after its end, or holds more or fewer bytes.
     """
     engine, done = zlib.decompressobj(STREAMS[compression]), 0
     for block in blocks:
@@ -75,12 +75,12 @@ def decompressed(
 
 
 def open_decompressed(stream: BinaryIO, compression: str, limit: int) -> BinaryIO:
-    """Open the content of a compressed file, from its current position, as a file.
+    """A compressed file, from where it stands to its end, as the file that it holds.
 
     Args:
         stream: the compressed file.
         compression: "gzip" or "zlib".
-        limit: the exact number of decompressed bytes; reading to the end raises as `decompressed`.
+        limit: bytes that it holds; reading it to the end raises as `decompressed`.
     """
     blocks = iter(lambda: stream.read(_PIECE), b"")
     pieces = _Pieces(decompressed(blocks, compression, limit))

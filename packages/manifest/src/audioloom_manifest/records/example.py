@@ -1,7 +1,7 @@
 """One record as the bytes of a ``tf.train.Example``, written and read without TensorFlow.
 
 The bytes are those of protobuf's deterministic serialisation: features in the byte order of their
-names, numbers packed. So the bytes depend only on the content. (One of protobuf's own
+names, numbers packed. So a record is a function of its content alone. (One of protobuf's own
 implementations, upb, puts ``label_id`` before ``label``: a slip for names that begin alike, not a
 rule. The order here is the byte order.) Written by hand because it costs 7 µs a record where
 protobuf from an ndarray costs 2 ms.
@@ -37,10 +37,10 @@ _MAX_VARINT_BYTES = 10
 
 
 class Record(NamedTuple):
-    """The content of one record in a shard.
+    """What one record says, as it lies in the shard.
 
-    ``mfcc`` holds the raw little-endian values in C order. ``target`` is ``None`` in a run without
-    targets.
+    ``mfcc`` holds the raw little-endian values in C order; ``target`` is ``None`` where the run
+    has no numbers to learn.
     """
 
     channel: int
@@ -55,24 +55,24 @@ class Record(NamedTuple):
 
 
 def encode(record: Record, encoding: Encoding) -> tuple[bytes, int]:
-    """Encode a record, and return its bytes and the offset of the values of ``mfcc``."""
+    """The Example's bytes, and where in them the values of ``mfcc`` begin."""
     before, after = around(record, len(record.mfcc), encoding)
     return b"".join((before, record.mfcc, after)), len(before)
 
 
 def encoded_size(record: Record, values: int, encoding: Encoding) -> int:
-    """Compute the size of the Example if ``mfcc`` held *values* bytes; its own bytes are not read.
+    """Bytes that `encode` would give if ``mfcc`` held *values* bytes; its own are not looked at.
 
-    So a plan computes sizes from the identity columns alone.
+    So a plan knows sizes from the columns that say what a window is, without its values.
     """
     before, after = around(record, values, encoding)
     return len(before) + values + len(after)
 
 
 def around(record: Record, values: int, encoding: Encoding) -> tuple[bytes, bytes]:
-    """Encode the bytes before and after the *values* bytes of ``mfcc``, which are not read.
+    """The Example's bytes before and after the *values* bytes of ``mfcc``, which are not looked at.
 
-    So a caller that has the values need not copy them twice.
+    So whoever has the values need not copy them twice.
     """
     head = (
         _integer("channel", record.channel)
@@ -89,9 +89,9 @@ def around(record: Record, values: int, encoding: Encoding) -> tuple[bytes, byte
 
 
 def decode(payload: bytes) -> Record:
-    """Read a record written by `encode`; for any other bytes, raise `RecordError`.
+    """Read a record written by `encode`; anything else is `RecordError`, never an exception.
 
-    Unknown and missing names are damage: a shard holds exactly the fields of the contract.
+    Unknown names and missing ones are damage: a shard holds exactly what the contract lists.
     """
     (features,) = _one(payload, 0, len(payload), "Example")
     found: dict[str, object] = {}
@@ -106,10 +106,10 @@ def decode(payload: bytes) -> Record:
 
 
 def value(payload: bytes | memoryview, key: str, kind: type[V]) -> V:
-    """Read the one value under *key* (int, bytes or float) without parsing the others.
+    """The one value under *key*, without parsing the others: int, bytes or float.
 
     Raises:
-        RecordError: the bytes are no Example, or *key* does not hold one value of that kind.
+        RecordError: the bytes are not an Example, or do not hold one value of that kind there.
     """
     (features,) = _one(payload, 0, len(payload), "Example")
     for _, start, end in _fields(payload, *features):
@@ -153,7 +153,7 @@ def _record(found: dict[str, object]) -> Record:
 
 
 class _Packed(bytes):
-    """Raw packed floats, as a type that differs from a bytes value."""
+    """Raw packed floats, told apart from a bytes value."""
 
     __slots__ = ()
 
@@ -176,7 +176,7 @@ def _utf8(name: str, value: object) -> str:
 
 
 def _varint(value: int) -> bytes:
-    """Encode an int64, seven bits a byte, lowest first; a negative one takes ten bytes."""
+    """Seven bits a byte, lowest first; a negative int64 takes ten bytes (two's complement)."""
     if value < 0:
         value += 1 << 64
     out = bytearray()
@@ -214,7 +214,7 @@ def _number(name: str, value: float) -> bytes:
 
 @lru_cache(maxsize=64)
 def _values_head(size: int, encoding: Encoding) -> bytes:
-    """Encode the start of the entry ``mfcc``, up to its *size* bytes of values (at least one)."""
+    """Everything of the entry ``mfcc`` that precedes its *size* bytes of values, at least one."""
     kind = "float" if encoding == "float_list" else "bytes"
     values = _LENGTH + _varint(size)
     list_ = bytes((_LIST_TAG[kind],)) + _varint(len(values) + size) + values
@@ -240,7 +240,7 @@ def _read_varint(data: bytes | memoryview, at: int, end: int) -> tuple[int, int]
 
 
 def _fields(data: bytes | memoryview, at: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Yield each length-delimited field from *at* to *end*: number, start and end of content."""
+    """Each length-delimited field between *at* and *end*: number, start and end of content."""
     while at < end:
         key, at = _read_varint(data, at, end)
         if key & 7 != _WIRE_LENGTH_DELIMITED:

@@ -1,7 +1,7 @@
-"""The index of a shard: the place of each record and of its values.
+"""The offset index beside each shard: where each record and its values lie.
 
-A NumPy file (format 1.0, no pickled objects) of little-endian int64, shape (records, 4). With it
-the trainer reads any record in one ranged read, and its values without parsing.
+A NumPy file (format 1.0, no pickled objects) of little-endian int64, shape (records, 4). The
+trainer reads any record by it in one ranged read, and its values without parsing.
 """
 
 import io
@@ -20,7 +20,7 @@ absolute offset of its values in the shard; class number, -1 for none."""
 
 
 def dump(index: NDArray[np.int64]) -> bytes:
-    """Encode an index file."""
+    """The bytes of an index file."""
     stream = io.BytesIO()
     rows = np.ascontiguousarray(index, dtype="<i8").reshape(-1, len(COLUMNS))
     np.lib.format.write_array(stream, rows, version=(1, 0), allow_pickle=False)
@@ -28,7 +28,7 @@ def dump(index: NDArray[np.int64]) -> bytes:
 
 
 def load(data: bytes) -> NDArray[np.int64]:
-    """Read an index file written by `dump`; for any other bytes, raise `RecordError`."""
+    """Read an index file; anything but what `dump` writes is `RecordError`."""
     stream = io.BytesIO(data)
     try:
         rows = np.lib.format.read_array(stream, allow_pickle=False)

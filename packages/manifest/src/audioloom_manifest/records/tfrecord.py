@@ -1,8 +1,8 @@
 """TFRecord framing: length, checksum of the length, payload, checksum of the payload.
 
-A file is a plain sequence of frames, so files concatenate byte-wise, and a file cut between two
-records looks whole. Only the manifest's count and size reveal the cut (TensorFlow reads even a
-file cut inside a header without an error).
+A file is a plain sequence of such frames, so files concatenate byte-wise, and a file that was cut
+between two records looks whole: only the manifest's count and size tell (TensorFlow reads a file
+cut inside a header without a word).
 """
 
 import struct
@@ -18,17 +18,17 @@ from audioloom_manifest.records.index import FOOTER_BYTES, HEADER_BYTES
 
 OVERHEAD_BYTES = HEADER_BYTES + FOOTER_BYTES
 
-#: No record of ours comes near this size; a larger length is damage, and nothing is allocated.
+#: No record of ours comes near it; a length beyond it is damage, not a reason to allocate.
 _MAX_PAYLOAD = 1 << 30
 
 _MASK_DELTA = 0xA282EAD8
 
-#: Bytes whose checksum can be computed: google-crc32c refuses a memoryview.
+#: _Bytes that checksums are computed of: google-crc32c refuses a memoryview.
 _Bytes: TypeAlias = bytes | NDArray[np.uint8]
 
 
 class Frame(NamedTuple):
-    """One record in a file: its offset, the length of its frame, and its payload."""
+    """One record as it lies in a file: its offset, its whole length there, and its payload."""
 
     offset: int
     length: int
@@ -36,20 +36,20 @@ class Frame(NamedTuple):
 
 
 def masked_crc(data: _Bytes) -> int:
-    """Compute the CRC-32C of *data*, rotated and shifted as TFRecord stores it."""
+    """CRC-32C of *data*, rotated and shifted as TFRecord stores it."""
     crc = google_crc32c.value(data)
     return int(((crc >> 15 | crc << 17) + _MASK_DELTA) & 0xFFFFFFFF)
 
 
 def frame(payload: bytes) -> bytes:
-    """Frame *payload* as one TFRecord."""
+    """*payload* as one TFRecord."""
     record = np.empty(len(payload) + OVERHEAD_BYTES, np.uint8)
     frame_into(record, (payload,))
     return record.tobytes()
 
 
 def frame_into(room: NDArray[np.uint8], parts: Iterable[bytes | memoryview]) -> None:
-    """Write the joined *parts* into *room* as the payload of one TFRecord, which fills *room*."""
+    """Write the payload that *parts* make up into *room* as one TFRecord, which fills it."""
     view = room.data
     end = len(room) - FOOTER_BYTES
     length = struct.pack("<Q", end - HEADER_BYTES)
@@ -65,7 +65,7 @@ def check(record: NDArray[np.uint8]) -> None:
     """Compare both checksums of one whole TFRecord, and its length, with its bytes.
 
     Raises:
-        RecordError: a checksum or the length differs.
+        RecordError: one of them is another.
     """
     size = _payload_size(record[:HEADER_BYTES].tobytes())
     if len(record) != size + OVERHEAD_BYTES:
@@ -74,10 +74,10 @@ def check(record: NDArray[np.uint8]) -> None:
 
 
 def read(stream: BinaryIO) -> Iterator[Frame]:
-    """Read every record of *stream* from its current position, and check the checksums.
+    """Every record of *stream* from where it stands to its end, checksums checked.
 
     Raises:
-        RecordError: a checksum is wrong or a record is cut off; the error names the offset.
+        RecordError: naming the offset, for a wrong checksum or a record that is cut off.
     """
     offset = stream.tell()
     while header := stream.read(HEADER_BYTES):
