@@ -250,7 +250,7 @@ def never_comes(harness: YarnHarness, name: str) -> Times:
     code, _, err = gang.finish()
     gang.times.noticed = time.monotonic() - since
     assert 75 == code, err
-    assert "1 of 2 workers came" in err
+    assert "1 of 2 workers registered" in err
     assert "worker_1" in err
     return gang.times
 
@@ -378,7 +378,7 @@ def disks_full(harness: YarnHarness, name: str) -> Times:
         gang.watch(since)
         gang.well()
         assert FINISHED == gang.attempts()[-1]
-        assert "no room" in gang.attempts()[0][1]
+        assert "the disk of its log is full" in gang.attempts()[0][1]
         harness.close()
     return gang.times
 
