@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
-from audioloom_yarn_launcher.rendezvous.kv import Condition, Operation, Put
+from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
 from audioloom_yarn_launcher.rendezvous.messages import (
     GENERATION,
     OUTCOME,
@@ -29,9 +29,9 @@ PLAN_OF_TWO = Plan(2, ("true",), "file:///nowhere", "marker")
 class Meddling(MemoryStore):
     """A store in which something happens just before a transaction that is asked for."""
 
-    meddle: Callable[[Sequence[Operation]], None] = staticmethod(lambda _: None)
+    meddle: Callable[[Sequence[Put]], None] = staticmethod(lambda _: None)
 
-    def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
+    def transaction(self, conditions: Sequence[Equals], operations: Sequence[Put]) -> bool:
         """Let it happen, then do as asked."""
         self.meddle(operations)
         return super().transaction(conditions, operations)
@@ -79,7 +79,7 @@ def test_a_worker_is_not_ready_for_a_generation_that_has_passed() -> None:
     put(store, PLAN, encode(PLAN_OF_TWO))
     put(store, GENERATION, "0")
 
-    def raise_once(operations: Sequence[Operation]) -> None:
+    def raise_once(operations: Sequence[Put]) -> None:
         if operations[0].key == ready_key(0, 0):
             put(store, GENERATION, "1")
 
@@ -98,7 +98,7 @@ def test_a_worker_that_lost_its_rank_claims_another() -> None:
     put(store, PLAN, encode(PLAN_OF_TWO))
     put(store, GENERATION, "0")
 
-    def steal_once(operations: Sequence[Operation]) -> None:
+    def steal_once(operations: Sequence[Put]) -> None:
         if operations[0].key == ready_key(0, 0):
             put(store, f"{RANKS}0", "thief")
 

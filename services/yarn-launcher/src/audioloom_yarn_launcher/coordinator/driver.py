@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from audioloom_yarn_launcher.rendezvous.backend import Workers
-from audioloom_yarn_launcher.rendezvous.kv import Delete, Equals, KeyValueStore, Missing, Put
+from audioloom_yarn_launcher.rendezvous.kv import Equals, KeyValueStore, Put
 from audioloom_yarn_launcher.rendezvous.messages import (
     GANG,
     End,
@@ -48,7 +48,7 @@ class Driver:
         forget = [key(old, self.scope) for key in (membership_key, end_key, first_key)]
         forget += [key(old, rank, self.scope) for key in of_ranks for rank in self.ranks]
         number = Put(generation_key(self.scope), str(generation))
-        self.store.transaction([], [number, *map(Delete, forget)])
+        self.store.transaction([], [number, *(Put(key, None) for key in forget)])
         self.workers.request_missing()
 
     def freeze(self, generation: int, ready: Mapping[int, Member], membership: Membership) -> bool:
@@ -58,7 +58,7 @@ class Driver:
             Equals(ready_key(generation, rank, self.scope), encode(member))
             for rank, member in ready.items()
         ]
-        return self.store.transaction([Missing(key), *still], [Put(key, encode(membership))])
+        return self.store.transaction([Equals(key, None), *still], [Put(key, encode(membership))])
 
     def end(self, generation: int, grace_s: float) -> None:
         """Order the processes of a generation to end."""
@@ -71,7 +71,7 @@ class Driver:
     def note_first_failure(self, generation: int, rank: int) -> None:
         """Report a failure in place of a worker that could not; only the first report counts."""
         key = first_key(generation, self.scope)
-        self.store.transaction([Missing(key)], [Put(key, str(rank))])
+        self.store.transaction([Equals(key, None)], [Put(key, str(rank))])
 
     def reports(self, generation: int) -> Reports:
         """Read the reports of the workers on a generation."""

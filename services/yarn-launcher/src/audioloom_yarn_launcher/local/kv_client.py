@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.rendezvous.kv import Condition, Delete, Missing, Operation
+from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
 
 
 class StoreClient:
@@ -30,19 +30,9 @@ class StoreClient:
         keys: dict[str, str] = self._call({"get": prefix})["keys"]
         return keys
 
-    def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
+    def transaction(self, conditions: Sequence[Equals], operations: Sequence[Put]) -> bool:
         """Apply the operations if all conditions hold; return whether they did."""
-        request = {
-            "if": [
-                ["missing", c.key] if isinstance(c, Missing) else ["equals", c.key, c.value]
-                for c in conditions
-            ],
-            "do": [
-                ["delete", o.key] if isinstance(o, Delete) else ["put", o.key, o.value, o.owner]
-                for o in operations
-            ],
-        }
-        return bool(self._call(request)["done"])
+        return bool(self._call({"if": conditions, "do": operations})["done"])
 
     def subscribe(self, prefix: str, hint: Callable[[], None]) -> None:
         """Call *hint* in the reading thread after changes, and when the store is lost."""

@@ -6,8 +6,8 @@ for any reason, its keys vanish; when the launcher's end closes, the worker know
 alone. One JSON object a line, both ways:
 
     → {"get": "gang/order/"}                                  ← {"keys": {"gang/order/plan": "…"}}
-    → {"if": [["missing", "a"], ["equals", "b", "1"]],
-       "do": [["put", "a", "x", "worker-1"], ["delete", "b"]]}    ← {"done": true}
+    → {"if": [["a", null], ["b", "1"]],
+       "do": [["a", "x", "worker-1"], ["b", null, null]]}     ← {"done": true}
     → {"subscribe": "gang/order/"}                            ← {"done": true}
     anything else                                             ← {"error": "…"}
                                                               ← {"hint": true}   at any time
@@ -24,7 +24,7 @@ from collections.abc import Callable
 from typing import Any
 
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
-from audioloom_yarn_launcher.rendezvous.kv import Condition, Delete, Equals, Missing, Operation, Put
+from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
 
 MOST_LINE_BYTES = 8 << 20
 """A membership of 10,000 workers is under 2 MiB."""
@@ -69,7 +69,7 @@ class StoreServer:
         reader, writer = await asyncio.open_connection(sock=ours, limit=MOST_LINE_BYTES)
         changed = asyncio.Event()
         hints = self._loop.create_task(_send_hints(writer, changed))
-        watches: list[Callable[[], None]] = []
+        watched: list[str] = []
 
         def hint() -> None:
             with contextlib.suppress(RuntimeError):  # the loop has ended, the store has not
@@ -77,14 +77,14 @@ class StoreServer:
 
         try:
             while line := await reader.readline():
-                answer = _answer(self._store, owner, line, hint, watches)
+                answer = _answer(self._store, owner, line, hint, watched)
                 writer.write(json.dumps(answer).encode() + b"\n")
                 await writer.drain()
         except (OSError, ValueError):  # the connection closed, or a line is too long
             pass
         finally:
-            for end in watches:
-                end()
+            for prefix in watched:
+                self._store.unsubscribe(prefix, hint)
             hints.cancel()
             self._store.drop_owner(owner)
             writer.close()
@@ -103,40 +103,35 @@ def _answer(
     owner: str,
     line: bytes,
     hint: Callable[[], None],
-    watches: list[Callable[[], None]],
+    watched: list[str],
 ) -> dict[str, Any]:
     try:
         match json.loads(line):
             case {"get": str(prefix)}:
                 return {"keys": store.get_prefix(prefix)}
             case {"subscribe": str(prefix)}:
-                watches.append(store.watch(prefix, hint))
+                store.subscribe(prefix, hint)
+                watched.append(prefix)
                 return {"done": True}
             case {"if": list(conditions), "do": list(operations)}:
-                asked = [_operation(parts, owner) for parts in operations]
-                return {"done": store.transaction([_condition(c) for c in conditions], asked)}
+                asked = [_put(parts, owner) for parts in operations]
+                return {"done": store.transaction([_equals(parts) for parts in conditions], asked)}
     except ValueError as error:
         return {"error": str(error)}
     return {"error": f"expected get, subscribe or if and do, found {line[:200]!r}"}
 
 
-def _condition(parts: Any) -> Condition:
+def _equals(parts: Any) -> Equals:
     match parts:
-        case ["missing", str(key)]:
-            return Missing(key)
-        case ["equals", str(key), str(value)]:
+        case [str(key), str() | None as value]:
             return Equals(key, value)
     raise ValueError(f"expected a condition, found {parts!r}")
 
 
-def _operation(parts: Any, owner: str) -> Operation:
+def _put(parts: Any, owner: str) -> Put:
     match parts:
-        case ["delete", str(key)]:
-            return Delete(key)
-        case ["put", str(key), str(value), None]:
-            return Put(key, value)
-        case ["put", str(key), str(value), str(named)]:
-            if named != owner:
+        case [str(key), str() | None as value, str() | None as named]:
+            if named not in (None, owner):
                 raise ValueError(f"{owner} cannot own keys as {named}")
             return Put(key, value, named)
     raise ValueError(f"expected an operation, found {parts!r}")

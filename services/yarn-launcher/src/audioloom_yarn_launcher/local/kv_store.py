@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 
-from audioloom_yarn_launcher.rendezvous.kv import Condition, Delete, Equals, Missing, Operation
+from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
 
 
 class MemoryStore:
@@ -13,22 +13,19 @@ class MemoryStore:
         self._lock = threading.Lock()
         self._values: dict[str, str] = {}
         self._owners: dict[str, str] = {}
-        self._hints: dict[str, dict[int, Callable[[], None]]] = {}
-        self._subscriptions = 0
+        self._hints: dict[str, list[Callable[[], None]]] = {}
 
     def get_prefix(self, prefix: str) -> dict[str, str]:
         """Return all keys with the prefix, and their values."""
         with self._lock:
             return {key: value for key, value in self._values.items() if key.startswith(prefix)}
 
-    def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
+    def transaction(self, conditions: Sequence[Equals], operations: Sequence[Put]) -> bool:
         """Apply the operations if all conditions hold; return whether they did."""
         with self._lock:
-            if not all(self._holds(condition) for condition in conditions):
+            if any(self._values.get(key) != value for key, value in conditions):
                 return False
-            for operation in operations:
-                self._apply(operation)
-            hints = self._hints_for([operation.key for operation in operations])
+            hints = self._apply(operations)
         for hint in hints:
             hint()
         return True
@@ -37,49 +34,32 @@ class MemoryStore:
         """Remove the keys of an owner that is gone."""
         with self._lock:
             keys = [key for key, holder in self._owners.items() if holder == owner]
-            for key in keys:
-                self._apply(Delete(key))
-            hints = self._hints_for(keys)
+            hints = self._apply([Put(key, None) for key in keys])
         for hint in hints:
             hint()
 
     def subscribe(self, prefix: str, hint: Callable[[], None]) -> None:
         """Call *hint* after each change, in the thread that made the change."""
-        self.watch(prefix, hint)
-
-    def watch(self, prefix: str, hint: Callable[[], None]) -> Callable[[], None]:
-        """Subscribe as `subscribe` does; return a function that ends the subscription."""
         with self._lock:
-            self._subscriptions += 1
-            number = self._subscriptions
-            self._hints.setdefault(prefix, {})[number] = hint
+            self._hints.setdefault(prefix, []).append(hint)
 
-        def end() -> None:
-            with self._lock:
-                self._hints[prefix].pop(number, None)
+    def unsubscribe(self, prefix: str, hint: Callable[[], None]) -> None:
+        """End a subscription."""
+        with self._lock:
+            self._hints[prefix].remove(hint)
 
-        return end
-
-    def _holds(self, condition: Condition) -> bool:
-        match condition:
-            case Missing(key):
-                return key not in self._values
-            case Equals(key, value):
-                return self._values.get(key) == value
-
-    def _apply(self, operation: Operation) -> None:
-        self._owners.pop(operation.key, None)
-        if isinstance(operation, Delete):
-            self._values.pop(operation.key, None)
-            return
-        self._values[operation.key] = operation.value
-        if operation.owner is not None:
-            self._owners[operation.key] = operation.owner
-
-    def _hints_for(self, keys: Sequence[str]) -> list[Callable[[], None]]:
+    def _apply(self, operations: Sequence[Put]) -> list[Callable[[], None]]:
+        """Apply the operations; return the hints that they cause."""
+        for key, value, owner in operations:
+            self._owners.pop(key, None)
+            self._values.pop(key, None)
+            if value is not None:
+                self._values[key] = value
+            if owner is not None:
+                self._owners[key] = owner
         return [
             hint
             for prefix, hints in self._hints.items()  # few, however many subscribe
-            if any(key.startswith(prefix) for key in keys)
-            for hint in hints.values()
+            if any(put.key.startswith(prefix) for put in operations)
+            for hint in hints
         ]

@@ -7,43 +7,22 @@ depends on which events came, or in which order.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True)
-class Missing:
-    """The condition that a key does not exist."""
+class Equals(NamedTuple):
+    """The condition that a key has this value, or with None that it does not exist."""
 
     key: str
+    value: str | None
 
 
-@dataclass(frozen=True)
-class Equals:
-    """The condition that a key has this value."""
-
-    key: str
-    value: str
-
-
-@dataclass(frozen=True)
-class Put:
-    """Set a key; a key with an owner vanishes when that worker is gone."""
+class Put(NamedTuple):
+    """Set a key, or remove it (None); a key with an owner vanishes when that worker is gone."""
 
     key: str
-    value: str
+    value: str | None
     owner: str | None = None
-
-
-@dataclass(frozen=True)
-class Delete:
-    """Remove a key, if it exists."""
-
-    key: str
-
-
-Condition = Missing | Equals
-Operation = Put | Delete
 
 
 class KeyValueStore(Protocol):
@@ -52,7 +31,7 @@ class KeyValueStore(Protocol):
     def get_prefix(self, prefix: str) -> dict[str, str]:
         """Return all keys with the prefix and their values, at one moment."""
 
-    def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
+    def transaction(self, conditions: Sequence[Equals], operations: Sequence[Put]) -> bool:
         """Apply the operations if all conditions hold; return whether they did."""
 
     def subscribe(self, prefix: str, hint: Callable[[], None]) -> None:

@@ -25,7 +25,7 @@ from audioloom_storage import Location, locate
 
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import describe_end
-from audioloom_yarn_launcher.rendezvous.kv import Equals, KeyValueStore, Missing, Put
+from audioloom_yarn_launcher.rendezvous.kv import Equals, KeyValueStore, Put
 from audioloom_yarn_launcher.rendezvous.messages import (
     GANG,
     ORDER,
@@ -250,7 +250,7 @@ class Worker:
                 if rank_key(rank) in taken:
                     continue
                 put = Put(rank_key(rank), self._mine.id, self._mine.id)
-                if self._store.transaction([Missing(put.key)], [put]):
+                if self._store.transaction([Equals(put.key, None)], [put]):
                     self._mine = replace(self._mine, rank=rank)
                     return
         with suppress(queue.Empty):  # all ranks are taken, perhaps one by a worker that is gone
@@ -377,7 +377,7 @@ class Worker:
         report = Put(exit_key(generation, rank, self._scope), encode(self._exit))
         first = Put(first_key(generation, self._scope), str(rank))
         was_first = self._exit.failed and self._store.transaction(
-            [Missing(first.key)], [first, report]
+            [Equals(first.key, None)], [first, report]
         )
         if not was_first:
             self._store.transaction([], [report])

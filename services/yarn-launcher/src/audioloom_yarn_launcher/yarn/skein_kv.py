@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from audioloom_yarn_launcher.errors import StoreLost
-from audioloom_yarn_launcher.rendezvous.kv import Condition, Delete, Missing, Operation
+from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
 
 
@@ -30,7 +30,7 @@ class SkeinStore:
             found = self._application.kv.get_prefix(prefix)
         return {key: value.decode() for key, value in found.items()}
 
-    def transaction(self, conditions: Sequence[Condition], operations: Sequence[Operation]) -> bool:
+    def transaction(self, conditions: Sequence[Equals], operations: Sequence[Put]) -> bool:
         """Apply the operations if all conditions hold; return whether they did."""
         with self._calling():
             result = self._application.kv.transaction(
@@ -64,12 +64,12 @@ class SkeinStore:
             # ValueError: skein reports that the key's owner has ended
             raise StoreLost(str(error)) from error
 
-    def _condition(self, condition: Condition) -> Any:
-        if isinstance(condition, Missing):
+    def _condition(self, condition: Equals) -> Any:
+        if condition.value is None:
             return self._skein.kv.missing(condition.key)
         return self._skein.kv.value(condition.key) == condition.value.encode()
 
-    def _operation(self, operation: Operation) -> Any:
-        if isinstance(operation, Delete):
-            return self._skein.kv.discard(operation.key)
-        return self._skein.kv.put(operation.key, operation.value.encode(), owner=operation.owner)
+    def _operation(self, put: Put) -> Any:
+        if put.value is None:
+            return self._skein.kv.discard(put.key)
+        return self._skein.kv.put(put.key, put.value.encode(), owner=put.owner)
