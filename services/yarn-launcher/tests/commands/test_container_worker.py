@@ -12,13 +12,14 @@ from audioloom_yarn_launcher.commands.container_worker import (
 )
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.messages import Plan
+from audioloom_yarn_launcher.rendezvous.roles import of_workers
 from audioloom_yarn_launcher.system.addresses import NoAddress
 from audioloom_yarn_launcher.worker.agent import ALONE
 from audioloom_yarn_launcher.worker.environment import marker
 from audioloom_yarn_launcher.yarn.layout import NODE_PYTHON
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
 
-PLAN = Plan(2, ("train",), "/run", "launch")
+PLAN = Plan(of_workers(2), ("train",), "/run", "launch")
 
 
 @pytest.mark.parametrize(

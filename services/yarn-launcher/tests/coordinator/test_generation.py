@@ -5,7 +5,7 @@ import threading
 from collections.abc import Collection
 
 from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult, Interruption
-from audioloom_yarn_launcher.coordinator.generation import begin_generation, run_generation
+from audioloom_yarn_launcher.coordinator.generation import run_generation
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.coordinator.timeouts import Limits
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
@@ -14,19 +14,18 @@ from audioloom_yarn_launcher.rendezvous.backend import Workers
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.rendezvous.kv import Put
 from audioloom_yarn_launcher.rendezvous.messages import (
+    HEARTBEAT,
     ORDER,
     Exit,
     Member,
     Membership,
     Plan,
     encode,
-    end_key,
-    exit_key,
-    heartbeat_key,
-    rank_key,
+    order_key,
     read_orders,
-    ready_key,
+    report_key,
 )
+from audioloom_yarn_launcher.rendezvous.roles import of_workers
 
 
 class FakeWorkers:
@@ -39,11 +38,14 @@ class FakeWorkers:
         self.requests: list[bool] = []
 
     def request_missing(self) -> None:
-        self.requests.append(end_key(0) in self._store.get_prefix(ORDER))
+        self.requests.append(order_key("end", 0) in self._store.get_prefix(ORDER))
         for rank in range(2 if len(self.requests) == 1 else 0):
             me = f"worker_{rank}"
             member = Member(me, f"node-{rank}:1", f"node-{rank}", 1)
-            puts = [Put(rank_key(rank), me, me), Put(ready_key(0, rank), encode(member), me)]
+            puts = [
+                Put(report_key("rank", rank), me, me),
+                Put(report_key("ready", 0, rank), encode(member), me),
+            ]
             self._store.transaction([], puts)
 
     def _hear(self) -> None:
@@ -51,10 +53,10 @@ class FakeWorkers:
         if orders.membership is not None and not self._vanished.is_set():
             self._vanished.set()
             self._store.drop_owner("worker_1")
-        if orders.end is not None and exit_key(0, 0) not in self._store.get_prefix(""):
+        if orders.end is not None and report_key("exit", 0, 0) not in self._store.get_prefix(""):
             stopped = Exit("worker_0", code=-9, stopped=True)
-            self._store.transaction([], [Put(exit_key(0, 1), encode(self._says))])
-            self._store.transaction([], [Put(exit_key(0, 0), encode(stopped))])
+            self._store.transaction([], [Put(report_key("exit", 0, 1), encode(self._says))])
+            self._store.transaction([], [Put(report_key("exit", 0, 0), encode(stopped))])
 
     def exited(self) -> dict[str, WorkerLost]:
         return {}
@@ -105,9 +107,9 @@ def gang_of(
 def form(pending: int, limits: Limits, workers: type[Absentees] = Absentees) -> GenerationResult:
     store = MemoryStore()
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
-    plan = Plan(2, ("train",), "/run", "m")
+    plan = Plan(of_workers(2), ("train",), "/run", "m")
     gang = gang_of(store, workers(store, pending), plan, wakes, limits)
-    begin_generation(gang, 0)
+    gang.driver.begin(0)
     went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
     assert went.membership is None
     assert [] == list(went.exits)
@@ -136,8 +138,8 @@ class Twins(Absentees):
         for rank in range(2):
             member = Member(f"worker_{rank}", "localhost:1", f"node-{rank}", 1)
             puts = [
-                Put(rank_key(rank), member.id, member.id),
-                Put(ready_key(0, rank), encode(member), member.id),
+                Put(report_key("rank", rank), member.id, member.id),
+                Put(report_key("ready", 0, rank), encode(member), member.id),
             ]
             self._store.transaction([], puts)
 
@@ -163,7 +165,7 @@ class Frozen(Absentees):
     def __init__(self, store: MemoryStore) -> None:
         super().__init__(store, pending=0)
         self.killed: list[str] = []
-        store.transaction([], [Put(heartbeat_key("worker_0"), "7", "worker_0")])
+        store.transaction([], [Put(f"{HEARTBEAT}worker_0", "7", "worker_0")])
 
     def kill(self, worker: str) -> None:
         self.killed.append(worker)
@@ -173,9 +175,9 @@ def test_a_worker_that_freezes_before_the_gang_is_complete_is_lost() -> None:
     """Long before the time is up within which all must have come."""
     store = MemoryStore()
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
-    workers, plan = Frozen(store), Plan(2, ("train",), "/run", "m", frozen_s=0.5)
+    workers, plan = Frozen(store), Plan(of_workers(2), ("train",), "/run", "m", frozen_s=0.5)
     gang = gang_of(store, workers, plan, wakes, Limits(600))
-    begin_generation(gang, 0)
+    gang.driver.begin(0)
     went = run_generation(gang, attempt=1, generation=0, formed=lambda _: None)
     assert went.cause is not None
     assert ("lost", 75) == (went.cause.kind, went.cause.exit_code)
@@ -186,14 +188,14 @@ def test_a_worker_that_freezes_before_the_gang_is_complete_is_lost() -> None:
 def run(says: Exit, *, goes_on: bool = True) -> tuple[GenerationResult, list[bool]]:
     store = MemoryStore()
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
-    plan = Plan(2, ("train",), "/run", "m")
+    plan = Plan(of_workers(2), ("train",), "/run", "m")
     workers = FakeWorkers(store, says)
     gang = gang_of(store, workers, plan, wakes, Limits(60))
     memberships: list[Membership] = []
-    begin_generation(gang, 0)
+    gang.driver.begin(0)
     went = run_generation(gang, attempt=1, generation=0, formed=memberships.append, goes_on=goes_on)
     assert 1 == len(memberships)
-    assert end_key(0) in store.get_prefix("")
+    assert order_key("end", 0) in store.get_prefix("")
     return went, workers.requests
 
 

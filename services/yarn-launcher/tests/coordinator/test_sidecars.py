@@ -11,18 +11,15 @@ from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
 from audioloom_yarn_launcher.rendezvous.kv import Put
 from audioloom_yarn_launcher.rendezvous.messages import (
+    SIDECAR_HEARTBEAT,
     Exit,
     Member,
     Membership,
     Plan,
     encode,
-    exit_key,
-    heartbeat_key,
-    outcome_key,
-    page_key,
-    rank_key,
+    order_key,
     read_orders,
-    ready_key,
+    report_key,
     sidecar_scope,
 )
 from audioloom_yarn_launcher.rendezvous.roles import Group
@@ -72,7 +69,7 @@ class Scene:
     def __init__(self, restarts: int = 1, registration_s: float = 60, frozen_s: float = 60) -> None:
         groups = Group("worker", 1), Group("evaluator", 1, may_fail=True, max_restarts=restarts)
         self.store, self.agents, self.news = MemoryStore(), Agents(), list[SidecarEvent]()
-        plan = Plan(2, ("train",), "/run", "m", roles=groups, frozen_s=frozen_s)
+        plan = Plan(groups, ("train",), "/run", "m", frozen_s=frozen_s)
         self.all = Sidecars(
             *(self.store, plan, Limits(registration_s)), lambda _: self.agents, self.news.append
         )
@@ -84,12 +81,12 @@ class Scene:
     def comes(self, worker: str, number: int) -> None:
         """An agent claims the rank, and is ready."""
         member = Member(worker, f"n2:{number}", "n2", 1)
-        self.store.transaction([], [Put(rank_key(1), worker, worker)])
-        self.put(ready_key(number, 1, SCOPE), encode(member), worker)
+        self.store.transaction([], [Put(report_key("rank", 1), worker, worker)])
+        self.put(report_key("ready", number, 1, scope=SCOPE), encode(member), worker)
 
     def ends(self, worker: str, number: int, code: int, *, stopped: bool = False) -> None:
         end = Exit(worker, code=code, stopped=stopped)
-        self.put(exit_key(number, 1, SCOPE), encode(end))
+        self.put(report_key("exit", number, 1, scope=SCOPE), encode(end))
 
     @property
     def told(self) -> list[tuple[str, str, bool]]:
@@ -129,7 +126,7 @@ def test_who_fails_too_often_is_given_up_and_gives_its_place_back() -> None:
     )
     scene.ends("evaluator-0", 1, 4)
     assert [4] == [end.code for end in scene.all.exits().values()]
-    assert outcome_key(SCOPE) in scene.store.get_prefix(SCOPE)
+    assert order_key("outcome", scope=SCOPE) in scene.store.get_prefix(SCOPE)
     assert [
         ("started", "", False),
         ("ended", "ended with exit code 3", True),
@@ -173,9 +170,7 @@ def _never_comes(scene: Scene) -> None:
 
 def _freezes(scene: Scene) -> None:
     scene.comes("evaluator-0", 0)
-    scene.store.transaction(
-        [], [Put(heartbeat_key("evaluator-0", sidecar=True), "7", "evaluator-0")]
-    )
+    scene.store.transaction([], [Put(f"{SIDECAR_HEARTBEAT}evaluator-0", "7", "evaluator-0")])
 
 
 @pytest.mark.parametrize(
@@ -208,7 +203,7 @@ def test_a_page_is_told_once() -> None:
     scene.all.gang_is_complete(GANG)
     scene.comes("evaluator-0", 0)
     for _ in range(2):
-        scene.put(page_key(0, 1, SCOPE), "http://n2:6006/", "evaluator-0")
+        scene.put(report_key("page", 0, 1, scope=SCOPE), "http://n2:6006/", "evaluator-0")
     assert ["", "http://n2:6006/"] == [each.url for each in scene.news]
 
 

@@ -10,14 +10,10 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     decode_membership,
     decode_plan,
     encode,
-    end_key,
-    exit_key,
-    first_key,
-    membership_key,
-    rank_key,
+    order_key,
     read_orders,
     read_reports,
-    ready_key,
+    report_key,
 )
 from audioloom_yarn_launcher.rendezvous.roles import of_workers
 
@@ -27,7 +23,7 @@ MEMBERSHIP = Membership(3, 1, (ONE,))
 
 def test_messages_come_back_as_they_were() -> None:
     """Also with what a command line may hold."""
-    plan = Plan(2, ("train", "--label=\u00e9\n'\"", "\udcff"), "hdfs://nn:8020/a", "m")
+    plan = Plan(of_workers(2), ("train", "--label=\u00e9\n'\"", "\udcff"), "hdfs://nn:8020/a", "m")
     assert plan == decode_plan(encode(plan))
     named = replace(plan, roles=of_workers(2, chief=True))
     assert named == decode_plan(encode(named))
@@ -38,13 +34,13 @@ def test_orders_of_another_generation_do_not_count() -> None:
     """A membership or an end that was meant for an earlier one is not read."""
     keys = {
         "gang/order/generation": "1",
-        membership_key(0): encode(Membership(2, 0, (ONE,))),
-        end_key(0): encode(End(0)),
+        order_key("membership", 0): encode(Membership(2, 0, (ONE,))),
+        order_key("end", 0): encode(End(0)),
     }
     assert Orders(generation=1) == read_orders(keys)
     keys |= {
-        membership_key(1): encode(MEMBERSHIP),
-        end_key(1): encode(End(5)),
+        order_key("membership", 1): encode(MEMBERSHIP),
+        order_key("end", 1): encode(End(5)),
         "gang/order/outcome": "x",
     }
     assert Orders(1, MEMBERSHIP, End(5), over=True) == read_orders(keys)
@@ -55,13 +51,13 @@ def test_reports_of_another_generation_do_not_count() -> None:
     """Ranks are held through all of them."""
     end = Exit("one", code=3, stopped=False)
     keys = {
-        rank_key(0): "one",
-        ready_key(0, 0): encode(Member("old", "a:0", "a", 1)),
-        ready_key(1, 0): encode(ONE),
-        exit_key(0, 0): encode(Exit("old", code=1, stopped=False)),
-        exit_key(1, 0): encode(end),
-        first_key(0): "7",
-        first_key(1): "0",
+        report_key("rank", 0): "one",
+        report_key("ready", 0, 0): encode(Member("old", "a:0", "a", 1)),
+        report_key("ready", 1, 0): encode(ONE),
+        report_key("exit", 0, 0): encode(Exit("old", code=1, stopped=False)),
+        report_key("exit", 1, 0): encode(end),
+        report_key("first", 0): "7",
+        report_key("first", 1): "0",
     }
     reports = read_reports(keys, 1)
     assert ({0: "one"}, {0: ONE}, {0: end}, 0) == (

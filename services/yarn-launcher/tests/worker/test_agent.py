@@ -10,20 +10,19 @@ from typing import Any
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
 from audioloom_yarn_launcher.rendezvous.messages import (
-    GENERATION,
-    OUTCOME,
     PLAN,
     RANKS,
     WORKER,
     Plan,
     encode,
+    order_key,
     read_reports,
-    ready_key,
+    report_key,
 )
-from audioloom_yarn_launcher.rendezvous.roles import Group
+from audioloom_yarn_launcher.rendezvous.roles import Group, of_workers
 from audioloom_yarn_launcher.worker.agent import AgentContext, Worker
 
-PLAN_OF_TWO = Plan(2, ("true",), "file:///nowhere", "marker")
+PLAN_OF_TWO = Plan(of_workers(2), ("true",), "file:///nowhere", "marker")
 
 
 class Meddling(MemoryStore):
@@ -60,13 +59,13 @@ def test_a_worker_claims_a_rank_of_its_role() -> None:
     """Whatever it prefers is counted among those."""
     store = MemoryStore()
     roles = (Group("chief", 1), Group("worker", 2), Group("ps", 1))
-    put(store, PLAN, encode(replace(PLAN_OF_TWO, size=4, roles=roles)))
+    put(store, PLAN, encode(replace(PLAN_OF_TWO, roles=roles)))
     claims = [("chief", 5), ("worker", 0), ("ps", 0), ("worker", 3)]
     threads = [in_thread(store, f"{role}-{n}", n, role) for role, n in claims]
     while len(store.get_prefix(RANKS)) < len(claims):
         time.sleep(0.01)
     held = {key.removeprefix(RANKS): value for key, value in store.get_prefix(RANKS).items()}
-    put(store, OUTCOME, "over")
+    put(store, order_key("outcome"), "over")
     for thread in threads:
         thread.join()
     assert ("chief-5", "ps-0") == (held["0"], held["3"])
@@ -77,17 +76,17 @@ def test_a_worker_is_not_ready_for_a_generation_that_has_passed() -> None:
     """The generation rises between its look and its word: the word does not count."""
     store = Meddling()
     put(store, PLAN, encode(PLAN_OF_TWO))
-    put(store, GENERATION, "0")
+    put(store, order_key("generation"), "0")
 
     def raise_once(operations: Sequence[Put]) -> None:
-        if operations[0].key == ready_key(0, 0):
-            put(store, GENERATION, "1")
+        if operations[0].key == report_key("ready", 0, 0):
+            put(store, order_key("generation"), "1")
 
     store.meddle = raise_once  # type: ignore[method-assign]
     thread = in_thread(store, "one")
-    wait_for(store, ready_key(1, 0))
+    wait_for(store, report_key("ready", 1, 0))
     assert {} == read_reports(store.get_prefix(WORKER), 0).ready
-    put(store, OUTCOME, "over")
+    put(store, order_key("outcome"), "over")
     thread.join(60)
     assert not thread.is_alive()
 
@@ -96,18 +95,18 @@ def test_a_worker_that_lost_its_rank_claims_another() -> None:
     """A stale worker does not speak for a rank that is another's now."""
     store = Meddling()
     put(store, PLAN, encode(PLAN_OF_TWO))
-    put(store, GENERATION, "0")
+    put(store, order_key("generation"), "0")
 
     def steal_once(operations: Sequence[Put]) -> None:
-        if operations[0].key == ready_key(0, 0):
+        if operations[0].key == report_key("ready", 0, 0):
             put(store, f"{RANKS}0", "thief")
 
     store.meddle = steal_once  # type: ignore[method-assign]
     thread = in_thread(store, "one")
-    wait_for(store, ready_key(0, 1))
+    wait_for(store, report_key("ready", 0, 1))
     reports = read_reports(store.get_prefix(WORKER), 0)
     assert ({0: "thief", 1: "one"}, [1]) == (reports.ranks, list(reports.ready))
-    put(store, OUTCOME, "over")
+    put(store, order_key("outcome"), "over")
     thread.join(60)
 
 
@@ -120,7 +119,7 @@ def test_a_worker_too_many_waits_for_a_rank() -> None:
     store.drop_owner("b")
     wait_for(store, f"{RANKS}1")
     assert {0: "a", 1: "spare"} == read_reports(store.get_prefix(WORKER), 0).ranks
-    put(store, OUTCOME, "over")
+    put(store, order_key("outcome"), "over")
     thread.join(60)
 
 

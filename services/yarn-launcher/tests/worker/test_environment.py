@@ -2,12 +2,12 @@ import json
 from dataclasses import replace
 
 from audioloom_yarn_launcher.rendezvous.messages import Member, Membership, Plan
-from audioloom_yarn_launcher.rendezvous.roles import Group, of_workers
-from audioloom_yarn_launcher.worker.environment import environment, leads, tf_config
+from audioloom_yarn_launcher.rendezvous.roles import Group, leads, of_workers
+from audioloom_yarn_launcher.worker.environment import environment, tf_config
 
 MEMBERS = tuple(Member(f"worker-{n}", f"node-{n}:{n}", f"node-{n}", n) for n in (5, 6))
 MEMBERSHIP = Membership(attempt=4, generation=2, members=MEMBERS)
-PLAN = Plan(2, ("train",), "hdfs://nn/runs/x", "abc")
+PLAN = Plan(of_workers(2), ("train",), "hdfs://nn/runs/x", "abc")
 
 
 def test_the_cluster_is_the_same_for_all_and_the_index_is_not() -> None:
@@ -25,7 +25,7 @@ def test_the_first_may_be_called_chief() -> None:
         "cluster": {"chief": ["node-5:5"], "worker": ["node-6:6"]},
         "task": {"type": "worker", "index": 0},
     } == json.loads(tf_config(plan, MEMBERSHIP, 1))
-    assert [True, False] == [leads(plan, rank) for rank in range(2)]
+    assert [True, False] == [leads(plan.roles, rank) for rank in range(2)]
     others = environment({"TB_PORT": "1"}, plan, MEMBERSHIP, 1)
     assert ("worker", "0", "false") == (
         others["JOB_NAME"],

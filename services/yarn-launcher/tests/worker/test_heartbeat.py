@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
-from audioloom_yarn_launcher.rendezvous.messages import HEARTBEAT, heartbeat_key
+from audioloom_yarn_launcher.rendezvous.messages import HEARTBEAT
 from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.worker import heartbeat
 from audioloom_yarn_launcher.worker.heartbeat import Heartbeat, WatchedProcess
@@ -72,7 +72,7 @@ def test_a_worker_counts_under_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch)
     (thread,) = [each for each in threading.enumerate() if each not in before]
     for _ in range(3):
         assert heard.acquire(timeout=60)
-    assert int(store.get_prefix(HEARTBEAT)[heartbeat_key("one")]) >= 2
+    assert int(store.get_prefix(HEARTBEAT)[f"{HEARTBEAT}one"]) >= 2
     beats.stop()
     thread.join(60)
     assert not thread.is_alive()

@@ -90,7 +90,7 @@ def _run(spec: RunSpec, application: Any) -> Cause | None:
         store,
         plan,
         spec.limits.after(recovered.executed_s),
-        lambda changed: containers(gang_groups(plan.groups), changed),
+        lambda changed: containers(gang_groups(plan.roles), changed),
         lambda group, changed: containers([group], changed),
     ) as gang:
         _obey_clients(gang)

@@ -1,12 +1,12 @@
 """Make the records of an attempt from the messages of its generation."""
 
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from audioloom_yarn_launcher.coordinator.context import GenerationResult
 from audioloom_yarn_launcher.rendezvous.causes import Cause, describe_end
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Member, Membership
-from audioloom_yarn_launcher.rendezvous.roles import Group, task
+from audioloom_yarn_launcher.rendezvous.roles import Group, tasks
 from audioloom_yarn_launcher.runs.attempts import (
     AttemptEnd,
     AttemptMembers,
@@ -22,9 +22,8 @@ from audioloom_yarn_launcher.runs.clock import now
 
 def members_record(membership: Membership, groups: Sequence[Group]) -> AttemptMembers:
     """Make the record of the members of a complete gang."""
-    members = enumerate(membership.members)
-    workers = tuple(_worker(rank, member, groups) for rank, member in members)
-    return AttemptMembers(attempt=membership.attempt, formed=now(), workers=workers)
+    workers = _workers(membership.members, groups)
+    return AttemptMembers(attempt=membership.attempt, formed=now(), workers=tuple(workers))
 
 
 def end_record(
@@ -44,8 +43,7 @@ def end_record(
         cause=FirstCause.of(went.cause) if went.cause else None,
         restarts=restarts,
         workers=tuple(
-            _worker_end(_worker(rank, member, groups), went, started.attempt)
-            for rank, member in enumerate(members)
+            _worker_end(worker, went, started.attempt) for worker in _workers(members, groups)
         ),
         arrivals=went.arrivals,
     )
@@ -87,18 +85,18 @@ def _how(end: Exit) -> WorkerOutcome:
     return "finished" if end.code == 0 else "failed"
 
 
-def _worker(rank: int, member: Member, groups: Sequence[Group]) -> WorkerRecord:
-    called = task(groups, rank)
-    return WorkerRecord(
-        rank=rank,
-        role=called.role,
-        index=called.index,
-        worker=member.id,
-        host=member.host,
-        worker_pid=member.pid,
-        address=member.address,
-        exposed=member.exposed,
-    )
+def _workers(members: Sequence[Member], groups: Sequence[Group]) -> Iterator[WorkerRecord]:
+    for rank, (member, (group, index)) in enumerate(zip(members, tasks(groups), strict=False)):
+        yield WorkerRecord(
+            rank=rank,
+            role=group.role,
+            index=index,
+            worker=member.id,
+            host=member.host,
+            worker_pid=member.pid,
+            address=member.address,
+            exposed=member.exposed,
+        )
 
 
 def _cause(end: Exit) -> str:

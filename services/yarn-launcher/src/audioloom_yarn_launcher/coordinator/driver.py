@@ -12,15 +12,9 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     Membership,
     Reports,
     encode,
-    end_key,
-    exit_key,
-    first_key,
-    generation_key,
-    membership_key,
-    outcome_key,
-    page_key,
+    order_key,
     read_reports,
-    ready_key,
+    report_key,
 )
 
 
@@ -42,37 +36,44 @@ class Driver:
 
     def begin(self, generation: int) -> None:
         """Order the workers to get ready for a generation, and request the missing workers."""
-        old, of_ranks = generation - 1, [ready_key, exit_key]
+        old, of_ranks = generation - 1, ["ready", "exit"]
         if self.scope != GANG:
-            of_ranks.append(page_key)
-        forget = [key(old, self.scope) for key in (membership_key, end_key, first_key)]
-        forget += [key(old, rank, self.scope) for key in of_ranks for rank in self.ranks]
-        number = Put(generation_key(self.scope), str(generation))
+            of_ranks.append("page")
+        forget = [self._order(each, old) for each in ("membership", "end")]
+        forget.append(self._report("first", old))
+        forget += [self._report(each, old, rank) for each in of_ranks for rank in self.ranks]
+        number = Put(self._order("generation"), str(generation))
         self.store.transaction([], [number, *(Put(key, None) for key in forget)])
         self.workers.request_missing()
 
     def freeze(self, generation: int, ready: Mapping[int, Member], membership: Membership) -> bool:
         """Order the *ready* workers to start; False if a worker has vanished or changed."""
-        key = membership_key(generation, self.scope)
+        key = self._order("membership", generation)
         still = [
-            Equals(ready_key(generation, rank, self.scope), encode(member))
+            Equals(self._report("ready", generation, rank), encode(member))
             for rank, member in ready.items()
         ]
         return self.store.transaction([Equals(key, None), *still], [Put(key, encode(membership))])
 
     def end(self, generation: int, grace_s: float) -> None:
         """Order the processes of a generation to end."""
-        self.store.transaction([], [Put(end_key(generation, self.scope), encode(End(grace_s)))])
+        self.store.transaction([], [Put(self._order("end", generation), encode(End(grace_s)))])
 
     def close(self) -> None:
         """Order the workers to leave."""
-        self.store.transaction([], [Put(outcome_key(self.scope), "over")])
+        self.store.transaction([], [Put(self._order("outcome"), "over")])
 
     def note_first_failure(self, generation: int, rank: int) -> None:
         """Report a failure in place of a worker that could not; only the first report counts."""
-        key = first_key(generation, self.scope)
+        key = self._report("first", generation)
         self.store.transaction([Equals(key, None)], [Put(key, str(rank))])
 
     def reports(self, generation: int) -> Reports:
         """Read the reports of the workers on a generation."""
         return read_reports(self.store.get_prefix(f"{self.scope}worker/"), generation, self.scope)
+
+    def _order(self, *name: str | int) -> str:
+        return order_key(*name, scope=self.scope)
+
+    def _report(self, *name: str | int) -> str:
+        return report_key(*name, scope=self.scope)

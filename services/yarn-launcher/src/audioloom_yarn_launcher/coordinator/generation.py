@@ -33,6 +33,7 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     Reports,
     encode,
 )
+from audioloom_yarn_launcher.rendezvous.roles import policy
 
 GRACE_S = 5.0
 """For processes that still run when the launcher is told to stop, or when the job is done."""
@@ -67,18 +68,6 @@ def end_sidecars(gang: Gang) -> None:
         gang.wait(0.2)
 
 
-def begin_generation(gang: Gang, generation: int) -> None:
-    """Order the workers to get ready for a generation, and request the missing workers.
-
-    No process starts before `run_generation` is called, so there is time to write records.
-
-    Args:
-        gang: opened.
-        generation: number, one more than the last of this gang, from 0.
-    """
-    gang.driver.begin(generation)
-
-
 def run_generation(
     gang: Gang,
     *,
@@ -90,9 +79,9 @@ def run_generation(
     """Form, run and end the gang once. Main thread only.
 
     Args:
-        gang: opened, and the generation begun.
+        gang: opened, and the generation begun by its driver.
         attempt: its number, for the processes and their logs.
-        generation: number of the generation that was begun.
+        generation: number of the generation that was begun, from 0.
         formed: called when the gang is complete, while its processes start.
         goes_on: whether another generation may follow. If so, a vanished worker is replaced at
             once, long before the others have ended.
@@ -121,7 +110,7 @@ def run_generation(
 
 def _first_that_counts(gang: Gang, reports: Reports, lost: Mapping[int, WorkerLost]) -> Cause:
     """Find the first cause among the workers that may not fail, one of which did."""
-    pardoned, sidecars = gang.plan.policy.may_fail, gang.sidecars.exits()
+    pardoned, sidecars = policy(gang.plan.roles).may_fail, gang.sidecars.exits()
     every = {**reports.exits, **sidecars}.items()
     exits = {rank: end for rank, end in every if rank not in pardoned}
     gone = {rank: loss for rank, loss in lost.items() if rank not in pardoned}
@@ -142,7 +131,7 @@ def _watch(
         known: collects the workers that were killed here, by rank.
     """
     detector = FailureDetector(gang.store, HEARTBEAT, gang.plan.frozen_s)
-    driver, policy = gang.driver, gang.plan.policy
+    driver, decides = gang.driver, policy(gang.plan.roles)
     while True:
         if cause := gang.interruption.cause:
             return cause
@@ -152,7 +141,7 @@ def _watch(
             driver.note_first_failure(membership.generation, rank)
         silent = detector.frozen()
         every = {**reports.exits, **gang.sidecars.exits()}
-        match running(membership, replace(reports, exits=every), policy):
+        match running(membership, replace(reports, exits=every), decides):
             case Wait():
                 if left <= 0:
                     # The command did not fail: a rerun of it continues the work.
@@ -161,7 +150,7 @@ def _watch(
                 still = frozen(membership, reports, silent)
                 found = {rank: s for rank, s in still.items() if rank not in known}
                 known |= _kill_frozen(gang, membership, found)
-                if lost := found.keys() - policy.may_fail:
+                if lost := found.keys() - decides.may_fail:
                     return Failed({rank: membership.members[rank].id for rank in lost})
                 gang.wait(min(left, LOOK_EVERY_S))
             case state:

@@ -31,11 +31,11 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     Membership,
     Plan,
     Reports,
-    rank_key,
     read_reports,
+    report_key,
     sidecar_scope,
 )
-from audioloom_yarn_launcher.rendezvous.roles import Group, by_rank, sidecar_groups, task
+from audioloom_yarn_launcher.rendezvous.roles import Group, sidecar_groups, tasks
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.runs.sidecar_events import Event, SidecarEvent
 
@@ -57,6 +57,7 @@ class _Sidecar:
 
     Args:
         group: its role.
+        index: its number within the role.
         generation: number of its own generation.
         restarts: number of its restarts.
         attempt: the gang's attempt in which its last process was started.
@@ -69,6 +70,7 @@ class _Sidecar:
 
     rank: int
     group: Group
+    index: int
     driver: Driver
     phase: Phase = "idle"
     generation: int = -1
@@ -104,14 +106,17 @@ class Sidecars:
         workers: Callable[[Group], Workers],
         record: Callable[[SidecarEvent], None],
     ) -> None:
-        self._store, self._plan, self._limits, self._record = store, plan, limits, record
+        self._store, self._limits, self._record = store, limits, record
         self._membership: Membership | None = None
         self._detector = FailureDetector(store, SIDECAR_HEARTBEAT, plan.frozen_s)
-        made = {group.role: workers(group) for group in sidecar_groups(plan.groups)}
+        made = {group.role: workers(group) for group in sidecar_groups(plan.roles)}
         self._workers = tuple(made.values())
         self._all = [
-            _Sidecar(rank, group, Driver(store, made[group.role], [rank], sidecar_scope(rank)))
-            for rank, group in enumerate(by_rank(plan.groups))
+            _Sidecar(
+                *(rank, group, index),
+                Driver(store, made[group.role], [rank], sidecar_scope(rank)),
+            )
+            for rank, (group, index) in enumerate(tasks(plan.roles))
             if group.sidecar
         ]
 
@@ -199,7 +204,7 @@ class Sidecars:
             self._end(one, cause=f"did not register in time ({missing_text(rows)})")
 
     def _holders(self, one: _Sidecar) -> Collection[str]:
-        holder = self._store.get_prefix(RANKS).get(rank_key(one.rank))
+        holder = self._store.get_prefix(RANKS).get(report_key("rank", one.rank))
         return () if holder is None else (holder,)
 
     def _watch(self, one: _Sidecar, reports: Reports, frozen: Mapping[str, float]) -> None:
@@ -244,13 +249,13 @@ class Sidecars:
         one.driver.close()  # frees its container
 
     def _put(self, one: _Sidecar, event: Event, **more: Any) -> None:
-        called, member = task(self._plan.groups, one.rank), one.member
+        member = one.member
         record = SidecarEvent(
             event=event,
             time=now(),
             rank=one.rank,
-            role=called.role,
-            index=called.index,
+            role=one.group.role,
+            index=one.index,
             attempt=one.attempt,
             url=one.page,
             **more,

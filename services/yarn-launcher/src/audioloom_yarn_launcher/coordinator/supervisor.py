@@ -14,7 +14,6 @@ from audioloom_storage import AlreadyExists, Location, StorageError, locate
 from audioloom_yarn_launcher.coordinator.attempt_record import end_record, members_record
 from audioloom_yarn_launcher.coordinator.context import Gang, Interruption
 from audioloom_yarn_launcher.coordinator.generation import (
-    begin_generation,
     close_gang,
     end_sidecars,
     open_gang,
@@ -65,9 +64,9 @@ def run_attempts(
     Returns:
         The cause of the last attempt's failure, None if the work is done; the attempt's number.
     """
-    folder, groups, max_restarts = spec.location, gang.plan.groups, spec.max_restarts
+    folder, groups, max_restarts = spec.location, gang.plan.roles, spec.max_restarts
     written: list[Future[None]] = []
-    begin_generation(gang, started.generation)
+    gang.driver.begin(started.generation)
     with ThreadPoolExecutor(1, "records") as meanwhile:
         for restarts in range(before, max_restarts + 1):
             went = run_generation(
@@ -85,7 +84,7 @@ def run_attempts(
             record = end_record(started, went, cause, groups, restarts=again)
             if cause is None or not again:
                 break
-            begin_generation(gang, started.generation + 1)
+            gang.driver.begin(started.generation + 1)
             seconds = pause_s(restarts)
             log.warning(cause.text, attempt=started.attempt, restarting_in_s=round(seconds, 1))
             written.append(meanwhile.submit(_put_on_record, record_end, folder, record))

@@ -40,8 +40,7 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Literal
 
-from audioloom_yarn_launcher.rendezvous.roles import WORKER as A_WORKER
-from audioloom_yarn_launcher.rendezvous.roles import Group, Policy, gang_groups, policy, size_of
+from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups, size_of
 
 GANG, SIDECAR = "gang/", "sidecar/"
 ORDER = f"{GANG}order/"
@@ -74,57 +73,14 @@ def sidecar_scope(rank: int) -> str:
     return f"{SIDECAR}{rank}/"
 
 
-def generation_key(scope: str = GANG) -> str:
-    """The key of the generation's number."""
-    return f"{scope}order/generation"
+def order_key(*name: str | int, scope: str = GANG) -> str:
+    """The key of an order, as in `order_key("membership", generation)`."""
+    return f"{scope}order/{'/'.join(map(str, name))}"
 
 
-def outcome_key(scope: str = GANG) -> str:
-    """The key of the order to leave."""
-    return f"{scope}order/outcome"
-
-
-GENERATION, OUTCOME = generation_key(), outcome_key()
-
-
-def membership_key(generation: int, scope: str = GANG) -> str:
-    """The key of a generation's membership."""
-    return f"{scope}order/membership/{generation}"
-
-
-def end_key(generation: int, scope: str = GANG) -> str:
-    """The key of the order to end a generation."""
-    return f"{scope}order/end/{generation}"
-
-
-def rank_key(rank: int) -> str:
-    """The key by which a worker claims a rank."""
-    return f"{RANKS}{rank}"
-
-
-def ready_key(generation: int, rank: int, scope: str = GANG) -> str:
-    """The key of a worker's report that it holds a port."""
-    return f"{scope}worker/ready/{generation}/{rank}"
-
-
-def exit_key(generation: int, rank: int, scope: str = GANG) -> str:
-    """The key of a worker's report how its process ended."""
-    return f"{scope}worker/exit/{generation}/{rank}"
-
-
-def page_key(generation: int, rank: int, scope: str = GANG) -> str:
-    """The key of a sidecar's report that the web page of its process answers."""
-    return f"{scope}worker/page/{generation}/{rank}"
-
-
-def first_key(generation: int, scope: str = GANG) -> str:
-    """The key by which the first failure of a generation is claimed."""
-    return f"{scope}worker/first/{generation}"
-
-
-def heartbeat_key(worker: str, *, sidecar: bool = False) -> str:
-    """The key of a worker's heartbeat."""
-    return f"{SIDECAR_HEARTBEAT if sidecar else HEARTBEAT}{worker}"
+def report_key(*name: str | int, scope: str = GANG) -> str:
+    """The key of a report, as in `report_key("ready", generation, rank)`."""
+    return f"{scope}worker/{'/'.join(map(str, name))}"
 
 
 @dataclass(frozen=True)
@@ -132,37 +88,25 @@ class Plan:
     """The work of every worker.
 
     Args:
-        size: number of workers in all; ranks go from 0 to size - 1.
+        roles: the roles in the order of ranks.
         command: the program and its arguments, for roles without a command of their own. Secrets
             are masked; a worker gets them in a variable.
         folder: URI of the run folder.
         marker: a variable's value by which all processes of the command can be found.
-        roles: the roles in the order of ranks; by default all are workers.
         frozen_s: seconds without a heartbeat after which a worker counts as frozen. A process that
             is stopped counts as frozen after half as many.
     """
 
-    size: int
+    roles: tuple[Group, ...]
     command: tuple[str, ...]
     folder: str
     marker: str
-    roles: tuple[Group, ...] = ()
     frozen_s: float = FROZEN_S
-
-    @property
-    def groups(self) -> tuple[Group, ...]:
-        """The roles of the plan; all are workers if the plan names none."""
-        return self.roles or (Group(A_WORKER, self.size),)
 
     @property
     def gang_size(self) -> int:
         """Number of workers without the sidecars, whose ranks come last."""
-        return size_of(gang_groups(self.groups))
-
-    @property
-    def policy(self) -> Policy:
-        """The ranks that decide how a generation ends."""
-        return policy(self.groups)
+        return size_of(gang_groups(self.roles))
 
 
 @dataclass(frozen=True)
@@ -308,14 +252,12 @@ def decode_membership(text: str) -> Membership:
 
 
 @lru_cache(_REMEMBERED)
-def decode_member(text: str) -> Member:
-    """The member in a JSON text."""
+def _member(text: str) -> Member:
     return Member(**json.loads(text))
 
 
 @lru_cache(_REMEMBERED)
-def decode_exit(text: str) -> Exit:
-    """The end of a process in a JSON text."""
+def _exit(text: str) -> Exit:
     return Exit(**json.loads(text))
 
 
@@ -326,12 +268,13 @@ def decode_stop(text: str) -> Stop:
 
 def read_orders(keys: Mapping[str, str], scope: str = GANG) -> Orders:
     """The orders of the current generation among the keys of a scope."""
-    over, number = outcome_key(scope) in keys, keys.get(generation_key(scope))
+    over = order_key("outcome", scope=scope) in keys
+    number = keys.get(order_key("generation", scope=scope))
     if number is None:
         return Orders(over=over)
     generation = int(number)
-    membership = keys.get(membership_key(generation, scope))
-    end = keys.get(end_key(generation, scope))
+    membership = keys.get(order_key("membership", generation, scope=scope))
+    end = keys.get(order_key("end", generation, scope=scope))
     return Orders(
         generation=generation,
         membership=decode_membership(membership) if membership else None,
@@ -355,9 +298,9 @@ def read_reports(keys: Mapping[str, str], generation: int, scope: str = GANG) ->
             case ["rank", rank]:
                 ranks[int(rank)] = text
             case ["ready", of, rank] if int(of) == generation:
-                ready[int(rank)] = decode_member(text)
+                ready[int(rank)] = _member(text)
             case ["exit", of, rank] if int(of) == generation:
-                exits[int(rank)] = decode_exit(text)
+                exits[int(rank)] = _exit(text)
             case ["first", of] if int(of) == generation:
                 first = int(text)
             case ["page", of, _] if int(of) == generation:

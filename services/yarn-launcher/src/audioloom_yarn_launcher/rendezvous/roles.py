@@ -43,14 +43,6 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Task:
-    """The task of a rank: `TF_CONFIG` numbers each role from 0."""
-
-    role: str
-    index: int
-
-
-@dataclass(frozen=True)
 class Policy:
     """The ranks that decide how a generation ends."""
 
@@ -59,7 +51,7 @@ class Policy:
     ends_job: frozenset[int]
 
 
-def of_workers(size: int, *, chief: bool) -> tuple[Group, ...]:
+def of_workers(size: int, *, chief: bool = False) -> tuple[Group, ...]:
     """The roles of a gang without a job file; the first worker may be the chief."""
     if not chief:
         return (Group(WORKER, size),)
@@ -81,14 +73,14 @@ def sidecar_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
     return tuple(group for group in groups if group.sidecar)
 
 
+def tasks(groups: Sequence[Group]) -> list[tuple[Group, int]]:
+    """The role of each rank, and its number within the role, from 0 as in `TF_CONFIG`."""
+    return [(group, index) for group in groups for index in range(group.count)]
+
+
 def ranks_of(groups: Sequence[Group], wanted: Callable[[Group], bool]) -> list[int]:
     """The ranks of the wanted groups, in order."""
-    return [rank for rank, group in enumerate(by_rank(groups)) if wanted(group)]
-
-
-def by_rank(groups: Sequence[Group]) -> list[Group]:
-    """The group of each rank."""
-    return [group for group in groups for _ in range(group.count)]
+    return [rank for rank, (group, _) in enumerate(tasks(groups)) if wanted(group)]
 
 
 def policy(groups: Sequence[Group]) -> Policy:
@@ -100,36 +92,16 @@ def policy(groups: Sequence[Group]) -> Policy:
     )
 
 
-def group_of(groups: Sequence[Group], rank: int) -> Group:
-    """The group of a rank."""
-    return _find(groups, rank)[0]
-
-
-def task(groups: Sequence[Group], rank: int) -> Task:
-    """The task of a rank."""
-    group, index = _find(groups, rank)
-    return Task(group.role, index)
-
-
 def by_role(groups: Sequence[Group], addresses: Sequence[str]) -> dict[str, list[str]]:
-    """The addresses of each role in the cluster, from the addresses by rank."""
+    """The addresses of each role in the cluster, from the gang's addresses by rank."""
     found: dict[str, list[str]] = {}
-    first = 0
-    for group in gang_groups(groups):
-        found[group.role] = list(addresses[first : first + group.count])
-        first += group.count
+    for (group, _), address in zip(tasks(gang_groups(groups)), addresses, strict=False):
+        found.setdefault(group.role, []).append(address)
     return found
 
 
-def leader(groups: Sequence[Group]) -> Task:
-    """The task that writes for all: the chief, else the first worker."""
-    return Task(CHIEF if any(group.role == CHIEF for group in groups) else WORKER, 0)
-
-
-def _find(groups: Sequence[Group], rank: int) -> tuple[Group, int]:
-    left = rank
-    for group in groups:
-        if left < group.count:
-            return group, left
-        left -= group.count
-    raise IndexError(f"there is no rank {rank} among {groups}")
+def leads(groups: Sequence[Group], rank: int) -> bool:
+    """Whether this rank writes for all: the chief, else the first worker."""
+    leader = CHIEF if any(group.role == CHIEF for group in groups) else WORKER
+    group, index = tasks(groups)[rank]
+    return (group.role, index) == (leader, 0)

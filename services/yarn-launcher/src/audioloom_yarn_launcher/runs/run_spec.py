@@ -87,14 +87,7 @@ class RunSpec(BaseModel):
     @property
     def plan(self) -> Plan:
         """Make the workers' plan."""
-        return Plan(
-            self.size,
-            self.shown,
-            self.folder,
-            marker=self.launch,
-            roles=self.roles,
-            frozen_s=self.frozen_s,
-        )
+        return Plan(self.roles, self.shown, self.folder, self.launch, self.frozen_s)
 
     def relaunched(self, executed_s: float) -> "RunSpec":
         """Specify the next launch, after one that was lost after *executed_s* seconds of work."""

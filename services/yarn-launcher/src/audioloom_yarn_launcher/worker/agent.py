@@ -39,27 +39,24 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     Reason,
     decode_plan,
     encode,
-    exit_key,
-    first_key,
-    generation_key,
-    page_key,
-    rank_key,
+    order_key,
     read_orders,
-    ready_key,
+    report_key,
     sidecar_scope,
 )
 from audioloom_yarn_launcher.rendezvous.roles import (
     SIDECARS,
     TENSORBOARD,
     Group,
-    group_of,
+    leads,
     ranks_of,
+    tasks,
 )
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.system import bind_address, ports, processes
 from audioloom_yarn_launcher.system.files import is_full, tail
 from audioloom_yarn_launcher.system.redaction import restore
-from audioloom_yarn_launcher.worker.environment import environment, leads, marker
+from audioloom_yarn_launcher.worker.environment import environment, marker
 from audioloom_yarn_launcher.worker.heartbeat import Heartbeat, WatchedProcess
 from audioloom_yarn_launcher.worker.log import WorkerLog, open_log, warn
 from audioloom_yarn_launcher.worker.resource_usage import (
@@ -244,12 +241,12 @@ class Worker:
         if plan is not None:
             self._plan = decode_plan(plan)
             taken = self._store.get_prefix(RANKS)
-            mine = ranks_of(self._plan.groups, self._takes)
+            mine = ranks_of(self._plan.roles, self._takes)
             first = self._prefer % max(len(mine), 1)
             for rank in mine[first:] + mine[:first]:
-                if rank_key(rank) in taken:
+                if report_key("rank", rank) in taken:
                     continue
-                put = Put(rank_key(rank), self._mine.id, self._mine.id)
+                put = Put(report_key("rank", rank), self._mine.id, self._mine.id)
                 if self._store.transaction([Equals(put.key, None)], [put]):
                     self._mine = replace(self._mine, rank=rank)
                     return
@@ -270,14 +267,14 @@ class Worker:
         )
         # Meanwhile the generation may have changed, or another worker may hold the rank.
         still = [
-            Equals(generation_key(self._scope), str(generation)),
-            Equals(rank_key(rank), self._mine.id),
+            Equals(order_key("generation", scope=self._scope), str(generation)),
+            Equals(report_key("rank", rank), self._mine.id),
         ]
-        key = ready_key(generation, rank, self._scope)
+        key = report_key("ready", generation, rank, scope=self._scope)
         if self._store.transaction(still, [Put(key, encode(member), self._mine.id)]):
             self._mine = State(id=self._mine.id, rank=rank, generation=generation)
             return
-        holder = self._store.get_prefix(RANKS).get(rank_key(rank))
+        holder = self._store.get_prefix(RANKS).get(report_key("rank", rank))
         self._mine = State(id=self._mine.id, rank=rank if holder == self._mine.id else None)
 
     def _start(self, plan: Plan, membership: Membership) -> None:
@@ -285,10 +282,10 @@ class Worker:
         folder = locate(plan.folder)
         log = open_log(folder, rank, membership.attempt, again=membership.again)
         self._marker = marker(plan, self._context.container or self._mine.id, generation)
-        group = group_of(plan.groups, rank)
+        group, _ = tasks(plan.roles)[rank]
         # A role's own command has no masked words.
         command = group.command or restore(plan.command, self._context.environment)
-        page_port = ports.free() if leads(plan, rank) or group.role == TENSORBOARD else None
+        page_port = ports.free() if leads(plan.roles, rank) or group.role == TENSORBOARD else None
         tensorboard = None
         if group.role == TENSORBOARD:
             tensorboard = self._open_tensorboard(folder, page_port or 0)
@@ -307,7 +304,7 @@ class Worker:
             report = partial(warn, log.output)
             sockets = SocketWatch(process.pid, self._marker, self._binding.address, report)
         if tensorboard is not None:
-            key = page_key(generation, rank, self._scope)
+            key = report_key("page", generation, rank, scope=self._scope)
             tensorboard.begin(lambda page: self._report_page(key, page))
         program = Program(process.pid, container_limit_mb(), log.page)
         usage = UsageRecorder(folder, rank, membership.attempt, program)
@@ -374,8 +371,8 @@ class Worker:
 
     def _report(self) -> None:
         rank, generation = self._position
-        report = Put(exit_key(generation, rank, self._scope), encode(self._exit))
-        first = Put(first_key(generation, self._scope), str(rank))
+        report = Put(report_key("exit", generation, rank, scope=self._scope), encode(self._exit))
+        first = Put(report_key("first", generation, scope=self._scope), str(rank))
         was_first = self._exit.failed and self._store.transaction(
             [Equals(first.key, None)], [first, report]
         )

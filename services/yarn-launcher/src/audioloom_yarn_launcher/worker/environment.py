@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 
 from audioloom_yarn_launcher.rendezvous.messages import Membership, Plan
-from audioloom_yarn_launcher.rendezvous.roles import by_role, leader, task
+from audioloom_yarn_launcher.rendezvous.roles import by_role, leads, tasks
 from audioloom_yarn_launcher.system.redaction import VARIABLE as SECRETS
 
 PAGE_PORT = "TB_PORT"
@@ -17,23 +17,18 @@ _NOT_ITS_OWN = (PAGE_PORT, SECRETS)
 
 def cluster(plan: Plan, membership: Membership) -> dict[str, list[str]]:
     """Return the addresses of each role."""
-    return by_role(plan.groups, [member.address for member in membership.members])
+    return by_role(plan.roles, [member.address for member in membership.members])
 
 
 def tf_config(plan: Plan, membership: Membership, rank: int) -> str:
     """Make TF_CONFIG for the worker of this rank."""
-    mine = task(plan.groups, rank)
+    group, index = tasks(plan.roles)[rank]
     return json.dumps(
         {
             "cluster": cluster(plan, membership),
-            "task": {"type": mine.role, "index": mine.index},
+            "task": {"type": group.role, "index": index},
         }
     )
-
-
-def leads(plan: Plan, rank: int) -> bool:
-    """Return whether the worker of this rank is the leader."""
-    return task(plan.groups, rank) == leader(plan.groups)
 
 
 def marker(plan: Plan, runs_in: str, generation: int) -> str:
@@ -63,17 +58,17 @@ def environment(
         rank: rank of the worker.
         page_port: port for a web page, for the leader and for TensorBoard.
     """
-    mine = task(plan.groups, rank)
+    group, index = tasks(plan.roles)[rank]
     found = {
         "PYTHONUNBUFFERED": "1",  # makes the log complete; the user may override it
         **{name: value for name, value in base.items() if name not in _NOT_ITS_OWN},
         "TF_CONFIG": tf_config(plan, membership, rank),
         "TF_GRPC_REUSE_PORT": "true",
-        "JOB_NAME": mine.role,
-        "TASK_INDEX": str(mine.index),
+        "JOB_NAME": group.role,
+        "TASK_INDEX": str(index),
         "TASK_NUM": str(len(membership.members)),
         "CLUSTER_SPEC": json.dumps(cluster(plan, membership)),
-        "IS_CHIEF": str(leads(plan, rank)).lower(),
+        "IS_CHIEF": str(leads(plan.roles, rank)).lower(),
         "AUDIOLOOM_RUN_FOLDER": plan.folder,
         "AUDIOLOOM_RUN_ATTEMPT": str(membership.attempt),
         "AUDIOLOOM_RUN_GENERATION": str(membership.generation),

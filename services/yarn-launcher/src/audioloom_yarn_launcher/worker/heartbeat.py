@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore, Put
-from audioloom_yarn_launcher.rendezvous.messages import heartbeat_key
+from audioloom_yarn_launcher.rendezvous.messages import HEARTBEAT, SIDECAR_HEARTBEAT
 from audioloom_yarn_launcher.system import processes
 
 HEARTBEAT_EVERY_S = 1.0
@@ -57,7 +57,7 @@ class Heartbeat:
         self, store: KeyValueStore, me: str, changed: Callable[[], None], *, sidecar: bool = False
     ) -> None:
         self._store, self._me, self._changed = store, me, changed
-        self._key = heartbeat_key(me, sidecar=sidecar)
+        self._key = f"{SIDECAR_HEARTBEAT if sidecar else HEARTBEAT}{me}"
         self._over = threading.Event()
         self.watched: WatchedProcess | None = None
 

@@ -16,7 +16,6 @@ import time
 from typing import Any
 
 from audioloom_yarn_launcher.coordinator.generation import (  # type: ignore[import-not-found]
-    begin_generation,
     run_generation,
 )
 from audioloom_yarn_launcher.coordinator.supervisor import (  # type: ignore[import-not-found]
@@ -25,6 +24,7 @@ from audioloom_yarn_launcher.coordinator.supervisor import (  # type: ignore[imp
 from audioloom_yarn_launcher.coordinator.timeouts import Limits  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.local.kv_store import MemoryStore  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Plan  # type: ignore[import-not-found]
+from audioloom_yarn_launcher.rendezvous.roles import of_workers  # type: ignore[import-not-found]
 from audioloom_yarn_launcher.worker.agent import (  # type: ignore[import-not-found]
     AgentContext,
     Worker,
@@ -96,11 +96,11 @@ def measure(size: int) -> dict[str, float]:
     store = MemoryStore()
     threads = Threads(store, size)
     formed: list[float] = []
-    plan = Plan(size, ("true",), "file:///nowhere", "bench")
+    plan = Plan(of_workers(size), ("true",), "file:///nowhere", "bench")
     processor = time.process_time()
     begin = time.perf_counter()
     with gang_at_work(store, plan, LIMITS, lambda _: threads) as gang:
-        begin_generation(gang, 0)
+        gang.driver.begin(0)
         went = run_generation(
             gang, attempt=1, generation=0, formed=lambda _: formed.append(time.perf_counter())
         )
