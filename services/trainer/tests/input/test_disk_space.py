@@ -6,6 +6,7 @@ import errno
 import os
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import structlog
 from audioloom_stage.exit_codes import exit_code
 from audioloom_trainer.errors import DiskFull
 from audioloom_trainer.input.cache import Cache
-from audioloom_trainer.input.disk_space import DiskSpace
+from audioloom_trainer.input.disk_space import fill
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, open_shards
 from shard_maker import make_shards
@@ -56,9 +57,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(unmount, check=True)
 
 
-def fill(monkeypatch: pytest.MonkeyPatch, cache: Cache, shard: Shard) -> None:
+def meet_full_device(monkeypatch: pytest.MonkeyPatch, cache: Cache, shard: Shard) -> None:
     """Let the next copy of a shard meet a device that is full, as the kernel says it."""
-    path = cache.path(shard.data, ".tfrecord")
+    path, _ = cache.paths(shard)
     full = [path.with_name(path.name + ".part")]
     really = os.open
 
@@ -83,11 +84,10 @@ class Disk:
         self.number = errno.ENOSPC
         self.tried = 0
 
-    @property
-    def space(self) -> DiskSpace:
-        return DiskSpace(self._evict, self._wait)
+    def fill(self, path: Path, needed: int) -> bool:
+        return fill(self._copy, path, needed, evict=self._evict, wait=self._wait)
 
-    def copy(self) -> None:
+    def _copy(self) -> None:
         self.tried += 1
         if self.evictions or self.waits:
             raise OSError(self.number, "full")
@@ -108,7 +108,7 @@ def test_a_disk_that_stays_full_ends_the_run_with_what_would_help(
     shard_set: ShardSet, train: tuple[Shard, ...], cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """To be started again; nothing of the copy stays."""
-    fill(monkeypatch, cache, train[1])
+    meet_full_device(monkeypatch, cache, train[1])
     with Staging(shard_set, train, cache=cache) as staging:
         staging.hold(train[:1])
         with pytest.raises(DiskFull, match="--cache") as caught:
@@ -125,7 +125,7 @@ def test_another_failure_of_the_disk_is_not_waited_for(tmp_path: Path, retry_for
     disk = Disk(waits=1)
     disk.number = errno.EIO
     with pytest.raises(OSError, match="full"):
-        disk.space.filled(disk.copy, tmp_path / "x", 1)
+        disk.fill(tmp_path / "x", 1)
     assert 1 == disk.tried
 
 
@@ -134,7 +134,7 @@ def test_copies_give_way_before_anything_is_waited_for(tmp_path: Path, number: i
     """One at a time, and no more than it takes."""
     disk = Disk(evictions=2, copies=3)
     disk.number = number
-    assert disk.space.filled(disk.copy, tmp_path / "x", 1)
+    assert disk.fill(tmp_path / "x", 1)
     assert (3, 1) == (disk.tried, disk.copies)
 
 
@@ -143,7 +143,7 @@ def test_what_others_fill_is_waited_for_and_told(tmp_path: Path, retry_for: Retr
     retry_for(60.0)
     disk = Disk(waits=2)
     with structlog.testing.capture_logs() as told:
-        assert disk.space.filled(disk.copy, tmp_path / "x", 7)
+        assert disk.fill(tmp_path / "x", 7)
     assert 3 == disk.tried
     assert [("warning", str(tmp_path), 7)] * 2 == [
         (each["log_level"], each["folder"], each["needed"]) for each in told
@@ -154,21 +154,19 @@ def test_what_others_fill_is_waited_for_and_told(tmp_path: Path, retry_for: Retr
 def test_the_end_does_not_wait_for_room(tmp_path: Path, retry_for: RetryFor) -> None:
     """Neither is it a failure."""
     retry_for(60.0)
-    assert not Disk(waits=1, copies=0).space.filled(_full, tmp_path / "x", 1)
-
-
-def _full() -> None:
-    raise OSError(errno.ENOSPC, "full")
+    disk = Disk(evictions=1, waits=1)
+    assert not disk.fill(tmp_path / "x", 1)
+    assert 1 <= disk.tried
 
 
 def test_room_is_made_before_a_copy_is_begun(tmp_path: Path) -> None:
     """Where the disk says itself that it has none, but not for a copy that is there."""
     disk = Disk(copies=3)
-    assert disk.space.filled(disk.copy, tmp_path / "x", 1 << 62)
+    assert disk.fill(tmp_path / "x", 1 << 62)
     assert (1, 0) == (disk.tried, disk.copies)
     (there := tmp_path / "there").touch()
     disk = Disk(copies=3)
-    assert disk.space.filled(disk.copy, there, 1 << 62)
+    assert disk.fill(there, 1 << 62)
     assert 3 == disk.copies
 
 
@@ -176,15 +174,16 @@ def test_a_shard_is_there_once_there_is_room(
     shard_set: ShardSet, train: tuple[Shard, ...], cache: Cache, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What an earlier run left goes first, and what this one was promised stays."""
-    left = cache.folder / f"{'0' * 64}.tfrecord"
+    earlier = replace(train[2], data=replace(train[2].data, sha256="0" * 64))
+    left, _ = cache.paths(earlier)
     left.write_bytes(b"of an earlier run")
-    cache.keep_only({left.name})
-    fill(monkeypatch, cache, train[1])
+    cache.keep_only([earlier])
+    meet_full_device(monkeypatch, cache, train[1])
     with Staging(shard_set, train, cache=cache) as staging:
         held = staging.hold(train[:2])
         assert train[1].data.content.bytes == held[1].path.stat().st_size
     assert not left.exists()
-    assert cache.path(train[0].data, ".tfrecord").exists()
+    assert cache.paths(train[0])[0].exists()
 
 
 def test_a_disk_smaller_than_the_budget_is_enough(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from concurrent.futures import wait
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,7 +14,7 @@ from audioloom_manifest import ManifestError, MissingFile, late_files
 from audioloom_stage import BadData
 from audioloom_storage import StorageError
 from audioloom_trainer.errors import ShardMismatch
-from audioloom_trainer.input.integrity import check_files_exist, files_of
+from audioloom_trainer.input.integrity import check_files_exist
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.shards.shard_set import FileRef, ShardSet, open_shards
 from shard_maker import make_shards
@@ -54,13 +55,13 @@ def swap(one: FileRef, other: FileRef) -> None:
 def refusal(shard_set: ShardSet) -> Exception | None:
     """What ends a run whose first epoch holds one shard after another; None if nothing does."""
     train = shard_set.split("train").shards
-    early = [file for split in ("val", "test") for file in files_of(shard_set, split)]
+    early = [file for split in ("val", "test") for file in shard_set.split(split).files()]
     try:
         check_files_exist(shard_set, SPLITS)
         with Staging(shard_set, train, cache=None, early=early) as staging:
             for shard in train:
                 staging.hold([shard])
-                staging.early.wait(60.0)
+                wait([staging.early], 60.0)
                 staging.release([shard])
     except (ManifestError, BadData, StorageError) as error:
         return error
@@ -137,6 +138,7 @@ def test_links_are_looked_at_themselves(shard_set: ShardSet, tmp_path: Path) -> 
 
 def test_workers_share_the_early_look(shard_set: ShardSet) -> None:
     """Each file is read by one of them."""
-    parts = [set(files_of(shard_set, "test", part=part, parts=3)) for part in range(3)]
-    assert set(files_of(shard_set, "test")) == set.union(*parts)
+    test = shard_set.split("test")
+    parts = [set(test.files(part=part, parts=3)) for part in range(3)]
+    assert set(test.files()) == set.union(*parts)
     assert 8 == sum(map(len, parts))

@@ -184,8 +184,7 @@ def test_storage_that_goes_away_is_waited_for(
     cache = cache_of(1 << 20) if cached else None
     with Staging(shard_set, train[:2], cache=cache, early=[train[2].data]) as staging:
         staging.hold(train[:2])
-        staging.early.wait(60.0)
-        assert staging.early.failure is None
+        assert staging.early.exception(60.0) is None
     assert 5 == len(failed)
 
 
@@ -282,7 +281,7 @@ def test_unpacked_copies_of_an_earlier_run_are_used(
     shard_set = packed(tmp_path, "zlib")
     train = shard_set.split("train").shards
     leave(before := cache_of(1 << 20), shard_set, train)
-    whole, damaged = (before.path(shard.data, ".tfrecord") for shard in train[:2])
+    whole, damaged = (before.paths(shard)[0] for shard in train[:2])
     inode = whole.stat().st_ino
     damaged.write_bytes(b"not what it was")
     cache = cache_of(1 << 20)
@@ -311,10 +310,6 @@ def _shards(staging: Staging, *shards: Shard) -> tuple[Shard, ...]:
     return shards
 
 
-def names_of(shards: Iterable[Shard]) -> set[str]:
-    return {f"{s.data.sha256}.tfrecord" for s in shards} | {f"{s.index.sha256}.npy" for s in shards}
-
-
 def leave(cache: Cache, shard_set: ShardSet, shards: tuple[Shard, ...]) -> None:
     """Be an earlier run, with room for all."""
     with staged(shard_set, shards, cache) as staging:
@@ -336,7 +331,7 @@ def test_whole_copies_of_an_earlier_run_are_used(
     foreign.write_bytes(b"of another run")
     cache = cache_of(1 << 20)
     assert before.folder == cache.folder
-    cache.keep_only(names_of(train))
+    cache.keep_only(train)
     assert not foreign.exists()
     with staged(shard_set, train, cache) as staging:
         staging.hold(train[:2])
@@ -350,7 +345,7 @@ def test_what_an_earlier_run_left_counts(
     """With less room than it had, its copies give way from the first shard on."""
     leave(cache_of(1 << 20), shard_set, train)
     cache = cache_of(3 * biggest(train))
-    cache.keep_only(names_of(train))
+    cache.keep_only(train)
     with staged(shard_set, train, cache) as staging:
         for shard in train:
             staging.hold([shard])
@@ -394,7 +389,7 @@ def test_what_is_planted_in_the_place_of_a_folder_is_left_alone(tmp_path: Path, 
         leads = "theirs" if what == "a link to a folder" else "nowhere"
         (tmp_path / "cache/worker-0").symlink_to(tmp_path / leads)
     cache = Cache(tmp_path / "cache", 1)
-    cache.keep_only(set())
+    cache.keep_only([])
     cache.close()
     assert tmp_path / "cache/worker-1" == cache.folder
     assert [copy] == list(theirs.iterdir())
@@ -429,7 +424,7 @@ def test_nothing_is_written_through_a_link(
     """Neither one under the name of a copy, nor one under that of an unfinished copy."""
     (victim := tmp_path / "victim.txt").write_bytes(b"precious")
     cache = cache_of(1 << 20)
-    one, two = (cache.path(shard.data, ".tfrecord") for shard in train[:2])
+    one, two = (cache.paths(shard)[0] for shard in train[:2])
     one.with_name(f"{one.name}.part").symlink_to(victim)
     two.symlink_to(victim)
     with staged(shard_set, train[:2], cache) as staging:
@@ -446,7 +441,7 @@ def test_a_copy_that_others_may_write_is_made_anew(
     if what == "theirs" and os.geteuid() != 0:
         pytest.skip("only root gives files away")
     leave(before := cache_of(1 << 20), shard_set, train)
-    planted = before.path(train[0].data, ".tfrecord")
+    planted, _ = before.paths(train[0])
     planted.chmod(0o644 if what == "theirs" else 0o666)
     if what == "theirs":
         os.chown(planted, 65534, -1)

@@ -5,12 +5,17 @@ import io
 import numpy as np
 import pytest
 from audioloom_trainer.errors import ShardMismatch, UnknownLabel
-from audioloom_trainer.shards.index import Expected, parse_index
+from audioloom_trainer.shards.index import Index, parse_index
 from numpy.typing import NDArray
 
 RECORD, VALUES, FRAME = 120, 48, 12
 GOOD = np.array([[k * RECORD, RECORD, k * RECORD + 30, k % 3] for k in range(5)], dtype="<i8")
-EXPECTED = Expected(records=5, bytes=5 * RECORD, value_bytes=VALUES, classes=3)
+
+
+def parse(data: bytes, *, classes: int | None = 3) -> Index:
+    return parse_index(
+        data, "an-index", records=5, size=5 * RECORD, value_bytes=VALUES, classes=classes
+    )
 
 
 def as_bytes(rows: NDArray[np.generic], *, pickled: bool = False) -> bytes:
@@ -44,7 +49,7 @@ def changed(row: int, column: int, value: int) -> bytes:
 def test_what_is_no_index_is_refused(data: bytes) -> None:
     """Nothing is unpickled, nothing converted."""
     with pytest.raises(ShardMismatch, match="an-index"):
-        parse_index(data, EXPECTED, "an-index")
+        parse(data)
 
 
 @pytest.mark.parametrize(
@@ -68,26 +73,26 @@ def test_what_is_no_index_is_refused(data: bytes) -> None:
 def test_an_index_that_lies_is_refused(data: bytes) -> None:
     """Records follow each other to the end of the shard, and hold their values."""
     with pytest.raises(ShardMismatch, match="an-index"):
-        parse_index(data, EXPECTED, "an-index")
+        parse(data)
 
 
 @pytest.mark.parametrize("label", [-1, 3, 2**40])
 def test_a_label_outside_the_vocabulary_is_refused(label: int) -> None:
     """By record, and how many more there are."""
     with pytest.raises(UnknownLabel, match=f"0 to 2, found {label} at record 3, and 0 more"):
-        parse_index(changed(3, 3, label), EXPECTED, "an-index")
+        parse(changed(3, 3, label))
 
 
 def test_numbers_need_no_labels() -> None:
     """A regression has the class number -1 throughout."""
     rows = GOOD.copy()
     rows[:, 3] = -1
-    found = parse_index(as_bytes(rows), Expected(5, 5 * RECORD, VALUES, None), "an-index")
+    found = parse(as_bytes(rows), classes=None)
     assert [-1] * 5 == found.label.tolist()
 
 
 def test_a_good_index_is_read() -> None:
     """A column each."""
-    found = parse_index(as_bytes(GOOD), EXPECTED, "an-index")
+    found = parse(as_bytes(GOOD))
     columns = [found.offset, found.length, found.values, found.label]
     assert GOOD.tolist() == np.stack(columns, axis=1).tolist()

@@ -16,7 +16,7 @@ from audioloom_storage import open_read, read_bytes
 
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.input.sampler import EpochOrder
-from audioloom_trainer.shards.index import Expected, Index, parse_index
+from audioloom_trainer.shards.index import Index
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
 
 _BLOCK = 1 << 20
@@ -48,19 +48,13 @@ def origins(shard_set: ShardSet, split: Split, positions: Iterable[float]) -> li
     for number in np.unique(rows[:, 0]).tolist():
         inside = np.unique(rows[rows[:, 0] == number, 1]).tolist()
         shard = split.shards[number]
-        index = _index(shard_set, shard)
+        index = shard_set.parse_index(
+            shard, read_bytes(shard.index.location, limit=shard.index.bytes)
+        )
         ranges = [_range(index, row) for row in inside]
         for row, record in zip(inside, _read(shard, ranges), strict=True):
             found[number, row] = _origin(shard, record)
     return [found[number, row] for number, row in rows.tolist()]
-
-
-def _index(shard_set: ShardSet, shard: Shard) -> Index:
-    expected = Expected(
-        shard.records, shard.data.content.bytes, shard_set.value_bytes, shard_set.classes
-    )
-    where = shard.index.location
-    return parse_index(read_bytes(where, limit=shard.index.bytes), expected, where)
 
 
 def _range(index: Index, row: int) -> Range:

@@ -12,10 +12,10 @@ import re
 import shutil
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import structlog
 from audioloom_manifest import Uncompressed
@@ -25,7 +25,9 @@ from audioloom_storage import is_guarded, locate, open_read
 
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.runtime.retry import with_retries
-from audioloom_trainer.shards.shard_set import FileRef, ShardSet
+from audioloom_trainer.shards.shard_set import FileRef, Shard, ShardSet
+
+log = structlog.get_logger()
 
 _BLOCK = 256 << 10
 _OURS = re.compile(r"[0-9a-f]{64}\.(tfrecord|npy)(\.part)?")
@@ -34,27 +36,24 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Cache:
-    """A folder below *folder* that only this process uses.
-
-    Args:
-        folder: folder on local disk; created if missing.
-        limit: most bytes in the cache.
-    """
+    """A folder of at most *limit* bytes that only this process uses, below *folder*."""
 
     def __init__(self, folder: Path, limit: int) -> None:
         self.limit = limit
         self.folder, self._lock = _own_folder(folder)
-        self._left: dict[str, int] = {}
+        self._left: dict[Path, int] = {}
 
-    def path(self, file: FileRef, suffix: str) -> Path:
-        """Return the path for the copy of *file*, whether or not the copy exists."""
-        return self.folder / f"{file.content.sha256}{suffix}"
+    def paths(self, shard: Shard) -> tuple[Path, Path]:
+        """Return the paths for the copies of a shard and its index, which may not exist."""
+        data, index = shard.data.content.sha256, shard.index.content.sha256
+        return self.folder / f"{data}.tfrecord", self.folder / f"{index}.npy"
 
-    def keep_only(self, wanted: set[str]) -> None:
-        """Remove the files of earlier runs, except those whose names are in *wanted*."""
+    def keep_only(self, wanted: Iterable[Shard]) -> None:
+        """Remove the files of earlier runs, except the copies of the shards in *wanted*."""
+        kept = {path for shard in wanted for path in self.paths(shard)}
         for path in self.folder.iterdir():
-            if path.name in wanted:
-                self._left[path.name] = path.stat().st_size
+            if path in kept:
+                self._left[path] = path.stat().st_size
             elif _OURS.fullmatch(path.name):
                 path.unlink(missing_ok=True)
 
@@ -66,14 +65,14 @@ class Cache:
     def claim(self, *paths: Path) -> None:
         """Remove files from the count of left files; the caller counts them from now on."""
         for path in paths:
-            self._left.pop(path.name, None)
+            self._left.pop(path, None)
 
     def give_way(self) -> bool:
         """Remove one file of an earlier run; False if there is none."""
         if not self._left:
             return False
-        name, _ = self._left.popitem()
-        (self.folder / name).unlink(missing_ok=True)
+        path, _ = self._left.popitem()
+        path.unlink(missing_ok=True)
         return True
 
     def close(self) -> None:
@@ -118,10 +117,6 @@ def verified_copy(file: FileRef, target: Path) -> None:
 
     An existing copy is verified, and replaced if it is damaged or another user could write it.
 
-    Args:
-        file: the file to copy.
-        target: a path on local disk.
-
     Raises:
         ShardMismatch: the file's size or checksum differs from the manifest.
         StorageError: storage failed for longer than the retries.
@@ -129,7 +124,7 @@ def verified_copy(file: FileRef, target: Path) -> None:
     """
     if is_own(target, stat.S_IFREG):
         with target.open("rb") as source:
-            if _sha256(source) == (file.content.bytes, file.content.sha256):
+            if hashlib.file_digest(source, "sha256").hexdigest() == file.content.sha256:
                 return
     target.unlink(missing_ok=True)
     part = target.with_name(target.name + ".part")
@@ -146,7 +141,8 @@ def verify_in_place(file: FileRef) -> None:
     def read() -> None:
         with open_read(file.location) as source:
             _check_size(file, source)
-            _check(file, *_sha256(source))
+            digest = hashlib.file_digest(source, "sha256")  # type: ignore[arg-type] # it is buffered
+            _check(file, digest.hexdigest())
 
     with_retries(read)
 
@@ -155,22 +151,32 @@ def _copy(file: FileRef, part: Path) -> None:
     part.unlink(missing_ok=True)  # never overwrite an existing file: it may be a link
     with open_read(file.location) as source, os.fdopen(os.open(part, _NEW, 0o600), "wb") as sink:
         _check_size(file, source)
-        if file.uncompressed is None:
-            _check(file, *_sha256(source, sink.write))
-        else:
-            _unpack(file, file.uncompressed, source, sink)
+        stored = hashlib.sha256()
+        pieces: Iterable[Any] = _blocks(source, stored)
+        if file.uncompressed is not None:
+            pieces = _unpacked(file, file.uncompressed, pieces)
+        for piece in pieces:
+            sink.write(piece)
+        _check(file, stored.hexdigest())
 
 
-def _unpack(file: FileRef, wanted: Uncompressed, source: BinaryIO, sink: BinaryIO) -> None:
-    plain, blocks = hashlib.sha256(), _Blocks(source)
+def _blocks(source: BinaryIO, digest: Any) -> Iterator[memoryview]:
+    # One buffer for all blocks: for a new buffer the kernel may have to find pages each time.
+    buffer = memoryview(bytearray(_BLOCK))
+    while count := source.readinto(buffer):  # type: ignore[attr-defined] # it is buffered
+        digest.update(buffer[:count])
+        yield buffer[:count]
+
+
+def _unpacked(file: FileRef, wanted: Uncompressed, blocks: Iterable[Any]) -> Iterator[bytes]:
+    plain = hashlib.sha256()
     try:
         for piece in decompressed(blocks, file.compression, wanted.bytes):
             plain.update(piece)
-            sink.write(piece)
+            yield piece
     except RecordError as error:
         expected = f"a {file.compression} stream of {wanted.bytes} bytes"
         raise _mismatch(file, expected, str(error)) from None
-    _check(file, *blocks.seen())
     if plain.hexdigest() != wanted.sha256:
         expected = f"a stream that unpacks to SHA-256 {wanted.sha256}"
         raise _mismatch(file, expected, plain.hexdigest())
@@ -183,39 +189,9 @@ def _check_size(file: FileRef, source: BinaryIO) -> None:
         raise _mismatch(file, f"{file.bytes} bytes", f"{size}")
 
 
-def _check(file: FileRef, size: int, sha256: str) -> None:
-    if (size, sha256) != (file.bytes, file.sha256):
-        expected = f"{file.bytes} bytes with SHA-256 {file.sha256}"
-        raise _mismatch(file, expected, f"{size} bytes with {sha256}")
-
-
-class _Blocks:
-    """The blocks of a file, counted and digested while they are read."""
-
-    def __init__(self, source: BinaryIO) -> None:
-        self._source = source
-        self._sha256 = hashlib.sha256()
-        self._size = 0
-
-    def __iter__(self) -> Iterator[memoryview]:
-        # One buffer for all blocks: for a new buffer the kernel may have to find pages each time.
-        buffer = memoryview(bytearray(_BLOCK))
-        while count := self._source.readinto(buffer):  # type: ignore[attr-defined] # it is buffered
-            block = buffer[:count]
-            self._sha256.update(block)
-            self._size += count
-            yield block
-
-    def seen(self) -> tuple[int, str]:
-        """Size and SHA-256 of all blocks."""
-        return self._size, self._sha256.hexdigest()
-
-
-def _sha256(source: BinaryIO, sink: Callable[[memoryview], object] = len) -> tuple[int, str]:
-    blocks = _Blocks(source)
-    for block in blocks:
-        sink(block)
-    return blocks.seen()
+def _check(file: FileRef, sha256: str) -> None:
+    if sha256 != file.sha256:
+        raise _mismatch(file, f"{file.bytes} bytes with SHA-256 {file.sha256}", sha256)
 
 
 def _mismatch(file: FileRef, expected: str, found: str) -> ShardMismatch:
@@ -228,19 +204,6 @@ def _mismatch(file: FileRef, expected: str, found: str) -> ShardMismatch:
     )
 
 
-def readable_in_place(file: FileRef) -> bool:
-    """Return whether a file lies uncompressed on a mounted file system."""
-    return file.location.scheme == "file" and file.uncompressed is None
-
-
-def local_path(file: FileRef) -> Path:
-    """Return the path of a file that can be read in place."""
-    return Path(os.fsdecode(file.location.path))
-
-
-log = structlog.get_logger()
-
-
 @contextmanager
 def open_cache(
     shard_set: ShardSet,
@@ -250,13 +213,9 @@ def open_cache(
 ) -> Iterator[Cache | None]:
     """Open the cache of this process; None if all shards can be read in place.
 
-    Args:
-        shard_set: the shards to read.
-        folder: the folder from the settings. Without it, only shards that cannot be read in place
-            are copied: in a YARN container to the application's local folder (it lasts as long as
-            the application, so a restarted worker finds the copies), elsewhere to a temporary one.
-        limit: most bytes in the cache.
-        variables: environment variables of this process.
+    Without a *folder*, only shards that cannot be read in place are copied: in a YARN container to
+    the application's local folder (it lasts as long as the application, so a restarted worker
+    finds the copies), elsewhere to a temporary one.
     """
     if folder is None and _all_in_place(shard_set):
         yield None
@@ -279,8 +238,8 @@ def open_cache(
 
 
 def _all_in_place(shard_set: ShardSet) -> bool:
-    shards = [shard for split in shard_set.splits.values() for shard in split.shards]
-    return all(readable_in_place(file) for shard in shards for file in (shard.data, shard.index))
+    files = [file for split in shard_set.splits.values() for file in split.files()]
+    return all(file.location.scheme == "file" and file.uncompressed is None for file in files)
 
 
 def _of_application(variables: Mapping[str, str]) -> Path | None:

@@ -6,22 +6,22 @@ on a mounted file system are verified and read in place, unless they are compres
 name a cache.
 """
 
+import os
 import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from audioloom_trainer.errors import CacheTooSmall
-from audioloom_trainer.input.cache import Cache, local_path, verified_copy, verify_in_place
-from audioloom_trainer.input.disk_space import DiskSpace
-from audioloom_trainer.input.integrity import BackgroundVerification
+from audioloom_trainer.input.cache import Cache, verified_copy, verify_in_place
+from audioloom_trainer.input.disk_space import fill
+from audioloom_trainer.input.integrity import verify_early
 from audioloom_trainer.input.record_reader import LocalShard, open_local
-from audioloom_trainer.shards.index import Expected, parse_index
 from audioloom_trainer.shards.shard_set import FileRef, Shard, ShardSet
 
 Key = tuple[str, int]
@@ -38,7 +38,7 @@ class Staging:
     """The shards of one worker, on local disk while they are needed.
 
     Args:
-        shard_set: the facts of the shards, such as their labels.
+        shard_set: the shards.
         needs: every shard that will be held, in that order; may be endless.
         cache: folder for copies; None reads shards in place.
         early: files that are needed late. A thread verifies them once, so that damage ends the run
@@ -67,32 +67,32 @@ class Staging:
         self.waited = 0.0
         """Seconds in which shards were asked for that were not there yet."""
         self._failure: BaseException | None = None
-        self._closing = False
+        self._ended = threading.Event()
         self._idle = False
         self._turns = 0
         self._turn_of_fetch = 0
-        self.early = BackgroundVerification(early)
-        self._thread = threading.Thread(target=self._run, name="staging", daemon=True)
+        self.early: Future[None] = Future()
+        """The verification of the files that are needed late."""
+        run_early = partial(verify_early, early, self._ended, self.early)
+        self._threads = [
+            threading.Thread(target=target, name=name, daemon=True)
+            for name, target in (("staging", self._run), ("early check", run_early))
+        ]
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        self.early.start()
+        for thread in self._threads:
+            thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         with self._change:
-            self._closing = True
+            self._ended.set()
             self._change.notify_all()
             for shard in self._held.values():
                 shard.close()
             self._held.clear()
-        self._thread.join(timeout=5.0)
-        self.early.close()
+        for thread in self._threads:
+            thread.join(timeout=5.0)
 
     def hold(self, shards: Sequence[Shard]) -> dict[int, LocalShard]:
         """Wait for the next shards of `needs` and keep them until their release.
@@ -140,8 +140,8 @@ class Staging:
         key = (shard.split, shard.number)
         give_up: float | None = None
         with self._change:
-            if self.early.failure is not None:
-                raise self.early.failure
+            if self.early.done():
+                self.early.result()
             asked = time.monotonic()
             while not self._promised[key]:
                 if self._failure is not None:
@@ -162,15 +162,10 @@ class Staging:
             self._change.notify_all()
             self._holders[key] += 1
             if key not in self._held:
-                self._held[key] = self._open(shard, *self._paths[key])
+                data, index = self._paths[key]
+                parsed = self._set.parse_index(shard, index.read_bytes())
+                self._held[key] = open_local(data, parsed, numbers=self._set.classes is None)
             return self._held[key]
-
-    def _open(self, shard: Shard, data: Path, index: Path) -> LocalShard:
-        expected = Expected(
-            shard.records, shard.data.content.bytes, self._set.value_bytes, self._set.classes
-        )
-        parsed = parse_index(index.read_bytes(), expected, shard.index.location)
-        return open_local(data, parsed, numbers=self._set.classes is None)
 
     def _run(self) -> None:
         try:
@@ -183,7 +178,7 @@ class Staging:
 
     def _next(self) -> Shard | None:
         with self._change:
-            while not self._closing:
+            while not self._ended.is_set():
                 self._turn_of_fetch = self._turns
                 if self._promised.total() >= _MOST_PROMISED:
                     self._change.wait()
@@ -211,26 +206,24 @@ class Staging:
 
     def _bring(self, shard: Shard) -> tuple[Path, Path] | None:
         if self._cache is None:  # every shard can be read in place
-            verify_in_place(shard.data)
-            verify_in_place(shard.index)
-            return local_path(shard.data), local_path(shard.index)
-        data = self._cache.path(shard.data, ".tfrecord")
-        index = self._cache.path(shard.index, ".npy")
-        self._cache.claim(data, index)
+            for file in (shard.data, shard.index):
+                verify_in_place(file)
+            return _path(shard.data), _path(shard.index)
+        paths = self._cache.paths(shard)
+        self._cache.claim(*paths)
         if not self._make_room(shard, self._cache):
             return None
-        room = DiskSpace(self._evict, self._wait)
-        for file, path in ((shard.data, data), (shard.index, index)):
-            copy = partial(verified_copy, file, path)
-            if not room.filled(copy, path, file.content.bytes):
+        for file, path in zip((shard.data, shard.index), paths, strict=True):
+            copy, needed = partial(verified_copy, file, path), file.content.bytes
+            if not fill(copy, path, needed, evict=self._evict, wait=self._wait):
                 return None
-        return data, index
+        return paths
 
     def _make_room(self, shard: Shard, cache: Cache) -> bool:
         """Evict copies and wait for releases until *shard* fits; False if staging ended first."""
         with self._change:
             while cache.left + sum(self._sizes.values()) + shard.bytes > cache.limit:
-                if self._closing:
+                if self._ended.is_set():
                     return False
                 if not self._evict():
                     self._stalled_for = shard
@@ -256,9 +249,9 @@ class Staging:
     def _wait(self, seconds: float) -> bool:
         """Wait at most *seconds* for a release; False if staging has ended."""
         with self._change:
-            if not self._closing:
+            if not self._ended.is_set():
                 self._change.wait(seconds)
-            return not self._closing
+            return not self._ended.is_set()
 
     def _furthest(self) -> Key | None:
         """Return the copy, neither held nor promised, whose next use lies furthest ahead."""
@@ -282,3 +275,7 @@ class Staging:
             found=f"{limit} bytes, of which {sum(self._sizes.values())} are in use",
             hint="Raise --cache-bytes, lower --shuffle-window, or train with more replicas.",
         )
+
+
+def _path(file: FileRef) -> Path:
+    return Path(os.fsdecode(file.location.path))

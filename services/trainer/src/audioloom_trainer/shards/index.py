@@ -11,18 +11,6 @@ from audioloom_trainer.errors import ShardMismatch, UnknownLabel
 
 
 @dataclass(frozen=True)
-class Expected:
-    """The manifest's facts about a shard."""
-
-    records: int
-    bytes: int
-    value_bytes: int
-    """Bytes of the feature values of one record."""
-    classes: int | None
-    """Size of the vocabulary; None when the target is a number."""
-
-
-@dataclass(frozen=True)
 class Index:
     """A checked index, with one element a record in each array."""
 
@@ -32,48 +20,46 @@ class Index:
     label: NDArray[np.int64]
 
 
-def parse_index(data: bytes, expected: Expected, where: object) -> Index:
+def parse_index(
+    data: bytes, where: object, *, records: int, size: int, value_bytes: int, classes: int | None
+) -> Index:
     """Parse the bytes of an index and check them against the manifest.
 
     Args:
         data: bytes of the index file.
-        expected: the manifest's facts about the shard.
         where: the index's location, for errors.
+        records: records of the shard.
+        size: bytes of the shard.
+        value_bytes: bytes of the feature values of one record.
+        classes: size of the vocabulary; None when the target is a number.
 
     Raises:
         ShardMismatch: the file is no index, has another number of records, its records do not
             fill the shard without gaps, or values lie outside their record.
         UnknownLabel: a class number is outside the vocabulary.
     """
-    rows = _rows(data, where)
-    if len(rows) != expected.records:
-        raise _mismatch(where, f"{expected.records} records", f"{len(rows)}")
-    offset, length, values, label = (np.ascontiguousarray(rows[:, c]) for c in range(len(COLUMNS)))
-    if (length < 1).any() or (length > expected.bytes).any():  # first, so that no sum overflows
-        found = f"lengths from {length.min()} to {length.max()}"
-        raise _mismatch(where, f"records of 1 to {expected.bytes} bytes", found)
-    ends = offset + length
-    starts = np.concatenate([[0], ends[:-1]])
-    if not np.array_equal(starts, offset) or ends[-1] != expected.bytes:
-        found = f"a gap, or an end at byte {ends[-1]}"
-        raise _mismatch(where, f"records one after the other up to byte {expected.bytes}", found)
-    fits = (values >= offset + HEADER_BYTES) & (
-        values <= ends - (FOOTER_BYTES + expected.value_bytes)
-    )
-    if not fits.all():
-        row = int(np.flatnonzero(~fits)[0])
-        text = f"{expected.value_bytes} bytes of values inside each record"
-        raise _mismatch(where, text, f"values at byte {values[row]} of record {row}")
-    if expected.classes is not None:
-        _check_labels(label, expected.classes, where)
-    return Index(offset, length, values, label)
-
-
-def _rows(data: bytes, where: object) -> NDArray[np.int64]:
     try:
-        return load(data)
+        rows = load(data)
     except RecordError as error:
         raise _mismatch(where, "the index of a shard", str(error)) from None
+    if len(rows) != records:
+        raise _mismatch(where, f"{records} records", f"{len(rows)}")
+    offset, length, values, label = (np.ascontiguousarray(rows[:, c]) for c in range(len(COLUMNS)))
+    if (length < 1).any() or (length > size).any():  # first, so that no sum overflows
+        found = f"lengths from {length.min()} to {length.max()}"
+        raise _mismatch(where, f"records of 1 to {size} bytes", found)
+    ends = offset + length
+    if not np.array_equal([0, *ends[:-1]], offset) or ends[-1] != size:
+        found = f"a gap, or an end at byte {ends[-1]}"
+        raise _mismatch(where, f"records one after the other up to byte {size}", found)
+    last = ends - FOOTER_BYTES - value_bytes
+    outside = np.flatnonzero((values < offset + HEADER_BYTES) | (values > last))
+    if len(outside):
+        found = f"values at byte {values[outside[0]]} of record {outside[0]}"
+        raise _mismatch(where, f"{value_bytes} bytes of values inside each record", found)
+    if classes is not None:
+        _check_labels(label, classes, where)
+    return Index(offset, length, values, label)
 
 
 def _check_labels(label: NDArray[np.int64], classes: int, where: object) -> None:

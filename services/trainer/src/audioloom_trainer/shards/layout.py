@@ -22,7 +22,8 @@ class Layout:
                 f" {min(self.records, default=0)} records"
             )
         for lane in range(self.lanes):
-            held, needed = sum(self.records[lane :: self.lanes]), self.lane_total(lane)
+            held = sum(self.records[lane :: self.lanes])
+            needed = len(range(lane, self.total, self.lanes))
             if held != needed:
                 raise ValueError(f"lane {lane} holds {held} records, its share is {needed}")
 
@@ -30,7 +31,3 @@ class Layout:
     def total(self) -> int:
         """The number of records in the split."""
         return sum(self.records)
-
-    def lane_total(self, lane: int) -> int:
-        """Return the number of epoch positions of *lane*."""
-        return (self.total - lane + self.lanes - 1) // self.lanes

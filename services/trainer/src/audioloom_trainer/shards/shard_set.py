@@ -1,6 +1,6 @@
 """The shards of a manifest, numbered in each split, each with its index."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -15,6 +15,7 @@ from audioloom_manifest import (
 from audioloom_storage import Location
 
 from audioloom_trainer.errors import MissingSplit, ShardMismatch, UnreadableFormat
+from audioloom_trainer.shards.index import Index, parse_index
 from audioloom_trainer.shards.layout import Layout
 
 _NAMES = {"parquet": "Parquet", "avro": "Avro", "orc": "ORC"}
@@ -28,9 +29,8 @@ class FileRef:
     bytes: int
     sha256: str
     compression: str = "none"
-    """"gzip" or "zlib" when the file as a whole is such a stream."""
     uncompressed: Uncompressed | None = None
-    """What it is when it is unpacked; None where nothing is to be unpacked."""
+    """None where nothing is to be unpacked."""
 
     @property
     def content(self) -> Uncompressed:
@@ -64,30 +64,30 @@ class Split:
     labels: dict[str, int]
     """Records of each label."""
     targets: TargetStats | None = None
-    """Mean and variance of the numbers to be learned; None of classes, and in shards of 1.0."""
+    """None of classes, and in shards of 1.0."""
+
+    def files(self, *, part: int = 0, parts: int = 1) -> Iterator[FileRef]:
+        """Yield the shards and indexes, or one of several even parts of them."""
+        for shard in self.shards[part::parts]:
+            yield from (shard.data, shard.index)
 
 
 @dataclass(frozen=True)
 class ShardSet:
-    """The data of a training: all splits of a shards manifest and their facts.
-
-    Args:
-        shape: shape of one window's feature.
-        dtype: "float32" or "float16", little-endian in the shards.
-        labels: the vocabulary, indexed by class number; empty if the target is a number.
-        class_weights: weight of a record of each class in the loss; None if all weigh 1.
-        splits_by: the criterion of the splits, in the words of `splits_by`.
-        coefficients: mean and variance of each coefficient in train, for models that normalise;
-            None if the manifest lacks them.
-    """
+    """The data of a training: all splits of a shards manifest and their facts."""
 
     shape: tuple[int, ...]
+    """Of one window's feature."""
     dtype: str
+    """"float32" or "float16", little-endian in the shards."""
     labels: tuple[str, ...]
+    """The vocabulary, by class number; empty if the target is a number."""
     splits: dict[str, Split]
     class_weights: tuple[float, ...] | None = None
+    """The weight of a record in the loss, by class number; None if all weigh 1."""
     splits_by: str = ""
     coefficients: CoefficientStats | None = None
+    """Of each coefficient in train; None if the manifest lacks them."""
 
     @property
     def value_bytes(self) -> int:
@@ -112,6 +112,17 @@ class ShardSet:
                 hint="Shard the features again with that split.",
             )
         return self.splits[name]
+
+    def parse_index(self, shard: Shard, data: bytes) -> Index:
+        """Parse the bytes of a shard's index; raises as `parse_index`."""
+        return parse_index(
+            data,
+            shard.index.location,
+            records=shard.records,
+            size=shard.data.content.bytes,
+            value_bytes=self.value_bytes,
+            classes=self.classes,
+        )
 
 
 def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
@@ -138,19 +149,14 @@ def open_shards(opened: Opened[ShardsManifest]) -> ShardSet:
         shards = _pair(opened, name, entries)
         found = sum(shard.records for shard in shards)
         if len(shards) != counted.shards or found != counted.records:
-            raise ShardMismatch(
-                where=opened.location,
-                expected=f"{counted.records} records in {counted.shards} shards of split {name!r}",
-                found=f"{found} in {len(shards)} in its list of files",
-            )
+            expected = f"{counted.records} records in {counted.shards} shards of split {name!r}"
+            listed = f"{found} in {len(shards)} in its list of files"
+            raise _mismatch(opened, expected, listed)
         try:
             layout = Layout(tuple(shard.records for shard in shards), counted.lanes)
         except ValueError as error:
-            raise ShardMismatch(
-                where=opened.location,
-                expected=f"split {name!r} dealt evenly to {counted.lanes} lanes",
-                found=str(error),
-            ) from None
+            expected = f"split {name!r} dealt evenly to {counted.lanes} lanes"
+            raise _mismatch(opened, expected, str(error)) from None
         splits[name] = Split(name, layout, shards, counted.labels, counted.targets)
     by_label = opened.manifest.recipe.target == "label"
     if by_label and not stats.labels:
@@ -180,11 +186,8 @@ def _class_weights(
     if given is None:
         return None
     if unknown := sorted(given.keys() - {*labels}):
-        raise ShardMismatch(
-            where=opened.location,
-            expected="class weights of labels that are learned",
-            found=f"one for {unknown[0]!r}",
-        )
+        expected = "class weights of labels that are learned"
+        raise _mismatch(opened, expected, f"one for {unknown[0]!r}")
     return tuple(given.get(label, 1.0) for label in labels)
 
 
@@ -195,20 +198,11 @@ def _pair(
     index = {entry.shard: entry for entry in entries if entry.role == "index"}
     numbers = list(range(len(data)))
     if set(data) != set(numbers) or data.keys() != index.keys():
-        raise ShardMismatch(
-            where=opened.location,
-            expected=f"shards and indexes of split {split!r} numbered from 0 without a gap",
-            found=f"{len(data)} shards and {len(index)} indexes",
-        )
+        expected = f"shards and indexes of split {split!r} numbered from 0 without a gap"
+        raise _mismatch(opened, expected, f"{len(data)} shards and {len(index)} indexes")
     return tuple(
-        Shard(
-            split,
-            number,
-            data[number].records or 0,
-            _stored(opened, data[number]),
-            _stored(opened, index[number]),
-        )
-        for number in numbers
+        Shard(split, n, data[n].records or 0, _stored(opened, data[n]), _stored(opened, index[n]))
+        for n in numbers
     )
 
 
@@ -217,12 +211,13 @@ def _stored(opened: Opened[ShardsManifest], entry: FileEntry) -> FileRef:
     if compression == "none" or entry.role != "shard":
         return FileRef(where, entry.bytes, entry.sha256)
     if entry.uncompressed is None:
-        raise ShardMismatch(
-            where=opened.location,
-            expected=f"what {entry.path} unpacks to, in its list of files",
-            found="nothing",
-        )
+        expected = f"what {entry.path} unpacks to, in its list of files"
+        raise _mismatch(opened, expected, "nothing")
     return FileRef(where, entry.bytes, entry.sha256, compression, entry.uncompressed)
+
+
+def _mismatch(opened: Opened[ShardsManifest], expected: str, found: str) -> ShardMismatch:
+    return ShardMismatch(where=opened.location, expected=expected, found=found)
 
 
 def splits_by(manifest: ShardsManifest) -> str:
@@ -234,20 +229,15 @@ def splits_by(manifest: ShardsManifest) -> str:
         found = f"a table, SHA-256 {recipe.split_table_sha256[:12]}…"
     elif len(recipe.splits) == 1:
         return "nothing, there is one split"
+    elif recipe.ungrouped == "refuse":
+        found = "group"
+    elif all(split.groups == split.recordings for split in manifest.stats.splits.values()):
+        found = "recording, no two share a group"
     else:
-        found = _key(manifest)
+        found = "group, and by recording where there was none"
     if recipe.stratify:
         found += ", stratified by label"
     kept = [each.name for each in manifest.inputs if each.kind == "shards"]
     if kept:
         found += f", those of the shards {kept[-1]} kept"
     return found
-
-
-def _key(manifest: ShardsManifest) -> str:
-    if manifest.recipe.ungrouped == "refuse":
-        return "group"
-    splits = manifest.stats.splits.values()
-    if all(split.groups == split.recordings for split in splits):
-        return "recording, no two share a group"
-    return "group, and by recording where there was none"

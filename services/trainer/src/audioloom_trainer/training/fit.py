@@ -32,7 +32,6 @@ from audioloom_trainer.evaluation.report import with_mean_baseline
 from audioloom_trainer.evaluation.scoring import Scoring, SplitEvaluation, report_splits
 from audioloom_trainer.input.batches import Replicas
 from audioloom_trainer.input.cache import open_cache
-from audioloom_trainer.input.integrity import files_of
 from audioloom_trainer.input.staging import Staging
 from audioloom_trainer.models.build import build_for, configuration
 from audioloom_trainer.models.checks import metric_names
@@ -230,14 +229,12 @@ def _staging(
     limit = settings.cache_bytes
     cache = stack.enter_context(open_cache(shard_set, settings.cache, limit))
     if cache is not None:
-        wanted = [s for split in shard_set.splits.values() for s in split.shards]
-        names = {cache.path(s.data, ".tfrecord").name for s in wanted}
-        cache.keep_only(names | {cache.path(s.index, ".npy").name for s in wanted})
+        cache.keep_only(shard for split in shard_set.splits.values() for shard in split.shards)
     others = sorted(shard_set.splits.keys() - {"train"})
     early = [
         file
         for name in others
-        for file in files_of(shard_set, name, part=cluster.rank, parts=cluster.size)
+        for file in shard_set.split(name).files(part=cluster.rank, parts=cluster.size)
     ]
     return Staging(shard_set, needs(spec, replicas, position), cache=cache, early=early)
 
