@@ -1,5 +1,7 @@
+import math
+
 import pytest
-from audioloom_yarn_launcher.coordinator.timeouts import Forming, Limits, patience, pause_s
+from audioloom_yarn_launcher.coordinator.timeouts import FormationTimer, Limits, pause_s
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,27 +9,33 @@ LIMITS = Limits(registration_s=10, allocation_s=100)
 SECONDS = st.floats(0, 1e6)
 
 
+class Formation:
+    """A gang that forms from second 0 on, with so many workers without a container."""
+
+    def __init__(self, limits: Limits = LIMITS, chance: float = 0.0) -> None:
+        self.now, self.pending = 0.0, 1
+        self.timer = FormationTimer(
+            lambda: self.pending, limits, clock=lambda: self.now, chance=lambda: chance
+        )
+
+    def left(self, now: float, pending: int) -> float:
+        self.now, self.pending = now, pending
+        return self.timer.left()
+
+
 def test_who_waits_for_a_place_is_not_late() -> None:
     """The time in which all must come begins when the last of them has got its container."""
-    waiting = Forming(requested=0).observe(50, pending=1)
-    assert ("allocation", 50) == (waiting.part, waiting.left(LIMITS, 50))
-    placed = waiting.observe(60, pending=0)
-    assert ("registration", 10) == (placed.part, placed.left(LIMITS, 60))
-    assert -1 == placed.observe(71, pending=0).left(LIMITS, 71)
-
-
-def test_a_place_that_is_lost_is_waited_for_again() -> None:
-    """In the time that is left of that, from when the workers were asked for."""
-    again = Forming(requested=0).observe(60, pending=0).observe(70, pending=1)
-    assert ("allocation", 30) == (again.part, again.left(LIMITS, 70))
+    gang = Formation()
+    assert (50, "allocation") == (gang.left(50, pending=1), gang.timer.part)
+    assert (10, "registration") == (gang.left(60, pending=0), gang.timer.part)
+    assert -1 == gang.left(71, pending=0)
 
 
 def test_of_two_that_wait_for_each_other_one_gives_back_first() -> None:
     """Chance says which: both have waited as long as they were told to, one of them longer."""
-    hasty, patient = (Forming(0, patience=patience(lambda c=c: c)) for c in (0.0, 1.0))
-    assert (0, 25) == (hasty.left(LIMITS, 100), patient.left(LIMITS, 100))
-    placed = patient.observe(60, pending=0)
-    assert 10 == placed.left(LIMITS, 60)  # who has its place is late as ever
+    hasty, patient = Formation(chance=0.0), Formation(chance=1.0)
+    assert (0, 25) == (hasty.left(100, pending=1), patient.left(100, pending=1))
+    assert 10 == patient.left(120, pending=0)  # who has its place is late as ever
 
 
 @given(st.integers(0, 100), st.floats(0, 1))
@@ -40,7 +48,7 @@ def test_what_is_started_anew_pauses_longer_each_time(restarts: int, chance: flo
 
 def test_without_a_limit_nothing_is_left_to_wait_for() -> None:
     """A queue may be full for days."""
-    assert Forming(requested=0).left(Limits(registration_s=10), 1e9) is None
+    assert math.inf == Formation(Limits(registration_s=10)).left(1e9, pending=1)
 
 
 @given(st.lists(SECONDS), SECONDS)

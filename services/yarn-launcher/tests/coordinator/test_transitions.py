@@ -2,8 +2,6 @@ from audioloom_yarn_launcher.coordinator.transitions import (
     Clash,
     Failed,
     Finished,
-    Form,
-    Wait,
     forming,
     running,
     unreported,
@@ -23,10 +21,10 @@ WELL, BADLY = (Exit("x", code=code, stopped=False) for code in (0, 1))
 def test_a_gang_does_not_form_before_all_are_ready() -> None:
     """A rank that is claimed is not ready, and one that is ready may have lost its rank."""
     ranks = {0: "one", 1: "two"}
-    assert Wait() == forming(2, Reports(ranks=ranks, ready={0: ONE}))
-    assert Wait() == forming(2, Reports(ranks={0: "one"}, ready=BOTH))
-    assert Wait() == forming(2, Reports(ranks={0: "one", 1: "three"}, ready=BOTH))
-    assert Form((ONE, TWO)) == forming(2, Reports(ranks=ranks, ready=BOTH))
+    assert None is forming(2, Reports(ranks=ranks, ready={0: ONE}))
+    assert None is forming(2, Reports(ranks={0: "one"}, ready=BOTH))
+    assert None is forming(2, Reports(ranks={0: "one", 1: "three"}, ready=BOTH))
+    assert (ONE, TWO) == forming(2, Reports(ranks=ranks, ready=BOTH))
 
 
 def test_a_gang_does_not_form_with_one_address_twice() -> None:
@@ -35,7 +33,7 @@ def test_a_gang_does_not_form_with_one_address_twice() -> None:
     reports = Reports(ranks={0: "one", 1: "two"}, ready={0: ONE, 1: twin})
     assert Clash(0, 1) == forming(2, reports)
     gone = Reports(ranks={0: "one", 1: "three"}, ready={0: ONE, 1: twin})
-    assert Wait() == forming(2, gone)
+    assert None is forming(2, gone)
 
 
 def test_a_member_that_vanished_or_came_back_as_another_is_lost() -> None:
@@ -44,7 +42,7 @@ def test_a_member_that_vanished_or_came_back_as_another_is_lost() -> None:
     other = Member("three", "b:2", "b", 3)
     assert Failed({1: "two"}) == running(MEMBERSHIP, Reports(ready={0: ONE, 1: other}), ALL)
     done = {1: Exit("two", code=0, stopped=False)}
-    assert Wait() == running(MEMBERSHIP, Reports(ready={0: ONE}, exits=done), ALL)
+    assert None is running(MEMBERSHIP, Reports(ready={0: ONE}, exits=done), ALL)
 
 
 def test_one_process_that_fails_ends_the_generation() -> None:
@@ -53,7 +51,7 @@ def test_one_process_that_fails_ends_the_generation() -> None:
     for code in (1, -9, 65):
         failed = {0: well, 1: Exit("two", code=code, stopped=False)}
         assert Failed({}) == running(MEMBERSHIP, Reports(ready=BOTH, exits=failed), ALL)
-    assert Wait() == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: well}), ALL)
+    assert None is running(MEMBERSHIP, Reports(ready=BOTH, exits={0: well}), ALL)
     both = {0: well, 1: Exit("two", code=0, stopped=False)}
     assert Finished() == running(MEMBERSHIP, Reports(ready=BOTH, exits=both), ALL)
 
@@ -61,10 +59,10 @@ def test_one_process_that_fails_ends_the_generation() -> None:
 def test_who_may_fail_ends_nothing() -> None:
     """Neither by an exit code nor by vanishing; the others count as ever."""
     roles = policy((Group("worker", 1), Group("evaluator", 1, may_fail=True)))
-    assert Wait() == running(MEMBERSHIP, Reports(ready=BOTH, exits={1: BADLY}), roles)
-    assert Wait() == running(MEMBERSHIP, Reports(ready={0: ONE}), roles)
+    assert None is running(MEMBERSHIP, Reports(ready=BOTH, exits={1: BADLY}), roles)
+    assert None is running(MEMBERSHIP, Reports(ready={0: ONE}), roles)
     assert Finished() == running(MEMBERSHIP, Reports(ready={0: ONE}, exits={0: WELL}), roles)
-    assert Wait() == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: WELL}), roles)
+    assert None is running(MEMBERSHIP, Reports(ready=BOTH, exits={0: WELL}), roles)
     assert Failed({}) == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: BADLY}), roles)
     assert Failed({0: "one"}) == running(MEMBERSHIP, Reports(ready={1: TWO}), roles)
 
@@ -74,14 +72,14 @@ def test_who_need_not_finish_is_not_waited_for() -> None:
     roles = policy((Group("worker", 1), Group("ps", 1, must_finish=False)))
     assert Finished() == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: WELL}), roles)
     assert Failed({}) == running(MEMBERSHIP, Reports(ready=BOTH, exits={1: BADLY}), roles)
-    assert Wait() == running(MEMBERSHIP, Reports(ready=BOTH, exits={1: WELL}), roles)
+    assert None is running(MEMBERSHIP, Reports(ready=BOTH, exits={1: WELL}), roles)
 
 
 def test_who_ends_the_job_ends_it_for_all() -> None:
     """When it has finished well, and not before."""
     roles = policy((Group("chief", 1, ends_job=True), Group("worker", 1)))
     assert Finished() == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: WELL}), roles)
-    assert Wait() == running(MEMBERSHIP, Reports(ready=BOTH, exits={1: WELL}), roles)
+    assert None is running(MEMBERSHIP, Reports(ready=BOTH, exits={1: WELL}), roles)
     assert Failed({}) == running(MEMBERSHIP, Reports(ready=BOTH, exits={0: BADLY}), roles)
 
 

@@ -31,11 +31,6 @@ class Interruption:
         self._wakes.put(None)
 
     @property
-    def signal(self) -> Signals | None:
-        """The first signal; None without a signal."""
-        return self._received[0] if self._received else None
-
-    @property
     def times(self) -> int:
         """Number of signals."""
         return len(self._received)
@@ -43,9 +38,9 @@ class Interruption:
     @property
     def cause(self) -> Cause | None:
         """The first signal as the cause that ends a generation."""
-        number = self.signal
-        if number is None:
+        if not self._received:
             return None
+        number = self._received[0]
         return Cause("interrupted", f"the launcher got {number.name}", exit_code=128 + number)
 
 
@@ -77,7 +72,7 @@ class Gang:
     def pause(self, seconds: float) -> None:
         """Wait for *seconds*; a signal ends the wait early."""
         deadline = time.monotonic() + seconds
-        while self.interruption.signal is None and (left := deadline - time.monotonic()) > 0:
+        while not self.interruption.times and (left := deadline - time.monotonic()) > 0:
             self.wait(min(left, LOOK_EVERY_S))
 
 

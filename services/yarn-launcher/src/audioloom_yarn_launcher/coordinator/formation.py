@@ -3,7 +3,7 @@
 from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult, frozen_worker
 from audioloom_yarn_launcher.coordinator.failure_detector import LOOK_EVERY_S, FailureDetector
 from audioloom_yarn_launcher.coordinator.timeouts import FormationTimer, Part
-from audioloom_yarn_launcher.coordinator.transitions import Clash, Form, Wait, forming
+from audioloom_yarn_launcher.coordinator.transitions import Clash, forming
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, arrivals, missing_text
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION, TRY_AGAIN, Cause
 from audioloom_yarn_launcher.rendezvous.messages import HEARTBEAT, Membership, Reports
@@ -11,24 +11,24 @@ from audioloom_yarn_launcher.rendezvous.messages import HEARTBEAT, Membership, R
 
 def form(gang: Gang, attempt: int, generation: int) -> Membership | GenerationResult:
     """Wait for a complete gang; return its membership, or the result that says why it failed."""
-    timer = FormationTimer(gang.workers, gang.limits)
+    timer = FormationTimer(gang.workers.pending, gang.limits)
     detector = FailureDetector(gang.store, HEARTBEAT, gang.plan.frozen_s)
     while True:
         if cause := gang.interruption.cause or _lost_worker(gang, detector):
             return GenerationResult(None, cause)
         reports = gang.driver.reports(generation)
         match forming(gang.plan.gang_size, reports):
-            case Form(members):
-                membership = Membership(attempt, generation, members)
-                if gang.driver.freeze(generation, dict(enumerate(members)), membership):
-                    return membership
             case Clash(first, second):
                 return _clash(gang, reports, (first, second))
-            case Wait():
+            case None:
                 left = timer.left()
                 if left <= 0:
                     return _late(gang, reports, timer.part)
                 gang.wait(min(left, LOOK_EVERY_S))
+            case members:
+                membership = Membership(attempt, generation, members)
+                if gang.driver.freeze(generation, dict(enumerate(members)), membership):
+                    return membership
 
 
 def _lost_worker(gang: Gang, detector: FailureDetector) -> Cause | None:

@@ -16,7 +16,6 @@ from audioloom_yarn_launcher.coordinator.sidecars import KNOWN_WITHIN_S
 from audioloom_yarn_launcher.coordinator.transitions import (
     Failed,
     Finished,
-    Wait,
     frozen,
     running,
     unreported,
@@ -142,7 +141,7 @@ def _watch(
         silent = detector.frozen()
         every = {**reports.exits, **gang.sidecars.exits()}
         match running(membership, replace(reports, exits=every), decides):
-            case Wait():
+            case None:
                 if left <= 0:
                     # The command did not fail: a rerun of it continues the work.
                     text = "the gang has worked for as long as --timeout-execution allows"

@@ -51,6 +51,9 @@ Phase = Literal[
 ]
 
 
+NOBODY = Member(id="", address="", host="", pid=0)
+
+
 @dataclass
 class _Sidecar:
     """The state of one sidecar.
@@ -61,7 +64,7 @@ class _Sidecar:
         generation: number of its own generation.
         restarts: number of its restarts.
         attempt: the gang's attempt in which its last process was started.
-        member: the agent that runs it.
+        member: the agent that runs its process.
         page: the web page of its process.
         timer: of its registration.
         until: end of its phase, by the monotonic clock.
@@ -76,7 +79,7 @@ class _Sidecar:
     generation: int = -1
     restarts: int = 0
     attempt: int = 0
-    member: Member | None = None
+    member: Member = NOBODY
     page: str = ""
     timer: FormationTimer | None = None
     until: float = 0.0
@@ -166,7 +169,7 @@ class Sidecars:
     def kill(self) -> None:
         """Kill the sidecars that have not ended."""
         for one in self._all:
-            if one.phase == "running" and one.member is not None:
+            if one.phase == "running":
                 one.workers.kill(one.member.id)
 
     def leave(self) -> None:
@@ -181,9 +184,9 @@ class Sidecars:
 
     def _request(self, one: _Sidecar) -> None:
         one.generation += 1
-        one.phase, one.member, one.page = "requested", None, ""
+        one.phase, one.member, one.page = "requested", NOBODY, ""
         one.driver.begin(one.generation)
-        one.timer = FormationTimer(one.workers, self._limits)
+        one.timer = FormationTimer(one.workers.pending, self._limits)
 
     def _start(self, one: _Sidecar, reports: Reports) -> None:
         member, gang = reports.ready.get(one.rank), self._membership
@@ -208,7 +211,7 @@ class Sidecars:
         return () if holder is None else (holder,)
 
     def _watch(self, one: _Sidecar, reports: Reports, frozen: Mapping[str, float]) -> None:
-        end, worker = reports.exits.get(one.rank), one.member.id if one.member else ""
+        end, worker = reports.exits.get(one.rank), one.member.id
         if reports.page and not one.page:
             one.page = reports.page
             self._put(one, "ready")
@@ -221,7 +224,7 @@ class Sidecars:
             self._end(one, cause=f"was lost: no heartbeat for {frozen[worker]:.0f} s")
 
     def _find_cause(self, one: _Sidecar) -> None:
-        loss = one.workers.exited().get(one.member.id if one.member else "")
+        loss = one.workers.exited().get(one.member.id)
         if loss is not None:
             self._end(one, cause=f"was lost: {loss.text}", loss=loss)
         elif time.monotonic() >= one.until:
@@ -237,19 +240,17 @@ class Sidecars:
         """Record the end or the failed start of a sidecar's process; restart it if that helps."""
         code = end.code if end is not None else loss.exit_code if loss is not None else TRY_AGAIN
         again = bool(cause) and one.restarts < one.group.max_restarts and code not in REPEATING
-        ended = {} if end is None else {"pid": end.pid, "stopped": end.stopped}
-        ended |= {} if end is None else {"exit_code": end.exit_code, "signal": end.signal}
+        facts = ("pid", "stopped", "exit_code", "signal") if end is not None else ()
+        ended = {name: getattr(end, name) for name in facts}
         self._put(one, "ended", cause=cause, restarted=again, **ended)
         if again:
             one.phase, one.until = "paused", time.monotonic() + pause_s(one.restarts)
             return
-        member = one.member.id if one.member is not None else ""
-        one.exit = end or Exit(member, code=code, stopped=False, text=cause)
+        one.exit = end or Exit(one.member.id, code=code, stopped=False, text=cause)
         one.phase = "over"
         one.driver.close()  # frees its container
 
     def _put(self, one: _Sidecar, event: Event, **more: Any) -> None:
-        member = one.member
         record = SidecarEvent(
             event=event,
             time=now(),
@@ -257,10 +258,10 @@ class Sidecars:
             role=one.group.role,
             index=one.index,
             attempt=one.attempt,
+            worker=one.member.id,
+            host=one.member.host,
+            address=one.member.address,
             url=one.page,
             **more,
         )
-        if member is not None:
-            of_member = {"worker": member.id, "host": member.host, "address": member.address}
-            record = record.model_copy(update=of_member)
         self._record(record)

@@ -20,7 +20,6 @@ from audioloom_yarn_launcher.coordinator.generation import (
     run_generation,
 )
 from audioloom_yarn_launcher.coordinator.report import report_exposed
-from audioloom_yarn_launcher.coordinator.sidecar_recorder import SidecarRecorder
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.coordinator.timeouts import pause_s
 from audioloom_yarn_launcher.rendezvous.backend import Workers
@@ -37,6 +36,7 @@ from audioloom_yarn_launcher.runs.attempts import (
 )
 from audioloom_yarn_launcher.runs.lease import next_attempt
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
+from audioloom_yarn_launcher.runs.sidecar_events import SidecarEvent, record_event
 from audioloom_yarn_launcher.system.interrupts import InterruptPrompt
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -124,9 +124,13 @@ def gang_at_work(
             raise ValueError(f"there are no workers for the role {group.role}")
         return sidecars(group, changed)
 
-    recorder = SidecarRecorder(locate(plan.folder))
+    recorder = ThreadPoolExecutor(1, "sidecars")
+
+    def record(event: SidecarEvent) -> None:
+        recorder.submit(_report_event, locate(plan.folder), event)
+
     interruption = Interruption(wakes)
-    alongside = Sidecars(store, plan, limits, of_a_role, recorder)
+    alongside = Sidecars(store, plan, limits, of_a_role, record)
     gang = Gang(store, workers(changed), plan, wakes, interruption, limits, alongside)
     prompt = InterruptPrompt(interruption)
     before = {number: signal.signal(number, prompt) for number in SIGNALS}
@@ -136,7 +140,7 @@ def gang_at_work(
     finally:
         prompt.close()
         close_gang(gang)
-        recorder.close()
+        recorder.shutdown()
         for number, handler in before.items():
             signal.signal(number, handler)
 
@@ -145,6 +149,18 @@ def _report_members(folder: Location, record: AttemptMembers) -> None:
     log.info("the gang is complete", attempt=record.attempt, workers=len(record.workers))
     report_exposed(record)
     _put_on_record(record_members, folder, record)
+
+
+def _report_event(folder: Location, event: SidecarEvent) -> None:
+    who = {"role": event.role, "index": event.index}
+    if event.event == "ready":
+        log.info("web page ready", **who, page=event.url)
+    elif event.event == "ended" and event.cause:
+        log.warning("sidecar failed", **who, cause=event.cause, restarting=event.restarted)
+    try:
+        record_event(folder, event)
+    except StorageError as error:  # a missing record must not stop the run
+        log.warning("event of a sidecar cannot be recorded", found=str(error))
 
 
 def _put_on_record(

@@ -8,18 +8,6 @@ from audioloom_yarn_launcher.rendezvous.roles import Policy
 
 
 @dataclass(frozen=True)
-class Wait:
-    """The coordinator has nothing to do yet."""
-
-
-@dataclass(frozen=True)
-class Form:
-    """All workers are ready to run together."""
-
-    members: tuple[Member, ...]
-
-
-@dataclass(frozen=True)
 class Clash:
     """Two ranks have one address, so each would talk to itself instead of its peer."""
 
@@ -43,22 +31,22 @@ class Failed:
     lost: Mapping[int, str]
 
 
-def forming(size: int, reports: Reports) -> Form | Clash | Wait:
-    """Check that all *size* workers are ready, each for its own rank and at its own address."""
+def forming(size: int, reports: Reports) -> tuple[Member, ...] | Clash | None:
+    """Return the members, once all *size* workers are ready, each for a rank and address."""
     members = [reports.ready.get(rank) for rank in range(size)]
     ready = [member for member in members if member is not None]
     holders = [reports.ranks.get(rank) for rank in range(size)]
     if [member.id for member in ready] != holders:
-        return Wait()
+        return None
     first: dict[str, int] = {}
     for rank, member in enumerate(ready):
         if (before := first.setdefault(member.address, rank)) != rank:
             return Clash(before, rank)
-    return Form(tuple(ready))
+    return tuple(ready)
 
 
-def running(membership: Membership, reports: Reports, policy: Policy) -> Wait | Finished | Failed:
-    """Tell the state of a running generation."""
+def running(membership: Membership, reports: Reports, policy: Policy) -> Finished | Failed | None:
+    """Return how a running generation ended; None while it is at work."""
     gone = vanished(membership, reports)
     lost = {rank: worker for rank, worker in gone.items() if rank not in policy.may_fail}
     if lost:
@@ -68,7 +56,7 @@ def running(membership: Membership, reports: Reports, policy: Policy) -> Wait | 
     succeeded = {rank for rank, end in reports.exits.items() if not end.failed}
     if policy.ends_job and policy.ends_job <= succeeded:
         return Finished()
-    return Finished() if policy.must_finish <= reports.exits.keys() | gone.keys() else Wait()
+    return Finished() if policy.must_finish <= reports.exits.keys() | gone.keys() else None
 
 
 def vanished(membership: Membership, reports: Reports) -> dict[int, str]:

@@ -5,12 +5,10 @@ because one location may have several addresses.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from audioloom_manifest import FOLDERS
 from audioloom_storage import (
-    Entry,
     Location,
     NotFound,
     exists,
@@ -18,13 +16,13 @@ from audioloom_storage import (
     is_own,
     is_private,
     is_shared,
-    list_folder,
     stat,
 )
 
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
 from audioloom_yarn_launcher.runs.pending import find_pending
 from audioloom_yarn_launcher.runs.process_identity import is_alive
+from audioloom_yarn_launcher.runs.record import entries
 from audioloom_yarn_launcher.runs.submissions import Localization, read_submissions
 from audioloom_yarn_launcher.yarn.archive_check import PACKED_BY_US
 from audioloom_yarn_launcher.yarn.localization import FOLDER
@@ -75,7 +73,7 @@ def find_archives(root: Location) -> list[Archive]:
     found = []
     folder = root / FOLDER
     linked = exists(folder) and stat(folder).is_link
-    for entry in _listed(folder):
+    for entry in entries(folder):
         if entry.is_folder or not _is_ours(entry.location.name):
             continue
         try:
@@ -99,7 +97,7 @@ def find_uses(root: Location) -> list[Use]:
     Raises:
         BadRecord: a record cannot be read, so the archives of its run are unknown.
     """
-    found = (_use(entry.location) for entry in _listed(root / FOLDERS["training-run"]))
+    found = (_use(entry.location) for entry in entries(root / FOLDERS["training-run"]))
     return [use for use in found if use is not None]
 
 
@@ -111,11 +109,12 @@ def _use(folder: Location) -> Use | None:
     if not given:
         return None
     pending = find_pending(folder, attempts)
+    written = [*entries(folder / "attempts"), *entries(folder / "submissions")]
     return Use(
         run=folder,
         archives=_names(given),
         at_work=_at_work(attempts) or (pending is not None and pending.waits is not False),
-        last_ns=max(_written(folder), default=0),
+        last_ns=max((each.modified_ns for each in written), default=0),
     )
 
 
@@ -132,16 +131,3 @@ def _names(provisions: list[Localization | None]) -> frozenset[str] | None:
             return None
         names |= {uri.rpartition("/")[2] for uri in each.archives}
     return frozenset(names)
-
-
-def _written(folder: Location) -> Iterator[int]:
-    for records in ("attempts", "submissions"):
-        for entry in _listed(folder / records):
-            yield entry.modified_ns
-
-
-def _listed(folder: Location) -> Iterator[Entry]:
-    try:
-        yield from list_folder(folder)
-    except NotFound:
-        return

@@ -9,19 +9,11 @@ are never changed, so an attempt has up to three, each published once and whole:
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
-from audioloom_storage import (
-    AlreadyExists,
-    Location,
-    NotFound,
-    UnknownOutcome,
-    list_folder,
-    make_folder,
-    publish,
-)
+from audioloom_storage import AlreadyExists, Location, UnknownOutcome, make_folder, publish
 from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.errors import BadRecord
@@ -30,7 +22,13 @@ from audioloom_yarn_launcher.rendezvous.causes import Cause, Kind
 from audioloom_yarn_launcher.rendezvous.messages import Reason
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
-from audioloom_yarn_launcher.runs.record import RecordBase, read_record, record_bytes
+from audioloom_yarn_launcher.runs.record import (
+    RecordBase,
+    entries,
+    file_names,
+    read_record,
+    record_bytes,
+)
 from audioloom_yarn_launcher.runs.submissions import Localization
 
 _STARTED = re.compile(r"([1-9][0-9]{0,8})\.started\.json")
@@ -200,7 +198,8 @@ def read_attempts(folder: Location) -> list[Attempt]:
     Raises:
         BadRecord: one of the records cannot be read.
     """
-    return [_read_attempt(folder, number) for number in sorted(_numbers(folder))]
+    numbers = sorted(map(int, file_names(folder / "attempts", _STARTED)))
+    return [_read_attempt(folder, number) for number in numbers]
 
 
 def executed_s(folder: Location, attempts: Iterable[Attempt]) -> float:
@@ -209,11 +208,7 @@ def executed_s(folder: Location, attempts: Iterable[Attempt]) -> float:
     Both ends of each span are file times by the clock of the storage, because coordinators on two
     nodes have two clocks. An attempt whose coordinator was lost ends when the next one closes it.
     """
-    try:
-        entries = list_folder(folder / "attempts")
-        written = {each.location.name: each.modified_ns for each in entries}
-    except NotFound:
-        return 0.0
+    written = {each.location.name: each.modified_ns for each in entries(folder / "attempts")}
     spans = 0
     for each in attempts:
         number = each.started.attempt
@@ -249,15 +244,6 @@ def record_end(folder: Location, ended: AttemptEnd) -> None:
     try:
         publish(folder / f"attempts/{ended.attempt}.json", record_bytes(ended))
     except AlreadyExists:
-        return
-
-
-def _numbers(folder: Location) -> Iterator[int]:
-    try:
-        for entry in list_folder(folder / "attempts"):
-            if match := _STARTED.fullmatch(entry.location.name):
-                yield int(match[1])
-    except NotFound:
         return
 
 

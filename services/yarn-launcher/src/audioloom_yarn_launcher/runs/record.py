@@ -1,11 +1,12 @@
 """The base of all records of a run: small JSON files, each published once and whole."""
 
 import json
+import re
 from typing import Any, TypeVar
 
 from audioloom_manifest import read_manifest
 from audioloom_stage import redact_values
-from audioloom_storage import Location, NotFound, TooLarge, read_bytes
+from audioloom_storage import Entry, Location, NotFound, TooLarge, list_folder, read_bytes
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import to_json
 
@@ -50,6 +51,20 @@ def read_record(where: Location, model: type[Record]) -> Record | None:
         expected=f"version {VERSION} of {model.__name__.lower()}",
         found=found,
     )
+
+
+def entries(folder: Location) -> list[Entry]:
+    """The entries of a folder; none if it does not exist."""
+    try:
+        return list(list_folder(folder))
+    except NotFound:
+        return []
+
+
+def file_names(folder: Location, pattern: re.Pattern[str]) -> list[str]:
+    """The first group of each name in a folder that matches; none if it does not exist."""
+    matches = (pattern.fullmatch(entry.location.name) for entry in entries(folder))
+    return [match[1] for match in matches if match is not None]
 
 
 def _check_version(value: Any, where: Location) -> None:

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from audioloom_storage import Location, NotFound, list_folder, make_folder, publish
+from audioloom_storage import Location, make_folder, publish
 
-from audioloom_yarn_launcher.runs.record import RecordBase, read_record, record_bytes
+from audioloom_yarn_launcher.runs.record import RecordBase, file_names, read_record, record_bytes
 
 FOLDER = "sidecars"
 _NAME = re.compile(r"([1-9][0-9]{0,8})\.json")
@@ -99,7 +99,7 @@ def read_histories(folder: Location) -> dict[int, SidecarHistory]:
         BadRecord: one of the records cannot be read.
     """
     found: dict[int, SidecarHistory] = {}
-    for number in sorted(numbers(folder)):
+    for number in sorted(_numbers(folder)):
         event = read_record(folder / f"{FOLDER}/{number}.json", SidecarEvent)
         if event is None:
             continue
@@ -110,16 +110,12 @@ def read_histories(folder: Location) -> dict[int, SidecarHistory]:
     return found
 
 
-def numbers(folder: Location) -> list[int]:
-    """The numbers of all records."""
-    try:
-        names = [_NAME.fullmatch(each.location.name) for each in list_folder(folder / FOLDER)]
-    except NotFound:
-        return []
-    return [int(match[1]) for match in names if match is not None]
-
-
-def record_event(folder: Location, number: int, event: SidecarEvent) -> None:
-    """Record an event."""
+def record_event(folder: Location, event: SidecarEvent) -> None:
+    """Record an event after the others; only one thread at a time may do so."""
+    number = max(_numbers(folder), default=0) + 1
     make_folder(folder / FOLDER, private=True)
     publish(folder / f"{FOLDER}/{number}.json", record_bytes(event))
+
+
+def _numbers(folder: Location) -> list[int]:
+    return [int(number) for number in file_names(folder / FOLDER, _NAME)]

@@ -9,11 +9,11 @@ import re
 from collections.abc import Collection
 from typing import Literal
 
-from audioloom_storage import Location, NotFound, list_folder, make_folder, publish
+from audioloom_storage import Location, make_folder, publish
 from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
-from audioloom_yarn_launcher.runs.record import RecordBase, read_record, record_bytes
+from audioloom_yarn_launcher.runs.record import RecordBase, file_names, read_record, record_bytes
 
 FOLDER = "submissions"
 _NAME = re.compile(r"([0-9a-f]{32})\.json")
@@ -78,14 +78,10 @@ def read_submissions(folder: Location, begun: Collection[str]) -> list[Submissio
     Raises:
         BadRecord: one of the records cannot be read.
     """
-    try:
-        names = [_NAME.fullmatch(each.location.name) for each in list_folder(folder / FOLDER)]
-    except NotFound:
-        return []
     found = [
-        read_record(folder / f"{FOLDER}/{match[0]}", Submission)
-        for match in names
-        if match is not None and match[1] not in begun
+        read_record(folder / f"{FOLDER}/{launch}.json", Submission)
+        for launch in file_names(folder / FOLDER, _NAME)
+        if launch not in begun
     ]
     return sorted(
         filter(None, found), key=lambda each: (each.after_attempt, each.submitted), reverse=True
