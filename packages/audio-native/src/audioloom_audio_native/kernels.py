@@ -3,17 +3,13 @@
 Every array is checked here, because the C functions check nothing.
 """
 
-from __future__ import annotations
-
 import ctypes
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audioloom_audio_native.library import best_level, library
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 # As in csrc/kernels.h.
 N_FFT: Final = 2048

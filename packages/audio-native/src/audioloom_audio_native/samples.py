@@ -3,17 +3,13 @@
 Both functions are exact, so they give the same bits as any other exact implementation.
 """
 
-from __future__ import annotations
-
 import struct
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audioloom_audio_native.library import best_level, library
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 MEAN: Final = -1
 _STEREO: Final = 2

@@ -5,24 +5,8 @@ only, and `DigestingReader` computes the checksum of the file during decoding. E
 `RefusedRecording` with a stable ``kind``.
 """
 
-from audioloom_audio.decoding.digest import DigestingReader
-from audioloom_audio.decoding.source import Source
-from audioloom_audio.errors import (
-    AudioError,
-    BadChannels,
-    BadHeader,
-    BadRate,
-    BadSettings,
-    DamagedRecording,
-    EmptyRecording,
-    Kind,
-    MissingDecoder,
-    NonFinite,
-    NotAudio,
-    OutOfRange,
-    RefusedRecording,
-    UnsupportedCodec,
-)
+from audioloom_audio.decoding.source import DigestingReader, Source
+from audioloom_audio.errors import AudioError, BadSettings, Kind, MissingDecoder, RefusedRecording
 from audioloom_audio.extraction import Extraction, extract, probe
 from audioloom_audio.features.engines import resolve_engine
 from audioloom_audio.features.filters import mel_filters
@@ -32,27 +16,18 @@ from audioloom_audio.settings import MfccSettings, RawFormat
 
 __all__ = [
     "AudioError",
-    "BadChannels",
-    "BadHeader",
-    "BadRate",
     "BadSettings",
-    "DamagedRecording",
     "DigestingReader",
-    "EmptyRecording",
     "Extraction",
     "Flag",
     "Kind",
     "MfccSettings",
     "MissingDecoder",
-    "NonFinite",
-    "NotAudio",
-    "OutOfRange",
     "RawFormat",
     "Recording",
     "RefusedRecording",
     "Source",
     "Summary",
-    "UnsupportedCodec",
     "Window",
     "extract",
     "mel_filters",

@@ -4,66 +4,22 @@ Memory holds a block of samples, the resampler's filter and one window for each 
 recording of two hours needs as much memory as a recording of ten seconds.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Generator, Iterator
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audioloom_audio.decoding.decoder import open_decoder
-from audioloom_audio.errors import EmptyRecording, NonFinite
+from audioloom_audio.decoding.source import Source
+from audioloom_audio.errors import RefusedRecording
 from audioloom_audio.features.engines import samples_for
 from audioloom_audio.features.windows import Window, Windower
 from audioloom_audio.recording import Recording, Summary
 from audioloom_audio.settings import MfccSettings, RawFormat
-from audioloom_audio.signal.channels import signal_numbers
+from audioloom_audio.signal.codes import signal_numbers
 from audioloom_audio.signal.resample import Resampler
-
-if TYPE_CHECKING:
-    from typing import Self
-
-    from numpy.typing import NDArray
-
-    from audioloom_audio.decoding.source import Source
-
-
-def probe(source: Source, *, name: str = "", raw: RawFormat | None = None) -> Recording:
-    """Read the header of *source* without decoding; the position afterwards is undefined.
-
-    Args:
-        source: The recording's bytes; see `Source`.
-        name: The name for errors; its extension is compared with the content.
-        raw: The format if there is no header; see `MfccSettings`.
-
-    Raises:
-        RefusedRecording: The header shows that the recording cannot become features.
-        MissingDecoder: This machine cannot decode the format.
-    """
-    decoder = open_decoder(source, name, raw)
-    decoder.close()
-    return decoder.recording
-
-
-def extract(source: Source, settings: MfccSettings | None = None, *, name: str = "") -> Extraction:
-    """Open the recording in *source* and iterate over its windows.
-
-    The header is read at once, samples when a window is requested. Windows come in the order
-    (window, channel). The source is read from its first byte, belongs to the extraction until the
-    extraction ends, and is not closed. A refusal can come after some windows (NaN in minute 50):
-    the caller decides whether to keep these windows.
-
-    Args:
-        source: The recording's bytes; see `Source`. Wrap it in a `DigestingReader` for a checksum.
-        settings: The settings; `MfccSettings()` by default.
-        name: The name for errors; its extension is compared with the content.
-
-    Raises:
-        RefusedRecording, MissingDecoder: see `audioloom_audio.errors`; raised here or during the
-            iteration. Errors of *source* pass through.
-    """
-    return Extraction(source, settings or MfccSettings(), name)
 
 
 class Extraction(Iterator[Window]):
@@ -153,9 +109,7 @@ class Extraction(Iterator[Window]):
                     return
             self._complete = True
             if not self._frames_read:
-                raise EmptyRecording(
-                    self._name, expected="samples", found="a header and no samples"
-                )
+                raise RefusedRecording("empty", self._name, "samples", "a header and no samples")
             yield from _interleave([self._drain(place) for place in range(len(self._numbers))])
         finally:
             self._free()
@@ -180,12 +134,50 @@ class Extraction(Iterator[Window]):
             if not math.isfinite(peak):
                 first = int(np.flatnonzero(~np.isfinite(samples))[0]) + self._frames_read
                 at = first / self._decoder.recording.sample_rate
-                raise NonFinite(
+                raise RefusedRecording(
+                    "non_finite",
                     self._name,
-                    expected="finite samples",
-                    found=f"NaN or infinity in sample {first} (at {at:.3f} s)",
+                    "finite samples",
+                    f"NaN or infinity in sample {first} (at {at:.3f} s)",
                 )
             self._peak = max(self._peak, peak)
+
+
+def probe(source: Source, *, name: str = "", raw: RawFormat | None = None) -> Recording:
+    """Read the header of *source* without decoding; the position afterwards is undefined.
+
+    Args:
+        source: The recording's bytes; see `Source`.
+        name: The name for errors; its extension is compared with the content.
+        raw: The format if there is no header; see `MfccSettings`.
+
+    Raises:
+        RefusedRecording: The header shows that the recording cannot become features.
+        MissingDecoder: This machine cannot decode the format.
+    """
+    decoder = open_decoder(source, name, raw)
+    decoder.close()
+    return decoder.recording
+
+
+def extract(source: Source, settings: MfccSettings | None = None, *, name: str = "") -> Extraction:
+    """Open the recording in *source* and iterate over its windows.
+
+    The header is read at once, samples when a window is requested. Windows come in the order
+    (window, channel). The source is read from its first byte, belongs to the extraction until the
+    extraction ends, and is not closed. A refusal can come after some windows (NaN in minute 50):
+    the caller decides whether to keep these windows.
+
+    Args:
+        source: The recording's bytes; see `Source`. Wrap it in a `DigestingReader` for a checksum.
+        settings: The settings; `MfccSettings()` by default.
+        name: The name for errors; its extension is compared with the content.
+
+    Raises:
+        RefusedRecording, MissingDecoder: see `audioloom_audio.errors`; raised here or during the
+            iteration. Errors of *source* pass through.
+    """
+    return Extraction(source, settings or MfccSettings(), name)
 
 
 def _interleave(streams: list[Iterator[Window]]) -> Iterator[Window]:

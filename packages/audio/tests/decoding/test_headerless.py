@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
-from audioloom_audio import EmptyRecording, MfccSettings, NotAudio, RawFormat, extract, probe
+from audio_refusal import refused
+from audioloom_audio import MfccSettings, RawFormat, extract, probe
 from numpy.typing import NDArray
 
 Make = Callable[..., bytes]
@@ -76,11 +77,11 @@ def test_a_file_with_a_header_is_what_its_header_says(make_wave: Make, encode: M
 @pytest.mark.parametrize("name", ["a.wav", "a.mp3", "a.FLAC"])
 def test_a_name_that_promises_a_header_is_held_to_it(name: str) -> None:
     """A page of HTML called x.wav would be noise, and features."""
-    with pytest.raises(NotAudio):
+    with refused("not_audio"):
         probe(io.BytesIO(b"<html>" * 100), name=name, raw=RawFormat("alaw"))
 
 
 def test_no_bytes_are_no_recording() -> None:
     """As with a header."""
-    with pytest.raises(EmptyRecording):
+    with refused("empty"):
         probe(io.BytesIO(b""), name="call.ul", raw=RawFormat("alaw"))

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import soundfile
 from audioloom_audio.decoding import pcm
+from audioloom_audio.decoding.pcm import alaw_table, ulaw_table
 from audioloom_audio.decoding.riff import read_header
 from audioloom_audio.signal import codes as numpy_samples
-from audioloom_audio.signal.channels import MIX
-from audioloom_audio.signal.codes import Samples
+from audioloom_audio.signal.codes import MIX, Samples
 from numpy.typing import NDArray
 
 CODINGS = ["PCM_16", "ULAW", "ALAW"]
@@ -105,3 +105,14 @@ def test_plain_wave_needs_no_libsndfile(make_wave: Callable[..., bytes]) -> None
             capture_output=True,
         )
         assert b"1" == result.stdout.strip()
+
+
+@pytest.mark.parametrize(("tag", "table"), [(6, alaw_table), (7, ulaw_table)])
+def test_every_code_decodes_as_libsndfile_decodes_it(
+    tag: int, table: Callable[[], NDArray[np.float32]], make_wave: Callable[..., bytes]
+) -> None:
+    """All 256 codes, bit for bit."""
+    file = make_wave(bytes(range(256)), tag=tag, bits=8)
+    expected, _ = soundfile.read(io.BytesIO(file), dtype="float32")
+
+    assert expected.tobytes() == table().tobytes()

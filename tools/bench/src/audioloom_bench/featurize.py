@@ -20,8 +20,7 @@ import librosa
 import numpy as np
 import soxr
 from audioloom_audio import MfccSettings, extract, mel_filters
-from audioloom_audio.decoding.g711 import ulaw_table
-from audioloom_audio.decoding.pcm import codec_of
+from audioloom_audio.decoding.pcm import codec_of, ulaw_table
 from audioloom_audio.decoding.riff import read_header
 from audioloom_audio_native import N_FFT, NativeKernels, signal
 from audioloom_audio_native.samples import MEAN

@@ -1,20 +1,14 @@
 """Open a recording: read and check its header, then yield its samples in blocks."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audioloom_audio.decoding import pcm, sndfile
-from audioloom_audio.decoding.formats import (
-    SNIFFED_BYTES,
-    declared_size,
-    has_known_extension,
-    is_misnamed,
-    sniff,
-)
+from audioloom_audio.decoding.formats import SNIFFED_BYTES, declared_size, forms_of, sniff
 from audioloom_audio.decoding.riff import (
     ALAW,
     FLOAT,
@@ -22,21 +16,13 @@ from audioloom_audio.decoding.riff import (
     MULAW,
     PCM,
     WaveHeader,
-    headerless,
     read_header,
 )
-from audioloom_audio.decoding.source import read_fully, size_of
-from audioloom_audio.errors import BadRate, EmptyRecording
+from audioloom_audio.decoding.source import Source, read_fully, size_of
+from audioloom_audio.errors import RefusedRecording
 from audioloom_audio.recording import Flag, Recording
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from numpy.typing import NDArray
-
-    from audioloom_audio.decoding.source import Source
-    from audioloom_audio.settings import RawFormat
-    from audioloom_audio.signal.codes import Samples
+from audioloom_audio.settings import RawFormat
+from audioloom_audio.signal.codes import Samples
 
 MIN_RATE: Final = 1000
 MAX_RATE: Final = 768000
@@ -51,7 +37,7 @@ class Decoder:
 
     Attributes:
         recording: The facts of the header.
-        blocks: Takes channel numbers (`channels.signal_numbers`) and `Samples`; returns an iterator
+        blocks: Takes channel numbers (`signal_numbers`) and `Samples`; returns an iterator
             over blocks. A block is one float32 array ``(frames,)`` per signal, at the recording's
             own rate. Call it once.
         close: Frees the decoder but does not close the source.
@@ -71,8 +57,9 @@ def open_decoder(source: Source, name: str, raw: RawFormat | None = None) -> Dec
     size = size_of(source)
     source.seek(0)
     head = read_fully(source, SNIFFED_BYTES)
-    form = sniff(head, name, perhaps_raw=raw is not None and not has_known_extension(name))
-    flags: tuple[Flag, ...] = ("wrong_container",) if is_misnamed(name, form) else ()
+    promised = forms_of(name)
+    form = sniff(head, name, perhaps_raw=raw is not None and not promised)
+    flags: tuple[Flag, ...] = ("wrong_container",) if promised and form not in promised else ()
     if form == "raw" and raw is not None:
         decoder = _headerless(source, size, raw, name)
     elif form not in {"wav", "rf64"}:
@@ -89,13 +76,13 @@ def open_decoder(source: Source, name: str, raw: RawFormat | None = None) -> Dec
     rate = decoder.recording.sample_rate
     if not MIN_RATE <= rate <= MAX_RATE:
         decoder.close()
-        raise BadRate(name, expected=f"{MIN_RATE} to {MAX_RATE} Hz", found=f"{rate} Hz")
+        raise RefusedRecording("bad_rate", name, f"{MIN_RATE} to {MAX_RATE} Hz", f"{rate} Hz")
     return decoder
 
 
 def _headerless(source: Source, size: int, raw: RawFormat, name: str) -> Decoder:
     tag = {"alaw": ALAW, "mulaw": MULAW, "gsm": GSM}[raw.coding]
-    header = headerless(tag, raw.channels, raw.sample_rate, size)
+    header = WaveHeader(tag, raw.channels, raw.sample_rate, bits=8, offset=0, present=size)
     view = sndfile.View(source, b"", 0, size)
     return _by_pcm(source, "raw", header, (), name) or _by_sndfile(view, "raw", None, (), name, raw)
 
@@ -110,7 +97,7 @@ def _by_pcm(
     frame = pcm.frame_bytes(codec, header.channels)
     frames, partial = divmod(header.present, frame)
     if not frames:
-        raise EmptyRecording(name, expected="samples", found=f"{partial} bytes of data")
+        raise RefusedRecording("empty", name, "samples", f"{partial} bytes of data")
     recording = Recording(
         format=form,
         codec=codec,

@@ -3,7 +3,7 @@
 import struct
 from typing import Final
 
-from audioloom_audio.errors import BadHeader, EmptyRecording, NotAudio, UnsupportedCodec
+from audioloom_audio.errors import RefusedRecording
 
 SNIFFED_BYTES: Final = 24
 
@@ -62,10 +62,10 @@ def sniff(head: bytes, name: str, *, perhaps_raw: bool = False) -> str:
     leaving them out keeps hostile bytes away from their parsers.
 
     Raises:
-        EmptyRecording, NotAudio, UnsupportedCodec, BadHeader: see `audioloom_audio.errors`.
+        RefusedRecording: see `audioloom_audio.errors`.
     """
     if not head:
-        raise EmptyRecording(name, expected=_EXPECTED, found="no bytes at all")
+        raise RefusedRecording("empty", name, _EXPECTED, "no bytes at all")
     if head[:4] in {b"RIFF", b"RIFX", b"RF64", b"BW64"}:
         return _riff_form(head, name)
     if head[:4] == b"FORM" and head[8:12] in {b"AIFF", b"AIFC"}:
@@ -75,26 +75,28 @@ def sniff(head: bytes, name: str, *, perhaps_raw: bool = False) -> str:
             return form
     for offset, magic, codec in _UNDECODED:
         if head[offset:].startswith(magic):
-            raise UnsupportedCodec(name, expected=_EXPECTED, found=codec)
+            raise RefusedRecording("unsupported_codec", name, _EXPECTED, codec)
     return "raw" if perhaps_raw else _by_frame(head, name)
 
 
 def _by_frame(head: bytes, name: str) -> str:
     if _is_adts(head):
-        raise UnsupportedCodec(name, expected=_EXPECTED, found="AAC (ADTS)")
+        raise RefusedRecording("unsupported_codec", name, _EXPECTED, "AAC (ADTS)")
     if _is_mpeg_frame(head):
         return "mp3"
-    raise NotAudio(name, expected=_EXPECTED, found=f"a file that starts with {head[:16]!r}")
+    raise RefusedRecording("not_audio", name, _EXPECTED, f"a file that starts with {head[:16]!r}")
 
 
 def _riff_form(head: bytes, name: str) -> str:
     form = head[8:12]
     if len(form) < 4:  # noqa: PLR2004 - a RIFF form has four letters
-        raise BadHeader(
-            name, expected="a RIFF header of 12 bytes", found=f"a file of {len(head)} bytes"
+        raise RefusedRecording(
+            "bad_header", name, "a RIFF header of 12 bytes", f"a file of {len(head)} bytes"
         )
     if form != b"WAVE":
-        raise NotAudio(name, expected="a RIFF file that holds WAVE", found=f"RIFF with {form!r}")
+        raise RefusedRecording(
+            "not_audio", name, "a RIFF file that holds WAVE", f"RIFF with {form!r}"
+        )
     return "rf64" if head[:4] in {b"RF64", b"BW64"} else "wav"
 
 
@@ -128,15 +130,6 @@ def declared_size(head: bytes, form: str) -> int | None:
     return None
 
 
-def is_misnamed(name: str, form: str) -> bool:
-    """Whether *name* ends in the extension of another audio format."""
-    return has_known_extension(name) and form not in _EXTENSIONS[_extension(name)]
-
-
-def has_known_extension(name: str) -> bool:
-    """Whether *name* ends in the extension of a format that has a header."""
-    return _extension(name) in _EXTENSIONS
-
-
-def _extension(name: str) -> str:
-    return name.rpartition(".")[2].lower()
+def forms_of(name: str) -> set[str]:
+    """The formats that a file of this *name* may have by its extension; empty if it is unknown."""
+    return _EXTENSIONS.get(name.rpartition(".")[2].lower(), set())

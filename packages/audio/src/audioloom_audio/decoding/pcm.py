@@ -3,23 +3,16 @@
 The decoder reads forward only and does not need libsndfile; its samples equal libsndfile's.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from audioloom_audio.decoding.g711 import alaw_table, ulaw_table
 from audioloom_audio.decoding.riff import ALAW, MULAW, PCM, WaveHeader
-from audioloom_audio.decoding.source import read_fully
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from audioloom_audio.decoding.source import Source
-    from audioloom_audio.signal.codes import Samples
+from audioloom_audio.decoding.source import Source, read_fully
+from audioloom_audio.signal.codes import Samples
 
 _BLOCK_SAMPLES: Final = 1 << 17  # over all channels
 _SAMPLE_BYTES: Final = {"pcm_16": 2, "ulaw": 1, "alaw": 1}
@@ -56,3 +49,23 @@ def blocks(
         codes = np.frombuffer(data, "<i2" if table is None else np.uint8, count * channels)
         frames = codes.reshape(count, channels)
         yield tuple(by.signal(frames, number, table) for number in numbers)
+
+
+@lru_cache(maxsize=1)
+def ulaw_table() -> NDArray[np.float32]:
+    """Samples of all mu-law codes, float32 ``(256,)`` in +-1, equal to libsndfile's."""
+    code = ~np.arange(256, dtype=np.int32) & 0xFF
+    magnitude = ((((code & 0x0F) << 3) + 0x84) << ((code >> 4) & 7)) - 0x84
+    return (np.where(code & 0x80, -magnitude, magnitude) / 32768).astype(np.float32)
+
+
+@lru_cache(maxsize=1)
+def alaw_table() -> NDArray[np.float32]:
+    """Samples of all A-law codes, float32 ``(256,)`` in +-1, equal to libsndfile's."""
+    code = np.arange(256, dtype=np.int32) ^ 0x55
+    segment = (code >> 4) & 7
+    mantissa = (code & 0x0F) << 4
+    magnitude = np.where(
+        segment == 0, mantissa + 8, (mantissa + 0x108) << np.maximum(segment - 1, 0)
+    )
+    return (np.where(code & 0x80, magnitude, -magnitude) / 32768).astype(np.float32)

@@ -5,20 +5,14 @@ wrote the data size, libsndfile reads no samples and reports no error. So this m
 chunks; the samples are then decoded by `pcm`, or by libsndfile after a new header (`sndfile`).
 """
 
-from __future__ import annotations
-
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from audioloom_audio.decoding.source import read_fully
-from audioloom_audio.errors import BadChannels, BadHeader, BadRate, EmptyRecording
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from audioloom_audio.decoding.source import Source
-    from audioloom_audio.recording import Flag
+from audioloom_audio.decoding.source import Source, read_fully
+from audioloom_audio.errors import RefusedRecording
+from audioloom_audio.recording import Flag
 
 PCM: Final = 0x0001
 FLOAT: Final = 0x0003
@@ -46,9 +40,6 @@ class WaveHeader:
     """The position and the coding of the samples.
 
     Attributes:
-        fmt: The raw bytes of the ``fmt `` chunk.
-        fact: The ``fact`` chunk's bytes, if there is one before the data.
-        big_endian: RIFX.
         tag: Format tag; that of the sub-format if the header is EXTENSIBLE.
         channels, sample_rate, bits: By the header; the first two are not zero. The block alignment
             is ignored because it is wrong in some files that are otherwise fine.
@@ -58,36 +49,22 @@ class WaveHeader:
         flags: ``truncated`` (the header declares more data than the file has), ``header_lies`` (a
             size of zero or a streaming placeholder: the rest of the file is used),
             ``trailing_bytes`` (bytes after the data that are not chunks; they are not read).
+        big_endian: RIFX.
+        fmt: The raw bytes of the ``fmt `` chunk.
+        fact: The ``fact`` chunk's bytes, if there is one before the data.
     """
 
-    fmt: bytes
-    fact: bytes | None
-    big_endian: bool
     tag: int
     channels: int
     sample_rate: int
     bits: int
     offset: int
     present: int
-    declared: int | None
-    flags: tuple[Flag, ...]
-
-
-def headerless(tag: int, channels: int, sample_rate: int, size: int) -> WaveHeader:
-    """Make a header for a file of 8-bit samples that has no header."""
-    return WaveHeader(
-        fmt=b"",
-        fact=None,
-        big_endian=False,
-        tag=tag,
-        channels=channels,
-        sample_rate=sample_rate,
-        bits=8,
-        offset=0,
-        present=size,
-        declared=None,
-        flags=(),
-    )
+    declared: int | None = None
+    flags: tuple[Flag, ...] = ()
+    big_endian: bool = False
+    fmt: bytes = b""
+    fact: bytes | None = None
 
 
 def read_header(source: Source, size: int, name: str) -> WaveHeader:
@@ -96,7 +73,7 @@ def read_header(source: Source, size: int, name: str) -> WaveHeader:
     Reading goes forward only; the position afterwards is undefined.
 
     Raises:
-        BadHeader, BadRate, BadChannels, EmptyRecording: see `audioloom_audio.errors`.
+        RefusedRecording: see `audioloom_audio.errors`.
     """
     source.seek(0)
     big_endian = read_fully(source, _FIRST_CHUNK)[:4] == b"RIFX"
@@ -113,10 +90,10 @@ def read_header(source: Source, size: int, name: str) -> WaveHeader:
         else:
             _skip(source, length + (length & 1))
     if b"fmt " not in kept:
-        raise BadHeader(name, expected="a fmt chunk before the data", found="data first")
+        raise RefusedRecording("bad_header", name, "a fmt chunk before the data", "data first")
     present, claimed, flags = _data_extent(source, order, offset, declared, size)
     if not present:
-        raise EmptyRecording(name, expected="samples", found="a header and no samples")
+        raise RefusedRecording("empty", name, "samples", "a header and no samples")
     tag, channels, rate, bits = _format_fields(kept[b"fmt "], order, name)
     return WaveHeader(
         fmt=kept[b"fmt "],
@@ -142,21 +119,22 @@ def _chunks(source: Source, order: str, size: int, name: str) -> Iterator[tuple[
     for _ in range(_MAX_CHUNKS):
         head = read_fully(source, 8)
         if len(head) < 8:  # noqa: PLR2004 - name and length
-            raise BadHeader(name, expected="a data chunk", found="the end of the file")
+            raise RefusedRecording("bad_header", name, "a data chunk", "the end of the file")
         chunk, length = head[:4], struct.unpack(order + "I", head[4:])[0]
         if not _is_chunk_name(chunk):
-            raise BadHeader(
-                name, expected=f"a chunk at byte {position}", found=f"the bytes {chunk!r}"
+            raise RefusedRecording(
+                "bad_header", name, f"a chunk at byte {position}", f"the bytes {chunk!r}"
             )
         if chunk != b"data" and length > size - position - 8:
-            raise BadHeader(
+            raise RefusedRecording(
+                "bad_header",
                 name,
-                expected=f"chunks within the file's {size} bytes",
-                found=f"a {chunk!r} chunk of {length} bytes at byte {position}",
+                f"chunks within the file's {size} bytes",
+                f"a {chunk!r} chunk of {length} bytes at byte {position}",
             )
         yield chunk, length, position + 8
         position += 8 + length + (length & 1)
-    raise BadHeader(name, expected="a data chunk", found=f"{_MAX_CHUNKS} chunks without one")
+    raise RefusedRecording("bad_header", name, "a data chunk", f"{_MAX_CHUNKS} chunks without one")
 
 
 def _wide_length(ds64: bytes) -> int:
@@ -166,16 +144,16 @@ def _wide_length(ds64: bytes) -> int:
 
 def _format_fields(fmt: bytes, order: str, name: str) -> tuple[int, int, int, int]:
     if len(fmt) < _PLAIN_FMT:
-        raise BadHeader(
-            name, expected=f"a fmt chunk of {_PLAIN_FMT} bytes", found=f"one of {len(fmt)}"
+        raise RefusedRecording(
+            "bad_header", name, f"a fmt chunk of {_PLAIN_FMT} bytes", f"one of {len(fmt)}"
         )
     tag, channels, rate, _, _, bits = struct.unpack_from(order + "HHIIHH", fmt)
     if tag == EXTENSIBLE and len(fmt) >= _EXTENSIBLE_FMT and fmt[26:40] == _GUID_TAIL:
         tag = struct.unpack_from(order + "H", fmt, 24)[0]
     if not rate:
-        raise BadRate(name, expected="a sampling rate", found="0 Hz")
+        raise RefusedRecording("bad_rate", name, "a sampling rate", "0 Hz")
     if not channels:
-        raise BadChannels(name, expected="one channel or more", found="0 channels")
+        raise RefusedRecording("bad_channels", name, "one channel or more", "0 channels")
     return tag, channels, rate, bits
 
 

@@ -9,34 +9,20 @@ Two properties of the `soundfile` package determine the design of this module:
   would look like the end of the recording. This module keeps the exception and raises it.
 """
 
-from __future__ import annotations
-
 import os
 import struct
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from audioloom_audio.decoding.riff import FLOAT, PCM
-from audioloom_audio.errors import (
-    BadHeader,
-    DamagedRecording,
-    MissingDecoder,
-    NotAudio,
-    RefusedRecording,
-    UnsupportedCodec,
-)
-from audioloom_audio.signal.channels import take_signals
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from audioloom_audio.decoding.riff import WaveHeader
-    from audioloom_audio.decoding.source import Source
-    from audioloom_audio.settings import RawFormat
+from audioloom_audio.decoding.riff import FLOAT, PCM, WaveHeader
+from audioloom_audio.decoding.source import Source
+from audioloom_audio.errors import MissingDecoder, RefusedRecording
+from audioloom_audio.settings import RawFormat
+from audioloom_audio.signal.codes import take_signals
 
 _BLOCK_SAMPLES: Final = 1 << 14  # over all channels; a decoding error loses a whole block
 # libsndfile's SF_ERR_UNSUPPORTED_ENCODING and, within a WAV, SFE_UNIMPLEMENTED.
@@ -140,7 +126,7 @@ def open_file(
 
     Raises:
         MissingDecoder: soundfile or libsndfile is missing here, or was built without MP3.
-        UnsupportedCodec, BadHeader, NotAudio: see `audioloom_audio.errors`.
+        RefusedRecording: see `audioloom_audio.errors`.
     """
     reader, failure, formats = _library()
     if form in {"mp3", "flac", "ogg", "caf"} and form.upper() not in formats:
@@ -148,22 +134,17 @@ def open_file(
             f"{name or 'recording'}: expected a libsndfile that decodes {form}, found one that "
             "does not: upgrade the soundfile package (0.13 or newer brings its own)"
         )
+    arguments: dict[str, Any] = {}
+    if raw is not None:  # GSM, because this package decodes the other codings
+        arguments = {"format": "RAW", "subtype": "GSM610"}
+        arguments |= {"samplerate": raw.sample_rate, "channels": raw.channels}
     try:
-        file = reader(view) if raw is None else reader(view, **_raw_arguments(raw))
+        file = reader(view, **arguments)
     except failure as error:
         view.check()
         raise _refusal(error, form, header, name) from error
     view.check()
     return file
-
-
-def _raw_arguments(raw: RawFormat) -> dict[str, Any]:
-    return {
-        "format": "RAW",
-        "subtype": "GSM610",  # this package decodes the other codings
-        "samplerate": raw.sample_rate,
-        "channels": raw.channels,
-    }
 
 
 @lru_cache(maxsize=1)
@@ -184,26 +165,19 @@ def _library() -> tuple[type[Any], type[Exception], frozenset[str]]:
 
 
 def _refusal(error: Any, form: str, header: WaveHeader | None, name: str) -> RefusedRecording:
-    found = _reason(error)
     if header is not None and header.tag not in _DECODED_TAGS:
         coding = _TAG_NAMES.get(header.tag, "unknown coding")
-        return UnsupportedCodec(
-            name,
-            expected="a WAVE format tag that libsndfile decodes",
-            found=f"tag 0x{header.tag:04X} ({coding})",
-            tag=header.tag,
-        )
-    if header is not None and error.code in _UNSUPPORTED:
-        return UnsupportedCodec(
-            name,
-            expected="a coding that libsndfile decodes",
-            found=f"tag 0x{header.tag:04X} with {header.bits} bits a sample",
-            tag=header.tag,
-        )
-    if form == "mp3":
+        expected, found = "a WAVE format tag that libsndfile decodes", f"({coding})"
+    elif header is not None and error.code in _UNSUPPORTED:
+        expected = "a coding that libsndfile decodes"
+        found = f"with {header.bits} bits a sample"
+    elif form == "mp3":
         # The two bytes of an MPEG frame also start a text in UTF-16.
-        return NotAudio(name, expected="MPEG audio frames", found="none that can be followed")
-    return BadHeader(name, expected="a header that libsndfile can follow", found=found)
+        return RefusedRecording("not_audio", name, "MPEG audio frames", "none that can be followed")
+    else:
+        expected = "a header that libsndfile can follow"
+        return RefusedRecording("bad_header", name, expected, _reason(error))
+    return RefusedRecording("unsupported_codec", name, expected, f"tag 0x{header.tag:04X} {found}")
 
 
 def _reason(error: Any) -> str:
@@ -223,8 +197,8 @@ def blocks(
         except failure as error:
             view.check()
             at = position / file.samplerate
-            raise DamagedRecording(
-                name, expected="samples to the end", found=f"{_reason(error)} behind {at:.1f} s"
+            raise RefusedRecording(
+                "damaged", name, "samples to the end", f"{_reason(error)} behind {at:.1f} s"
             ) from error
         view.check()
         if not len(block):

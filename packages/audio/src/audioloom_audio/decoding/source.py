@@ -1,7 +1,13 @@
-"""The source of a recording: any object with ``read``, ``seek`` and ``tell`` over bytes."""
+"""The source of a recording, and the checksum of the whole file while a decoder reads it."""
 
+import hashlib
 import os
 from typing import Protocol
+
+_PIECE = 1 << 20
+# After a jump of at most this size the skipped bytes are read for the digest at once. After a
+# longer jump a decoder usually comes back, because it only looked at the end of the file.
+GAP_BYTES = 1 << 20
 
 
 class Source(Protocol):
@@ -42,3 +48,65 @@ def read_fully(source: Source, count: int) -> bytes:
         pieces.append(data)
         missing -= len(data)
     return b"".join(pieces)
+
+
+class DigestingReader:
+    """Reads from *source* and computes the SHA-256 of the file's bytes in file order.
+
+    Bytes that are read twice are hashed once. `finish` reads the bytes that nobody read (after a
+    first window, in skipped chunks). So the digest always covers the whole file, also after a
+    refusal, and the file is read once as long as the decoder goes forward. *source* may be at any
+    position; hashing starts at byte 0.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._sha256 = hashlib.sha256()
+        self._hashed = 0
+        self._position = source.tell()
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read up to *size* bytes from the position and hash the new bytes."""
+        if 0 < self._position - self._hashed <= GAP_BYTES:
+            self._hash_up_to(self._position)
+        data = self._source.read(size)
+        start, self._position = self._position, self._position + len(data)
+        if start <= self._hashed < self._position:
+            self._sha256.update(memoryview(data)[self._hashed - start :])
+            self._hashed = self._position
+        return data
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
+        """Move the position, without hashing, and return it."""
+        self._position = self._source.seek(offset, whence)
+        return self._position
+
+    def tell(self) -> int:
+        """The position."""
+        return self._position
+
+    @property
+    def hashed(self) -> int:
+        """Bytes hashed so far, counted from the start; after `finish`, the size of the file."""
+        return self._hashed
+
+    def finish(self) -> str:
+        """Read the rest and return ``sha256:`` with 64 lower-case hexadecimal digits.
+
+        Further calls return the same digest. Errors of the source pass through; a later call
+        resumes the reading.
+        """
+        self._hash_up_to(None)
+        self._position = self._source.seek(0, os.SEEK_END)
+        return f"sha256:{self._sha256.hexdigest()}"
+
+    def _hash_up_to(self, end: int | None) -> None:
+        self._source.seek(self._hashed)
+        while end is None or self._hashed < end:
+            data = self._source.read(_PIECE if end is None else min(_PIECE, end - self._hashed))
+            if not data:
+                break
+            self._sha256.update(data)
+            self._hashed += len(data)
+        if end is not None:
+            self._source.seek(end)

@@ -10,16 +10,12 @@ would differ by up to 6e-4 from librosa, which transforms in float64. Only these
 computed again in float64; their mel powers show them.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from audioloom_audio.settings import MfccSettings
+from audioloom_audio.settings import MfccSettings
 
 POWER_FLOOR = np.float32(1e-10)  # librosa's amin: -100 dB
 # Frames above this limit are computed again in float64. The worst error of c1 and up grows with the

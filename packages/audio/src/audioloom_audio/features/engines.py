@@ -4,36 +4,19 @@ All engines agree within the contract, but not in every bit. `resolve_engine` re
 an engine that is installed and runs on this processor, so that a run can record which one it used.
 """
 
-from __future__ import annotations
-
 import threading
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
-
-import numpy as np
+from typing import Any
 
 from audioloom_audio.errors import AudioError, BadSettings, MissingDecoder
 from audioloom_audio.features.cepstra import CepstralEngine, Kernels
 from audioloom_audio.features.filters import mel_filters
 from audioloom_audio.features.librosa_engine import LibrosaEngine
+from audioloom_audio.settings import MfccSettings
 from audioloom_audio.signal import codes
+from audioloom_audio.signal.codes import Samples
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from audioloom_audio.settings import MfccSettings
-    from audioloom_audio.signal.codes import Samples
-
-
-class Engine(Protocol):
-    """Computes mel powers of a window's samples, then coefficients; see `CepstralEngine`."""
-
-    def powers(self, padded: NDArray[np.float32], valid: int) -> NDArray[np.float32]:
-        """Mel powers ``(frames, n_mels)`` of a padded window."""
-
-    def cepstra(self, mel: NDArray[np.float32], loudest: float) -> NDArray[np.float32]:
-        """Coefficients ``(n_mfcc, frames)`` of mel powers."""
-
+Engine = CepstralEngine | LibrosaEngine
 
 _local = threading.local()
 

@@ -4,15 +4,10 @@ Filters and window equal librosa's bit for bit. They are computed here because a
 imports librosa pays 1.3 s and 180 MB.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 # Slaney's Auditory Toolbox: linear to 1 kHz, then 27 steps for every factor of 6.4.
 _HZ_PER_MEL = 200.0 / 3

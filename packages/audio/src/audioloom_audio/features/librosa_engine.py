@@ -1,17 +1,12 @@
 """The engine `librosa`; the library is imported at the first use."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from audioloom_audio.errors import MissingDecoder
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from audioloom_audio.settings import MfccSettings
+from audioloom_audio.settings import MfccSettings
 
 
 class LibrosaEngine:

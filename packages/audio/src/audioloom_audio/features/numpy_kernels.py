@@ -7,19 +7,15 @@ The bits of the result do not depend on the number of BLAS threads: every produc
 for OpenBLAS to use one thread, and the FFT uses one worker.
 """
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import scipy.fft
 from numpy.lib.stride_tricks import as_strided
+from numpy.typing import NDArray
 
 from audioloom_audio.features.filters import cosine_transform, hann, wide_hann
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BLOCK: Final = 64  # frames at a time; measured as the fastest, also for 313 frames
 _BANDS = 16  # mel bands per product

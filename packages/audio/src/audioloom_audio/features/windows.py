@@ -1,26 +1,23 @@
 """Cut a signal into windows, and compute the features of each as soon as it is full."""
 
-from __future__ import annotations
-
+import struct
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from audioloom_audio.errors import OutOfRange
+from audioloom_audio.errors import RefusedRecording
 from audioloom_audio.features.cepstra import POWER_FLOOR
 from audioloom_audio.features.engines import engine_for
-from audioloom_audio.features.spool import Spool
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from audioloom_audio.recording import Flag
-    from audioloom_audio.settings import MfccSettings
+from audioloom_audio.recording import Flag
+from audioloom_audio.settings import MfccSettings
 
 _MIN_DEVIATION: Final = 1e-6
+_HEAD: Final = struct.Struct("<qd")  # valid samples, loudest
+_IN_MEMORY: Final = 4 << 20  # a short recording needs no disk
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +42,37 @@ class Window:
     valid_frames: int
     values: NDArray[np.floating]
     flags: tuple[Flag, ...] = ()
+
+
+class Spool:
+    """A queue of windows on disk; memory does not grow with its length."""
+
+    def __init__(self, settings: MfccSettings) -> None:
+        self._shape = (settings.frames, settings.n_mels)
+        # `close` or the end of `drain` closes it.
+        self._file = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115
+        self.loudest = 0.0
+
+    def add(self, valid: int, mel: NDArray[np.float32], loudest: float, *, keep: bool) -> None:
+        """Add a window; without *keep* only its loudness is used."""
+        self.loudest = max(self.loudest, loudest)
+        if keep:
+            self._file.write(_HEAD.pack(valid, loudest))
+            self._file.write(mel.tobytes())
+
+    def drain(self) -> Iterator[tuple[int, NDArray[np.float32], float]]:
+        """Yield valid samples, mel powers and loudest power of each window, in order, once."""
+        self._file.seek(0)
+        size = 4 * self._shape[0] * self._shape[1]
+        while head := self._file.read(_HEAD.size):
+            valid, loudest = _HEAD.unpack(head)
+            mel = np.frombuffer(bytearray(self._file.read(size)), np.float32)
+            yield valid, mel.reshape(self._shape), loudest
+        self.close()
+
+    def close(self) -> None:
+        """Free the space on disk."""
+        self._file.close()
 
 
 class Windower:
@@ -113,10 +141,11 @@ class Windower:
         loudest = float(mel.max())
         if not np.isfinite(loudest):
             start = number * self._settings.hop_samples / self._settings.sample_rate
-            raise OutOfRange(
+            raise RefusedRecording(
+                "out_of_range",
                 self._name,
-                expected="samples near +-1",
-                found=f"samples too large for float32 in the window at {start:g} s",
+                "samples near +-1",
+                f"samples too large for float32 in the window at {start:g} s",
             )
         self._count += 1
         self._advance()

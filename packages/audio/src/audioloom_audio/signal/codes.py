@@ -1,19 +1,60 @@
-"""Convert codes to samples, and find the peak, by NumPy; every operation is exact."""
+"""Choose the signals that become windows, and convert codes to samples, by NumPy; all exact."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from audioloom_audio.signal.channels import MIX, take_signals
+from audioloom_audio.errors import RefusedRecording
+from audioloom_audio.settings import Channels
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
+MIX: Final = -1
+MAX_CHANNELS: Final = 64
 _SCALE: Final = np.float32(1 / 32768)
 # Both channels scaled and halved in one product. It is exact: 17 bits fit a float32.
 _HALVES: Final = np.full(2, 1 / 65536, np.float32)
+
+
+def signal_numbers(wanted: Channels, channels: int, name: str) -> tuple[int, ...]:
+    """The numbers of the channels to extract; `MIX` is the average of all.
+
+    Raises:
+        RefusedRecording: There are too many channels, or the wanted channel is missing.
+    """
+    if channels > MAX_CHANNELS:
+        raise RefusedRecording(
+            "bad_channels", name, f"at most {MAX_CHANNELS} channels", f"{channels} channels"
+        )
+    if wanted == "mix":
+        return (MIX,)
+    if wanted == "split":
+        return tuple(range(channels))
+    number = {"left": 0, "right": 1}[wanted]
+    if number >= channels:
+        raise RefusedRecording(
+            "bad_channels", name, "two channels, to take the right one", "a mono recording"
+        )
+    return (number,)
+
+
+def take_signals(
+    block: NDArray[np.float32], numbers: tuple[int, ...]
+) -> tuple[NDArray[np.float32], ...]:
+    """Take the signals *numbers* of a block ``(frames, channels)``, each ``(frames,)``."""
+    return tuple(_mix(block) if number == MIX else block[:, number] for number in numbers)
+
+
+def _mix(block: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Average the channels, added in their order, so the bits do not depend on the block length."""
+    channels = block.shape[1]
+    if channels == 1:
+        return block[:, 0]
+    with np.errstate(over="ignore", invalid="ignore"):  # a later check finds infinity
+        total = block[:, 0] + block[:, 1]
+        for number in range(2, channels):
+            total += block[:, number]
+        total /= np.float32(channels)
+    return total
 
 
 class Samples(Protocol):
@@ -25,7 +66,7 @@ class Samples(Protocol):
         """Samples ``(frames,)`` of one channel of *codes* ``(frames, channels)``, or of their mean.
 
         The codes are int16, or bytes whose samples are in *table*; the channel is a number from
-        `channels.signal_numbers`.
+        `signal_numbers`.
         """
 
     def peak(self, samples: NDArray[np.float32]) -> float:

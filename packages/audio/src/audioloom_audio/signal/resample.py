@@ -1,17 +1,11 @@
 """Resample a stream of samples by soxr's HQ, as librosa does."""
 
-from __future__ import annotations
-
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 import soxr
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 # soxr always gets pieces of one size, so that the bits of its output do not depend on the blocks of
 # a decoder. These are the fastest sizes to a higher and to a lower rate; pieces of 262144 samples
