@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from audioloom_stage.listeners import open_to_others
-from audioloom_yarn_launcher.worker.resource_usage import tree
+from audioloom_yarn_launcher.system.processes import tree
 from launcher_processes import finish, until
 
 HERE = "127.0.0.5"

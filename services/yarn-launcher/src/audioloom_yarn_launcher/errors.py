@@ -1,27 +1,4 @@
-"""The errors of the launcher itself; the failure of a worker is a `Cause`.
-
-* StoreLost       (ConnectionError)        the other end of the gang's key-value store is gone
-* StageError
-  - NoCommand     (stage: Usage)           there is no command, or no such program
-  - OtherCommand  (stage: NameTaken)       the run of that name belongs to another command
-  - Busy          (stage: TryAgain)        another launcher is at work on this run
-  - OwnerUnknown  (stage: TryAgain)        it is unknown whether the run's launcher lives
-  - NoRun         (stage: InputMissing)    the folder holds no run
-  - NothingToEnd  (stage: InputMissing)    the run is over, or its launcher cannot be reached
-  - NoEnvironment (stage: InputMissing)    there is no archive that a node could unpack
-  - BadArchive    (stage: BadData)         an environment's archive is damaged, or leads out
-  - NoJob         (stage: InputMissing)    the job file does not exist
-  - BadJob        (stage: BadConfiguration)    a job file is not valid
-  - BadRecord     (stage: BadData)         a record of a run cannot be read
-  - NoCluster     (stage: BadConfiguration)    this machine has no Hadoop configuration
-  - NotOffered    (stage: BadConfiguration)    the cluster has no such queue, or no such node
-  - NotAllowed    (stage: NoPermission)    the cluster refuses this user
-  - ResourceManagerDown (stage: ServiceDown)   no ResourceManager answers
-  - FileSystemDown      (stage: ServiceDown)   YARN's default file system does not answer
-  - NotStarted          (stage: TryAgain)  the application was not started in time
-  - ApplicationLost     (stage: TryAgain)  the application ended unexplained, or is out of reach
-  - ApplicationEnded    (stage: TryAgain)  it was ended on purpose; another would be ended too
-"""
+"""The errors of the launcher itself; the failure of a worker is a `Cause`."""
 
 from audioloom_stage import (
     BadConfiguration,

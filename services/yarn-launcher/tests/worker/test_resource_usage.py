@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 from audioloom_storage import locate
+from audioloom_yarn_launcher.system.processes import tree
 from audioloom_yarn_launcher.worker import resource_usage
 from audioloom_yarn_launcher.worker.resource_usage import (
     MIB,
-    Gpu,
-    Program,
     UsageRecorder,
-    container_limit_mb,
+    container_limit_bytes,
     gpus,
     memory_bytes,
     read_usage,
-    tree,
 )
 from launcher_processes import finish, until
 
@@ -50,7 +48,7 @@ def test_a_storage_that_fails_costs_nothing(tmp_path: Path, monkeypatch: Any) ->
     """The run does not hear of it."""
     monkeypatch.setattr(resource_usage, "FIRST_S", 0.0)
     (tmp_path / "usage").write_text("no folder")
-    watch = UsageRecorder(locate(tmp_path), 0, 1, Program(os.getpid()))
+    watch = UsageRecorder(locate(tmp_path), 0, 1, os.getpid())
     watch.close()
     assert "no folder" == (tmp_path / "usage").read_text()
 
@@ -61,7 +59,7 @@ def test_what_is_noted_behind_a_link_is_not_replaced(tmp_path: Path, monkeypatch
     (tmp_path / "other").mkdir()
     (tmp_path / "other/0.1.json").write_text("another's")
     (tmp_path / "usage").symlink_to(tmp_path / "other")
-    watch = UsageRecorder(locate(tmp_path), 0, 1, Program(os.getpid()))
+    watch = UsageRecorder(locate(tmp_path), 0, 1, os.getpid())
     until(lambda: watch.samples, "a sample")
     watch.close()
     assert "another's" == (tmp_path / "other/0.1.json").read_text()
@@ -71,6 +69,7 @@ def test_a_process_counts_with_all_it_started(tmp_path: Path, monkeypatch: Any) 
     """And what was the most stays on record when it has ended."""
     monkeypatch.setattr(resource_usage, "FIRST_S", 0.01)
     monkeypatch.setattr(resource_usage, "EVERY_S", 0.01)
+    monkeypatch.setenv("SKEIN_RESOURCE_MEMORY", "128")
     hungry = "held = b'x' * (64 << 20); print('ready', flush=True); input()"
     code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {hungry!r}])"
     parent = subprocess.Popen(
@@ -79,7 +78,7 @@ def test_a_process_counts_with_all_it_started(tmp_path: Path, monkeypatch: Any) 
     assert parent.stdout is not None
     parent.stdout.readline()
     folder = locate(tmp_path)
-    watch = UsageRecorder(folder, 3, 2, Program(parent.pid, 128))
+    watch = UsageRecorder(folder, 3, 2, parent.pid)
     found = until(lambda: read_usage(folder, 3, 2), "a sample")  # none while it is replaced
     assert 64 * MIB < found["memory_bytes"] < 200 * MIB
     assert 2 == found["processes"]
@@ -95,9 +94,9 @@ def test_a_process_counts_with_all_it_started(tmp_path: Path, monkeypatch: Any) 
 def test_the_limit_is_what_the_container_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """On one machine there is none."""
     monkeypatch.delenv("SKEIN_RESOURCE_MEMORY", raising=False)
-    assert container_limit_mb() is None
+    assert container_limit_bytes() is None
     monkeypatch.setenv("SKEIN_RESOURCE_MEMORY", "2048")
-    assert 2048 == container_limit_mb()
+    assert 2048 * MIB == container_limit_bytes()
 
 
 def test_the_gpus_are_those_that_the_processes_work_with(
@@ -110,7 +109,9 @@ def test_the_gpus_are_those_that_the_processes_work_with(
     program.write_text(SMI.format(pid=7))
     program.chmod(0o755)
     assert [] == gpus([8])
-    assert [Gpu(1, 0.93, 40960 * MIB, 81920 * MIB)] == gpus([7, 8])
+    expected = {"index": 1, "busy": 0.93}
+    expected |= {"memory_bytes": 40960 * MIB, "memory_total_bytes": 81920 * MIB}
+    assert [expected] == gpus([7, 8])
 
 
 def test_a_run_notes_what_its_workers_take(launches: Any) -> None:

@@ -12,10 +12,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from audioloom_yarn_launcher.system.processes import stat_fields
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
 
 _PROC = Path("/proc")
-_START_TIME = 19  # field 22 of /proc/<pid>/stat, counted after the name, which may hold spaces
+_START_TIME = 19  # field 22 of /proc/<pid>/stat, counted after the name
 _DEAD = ("Z", "X", "x")
 _CONTAINER = re.compile(r"container_(?:e[0-9]+_)?[0-9]+_[0-9]+_([0-9]+)_[0-9]+")
 
@@ -60,15 +61,10 @@ def this_process() -> ProcessIdentity:
 
 def is_alive(owner: ProcessIdentity) -> bool | None:
     """Return whether the process lives; None if unknown from here."""
-    if owner.application is not None:
-        return _is_application_alive(owner)
-    if owner.boot != _boot() or owner.namespace != _namespace() or not owner.boot:
-        return None
-    return _start_ticks(owner.pid) == owner.start_ticks
-
-
-def _is_application_alive(owner: ProcessIdentity) -> bool | None:
-    assert owner.application is not None  # noqa: S101 - the caller has checked
+    if owner.application is None:
+        if owner.boot != _boot() or owner.namespace != _namespace() or not owner.boot:
+            return None
+        return _start_ticks(owner.pid) == owner.start_ticks
     application, attempt = _application()
     if application == owner.application:  # there is one application master at a time
         return owner.application_attempt == attempt
@@ -100,8 +96,5 @@ def _namespace() -> int:
 
 
 def _start_ticks(pid: int) -> int | None:
-    try:
-        fields = (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
-    except OSError:
-        return None
-    return None if fields[0] in _DEAD else int(fields[_START_TIME])
+    fields = stat_fields(pid)
+    return None if not fields or fields[0] in _DEAD else int(fields[_START_TIME])

@@ -77,23 +77,31 @@ def end(process: subprocess.Popen[bytes], *, marker: str, grace_s: float = 0) ->
     sweep(marker, family)
 
 
+def tree(root: int) -> list[int]:
+    """Return a process and its living descendants."""
+    found = [root]
+    for pid in found:  # the loop appends to it
+        for path in (_PROC / str(pid) / "task").glob("*/children"):
+            with contextlib.suppress(OSError):  # the process ended
+                found += map(int, path.read_text().split())
+    return found
+
+
+def stat_fields(pid: int) -> list[str]:
+    """Return the fields of /proc/<pid>/stat from the process's state on; [] if it is gone."""
+    try:
+        stat = (_PROC / str(pid) / "stat").read_text()
+    except OSError:
+        return []
+    return stat.rpartition(")")[2].split()  # the name before may hold spaces
+
+
 def is_stopped(pid: int) -> bool:
     """Return whether a signal (SIGSTOP) stopped the process or one of its descendants.
 
     It reads only the descendants, so it costs little on a machine with many processes.
     """
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text()
-        tasks = list((_PROC / str(pid) / "task").iterdir())
-    except OSError:
-        return False
-    if stat.rpartition(")")[2].split()[0] == "T":
-        return True
-    children: set[int] = set()
-    for task in tasks:
-        with contextlib.suppress(OSError):  # the process ended
-            children.update(map(int, (task / "children").read_text().split()))
-    return any(is_stopped(child) for child in children)
+    return any(stat_fields(each)[:1] == ["T"] for each in tree(pid))
 
 
 def sweep(marker: str, family: Sequence[int] = ()) -> list[int]:
@@ -130,11 +138,7 @@ def marked(marker: str) -> list[int]:
 
 
 def _runs(pid: int) -> bool:
-    try:
-        stat = (_PROC / str(pid) / "stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] not in "ZX"
+    return stat_fields(pid)[:1] not in ([], ["Z"], ["X"])
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> bool:

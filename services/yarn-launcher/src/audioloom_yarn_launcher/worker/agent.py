@@ -59,11 +59,7 @@ from audioloom_yarn_launcher.system.redaction import restore
 from audioloom_yarn_launcher.worker.environment import environment, marker
 from audioloom_yarn_launcher.worker.heartbeat import Heartbeat, WatchedProcess
 from audioloom_yarn_launcher.worker.log import WorkerLog, open_log, warn
-from audioloom_yarn_launcher.worker.resource_usage import (
-    Program,
-    UsageRecorder,
-    container_limit_mb,
-)
+from audioloom_yarn_launcher.worker.resource_usage import UsageRecorder
 from audioloom_yarn_launcher.worker.socket_watch import SocketWatch
 from audioloom_yarn_launcher.worker.state_machine import Action, State, next_action
 
@@ -306,8 +302,7 @@ class Worker:
         if tensorboard is not None:
             key = report_key("page", generation, rank, scope=self._scope)
             tensorboard.begin(lambda page: self._report_page(key, page))
-        program = Program(process.pid, container_limit_mb(), log.page)
-        usage = UsageRecorder(folder, rank, membership.attempt, program)
+        usage = UsageRecorder(folder, rank, membership.attempt, process.pid, log.page)
         self._running = _Running(process, self._marker, log, usage, sockets, tensorboard)
         self._exit = Exit(
             id=self._mine.id, code=None, stopped=False, pid=process.pid, started=now()

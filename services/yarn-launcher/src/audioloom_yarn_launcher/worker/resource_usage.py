@@ -11,15 +11,14 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from audioloom_storage import Location, NotFound, StorageError, publish, read_bytes, remove
 
 from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.system.processes import tree
 
 FIRST_S, EVERY_S = 1.0, 5.0
 ASK_WITHIN_S = 5.0
@@ -30,51 +29,21 @@ _PROC = Path("/proc")
 _SMI = "nvidia-smi"
 
 
-@dataclass(frozen=True)
-class Gpu:
-    """A GPU that a program uses.
-
-    Args:
-        index: its number on the machine.
-        busy: share of the time in which it worked, 0 to 1.
-        memory_bytes: memory in use, by any program.
-        memory_total_bytes: its whole memory.
-    """
-
-    index: int
-    busy: float
-    memory_bytes: int
-    memory_total_bytes: int
-
-
-@dataclass(frozen=True)
-class Program:
-    """A program whose usage is recorded.
-
-    Args:
-        limit_mb: memory of its container in MiB, None without a container.
-        log_url: web page of its log while it is written, "" if there is none.
-    """
-
-    pid: int
-    limit_mb: int | None = None
-    log_url: str = ""
-
-
 class UsageRecorder:
     """A thread that records the usage of a program and its children until it is closed."""
 
-    def __init__(self, folder: Location, rank: int, attempt: int, program: Program) -> None:
-        self._folder, self._where = folder, _location(folder, rank, attempt)
-        limit = None if program.limit_mb is None else program.limit_mb * MIB
+    def __init__(
+        self, folder: Location, rank: int, attempt: int, pid: int, log_url: str = ""
+    ) -> None:
+        self._folder, self._where, self._pid = folder, _location(folder, rank, attempt), pid
         self._head: dict[str, Any] = {
             "version": "1.0",
             "kind": "usage",
             "rank": rank,
             "attempt": attempt,
+            "memory_limit_bytes": container_limit_bytes(),
+            "log_url": log_url or None,
         }
-        self._head |= {"memory_limit_bytes": limit, "log_url": program.log_url or None}
-        self._pid = program.pid
         self._most, self._published, self.samples = 0, 0, 0
         self._over = threading.Event()
         # No daemon: a process that ends while such a thread is in native code may abort.
@@ -106,7 +75,7 @@ class UsageRecorder:
             "memory_bytes": memory,
             "peak_memory_bytes": self._most,
             "processes": len(pids),
-            "gpus": [asdict(gpu) for gpu in gpus(pids)] if pids else [],
+            "gpus": gpus(pids) if pids else [],
         }
         with suppress(StorageError, OSError):
             with suppress(NotFound):
@@ -124,18 +93,10 @@ def read_usage(folder: Location, rank: int, attempt: int) -> dict[str, Any]:
     return {}
 
 
-def container_limit_mb() -> int | None:
-    """Return the memory of this process's container in MiB, from skein's variable."""
+def container_limit_bytes() -> int | None:
+    """Return the memory of this process's container, from skein's variable; None without one."""
     told = os.environ.get("SKEIN_RESOURCE_MEMORY", "")
-    return int(told) if told.isdecimal() else None
-
-
-def tree(root: int) -> list[int]:
-    """Return a process and its living descendants."""
-    found = [root]
-    for pid in found:  # the loop appends to it
-        found += _children(pid)
-    return found
+    return int(told) * MIB if told.isdecimal() else None
 
 
 def memory_bytes(pid: int) -> int:
@@ -147,8 +108,11 @@ def memory_bytes(pid: int) -> int:
     return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Pss:"))
 
 
-def gpus(pids: list[int]) -> list[Gpu]:
-    """Return the GPUs that these processes use; [] without `nvidia-smi`."""
+def gpus(pids: list[int]) -> list[dict[str, float]]:
+    """Return the GPUs that these processes use; [] without `nvidia-smi`.
+
+    `busy` is the share of the time in which it worked, 0 to 1; `memory_bytes` counts all programs.
+    """
     if shutil.which(_SMI) is None:
         return []
     used = {uuid for pid, uuid in _asked("compute-apps=pid,gpu_uuid") if int(pid) in pids}
@@ -156,7 +120,12 @@ def gpus(pids: list[int]) -> list[Gpu]:
         return []
     rows = _asked("gpu=index,uuid,utilization.gpu,memory.used,memory.total")
     return [
-        Gpu(int(index), _number(busy) / 100, _number(memory) * MIB, _number(total) * MIB)
+        {
+            "index": int(index),
+            "busy": _number(busy) / 100,
+            "memory_bytes": _number(memory) * MIB,
+            "memory_total_bytes": _number(total) * MIB,
+        }
         for index, uuid, busy, memory, total in rows
         if uuid in used
     ]
@@ -164,12 +133,6 @@ def gpus(pids: list[int]) -> list[Gpu]:
 
 def _location(folder: Location, rank: int, attempt: int) -> Location:
     return folder / f"usage/{rank}.{attempt}.json"
-
-
-def _children(pid: int) -> Iterator[int]:
-    for path in (_PROC / str(pid) / "task").glob("*/children"):
-        with suppress(OSError):
-            yield from map(int, path.read_text().split())
 
 
 def _asked(what: str) -> list[list[str]]:

@@ -9,8 +9,7 @@ from collections.abc import Callable
 
 from audioloom_stage.listeners import Listener, open_to_others
 
-from audioloom_yarn_launcher.system.processes import marked
-from audioloom_yarn_launcher.worker.resource_usage import tree
+from audioloom_yarn_launcher.system.processes import marked, tree
 
 LOOK_AFTER_S = (2.0, 3.0, 5.0, 20.0, 30.0, 240.0)
 """Pauses between the looks: servers are opened early, and to look for ever would be expensive."""
