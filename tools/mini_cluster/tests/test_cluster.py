@@ -74,19 +74,29 @@ def test_the_nodes_offer_what_was_said(cluster: dict[str, Any]) -> None:
 
 
 def test_nodes_offer_less_memory_for_a_while(cluster: dict[str, Any], tmp_path: Path) -> None:
-    """The scheduler knows the smaller offer inside the block, and all of the old one after it."""
+    """Scheduler and nodes know the smaller offer in the block, and the earlier one after it.
+
+    A node that is frozen before it knows would come back with the smaller one.
+    """
     (tmp_path / "line").write_text(json.dumps(cluster))
 
-    def offers() -> list[tuple[int, int]]:
-        nodes = found.ask("/ws/v1/cluster/nodes")["nodes"]["node"]
-        return [(each["availMemoryMB"], gpus_of(each["availableResource"])) for each in nodes]
+    def offers() -> list[tuple[int, int, int]]:
+        return [
+            (each["availMemoryMB"], own_memory(each), gpus_of(each["availableResource"]))
+            for each in found.ask("/ws/v1/cluster/nodes")["nodes"]["node"]
+        ]
+
+    def own_memory(node: dict[str, Any]) -> int:
+        page = f"http://{node['nodeHTTPAddress']}/ws/v1/node/info"
+        with urllib.request.urlopen(page) as reply:  # noqa: S310
+            return int(json.load(reply)["nodeInfo"]["totalPmemAllocatedContainersMB"])
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(GIVEN, str(tmp_path / "line"))
         with running() as found:
             with found.with_memory(512):
-                assert [(512, 2)] * 2 == offers()
-            assert [(1024, 2)] * 2 == offers()
+                assert [(512, 512, 2)] * 2 == offers()
+            assert [(1024, 1024, 2)] * 2 == offers()
 
 
 def gpus_of(resource: dict[str, Any]) -> int:

@@ -25,6 +25,8 @@ audioloom_mini_cluster` printed, or a folder as `shared_cluster` says."""
 LIVING = "NEW,NEW_SAVING,SUBMITTED,ACCEPTED,RUNNING"
 _END_SECONDS = 600  # a busy machine takes its time to end six daemons and remove their folders
 
+_OFFER_SECONDS = 60
+
 
 @dataclass(frozen=True)
 class Running:
@@ -101,7 +103,7 @@ class Running:
     def _offers(self) -> dict[str, dict[str, int]]:
         """What each node offers, by the name of the resource, as the scheduler knows it."""
         offers: dict[str, dict[str, int]] = {}
-        for node in self.ask("/ws/v1/cluster/nodes?states=RUNNING")["nodes"]["node"]:
+        for node in self._running_nodes():
             offer = offers[node["id"]] = {}
             for part in (node["usedResource"], node["availableResource"]):
                 for each in part["resourceInformations"]["resourceInformation"]:
@@ -122,8 +124,30 @@ class Running:
         for command in commands:  # each is a JVM that starts: all at once
             if code := command.wait():
                 raise MiniClusterError(f"yarn rmadmin ended with exit code {code}; why is above")
-        while self._offers() != offers:  # the scheduler learns of the change a moment later
+        # The scheduler learns of the change a moment later, and the node itself with its next
+        # heartbeat. A node that is lost before that would register with its earlier offer.
+        memory = {node: offer["memory-mb"] for node, offer in offers.items()}
+        deadline = time.monotonic() + _OFFER_SECONDS
+        while self._offers() != offers or self._own_memory() != memory:
+            if time.monotonic() > deadline:
+                raise MiniClusterError(f"after {_OFFER_SECONDS} s the nodes do not offer {offers}")
             time.sleep(0.1)
+
+    def _own_memory(self) -> dict[str, int]:
+        """The MiB of each node as its NodeManager knows them."""
+        pages = {each["id"]: each["nodeHTTPAddress"] for each in self._running_nodes()}
+        return {
+            node: _answer(f"http://{page}/ws/v1/node/info")["nodeInfo"][
+                "totalPmemAllocatedContainersMB"
+            ]
+            for node, page in pages.items()
+        }
+
+    def _running_nodes(self) -> list[dict[str, Any]]:
+        nodes: list[dict[str, Any]] = self.ask("/ws/v1/cluster/nodes?states=RUNNING")["nodes"][
+            "node"
+        ]
+        return nodes
 
     def applications(self, states: str = LIVING) -> list[str]:
         """The applications in these states; by default those that have not ended."""
