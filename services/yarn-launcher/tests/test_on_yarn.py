@@ -83,7 +83,7 @@ SEEN_BY_ALL = "--ui-users=dr.who"
 
 @pytest.fixture(scope="module")
 def at_once(yarn: Any, environment: str) -> dict[str, Any]:
-    """Three runs at the same time, since each takes most of a minute."""
+    """Two runs at the same time, since each takes most of a minute."""
     again = yarn.run(
         *("again", "1.1:exit=3"),
         options=(
@@ -93,17 +93,7 @@ def at_once(yarn: Any, environment: str) -> dict[str, Any]:
     )
     page = (f"--job={with_a_page(yarn)}", SEEN_BY_ALL)
     detached = yarn.run("detached", "*.*:stay", options=("--detach", *page))
-    started = {"again": again, "detached": yarn.finish(detached)}
-    # The next one takes what it gets: there might be no room left for a whole node's worker.
-    helpers.until(lambda: again.poll() is not None or holds(yarn, 2 * 3200), "its places")
-    few = ("--workers=3", "--gpus=2", "--timeout-allocation=35")  # there are two nodes with two
-    return {**started, "starved": yarn.run("starved", "*.*:stay", options=few)}
-
-
-def holds(yarn: Any, megabytes: int) -> bool:
-    """Whether one application was given as much memory."""
-    answer = yarn.cluster.ask("/ws/v1/cluster/apps?states=RUNNING")["apps"] or {}
-    return any(each["allocatedMB"] >= megabytes for each in answer.get("app", []))
+    return {"again": again, "detached": yarn.finish(detached)}
 
 
 def test_a_gang_meets_on_two_nodes_and_is_started_anew(yarn: Any, at_once: dict[str, Any]) -> None:
@@ -221,9 +211,11 @@ def test_a_detached_run_goes_on_and_can_be_killed(yarn: Any, at_once: dict[str, 
     assert 0 == yarn.call("kill", yarn.where("detached"))[0]
 
 
-def test_who_gets_no_container_is_shown_with_the_reason(yarn: Any, at_once: dict[str, Any]) -> None:
+@pytest.mark.slow
+def test_who_gets_no_container_is_shown_with_the_reason(yarn: Any) -> None:
     """What the nodes lack, by the ResourceManager; and the others' containers are given back."""
-    code, out, err = yarn.finish(at_once["starved"])
+    few = ("--workers=3", "--gpus=2", "--timeout-allocation=35")  # there are two nodes with two
+    code, out, err = yarn.finish(yarn.run("starved", "*.*:stay", options=few))
     assert (75, "") == (code, out), err
     assert "not all of 3 workers got a container within 35 s" in err
     status = yarn.status("starved")

@@ -171,6 +171,7 @@ def test_two_workers_train_the_same_as_one(trainings: Trainings) -> None:
         assert scores == pytest.approx(two[split], abs=10 * NORMALISED)
 
 
+@pytest.mark.slow
 def test_a_killed_training_goes_on_to_the_same_bits(trainings: Trainings) -> None:
     """With Dropout on two replicas, whose generators draw for different numbers of records."""
     words = (*LEGACY, "--model-arg=dropout=0.3", "--batch-size", 5, "--epochs", 2)

@@ -103,6 +103,7 @@ def test_early_stopping_ends_a_run_and_keeps_the_best_weights(
     assert history[0]["val_loss"] != history[1]["val_loss"]
 
 
+@pytest.mark.slow
 def test_killed_workers_go_on_with_what_callbacks_remember(
     forkserver: ForkServer, tmp_path: Path
 ) -> None:

@@ -292,6 +292,7 @@ def test_global_batches_are_the_same_records(trainings: Trainings) -> None:
     assert one[0, 0] != one[1, 0]
 
 
+@pytest.mark.slow
 def test_the_programs_themselves_train_together(trainings: Trainings) -> None:
     """Two programs with TF_CONFIG: the chief prints its manifest, the other nothing, to the bit."""
     forked = trainings.train(Gang(2))

@@ -69,6 +69,7 @@ def test_without_a_cluster_all_that_can_be_looked_at_is(launches: Any) -> None:
     assert not launches.root.exists()
 
 
+@pytest.mark.slow
 def test_daemons_that_are_dead_are_failures_beside_what_is_well(yarn: Any) -> None:
     """Each is named, with its address; what does not hang on it is looked at."""
     dead = {"yarn__resourcemanager__address": DEAD, "fs__defaultFS": f"hdfs://{DEAD}"}
