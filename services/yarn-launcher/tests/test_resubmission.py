@@ -10,8 +10,8 @@ from audioloom_yarn_launcher.runs.attempts import (
     Attempt,
     AttemptEnd,
     begin,
+    publish_record,
     read_attempts,
-    record_end,
 )
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, was_lost
@@ -64,7 +64,9 @@ def test_what_is_on_record_as_ended_is_not_submitted_again(tmp_path: Path) -> No
     begin(folder, started)
     assert was_lost(ended("", tuple(read_attempts(folder))))
     common = {"attempt": 1, "generation": 0, "launch": life.launch, "started": started.started}
-    record_end(folder, AttemptEnd(**common, ended=started.started, outcome="failed", exit_code=3))
+    publish_record(
+        folder, AttemptEnd(**common, ended=started.started, outcome="failed", exit_code=3)
+    )
     assert not was_lost(ended("", tuple(read_attempts(folder))))
 
 

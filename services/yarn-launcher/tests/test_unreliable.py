@@ -54,13 +54,13 @@ def test_a_launch_comes_through_or_says_why_and_comes_through_then(launches: Any
 ONCE = """
 import audioloom_yarn_launcher.coordinator.supervisor as module
 from audioloom_storage import Unavailable
-record_end, calls = module.record_end, []
-def fail_once(folder, ended):
-    calls.append(ended)
-    if len(calls) == 1:
+publish_record, calls = module.publish_record, []
+def fail_once(folder, record):
+    calls.extend([record] if record.kind == "attempt" else [])
+    if calls == [record]:
         raise Unavailable("no answer (a fault of the test)", where=folder)
-    record_end(folder, ended)
-module.record_end = fail_once
+    publish_record(folder, record)
+module.publish_record = fail_once
 """
 
 

@@ -12,7 +12,7 @@ from audioloom_yarn_launcher.commands.env_gc import env_gc, unneeded
 from audioloom_yarn_launcher.commands.env_list import list_environments
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.runs.archive_usage import Archive, Use, find_archives, find_uses
-from audioloom_yarn_launcher.runs.attempts import AttemptEnd, AttemptStarted, begin, record_end
+from audioloom_yarn_launcher.runs.attempts import AttemptEnd, AttemptStarted, begin, publish_record
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.submissions import Localization, Submission, record_submission
 from audioloom_yarn_launcher.settings import GcSettings, ListSettings
@@ -94,7 +94,7 @@ def run_of(root: Path, name: str, digest: str, *, ended: bool) -> None:
     begin(folder, started)
     if ended:
         end = {"generation": 0, "launch": started.launch, "started": started.started}
-        record_end(
+        publish_record(
             folder,
             AttemptEnd(attempt=1, **end, ended="x", outcome="failed", exit_code=1),  # type: ignore[arg-type]
         )

@@ -11,7 +11,7 @@ from audioloom_yarn_launcher.runs.attempts import (
     AttemptEnd,
     AttemptStarted,
     begin,
-    record_end,
+    publish_record,
 )
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.settings import ListSettings
@@ -26,7 +26,7 @@ def begun(root: Path, name: str, *, ended: str | None) -> None:
     )
     begin(folder, started)
     if ended is not None:
-        record_end(folder, AttemptEnd(**what, ended="x", outcome=ended, exit_code=1))
+        publish_record(folder, AttemptEnd(**what, ended="x", outcome=ended, exit_code=1))
 
 
 def test_every_run_has_a_line_with_its_state(tmp_path: Path) -> None:

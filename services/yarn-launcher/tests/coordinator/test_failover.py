@@ -13,9 +13,8 @@ from audioloom_yarn_launcher.runs.attempts import (
     AttemptMembers,
     FirstCause,
     begin,
+    publish_record,
     read_attempts,
-    record_end,
-    record_members,
 )
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 
@@ -38,7 +37,7 @@ def begun(launch: RunSpec, number: int = 1, **ended: Any) -> None:
     if ended:
         common = {"attempt": number, "generation": number - 1, "launch": launch.launch}
         times = {"started": started.started, "ended": started.started}
-        record_end(launch.location, AttemptEnd(**common, **times, **ended))
+        publish_record(launch.location, AttemptEnd(**common, **times, **ended))
 
 
 def test_the_first_coordinator_finds_nothing(launch: RunSpec) -> None:
@@ -100,7 +99,7 @@ def test_the_time_that_a_lost_master_s_gang_worked_is_used_up(
 ) -> None:
     """The limit counts from when its first gang was complete, not anew with each master."""
     begun(launch)
-    record_members(launch.location, AttemptMembers(attempt=1, formed="", workers=()))
+    publish_record(launch.location, AttemptMembers(attempt=1, formed="", workers=()))
     membership = tmp_path / "attempts/1.members.json"
     before = membership.stat().st_mtime - 3600
     os.utime(membership, (before, before))

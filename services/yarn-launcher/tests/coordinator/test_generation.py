@@ -4,7 +4,7 @@ import queue
 import threading
 from collections.abc import Collection
 
-from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult, Interruption
+from audioloom_yarn_launcher.coordinator.context import Gang, GenerationResult
 from audioloom_yarn_launcher.coordinator.generation import run_generation
 from audioloom_yarn_launcher.coordinator.sidecars import Sidecars
 from audioloom_yarn_launcher.coordinator.timeouts import Limits
@@ -26,6 +26,7 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     report_key,
 )
 from audioloom_yarn_launcher.rendezvous.roles import of_workers
+from audioloom_yarn_launcher.system.interrupts import SignalState
 
 
 class FakeWorkers:
@@ -101,7 +102,7 @@ def gang_of(
 ) -> Gang:
     """A gang without sidecars."""
     nobody = Sidecars(store, plan, limits, lambda _: workers, lambda _: None)
-    return Gang(store, workers, plan, wakes, Interruption(wakes), limits, nobody)
+    return Gang(store, workers, plan, wakes, SignalState(), limits, nobody)
 
 
 def form(pending: int, limits: Limits, workers: type[Absentees] = Absentees) -> GenerationResult:

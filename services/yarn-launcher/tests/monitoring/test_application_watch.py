@@ -9,12 +9,13 @@ from audioloom_stage import exit_code
 from audioloom_storage import locate
 from audioloom_yarn_launcher.errors import ApplicationLost, NotStarted
 from audioloom_yarn_launcher.monitoring import application_watch
-from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch, SignalState
+from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import AttemptStarted, begin
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.termination import end_application
+from audioloom_yarn_launcher.system.interrupts import SignalState
 from audioloom_yarn_launcher.yarn.scheduling import NOT_TOLD, NOTHING_ASKED
 from audioloom_yarn_launcher.yarn.skein_client import Report
 from structlog.testing import capture_logs

@@ -12,9 +12,8 @@ from audioloom_yarn_launcher.runs.attempts import (
     AttemptStarted,
     begin,
     executed_s,
+    publish_record,
     read_attempts,
-    record_end,
-    record_members,
 )
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
@@ -86,11 +85,11 @@ def test_what_was_worked_is_told_by_the_clock_of_the_storage(tmp_path: Path) -> 
     for number in (1, 2, 3):
         begin(folder, started(number=number))
     for number in (1, 3):
-        record_members(
+        publish_record(
             folder, AttemptMembers(attempt=number, formed="2000-01-01T00:00:00Z", workers=())
         )
     for number in (1, 2):
-        record_end(folder, ended("one").model_copy(update={"attempt": number}))
+        publish_record(folder, ended("one").model_copy(update={"attempt": number}))
     for name, at in (("1.members", 100), ("1", 130), ("2", 500), ("3.members", 600)):
         os.utime(tmp_path / f"attempts/{name}.json", (at, at))
     assert 30 == executed_s(folder, read_attempts(folder))
@@ -100,8 +99,8 @@ def test_the_first_word_on_an_end_stands(tmp_path: Path) -> None:
     """A launcher that was declared lost and ends after all does not rewrite history."""
     folder = locate(tmp_path)
     begin(folder, started())
-    record_end(folder, ended("first"))
-    record_end(folder, ended("second"))
+    publish_record(folder, ended("first"))
+    publish_record(folder, ended("second"))
     (attempt,) = read_attempts(folder)
     assert attempt.ended is not None
     assert "first" == attempt.ended.launch

@@ -7,7 +7,7 @@ from audioloom_yarn_launcher.commands.logs import show_logs
 from audioloom_yarn_launcher.commands.status import show_status
 from audioloom_yarn_launcher.errors import BadRecord, NoRun
 from audioloom_yarn_launcher.monitoring.run_status import read_run_status
-from audioloom_yarn_launcher.runs.attempts import AttemptEnd, AttemptStarted, begin, record_end
+from audioloom_yarn_launcher.runs.attempts import AttemptEnd, AttemptStarted, begin, publish_record
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.submissions import Submission, read_submissions, record_submission
 from audioloom_yarn_launcher.settings import LogsSettings, StatusSettings
@@ -49,7 +49,7 @@ def attempt(folder: Path, launch: str, at: str) -> None:
     common = {"attempt": 1, "generation": 0, "launch": launch, "started": at}
     begun = {"on": "yarn", "size": 2, "command": ("train",), "working_folder": "/"}
     begin(locate(folder), AttemptStarted(**common, **begun, owner=this_process()))
-    record_end(locate(folder), AttemptEnd(**common, ended=at, outcome="failed", exit_code=3))
+    publish_record(locate(folder), AttemptEnd(**common, ended=at, outcome="failed", exit_code=3))
 
 
 def test_what_waits_is_said_to_wait_and_why(tmp_path: Path, answers: Answers) -> None:

@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from audioloom_yarn_launcher.coordinator.context import Interruption
-from audioloom_yarn_launcher.monitoring.application_watch import SignalState
 from audioloom_yarn_launcher.system import interrupts
-from audioloom_yarn_launcher.system.interrupts import InterruptPrompt, can_ask
+from audioloom_yarn_launcher.system.interrupts import InterruptPrompt, SignalState, can_ask
 from launcher_processes import MEMBER, alive
 
 ASKED = "Ctrl-C once more ends it"
@@ -185,7 +183,9 @@ def comes_at(step: int, first: signal.Signals, then: signal.Signals, asks: Inter
     return next(steps) > step
 
 
-@pytest.mark.parametrize("take", [lambda: Interruption(queue.SimpleQueue()), SignalState])
+@pytest.mark.parametrize(
+    "take", [lambda: SignalState(lambda: queue.SimpleQueue[None]().put(None)), SignalState]
+)
 def test_a_signal_may_come_while_another_is_taken(
     take: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

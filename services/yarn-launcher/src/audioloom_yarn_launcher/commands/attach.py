@@ -8,11 +8,12 @@ from audioloom_stage import Result, bind
 from audioloom_yarn_launcher.commands.result import ended, left
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.errors import NothingToEnd
-from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch, taking_signals
+from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of
 from audioloom_yarn_launcher.settings import AttachSettings
+from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
 from audioloom_yarn_launcher.yarn.skein_client import connect
 
@@ -37,7 +38,8 @@ def attach_run(settings: AttachSettings) -> Result:
     if application is None:
         return _wait_here(view)
     log.info("waiting for the application", application=application[0])
-    with connect(find_hadoop()) as cluster, taking_signals() as heard:
+    heard = SignalState()
+    with connect(find_hadoop()) as cluster, taking_signals(heard, may_leave=True):
         ending = ApplicationWatch(
             cluster, folder, application[1], application[0], heard
         ).to_the_end()

@@ -23,7 +23,7 @@ from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_att
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, decode_stop
-from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups
+from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.yarn.container_workers import SkeinWorkers
@@ -80,19 +80,13 @@ def _run(spec: RunSpec, application: Any) -> Cause | None:
     if started is None:
         log.info("already committed", manifest=str(spec.manifest))
         return None
-    store, plan = SkeinStore(application), spec.plan
 
     def containers(groups: Sequence[Group], changed: Callable[[], None]) -> SkeinWorkers:
         counts = {group.role: group.count for group in groups}
         return SkeinWorkers(application, counts, changed)
 
-    with gang_at_work(
-        store,
-        plan,
-        spec.limits.after(recovered.executed_s),
-        lambda changed: containers(gang_groups(plan.roles), changed),
-        lambda group, changed: containers([group], changed),
-    ) as gang:
+    limits = spec.limits.after(recovered.executed_s)
+    with gang_at_work(SkeinStore(application), spec.plan, limits, containers) as gang:
         _obey_clients(gang)
         return run_attempts(gang, spec, started, before=recovered.attempts)[0]
 
@@ -104,8 +98,8 @@ def _obey_clients(gang: Gang) -> None:
             if text is None:
                 return
             stop = decode_stop(text)
-            while gang.interruption.times < stop.times:
-                gang.interruption(stop.signal)
+            while gang.signals.times < stop.times:
+                gang.signals(stop.signal)
 
     gang.store.subscribe(CLIENT, look)
     look()

@@ -1,8 +1,7 @@
 """`run --on local`: acquire the run, run its gang on this machine, and report the result."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 
 import structlog
 from audioloom_stage import Result, bind
@@ -17,6 +16,7 @@ from audioloom_yarn_launcher.local.workers import AgentCommand, LocalWorkers, wo
 from audioloom_yarn_launcher.monitoring.tables import report_arrivals
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import Plan
+from audioloom_yarn_launcher.rendezvous.roles import Group, size_of
 from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.settings import RunSettings
@@ -86,17 +86,20 @@ def local_gang(
     """
     store = MemoryStore()
     server = StoreServer(store)
-    place = partial(
-        LocalWorkers, server=server, marker=plan.marker, command=agents, variables=variables
-    )
+
+    def place(groups: Sequence[Group], changed: Callable[[], None]) -> LocalWorkers:
+        return LocalWorkers(
+            size_of(groups),
+            server=server,
+            marker=plan.marker,
+            command=agents,
+            variables=variables,
+            changed=changed,
+            role=groups[0].role if groups[0].sidecar else None,
+        )
+
     try:
-        with gang_at_work(
-            store,
-            plan,
-            limits,
-            lambda changed: place(plan.gang_size, changed=changed),
-            lambda group, changed: place(group.count, changed=changed, role=group.role),
-        ) as gang:
+        with gang_at_work(store, plan, limits, place) as gang:
             yield gang
     finally:
         server.close()

@@ -14,11 +14,7 @@ from audioloom_yarn_launcher.commands.result import ended, left
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.coordinator.timeouts import pause_s
 from audioloom_yarn_launcher.errors import NoCommand
-from audioloom_yarn_launcher.monitoring.application_watch import (
-    ApplicationWatch,
-    SignalState,
-    taking_signals,
-)
+from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.runs.attempts import executed_s, read_attempts
@@ -28,6 +24,7 @@ from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.submissions import Localization, record_submission
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record, was_lost
 from audioloom_yarn_launcher.settings import RunSettings
+from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 from audioloom_yarn_launcher.system.redaction import hidden
 from audioloom_yarn_launcher.yarn.am_heartbeat import write_heartbeat
 from audioloom_yarn_launcher.yarn.application_spec import Shape, check_fits, describe
@@ -69,7 +66,8 @@ def launch_on_yarn(settings: RunSettings) -> Result:
         check_fits(shape, cluster.nodes(shape.node_label))
         launcher = ship_launcher(locate(settings.root))
         spec = spec.model_copy(update={"localization": _localization(settings, shape, launcher)})
-        with taking_signals() as signals:
+        signals = SignalState()
+        with taking_signals(signals, may_leave=True):
             run = _Submitter(cluster, settings, shape, launcher, signals)
             application, ending = run.once(spec, number)
             for again in range(settings.max_resubmissions):

@@ -16,32 +16,7 @@ from audioloom_yarn_launcher.rendezvous.causes import Cause, WorkerLost
 from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Membership, Plan
-
-
-class Interruption:
-    """Signal handler that collects the signals to the launcher."""
-
-    def __init__(self, wakes: queue.SimpleQueue[None]) -> None:
-        self._wakes = wakes
-        self._received: list[Signals] = []  # append only: one handler may interrupt another
-
-    def __call__(self, number: int, _frame: object = None) -> None:
-        """Record a signal: the first is the cause, later signals only make the end more urgent."""
-        self._received.append(Signals(number))
-        self._wakes.put(None)
-
-    @property
-    def times(self) -> int:
-        """Number of signals."""
-        return len(self._received)
-
-    @property
-    def cause(self) -> Cause | None:
-        """The first signal as the cause that ends a generation."""
-        if not self._received:
-            return None
-        number = self._received[0]
-        return Cause("interrupted", f"the launcher got {number.name}", exit_code=128 + number)
+from audioloom_yarn_launcher.system.interrupts import SignalState
 
 
 @dataclass(frozen=True)
@@ -52,7 +27,7 @@ class Gang:
     workers: Workers
     plan: Plan
     wakes: queue.SimpleQueue[None]
-    interruption: Interruption
+    signals: SignalState
     limits: Limits
     sidecars: Sidecars
 
@@ -60,6 +35,14 @@ class Gang:
     def driver(self) -> Driver:
         """The driver of the gang itself."""
         return Driver(self.store, self.workers, range(self.plan.gang_size))
+
+    @property
+    def interrupted(self) -> Cause | None:
+        """The first signal to the launcher as the cause that ends a generation."""
+        if not self.signals.times:
+            return None
+        number = Signals(self.signals.number)
+        return Cause("interrupted", f"the launcher got {number.name}", exit_code=128 + number)
 
     def wait(self, seconds: float) -> None:
         """Wait for an event, at most *seconds*, and look after the sidecars."""
@@ -72,7 +55,7 @@ class Gang:
     def pause(self, seconds: float) -> None:
         """Wait for *seconds*; a signal ends the wait early."""
         deadline = time.monotonic() + seconds
-        while not self.interruption.times and (left := deadline - time.monotonic()) > 0:
+        while not self.signals.times and (left := deadline - time.monotonic()) > 0:
             self.wait(min(left, LOOK_EVERY_S))
 
 

@@ -14,7 +14,7 @@ def form(gang: Gang, attempt: int, generation: int) -> Membership | GenerationRe
     timer = FormationTimer(gang.workers.pending, gang.limits)
     detector = FailureDetector(gang.store, HEARTBEAT, gang.plan.frozen_s)
     while True:
-        if cause := gang.interruption.cause or _lost_worker(gang, detector):
+        if cause := gang.interrupted or _lost_worker(gang, detector):
             return GenerationResult(None, cause)
         reports = gang.driver.reports(generation)
         match forming(gang.plan.gang_size, reports):

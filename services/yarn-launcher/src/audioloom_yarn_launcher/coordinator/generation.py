@@ -60,7 +60,7 @@ def end_sidecars(gang: Gang) -> None:
     deadline = time.monotonic() + GRACE_S + REPORT_WITHIN_S
     while gang.sidecars.running:
         late = time.monotonic() - deadline
-        if late >= 0 or gang.interruption.times > 1:
+        if late >= 0 or gang.signals.times > 1:
             gang.sidecars.kill()
         if late >= KNOWN_WITHIN_S:
             return  # they end with their containers
@@ -132,7 +132,7 @@ def _watch(
     detector = FailureDetector(gang.store, HEARTBEAT, gang.plan.frozen_s)
     driver, decides = gang.driver, policy(gang.plan.roles)
     while True:
-        if cause := gang.interruption.cause:
+        if cause := gang.interrupted:
             return cause
         left = _left_to_work(gang, since)
         reports = driver.reports(membership.generation)
@@ -199,7 +199,7 @@ def _gather(
         left = unreported(membership, reports)
         if not left:
             break
-        if time.monotonic() >= deadline or gang.interruption.times > 1:
+        if time.monotonic() >= deadline or gang.signals.times > 1:
             for rank, worker in left.items():
                 gang.workers.kill(worker)
                 killed.add(rank)

@@ -1,18 +1,16 @@
 """The supervisor of a gang: it runs generation after generation while a restart may help."""
 
 import queue
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
 
 import structlog
-from audioloom_storage import AlreadyExists, Location, StorageError, locate
+from audioloom_storage import Location, StorageError, locate
 
 from audioloom_yarn_launcher.coordinator.attempt_record import end_record, members_record
-from audioloom_yarn_launcher.coordinator.context import Gang, Interruption
+from audioloom_yarn_launcher.coordinator.context import Gang
 from audioloom_yarn_launcher.coordinator.generation import (
     close_gang,
     end_sidecars,
@@ -27,22 +25,19 @@ from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.kv import KeyValueStore
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import Plan
-from audioloom_yarn_launcher.rendezvous.roles import Group
+from audioloom_yarn_launcher.rendezvous.roles import Group, gang_groups
 from audioloom_yarn_launcher.runs.attempts import (
+    AttemptEnd,
     AttemptMembers,
     AttemptStarted,
-    record_end,
-    record_members,
+    publish_record,
 )
 from audioloom_yarn_launcher.runs.lease import next_attempt
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.sidecar_events import SidecarEvent, record_event
-from audioloom_yarn_launcher.system.interrupts import InterruptPrompt
-
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 
 Changed = Callable[[], None]
-Record = TypeVar("Record")
 
 log = structlog.get_logger()
 
@@ -87,13 +82,13 @@ def run_attempts(
             gang.driver.begin(started.generation + 1)
             seconds = pause_s(restarts)
             log.warning(cause.text, attempt=started.attempt, restarting_in_s=round(seconds, 1))
-            written.append(meanwhile.submit(_put_on_record, record_end, folder, record))
+            written.append(meanwhile.submit(_put_on_record, folder, record))
             started = next_attempt(spec, started)
             gang.pause(seconds)  # the next attempt sees and records an interruption
         end_sidecars(gang)
     for each in written:
         each.result()
-    record_end(folder, record)
+    publish_record(folder, record)
     return cause, started
 
 
@@ -102,8 +97,7 @@ def gang_at_work(
     store: KeyValueStore,
     plan: Plan,
     limits: Limits,
-    workers: Callable[[Changed], Workers],
-    sidecars: Callable[[Group, Changed], Workers] | None = None,
+    place: Callable[[Sequence[Group], Changed], Workers],
 ) -> Iterator[Gang]:
     """Open a gang that obeys this process's signals, and end its workers with the block.
 
@@ -111,44 +105,35 @@ def gang_at_work(
         store: the gang's store.
         plan: of the run.
         limits: on the time of each part of its life.
-        workers: makes its workers, from a function to call when one has ended.
-        sidecars: makes the workers of a sidecar's role.
+        place: makes the workers of the gang's roles, or of a sidecar's role, from a function to
+            call when one has ended.
     """
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+    recorder = ThreadPoolExecutor(1, "sidecars")
 
     def changed() -> None:
         wakes.put(None)
 
-    def of_a_role(group: Group) -> Workers:
-        if sidecars is None:
-            raise ValueError(f"there are no workers for the role {group.role}")
-        return sidecars(group, changed)
-
-    recorder = ThreadPoolExecutor(1, "sidecars")
-
     def record(event: SidecarEvent) -> None:
         recorder.submit(_report_event, locate(plan.folder), event)
 
-    interruption = Interruption(wakes)
-    alongside = Sidecars(store, plan, limits, of_a_role, record)
-    gang = Gang(store, workers(changed), plan, wakes, interruption, limits, alongside)
-    prompt = InterruptPrompt(interruption)
-    before = {number: signal.signal(number, prompt) for number in SIGNALS}
-    try:
-        open_gang(gang)
-        yield gang
-    finally:
-        prompt.close()
-        close_gang(gang)
-        recorder.shutdown()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    signals = SignalState(changed)
+    sidecars = Sidecars(store, plan, limits, lambda group: place([group], changed), record)
+    workers = place(gang_groups(plan.roles), changed)
+    gang = Gang(store, workers, plan, wakes, signals, limits, sidecars)
+    with taking_signals(signals, may_leave=False):
+        try:
+            open_gang(gang)
+            yield gang
+        finally:
+            close_gang(gang)
+            recorder.shutdown()
 
 
 def _report_members(folder: Location, record: AttemptMembers) -> None:
     log.info("the gang is complete", attempt=record.attempt, workers=len(record.workers))
     report_exposed(record)
-    _put_on_record(record_members, folder, record)
+    _put_on_record(folder, record)
 
 
 def _report_event(folder: Location, event: SidecarEvent) -> None:
@@ -163,14 +148,10 @@ def _report_event(folder: Location, event: SidecarEvent) -> None:
         log.warning("event of a sidecar cannot be recorded", found=str(error))
 
 
-def _put_on_record(
-    publish: Callable[[Location, Record], None], folder: Location, record: Record
-) -> None:
+def _put_on_record(folder: Location, record: AttemptMembers | AttemptEnd) -> None:
     for last in (False, False, True):  # otherwise the attempt stays open in the records
         try:
-            return publish(folder, record)
-        except AlreadyExists:  # an earlier try succeeded after all
-            return None
+            return publish_record(folder, record)
         except StorageError as error:  # a missing record must not stop the run
             if last:
                 log.warning("attempt cannot be recorded", found=str(error))

@@ -2,8 +2,6 @@
 
 import signal
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import structlog
@@ -14,13 +12,12 @@ from audioloom_yarn_launcher.errors import NotStarted, ResourceManagerDown
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, end_application
-from audioloom_yarn_launcher.system.interrupts import InterruptPrompt
+from audioloom_yarn_launcher.system.interrupts import SignalState
 from audioloom_yarn_launcher.yarn.diagnostics import why_it_waits
 from audioloom_yarn_launcher.yarn.resource_manager import why_not_allocated
 from audioloom_yarn_launcher.yarn.scheduling import NOT_TOLD, NOTHING_ASKED
 from audioloom_yarn_launcher.yarn.skein_client import Cluster, Report
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_EVERY_S = 0.5
 FIRST_READ_S, MOST_READ_S = 1.0, 10.0
 BEGIN_WITHIN_S = 60.0
@@ -28,50 +25,6 @@ TELL_AFTER_S = 15.0
 _WAITING = ("NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED")
 
 log = structlog.get_logger()
-
-
-@dataclass
-class SignalState:
-    """Signal handler that collects the signals to this process during its wait."""
-
-    numbers: list[int] = field(default_factory=list)
-    left: bool = False
-
-    def __call__(self, number: int, _frame: object = None) -> None:
-        """Record a signal: the first is the cause, later signals only make the end more urgent."""
-        self.numbers.append(number)  # append is atomic: one handler may interrupt another
-
-    @property
-    def number(self) -> int:
-        """The first signal; 0 without a signal."""
-        return self.numbers[0] if self.numbers else 0
-
-    @property
-    def times(self) -> int:
-        """Number of signals."""
-        return len(self.numbers)
-
-    def leave(self) -> None:
-        """End the wait without ending the run."""
-        self.left = True
-
-    def stop(self) -> Stop:
-        """Make the request to the coordinator to end the run."""
-        return Stop(signal=self.number, times=self.times)
-
-
-@contextmanager
-def taking_signals() -> Iterator[SignalState]:
-    """Collect signals, which no longer end this process; ask a person at a terminal first."""
-    heard = SignalState()
-    asks = InterruptPrompt(heard, heard.leave)
-    before = {number: signal.signal(number, asks) for number in SIGNALS}
-    try:
-        yield heard
-    finally:
-        asks.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 @dataclass
@@ -101,6 +54,9 @@ class ApplicationWatch:
     _silent: bool = False
     _running: bool = False
 
+    def _stop(self) -> Stop:
+        return Stop(signal=self.heard.number, times=self.heard.times)
+
     def to_the_end(self) -> ApplicationEnd | None:
         """Wait for the end of the application; end it when a signal comes.
 
@@ -117,8 +73,7 @@ class ApplicationWatch:
                 return self._ending(report)
             if self.heard.times:
                 log.warning("ending the application", application=self.application)
-                report = end_application(self.cluster, self.application, self.heard.stop)
-                return self._ending(report)
+                return self._ending(end_application(self.cluster, self.application, self._stop))
             if self.heard.left:
                 return None
             if time.monotonic() >= read:

@@ -10,6 +10,7 @@ are never changed, so an attempt has up to three, each published once and whole:
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, Self
 
@@ -234,17 +235,11 @@ def begin(folder: Location, started: AttemptStarted) -> bool:
     return True
 
 
-def record_members(folder: Location, formed: AttemptMembers) -> None:
-    """Record that the gang is complete."""
-    publish(folder / f"attempts/{formed.attempt}.members.json", record_bytes(formed))
-
-
-def record_end(folder: Location, ended: AttemptEnd) -> None:
-    """Record how an attempt ended; an existing record stays unchanged."""
-    try:
-        publish(folder / f"attempts/{ended.attempt}.json", record_bytes(ended))
-    except AlreadyExists:
-        return
+def publish_record(folder: Location, record: AttemptMembers | AttemptEnd) -> None:
+    """Record that the gang is complete, or how an attempt ended; a record is never changed."""
+    part = ".members" if isinstance(record, AttemptMembers) else ""
+    with suppress(AlreadyExists):
+        publish(folder / f"attempts/{record.attempt}{part}.json", record_bytes(record))
 
 
 def _read_attempt(folder: Location, number: int) -> Attempt:

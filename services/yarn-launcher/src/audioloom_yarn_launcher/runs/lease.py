@@ -12,8 +12,8 @@ from audioloom_yarn_launcher.runs.attempts import (
     AttemptStarted,
     FirstCause,
     begin,
+    publish_record,
     read_attempts,
-    record_end,
 )
 from audioloom_yarn_launcher.runs.command_identity import check_same
 from audioloom_yarn_launcher.runs.process_identity import is_alive
@@ -103,7 +103,7 @@ def close_lost(folder: Location, last: Attempt, *, restarts: bool = False) -> Ca
         cause=FirstCause.of(cause),
         restarts=restarts,
     )
-    record_end(folder, end)
+    publish_record(folder, end)
     return cause
 
 

@@ -15,7 +15,7 @@ from audioloom_yarn_launcher.runs.attempts import (
     Attempt,
     FirstCause,
     cause_of,
-    record_end,
+    publish_record,
 )
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.yarn.am_logs import last_words
@@ -108,7 +108,7 @@ def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
         exit_code=cause.exit_code,
         cause=FirstCause.of(cause),
     )
-    record_end(folder, end)
+    publish_record(folder, end)
     log.info("put on record for the coordinator", attempt=started.attempt)
     return cause
 

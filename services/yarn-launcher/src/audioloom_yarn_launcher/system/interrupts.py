@@ -1,16 +1,66 @@
-"""The question at Ctrl-C: a person at the terminal decides what happens to the run."""
+"""The signals to this process; at Ctrl-C a person at the terminal decides about the run."""
 
 import os
 import select
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 LOOK_EVERY_S = 0.2
 STDIN = 0
 _ANSWERS = {"e": "end it", "l": "leave it going: status, logs and attach find it", "w": "wait on"}
 _SAID = {"e": "It is being ended.", "l": "It goes on without us.", "w": "It goes on, and we wait."}
+
+
+@dataclass
+class SignalState:
+    """Signal handler that collects the signals to this process.
+
+    Args:
+        wake: called after each signal, to end a wait.
+        numbers: of the signals. It only grows, because one handler may interrupt another.
+        left: a person chose to leave the run alone.
+    """
+
+    wake: Callable[[], None] = lambda: None
+    numbers: list[int] = field(default_factory=list)
+    left: bool = False
+
+    def __call__(self, number: int, _frame: object = None) -> None:
+        """Record a signal: the first is the cause, later signals only make the end more urgent."""
+        self.numbers.append(number)
+        self.wake()
+
+    @property
+    def number(self) -> int:
+        """The first signal; 0 without a signal."""
+        return self.numbers[0] if self.numbers else 0
+
+    @property
+    def times(self) -> int:
+        """Number of signals."""
+        return len(self.numbers)
+
+    def leave(self) -> None:
+        """End the wait without ending the run."""
+        self.left = True
+
+
+@contextmanager
+def taking_signals(signals: SignalState, *, may_leave: bool) -> Iterator[None]:
+    """Collect signals, which no longer end this process; ask a person at a terminal first."""
+    prompt = InterruptPrompt(signals, signals.leave if may_leave else None)
+    before = {number: signal.signal(number, prompt) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        prompt.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class InterruptPrompt:

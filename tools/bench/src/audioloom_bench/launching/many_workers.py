@@ -99,7 +99,7 @@ def measure(size: int) -> dict[str, float]:
     plan = Plan(of_workers(size), ("true",), "file:///nowhere", "bench")
     processor = time.process_time()
     begin = time.perf_counter()
-    with gang_at_work(store, plan, LIMITS, lambda _: threads) as gang:
+    with gang_at_work(store, plan, LIMITS, lambda *_: threads) as gang:
         gang.driver.begin(0)
         went = run_generation(
             gang, attempt=1, generation=0, formed=lambda _: formed.append(time.perf_counter())
