@@ -143,7 +143,8 @@ class Deaf(MemoryStore):
         threading.Event().wait()
 
 worker.END_WITHIN_S = 0
-worker.work(Deaf(), "x", 0, worker.AgentContext("here", "127.0.0.1", {}, stop_grace_s=0))
+context = worker.AgentContext("here", "127.0.0.1", {}, stop_grace_s=0)
+worker.work(worker.Worker(Deaf(), "x", 0, context))
 """
 
 

@@ -15,7 +15,7 @@ def test_the_cluster_is_the_same_for_all_and_the_index_is_not() -> None:
     assert {
         "cluster": {"worker": ["node-5:5", "node-6:6"]},
         "task": {"type": "worker", "index": 1},
-    } == json.loads(tf_config(PLAN, MEMBERSHIP, 1))
+    } == tf_config(PLAN, MEMBERSHIP, 1)
 
 
 def test_the_first_may_be_called_chief() -> None:
@@ -24,7 +24,7 @@ def test_the_first_may_be_called_chief() -> None:
     assert {
         "cluster": {"chief": ["node-5:5"], "worker": ["node-6:6"]},
         "task": {"type": "worker", "index": 0},
-    } == json.loads(tf_config(plan, MEMBERSHIP, 1))
+    } == tf_config(plan, MEMBERSHIP, 1)
     assert [True, False] == [leads(plan.roles, rank) for rank in range(2)]
     others = environment({"TB_PORT": "1"}, plan, MEMBERSHIP, 1)
     assert ("worker", "0", "false") == (
@@ -39,11 +39,11 @@ def test_an_evaluator_is_not_in_the_cluster() -> None:
     """It knows of it; the others do not know of the evaluator."""
     plan = replace(PLAN, roles=(Group("chief", 1), Group("evaluator", 1)))
     cluster = {"chief": ["node-5:5"]}
-    assert {"cluster": cluster, "task": {"type": "chief", "index": 0}} == json.loads(
-        tf_config(plan, MEMBERSHIP, 0)
+    assert {"cluster": cluster, "task": {"type": "chief", "index": 0}} == tf_config(
+        plan, MEMBERSHIP, 0
     )
-    assert {"cluster": cluster, "task": {"type": "evaluator", "index": 0}} == json.loads(
-        tf_config(plan, MEMBERSHIP, 1)
+    assert {"cluster": cluster, "task": {"type": "evaluator", "index": 0}} == tf_config(
+        plan, MEMBERSHIP, 1
     )
 
 
@@ -59,7 +59,7 @@ def test_the_environment_is_the_workers_and_says_who_it_is() -> None:
     assert {
         "PATH": "/bin",
         "PYTHONUNBUFFERED": "",
-        "TF_CONFIG": tf_config(PLAN, MEMBERSHIP, 0),
+        "TF_CONFIG": json.dumps(tf_config(PLAN, MEMBERSHIP, 0)),
         "TF_GRPC_REUSE_PORT": "true",
         "JOB_NAME": "worker",
         "TASK_INDEX": "0",

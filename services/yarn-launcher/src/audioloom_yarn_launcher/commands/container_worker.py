@@ -14,7 +14,7 @@ from audioloom_stage import safe_text
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION
 from audioloom_yarn_launcher.system.addresses import NoAddress, address_in, is_network
-from audioloom_yarn_launcher.worker.agent import ALONE, AgentContext, work
+from audioloom_yarn_launcher.worker.agent import ALONE, AgentContext, Worker, work
 from audioloom_yarn_launcher.yarn.container_variables import unwrap
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, NODE_PYTHON
 from audioloom_yarn_launcher.yarn.skein_application import current_application
@@ -35,11 +35,9 @@ def work_in_container(advertise: str, role: str | None) -> int:
     try:
         application = current_application()
         here = agent_context(advertise, os.environ)
-        return work(
-            *(SkeinStore(application), me, int(me.rpartition("_")[2])),
-            context=replace(here, show=lambda page: show_page(application, str(role), page)),
-            role=role,
-        )
+        context = replace(here, show=lambda page: show_page(application, str(role), page))
+        number = int(me.rpartition("_")[2])
+        return work(Worker(SkeinStore(application), me, number, context, role))
     except NoAddress as error:
         sys.stderr.write(f"{safe_text(error)}\n")
         return CONFIGURATION

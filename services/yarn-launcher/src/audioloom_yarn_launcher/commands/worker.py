@@ -9,7 +9,7 @@ import os
 import socket
 from collections.abc import Sequence
 
-from audioloom_yarn_launcher.worker.agent import AgentContext, work
+from audioloom_yarn_launcher.worker.agent import AgentContext, Worker, work
 
 
 def main(words: Sequence[str]) -> int:
@@ -58,7 +58,7 @@ def _work_here(asked: argparse.Namespace) -> int:
     store = StoreClient(connection)
     context = AgentContext(socket.gethostname(), asked.advertise, os.environ)
     try:
-        return work(store, me=asked.id, prefer=asked.prefer, context=context, role=asked.role)
+        return work(Worker(store, asked.id, asked.prefer, context, asked.role))
     finally:
         store.close()
 

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from audioloom_yarn_launcher.local.kv_server import StoreServer
@@ -43,7 +43,7 @@ class LocalWorkers:
         size: number of workers.
         server: serves the store.
         marker: the plan's marker, by which the processes of a lost worker are found.
-        command: the command of a worker.
+        command: makes the command of a worker.
         variables: further environment variables of a worker.
         changed: called, from any thread, when a worker has ended.
         role: their role, if they are sidecars.
@@ -60,11 +60,9 @@ class LocalWorkers:
         changed: Callable[[], None],
         role: str | None = None,
     ) -> None:
-        self._server, self._marker, self._command = server, marker, command
-        self._role = role
-        self._variables = variables
-        self._changed = changed
-        self._slots: list[Agent | None] = [None] * size
+        self._size, self._server, self._marker, self._command = size, server, marker, command
+        self._variables, self._changed, self._role = variables, changed, role
+        self._slots: dict[int, Agent] = {}
         self._gone: dict[str, WorkerLost] = {}
         self._before: set[str] = set()  # reported by an earlier request
         self._started = 0
@@ -72,26 +70,25 @@ class LocalWorkers:
     def request_missing(self) -> None:
         """Start a process for each slot without one; main thread only, see `processes.start`."""
         self._before |= self.exited().keys()
-        for slot, agent in enumerate(self._slots):
-            if agent is None:
+        for slot in range(self._size):
+            if slot not in self._slots:
                 self._slots[slot] = self._start(slot)
 
     def exited(self) -> dict[str, WorkerLost]:
         """Return how each worker ended whose process has ended since the last `request_missing`."""
-        for slot, agent in enumerate(self._slots):
-            if agent is not None and agent.process.poll() is not None:
+        for slot, agent in [*self._slots.items()]:
+            if agent.process.poll() is not None:
                 self._forget(slot, agent)
         return {each: loss for each, loss in self._gone.items() if each not in self._before}
 
     def exit_reason(self, worker: str) -> WorkerLost:
         """Return how this worker's process ended; the process may outlive its keys by a moment."""
-        for agent in self._slots:
-            if agent is not None and agent.id == worker:
-                try:
-                    agent.process.wait(KNOWN_WITHIN_S)
-                except subprocess.TimeoutExpired:
-                    text = f"process {agent.process.pid} closed its connection and still runs"
-                    return WorkerLost(text)
+        for agent in self._agents(worker):
+            try:
+                agent.process.wait(KNOWN_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                text = f"process {agent.process.pid} closed its connection and still runs"
+                return WorkerLost(text)
         self.exited()
         return self._gone.get(worker, WorkerLost("nothing is known of its process"))
 
@@ -103,33 +100,27 @@ class LocalWorkers:
         """Return the state of each worker's process that is not registered."""
         lost = self.exited().items()
         rows = [Arrival(worker, "ended", reason=loss.text) for worker, loss in lost]
-        for agent in self._slots:
-            if agent is not None and agent.id not in registered:
+        for agent in self._slots.values():
+            if agent.id not in registered:
                 age = time.monotonic() - agent.since
                 said = tail(agent.messages, TAIL_BYTES)
                 runs = f"process {agent.process.pid} runs since {age:.0f} s"
-                reason = f"{runs} and {silent_text(said)}"
-                host = socket.gethostname()
-                rows.append(
-                    Arrival(
-                        agent.id, "unregistered", host=host, since_s=age, reason=reason, tail=said
-                    )
-                )
+                row = Arrival(agent.id, "unregistered", host=socket.gethostname(), since_s=age)
+                rows.append(replace(row, reason=f"{runs} and {silent_text(said)}", tail=said))
         return rows
 
     def kill(self, worker: str) -> None:
         """Kill the worker's process; the kernel then kills the process that it started."""
-        for agent in self._slots:
-            if agent is not None and agent.id == worker:
-                family = processes.marked(f"{self._marker}/{agent.id}/")
-                agent.process.kill()
-                agent.process.wait()
-                processes.sweep(f"{self._marker}/{agent.id}/", family)
+        for agent in self._agents(worker):
+            family = processes.marked(f"{self._marker}/{agent.id}/")
+            agent.process.kill()
+            agent.process.wait()
+            processes.sweep(f"{self._marker}/{agent.id}/", family)
         self.exited()
 
     def close(self) -> None:
         """Wait for the processes to end, and kill the rest."""
-        left = [agent for agent in self._slots if agent is not None]
+        left = [*self._slots.values()]
         for agent in left:
             if agent.process.poll() is None:
                 agent.process.terminate()  # a worker may have missed the end of the run
@@ -141,14 +132,13 @@ class LocalWorkers:
                 agent.process.kill()
                 agent.process.wait()
         self.exited()
-        processes.sweep(f"{self._marker}/{self._name}-")
+        processes.sweep(f"{self._marker}/{self._role or 'worker'}-")
 
-    @property
-    def _name(self) -> str:
-        return self._role or "worker"
+    def _agents(self, worker: str) -> list[Agent]:
+        return [agent for agent in self._slots.values() if agent.id == worker]
 
     def _start(self, slot: int) -> Agent:
-        name = f"{self._name}-{self._started}"
+        name = f"{self._role or 'worker'}-{self._started}"
         self._started += 1
         messages, path = tempfile.mkstemp()
         Path(path).unlink()  # a nameless file leaves nothing behind
@@ -175,7 +165,7 @@ class LocalWorkers:
             code_after(said),
         )
         os.close(agent.messages)
-        self._slots[slot] = None
+        del self._slots[slot]
         processes.sweep(f"{self._marker}/{agent.id}/")
 
 

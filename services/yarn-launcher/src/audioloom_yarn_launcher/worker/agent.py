@@ -58,7 +58,7 @@ from audioloom_yarn_launcher.system.files import is_full, tail
 from audioloom_yarn_launcher.system.redaction import restore
 from audioloom_yarn_launcher.worker.environment import environment, marker
 from audioloom_yarn_launcher.worker.heartbeat import Heartbeat, WatchedProcess
-from audioloom_yarn_launcher.worker.log import WorkerLog, open_log, warn
+from audioloom_yarn_launcher.worker.log import DirectLog, PublishedLog, open_log, warn
 from audioloom_yarn_launcher.worker.resource_usage import UsageRecorder
 from audioloom_yarn_launcher.worker.socket_watch import SocketWatch
 from audioloom_yarn_launcher.worker.state_machine import Action, State, next_action
@@ -96,21 +96,11 @@ class AgentContext:
     show: Callable[[str], str] = field(default=str, repr=False)
 
 
-def work(
-    store: KeyValueStore, me: str, prefer: int, context: AgentContext, role: str | None = None
-) -> int:
+def work(worker: Worker) -> int:
     """Run a worker until the run is over; return the exit code of this process.
 
     Call this from the main thread: the processes that it starts die with that thread.
-
-    Args:
-        store: the gang's store.
-        me: id under which this worker may own keys.
-        prefer: rank of its role to try first, so that claims do not collide.
-        context: settings of the agent.
-        role: role of this worker, None for any role of the gang.
     """
-    worker = Worker(store, me, prefer, context, role)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: worker.stop())
     try:
@@ -127,14 +117,22 @@ class _Running:
 
     process: subprocess.Popen[bytes]
     marker: str
-    log: WorkerLog
+    log: DirectLog | PublishedLog
     usage: UsageRecorder
     sockets: SocketWatch | None
     tensorboard: TensorBoard | None
 
 
 class Worker:
-    """A worker: its rank, its port, its process, and the process's log and web page."""
+    """A worker: its rank, its port, its process, and the process's log and web page.
+
+    Args:
+        store: the gang's store.
+        me: id under which this worker may own keys.
+        prefer: rank of its role to try first, so that claims do not collide.
+        context: settings of the agent.
+        role: role of this worker, None for any role of the gang.
+    """
 
     def __init__(
         self,
@@ -158,14 +156,15 @@ class Worker:
         self._running: _Running | None = None
         self._marker = ""
         self._exit = Exit(id=me, code=None, stopped=True)
-        self._heartbeat = Heartbeat(
-            store, me, lambda: self._wakes.put(None), sidecar=self._is_sidecar
-        )
+        self._heartbeat = Heartbeat(store, me, self._wake, sidecar=self._is_sidecar)
 
     def stop(self) -> None:
         """Request to leave as soon as possible; safe in a signal handler."""
         self._told_to_stop = True
         self._stops.put(None)
+        self._wake()
+
+    def _wake(self) -> None:
         self._wakes.put(None)
 
     def _end_if_hung(self) -> None:
@@ -180,7 +179,7 @@ class Worker:
         """Take one action after the other until the run is over; return the exit code."""
         threading.Thread(target=self._end_if_hung, name="end-if-hung", daemon=True).start()
         orders_prefix = SIDECAR if self._is_sidecar else ORDER
-        self._store.subscribe(orders_prefix, lambda: self._wakes.put(None))
+        self._store.subscribe(orders_prefix, self._wake)
         self._heartbeat.start()
         try:
             while True:
@@ -301,7 +300,8 @@ class Worker:
             sockets = SocketWatch(process.pid, self._marker, self._binding.address, report)
         if tensorboard is not None:
             key = report_key("page", generation, rank, scope=self._scope)
-            tensorboard.begin(lambda page: self._report_page(key, page))
+            put = partial(Put, key, owner=self._mine.id)
+            tensorboard.begin(lambda page: self._store.transaction([], [put(page)]))
         usage = UsageRecorder(folder, rank, membership.attempt, process.pid, log.page)
         self._running = _Running(process, self._marker, log, usage, sockets, tensorboard)
         self._exit = Exit(
@@ -317,12 +317,9 @@ class Worker:
         below = Path.cwd() if self._context.container else None  # YARN removes it at the end
         return TensorBoard(folder, self._context.advertise, page_port, self._context.show, below)
 
-    def _report_page(self, key: str, page: str) -> None:
-        self._store.transaction([], [Put(key, page, self._mine.id)])
-
     def _wait_for(self, process: subprocess.Popen[bytes]) -> None:
         process.wait()
-        self._wakes.put(None)
+        self._wake()
 
     def _look_at_process(self) -> None:
         if self._running is None:

@@ -15,7 +15,6 @@ import tempfile
 import threading
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from audioloom_stage import safe_text
 from audioloom_storage import Location, StorageError, create, list_folder, make_folder
@@ -30,29 +29,10 @@ LOG_DIRS = "LOG_DIRS"
 _NODE = ("NM_HOST", "NM_HTTP_PORT", "CONTAINER_ID")
 
 
-class WorkerLog(Protocol):
-    """The log of one process."""
-
-    @property
-    def output(self) -> int:
-        """The file descriptor to which the process writes."""
-
-    @property
-    def page(self) -> str:
-        """Web page of the log at its YARN node; "" for a log in the run folder."""
-
-    def close(self) -> None:
-        """Write everything to the run folder."""
-
-
-def open_log(folder: Location, rank: int, attempt: int, *, again: bool = False) -> WorkerLog:
-    """Open a new log in the run folder.
-
-    Args:
-        folder: run folder.
-        rank: rank of the worker.
-        attempt: number of the attempt.
-        again: continue the log of an earlier process of this attempt.
+def open_log(
+    folder: Location, rank: int, attempt: int, *, again: bool = False
+) -> "DirectLog | PublishedLog":
+    """Open a new log in the run folder, or with *again* that of an earlier process of this attempt.
 
     Raises:
         FileExistsError: this rank has a log of this attempt already.
@@ -88,7 +68,7 @@ def _page(name: str) -> str:
 
 
 class DirectLog:
-    """A log that the process writes into the run folder itself."""
+    """A log that the process writes into the run folder itself, through the descriptor `output`."""
 
     page = ""
 
@@ -103,7 +83,7 @@ class DirectLog:
 
 
 class PublishedLog:
-    """A log that is published in pieces."""
+    """A log that is published in pieces; its YARN node shows it at `page`, if that is not ""."""
 
     def __init__(self, logs: Location, rank: int, attempt: int, *, again: bool = False) -> None:
         self._logs, self._stem = logs, f"{rank}.{attempt}"

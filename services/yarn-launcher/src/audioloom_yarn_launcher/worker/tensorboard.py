@@ -5,6 +5,7 @@ events every few seconds. Storage that does not answer only delays the copy.
 """
 
 import http.client
+import re
 import sys
 import tempfile
 import threading
@@ -32,7 +33,7 @@ class TensorBoard:
     Args:
         run: the run folder.
         host: name or address of this machine for others.
-        port: port of its server.
+        port: of its server.
         show: publishes a page of this machine; answers the published address.
         below: folder for the copy of the events; by default the folder for temporary files.
     """
@@ -61,19 +62,10 @@ class TensorBoard:
     def fill_in(self, command: Sequence[str]) -> tuple[str, ...]:
         """Fill `{events}`, `{host}` and `{port}` in the command in."""
         known = {"{events}": str(self.folder), "{host}": self._host, "{port}": str(self._port)}
-        found = []
-        for word in command:
-            for name, value in known.items():
-                word = word.replace(name, value)  # noqa: PLW2901
-            found.append(word)
-        return tuple(found)
+        return tuple(re.sub("|".join(known), lambda match: known[match[0]], w) for w in command)
 
-    def begin(self, shown: Callable[[str], None]) -> None:
-        """Follow the events, and publish the page as soon as it answers.
-
-        Args:
-            shown: called from a thread with the published address.
-        """
+    def begin(self, shown: Callable[[str], object]) -> None:
+        """Follow the events; *shown* gets the page's published address as soon as it answers."""
         if self._copy is not None:
             threading.Thread(target=self._follow, name="events", daemon=True).start()
         threading.Thread(target=self._introduce, args=(shown,), name="page", daemon=True).start()
@@ -93,7 +85,7 @@ class TensorBoard:
                     sys.stderr.write(f"the events cannot be read now: {safe_text(error)}\n")
             self._over.wait(FOLLOW_EVERY_S)
 
-    def _introduce(self, shown: Callable[[str], None]) -> None:
+    def _introduce(self, shown: Callable[[str], object]) -> None:
         host = f"[{self._host}]" if ":" in self._host else self._host
         page = f"http://{host}:{self._port}/"
         while not answers(page):
