@@ -11,8 +11,6 @@ from audioloom_yarn_launcher.runs.attempts import (
     AttemptEnd,
     AttemptMembers,
     AttemptStarted,
-    FirstCause,
-    Outcome,
     WorkerEnd,
     WorkerOutcome,
     WorkerRecord,
@@ -36,23 +34,15 @@ def end_record(
 ) -> AttemptEnd:
     """Make the record of the end of an attempt that this coordinator watched."""
     members = went.membership.members if went.membership else ()
+    workers = [_worker_end(each, went, started.attempt) for each in _workers(members, groups)]
     return started.end(
+        cause,
+        told=went.cause,
         ended=now(),
-        outcome=_outcome(cause),
-        exit_code=cause.exit_code if cause else 0,
-        cause=FirstCause.of(went.cause) if went.cause else None,
         restarts=restarts,
-        workers=tuple(
-            _worker_end(worker, went, started.attempt) for worker in _workers(members, groups)
-        ),
+        workers=tuple(workers),
         arrivals=went.arrivals,
     )
-
-
-def _outcome(cause: Cause | None) -> Outcome:
-    if cause is None:
-        return "finished"
-    return "interrupted" if cause.kind == "interrupted" else "failed"
 
 
 def _worker_end(known: WorkerRecord, went: GenerationResult, attempt: int) -> WorkerEnd:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from audioloom_storage import AlreadyExists, Location, UnknownOutcome, make_folder, publish
 from pydantic import BaseModel, ConfigDict
@@ -65,18 +65,27 @@ class AttemptStarted(AttemptRecord):
     localization: Localization | None = None
     roles: tuple[Group, ...] = ()
 
-    def end(self, **facts: Any) -> "AttemptEnd":
-        """Make the record of the attempt's end."""
-        mine = {name: getattr(self, name) for name in ("attempt", "generation", "launch")}
-        return AttemptEnd(**mine, started=self.started, **facts)
+    def end(self, cause: Cause | None, told: Cause | None, **facts: Any) -> "AttemptEnd":
+        """Make the record of the end: *cause* decides how it ended, and *told* is recorded."""
+        outcome: Outcome = "finished" if cause is None else "failed"
+        if cause is not None and cause.kind == "interrupted":
+            outcome = "interrupted"
+        return AttemptEnd(
+            attempt=self.attempt,
+            generation=self.generation,
+            launch=self.launch,
+            started=self.started,
+            outcome=outcome,
+            exit_code=cause.exit_code if cause else 0,
+            cause=FirstCause.model_validate(told, from_attributes=True) if told else None,
+            **facts,
+        )
 
 
 class WorkerRecord(BaseModel):
-    """A worker of an attempt.
+    """A worker of an attempt, with its role and index in TF_CONFIG.
 
     Args:
-        role: its role in TF_CONFIG.
-        index: its number within the role.
         exposed: why its command may listen at other addresses than this one; "" if it cannot.
     """
 
@@ -105,8 +114,7 @@ class WorkerEnd(WorkerRecord):
 
     Args:
         pid: number of its process on its host.
-        end: finished, failed by itself, stopped because of another, lost with its worker, or
-            not started.
+        end: failed by itself, stopped because of another, lost with its worker, or as its name.
         cause: why it ended, in words that continue a subject.
         reason: further facts about the cause beyond the exit code.
         log: path of its log in the run folder, or a pattern for the pieces of the log.
@@ -133,11 +141,6 @@ class FirstCause(BaseModel):
     rank: int | None = None
     exit_code: int
     tail: str = ""
-
-    @classmethod
-    def of(cls, cause: Cause) -> Self:
-        """The record of a cause."""
-        return cls(**{name: getattr(cause, name) for name in cls.model_fields})
 
 
 class AttemptEnd(AttemptRecord):

@@ -17,7 +17,6 @@ from audioloom_yarn_launcher.runs.attempts import Attempt
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 
 NAME_DIGITS = 16
-_ANOTHER_NAME = "Give another --name, or none."
 
 
 def digest_name(command: tuple[str, ...], roles: tuple[Group, ...] = ()) -> str:
@@ -45,31 +44,24 @@ def check_same(spec: RunSpec, attempts: Sequence[Attempt]) -> None:
     """
     if not attempts:
         if spec.named_by_hand and spec.committed:
-            raise OtherCommand(
+            raise _another(
                 "the run of that name was committed without the launcher",
-                where=spec.location,
-                expected="a run that this command was started in before",
-                found="a manifest and no record of a command",
-                hint=_ANOTHER_NAME,
+                "a run that this command was started in before",
+                "a manifest and no record of a command",
+                spec,
             )
         return
     before = attempts[0].started
     if _commands_of(before.roles) != _commands_of(spec.roles):
-        raise OtherCommand(
+        raise _another(
             "the run of that name has other commands for its roles",
-            where=spec.location,
-            expected=_commands_of(spec.roles) or "one command for all",
-            found=_commands_of(before.roles) or "one command for all",
-            hint=_ANOTHER_NAME,
+            _commands_of(spec.roles) or "one command for all",
+            _commands_of(before.roles) or "one command for all",
+            spec,
         )
     if not _alike(_comparable(before.command), _comparable(spec.command)):
-        raise OtherCommand(
-            "the run of that name belongs to another command",
-            where=spec.location,
-            expected=shown(spec.shown),
-            found=shown(before.command),
-            hint=_ANOTHER_NAME,
-        )
+        text = "the run of that name belongs to another command"
+        raise _another(text, shown(spec.shown), shown(before.command), spec)
     moved = before.working_folder != spec.working_folder
     folders = (spec.working_folder, before.working_folder)
     if moved and (argument := _relative_path(spec.command[1:], folders)):
@@ -80,6 +72,11 @@ def check_same(spec: RunSpec, attempts: Sequence[Attempt]) -> None:
             found=f"the working folder {spec.working_folder}",
             hint="Give whole paths in the command, or another --name.",
         )
+
+
+def _another(text: str, expected: object, found: object, spec: RunSpec) -> OtherCommand:
+    hint = "Give another --name, or none."
+    return OtherCommand(text, where=spec.location, expected=expected, found=found, hint=hint)
 
 
 def shown(command: tuple[str, ...], limit: int = 300) -> str:

@@ -20,6 +20,7 @@ overrides the file: COMMAND the common command, `--workers` the instances of `wo
 import difflib
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -29,6 +30,7 @@ from audioloom_yarn_launcher.errors import BadJob, NoCommand, NoJob
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import (
     CHIEF,
+    EVALUATOR,
     PS,
     ROLES,
     SIDECARS,
@@ -39,24 +41,31 @@ from audioloom_yarn_launcher.rendezvous.roles import (
 )
 from audioloom_yarn_launcher.settings import Memory, RunSettings
 
-MAX_RESTARTS = 3
 TENSORBOARD_COMMAND = ("tensorboard", "--logdir={events}", "--host={host}", "--port={port}")
 """Words in braces are filled in by the agent, also in any other command of that role."""
+
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    PS: {"must_finish": False},
+    EVALUATOR: {"may_fail": True, "max_restarts": 3},
+    TENSORBOARD: {
+        "must_finish": False,
+        "may_fail": True,
+        "max_restarts": 3,
+        "command": TENSORBOARD_COMMAND,
+    },
+}
+"""Of the roles that differ from the defaults of `Group`."""
 
 Command = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
 class RoleTable(BaseModel):
-    """The table of one role.
+    """The table of one role; what it leaves out is as for the run, or as usual for the role.
 
     Args:
-        instances: number of workers; at most one chief and one TensorBoard.
-        command: command of the workers.
-        memory: memory of each container.
-        vcores: virtual cores of each container.
-        gpus: GPUs of each container.
-        must_finish: the job waits for them. Default: all but ps and tensorboard.
-        may_fail: the job continues without them. Default: evaluator and tensorboard.
+        instances: at most one chief and one TensorBoard.
+        must_finish: the job waits for them.
+        may_fail: the job continues without them.
         ends_job: the job is done as soon as they have succeeded.
         max_restarts: number of restarts of a sidecar.
     """
@@ -68,25 +77,17 @@ class RoleTable(BaseModel):
     memory: Memory | None = None
     vcores: int | None = Field(None, ge=1)
     gpus: int | None = Field(None, ge=0)
-    must_finish: bool | None = None
-    may_fail: bool | None = None
+    must_finish: bool = True
+    may_fail: bool = False
     ends_job: bool = False
-    max_restarts: int | None = Field(None, ge=0)
+    max_restarts: int = Field(0, ge=0)
 
     def group(self, role: str, common: tuple[str, ...] = ()) -> Group:
         """Return the workers of this role, which run *common* if it has no command."""
-        command = self.command or (TENSORBOARD_COMMAND if role == TENSORBOARD else ())
-        sidecar = role in SIDECARS
-        restarts = MAX_RESTARTS if self.max_restarts is None else self.max_restarts
-        return Group(
-            role,
-            self.instances,
-            command if command != common else (),
-            must_finish=_or(self.must_finish, role not in (PS, TENSORBOARD)),
-            may_fail=_or(self.may_fail, sidecar),
-            ends_job=self.ends_job,
-            max_restarts=restarts if sidecar else 0,
-        )
+        own = {"command", "must_finish", "may_fail", "ends_job", "max_restarts"}
+        given = self.model_dump(include=own, exclude_unset=True)
+        group = Group(role, self.instances, **{**_DEFAULTS.get(role, {}), **given})
+        return replace(group, command=()) if group.command == common else group
 
     def resources(self, default: Resources) -> Resources:
         """The resources of each container of the role."""
@@ -112,21 +113,16 @@ class JobFile(BaseModel):
                 raise ValueError(f"there is no role {name}{_nearest(name, ROLES)}")
         if not {CHIEF, WORKER} & self.roles.keys():
             raise ValueError("no role does the work: add a chief or a worker")
-        if CHIEF in self.roles and self.roles[CHIEF].instances > 1:
-            raise ValueError("there is one chief at most")
-        if TENSORBOARD in self.roles and self.roles[TENSORBOARD].instances > 1:
-            raise ValueError("there is one tensorboard at most")
+        for name in (CHIEF, TENSORBOARD):
+            if name in self.roles and self.roles[name].instances > 1:
+                raise ValueError(f"there is one {name} at most")
         for name, role in self.roles.items():
-            if role.max_restarts is not None and name not in SIDECARS:
+            if "max_restarts" in role.model_fields_set and name not in SIDECARS:
                 raise ValueError(f"{name} is restarted with its gang: --max-restarts")
         groups = [role.group(name) for name, role in self.roles.items()]
         if not any(group.must_finish or group.ends_job for group in groups):
             raise ValueError("no role must finish and no role ends the job: it would never be done")
         return self
-
-
-def _or(value: bool | None, default: bool) -> bool:  # noqa: FBT001
-    return default if value is None else value
 
 
 class RoleSpecs(NamedTuple):

@@ -10,7 +10,6 @@ from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
 from audioloom_yarn_launcher.runs.attempts import (
     Attempt,
     AttemptStarted,
-    FirstCause,
     begin,
     publish_record,
     read_attempts,
@@ -66,7 +65,9 @@ def wait_for_turn(spec: RunSpec) -> int | None:
         if not spec.wait:
             raise _busy(last, folder)
         if not reported:
-            log.info("another launcher is at work on this run: waiting", owner=_owner(last))
+            log.info(
+                "another launcher is at work on this run: waiting", owner=str(last.started.owner)
+            )
             reported = True
         time.sleep(LOOK_AGAIN_S)
 
@@ -94,21 +95,11 @@ def close_lost(folder: Location, last: Attempt, *, restarts: bool = False) -> Ca
     Returns:
         The recorded cause.
     """
-    cause = Cause("launcher-lost", f"the launcher was lost: {_owner(last)} is gone", TRY_AGAIN)
+    text = f"the launcher was lost: {last.started.owner} is gone"
+    cause = Cause("launcher-lost", text, TRY_AGAIN)
     processes.sweep(f"{last.started.launch}/")
-    end = last.started.end(
-        ended=None,
-        outcome="failed",
-        exit_code=TRY_AGAIN,
-        cause=FirstCause.of(cause),
-        restarts=restarts,
-    )
-    publish_record(folder, end)
+    publish_record(folder, last.started.end(cause, told=cause, ended=None, restarts=restarts))
     return cause
-
-
-def _owner(last: Attempt) -> str:
-    return str(last.started.owner)
 
 
 def _is_gone(last: Attempt, folder: Location, take_over: int | None) -> bool:
@@ -118,7 +109,7 @@ def _is_gone(last: Attempt, folder: Location, take_over: int | None) -> bool:
             f"attempt {last.started.attempt} of this run was begun elsewhere and has no end",
             where=folder,
             expected="an end, or a launcher of this machine that can be asked",
-            found=f"{_owner(last)}, begun {last.started.started}",
+            found=f"{last.started.owner}, begun {last.started.started}",
             hint="Look there whether it lives. If it is gone, run this again with"
             f" --take-over {last.started.attempt}",
         )
@@ -129,6 +120,6 @@ def _busy(last: Attempt, folder: Location) -> Busy:
     return Busy(
         "another launcher is at work on this run",
         where=folder,
-        found=f"{_owner(last)}, begun {last.started.started}",
+        found=f"{last.started.owner}, begun {last.started.started}",
         hint=f"audioloom-yarn-launcher status {folder}",
     )

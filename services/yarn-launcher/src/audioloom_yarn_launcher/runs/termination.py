@@ -9,11 +9,10 @@ from audioloom_stage import StageError, exit_code
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.errors import ApplicationLost, ResourceManagerDown
-from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause, Kind
+from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import (
     Attempt,
-    FirstCause,
     cause_of,
     publish_record,
 )
@@ -48,7 +47,7 @@ def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]
     """Ask the coordinator to end the run; YARN kills the application after half a minute.
 
     Args:
-        cluster: cluster of the application.
+        cluster: of the application.
         application: its id.
         stop: returns how urgent the end is now.
 
@@ -101,15 +100,8 @@ def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
     if last.ended is not None and not last.ended.restarts:
         return cause_of(last.ended)
     cause = _unexplained(ending)
-    started = last.started
-    end = started.end(
-        ended=now(),
-        outcome="interrupted" if ending.stopped_by else "failed",
-        exit_code=cause.exit_code,
-        cause=FirstCause.of(cause),
-    )
-    publish_record(folder, end)
-    log.info("put on record for the coordinator", attempt=started.attempt)
+    publish_record(folder, last.started.end(cause, told=cause, ended=now()))
+    log.info("put on record for the coordinator", attempt=last.started.attempt)
     return cause
 
 
@@ -128,12 +120,11 @@ def _stopped(ending: ApplicationEnd) -> Cause:
 
 
 def _unexplained(ending: ApplicationEnd) -> Cause:
-    kind: Kind = "launcher-lost"
     if ending.stopped_by:
         return _stopped(ending)
     error = _explained(ending)
     text = f"{error.summary} ({ending.application} {ending.report.state}: {error.found})"
-    return Cause(kind, text, int(exit_code(error)) or TRY_AGAIN)
+    return Cause("launcher-lost", text, int(exit_code(error)) or TRY_AGAIN)
 
 
 def _explained(ending: ApplicationEnd) -> StageError:
