@@ -1,16 +1,16 @@
+import io
 from pathlib import Path
 
 import pytest
-from audioloom_featurizer.io.content_addressed import content_addressed_file
+from audioloom_featurizer.io.content_addressed import publish_as
 from audioloom_manifest import FileEntry, WrongChecksum
 from audioloom_storage import locate
 
 
 def published(folder: Path) -> FileEntry:
     """The entry of a file with ten bytes."""
-    with content_addressed_file() as held:
-        held.write(b"0123456789")
-        return held.publish_as(locate(folder), "part", role="features", records=1)
+    held = io.BytesIO(b"0123456789")
+    return publish_as(held, locate(folder), "part", role="features", records=1)
 
 
 def test_the_same_file_of_an_earlier_try_stands(tmp_path: Path) -> None:

@@ -32,12 +32,13 @@ from audioloom_featurizer.extraction.recipe import ALGORITHM, plan_recipe
 from audioloom_featurizer.extraction.scheduler import Runner
 from audioloom_featurizer.inventory.parquet import (
     ROLE,
-    InventoryFacts,
+    InventorySummary,
     inventory_location,
     read_batches,
     write_inventory,
 )
-from audioloom_featurizer.io.content_addressed import content_addressed_file
+from audioloom_featurizer.io.content_addressed import publish_as
+from audioloom_featurizer.io.scratch import scratch_file
 from audioloom_featurizer.settings import RETRY_BUDGET, RetrySettings
 from audioloom_featurizer.verification.features import recordings_of
 
@@ -85,9 +86,9 @@ def commit_retryable(
         )
     paths = _chosen(features, also)
     inventory = inventory_location(recordings)
-    with content_addressed_file() as sink:
+    with scratch_file() as sink:
         written = write_inventory(sink, _rows(inventory, paths), inventory)
-        found = written.stats.recordings
+        found = written.stats().recordings
         if found != len(paths):
             raise BadInventory(
                 where=inventory,
@@ -98,9 +99,9 @@ def commit_retryable(
         standing: Opened[RecordingsManifest] | None = find_committed(plan)
         if standing is not None:
             return standing
-        entry = sink.publish_as(plan.folder, ROLE, role=ROLE, records=found)
+        entry = publish_as(sink, plan.folder, ROLE, role=ROLE, records=found)
     opened: Opened[RecordingsManifest] = commit(
-        plan, new_attempt({}), [entry], written.stats
+        plan, new_attempt({}), [entry], written.stats()
     ).opened
     log.info("recordings to retry", recordings=found, manifest=str(opened.location))
     return opened
@@ -109,12 +110,13 @@ def commit_retryable(
 def _plan(
     recordings: Opened[RecordingsManifest],
     features: Opened[FeaturesManifest],
-    written: InventoryFacts,
+    written: InventorySummary,
     root: Location,
 ) -> Plan:
     before = recordings.manifest.recipe
-    labels = None if before.labels_sha256 is None else written.labels
-    recipe = before.model_copy(update={"listing_sha256": written.listing, "labels_sha256": labels})
+    labels = None if before.labels_sha256 is None else written.labelling_digest.hexdigest()
+    digests = {"listing_sha256": written.listing_digest.hexdigest(), "labels_sha256": labels}
+    recipe = before.model_copy(update=digests)
     inputs = (recordings.reference(root), features.reference(root))
     name = run_name("recordings", recipe, [each.identity for each in inputs])
     return Plan("recordings", name, run_folder(root, "recordings", name), recipe, inputs)

@@ -24,12 +24,12 @@ from audioloom_featurizer.attempts import new_attempt
 from audioloom_featurizer.errors import NoRecordings
 from audioloom_featurizer.inventory.delta import listing_chain
 from audioloom_featurizer.inventory.labels.jdbc import without_parameters
-from audioloom_featurizer.inventory.parquet import ROLE, InventoryFacts, write_inventory
+from audioloom_featurizer.inventory.parquet import ROLE, InventorySummary, write_inventory
 from audioloom_featurizer.inventory.pipeline import ScanLocations, inventory_rows
-from audioloom_featurizer.inventory.scan_report import ScanReport
+from audioloom_featurizer.inventory.scan_report import CHANGES, SKIPPED, ScanReport
 from audioloom_featurizer.inventory.sources.walk import normalise_suffixes
-from audioloom_featurizer.io.content_addressed import content_addressed_file
-from audioloom_featurizer.io.scratch import scratch_folder
+from audioloom_featurizer.io.content_addressed import publish_as
+from audioloom_featurizer.io.scratch import scratch_file, scratch_folder
 from audioloom_featurizer.settings import ScanSettings
 
 ALGORITHM = 1
@@ -52,22 +52,22 @@ def scan(settings: ScanSettings) -> Result:
         )
     report = ScanReport()
     chain = [] if settings.since is None else listing_chain(settings.since, source)
-    with content_addressed_file() as sink, scratch_folder(settings.master, root) as scratch:
+    with scratch_file() as sink, scratch_folder(settings.master, root) as scratch:
         with progress(None, "listing", "recordings") as bar:
             rows = inventory_rows(
                 settings, ScanLocations(source, root, scratch), chain, report, bar
             )
             written = write_inventory(sink, rows, source)
+        stats = written.stats().model_copy(update={"dropped": report.counts["dropped"]})
         report.log()
-        report.check(settings, source, written.stats.recordings)
-        stats = written.stats.model_copy(update={"dropped": report.unlabelled.dropped})
+        report.check(settings, source, stats.recordings)
         plan = plan_scan(settings, source, root, written, chain, report)
         bind(run=plan.name)
         standing = find_committed(plan)
         if standing is not None:
             log.info("already committed", manifest=str(standing.location))
             return _result(standing, report, already=True)
-        entry = sink.publish_as(plan.folder, "inventory", role=ROLE, records=stats.recordings)
+        entry = publish_as(sink, plan.folder, ROLE, role=ROLE, records=stats.recordings)
     committed = commit(plan, new_attempt(_for_the_record(settings)), [entry], stats)
     return _result(committed.opened, report, already=not committed.ours)
 
@@ -76,7 +76,7 @@ def plan_scan(
     settings: ScanSettings,
     source: Location,
     root: Location,
-    written: InventoryFacts,
+    written: InventorySummary,
     chain: list[Opened[RecordingsManifest]],
     report: ScanReport,
 ) -> Plan:
@@ -87,8 +87,8 @@ def plan_scan(
         source=source.uri,
         suffixes=normalise_suffixes(settings.suffix),
         pattern=settings.pattern,
-        listing_sha256=written.listing,
-        labels_sha256=written.labels if from_tables else None,
+        listing_sha256=written.listing_digest.hexdigest(),
+        labels_sha256=written.labelling_digest.hexdigest() if from_tables else None,
         unlabelled="drop" if settings.unlabelled == "drop" else "keep",
     )
     inputs = tuple(opened.reference(root) for opened in chain[:1])
@@ -106,7 +106,7 @@ def _for_the_record(settings: ScanSettings) -> dict[str, Any]:
 
 
 def _result(opened: Opened[RecordingsManifest], report: ScanReport, *, already: bool) -> Result:
-    where, stats = str(opened.location), opened.manifest.stats
+    where, stats, counts = str(opened.location), opened.manifest.stats, report.counts
     data: dict[str, JSON] = {
         "location": where,
         "name": opened.manifest.name,
@@ -119,13 +119,12 @@ def _result(opened: Opened[RecordingsManifest], report: ScanReport, *, already: 
         "dropped": stats.dropped,
         "grouped": stats.grouped,
         "labels": len(stats.labels),
-        "skipped": dict(report.skipped.counts),
-        "labels_of_none": {"keys": report.join.unmatched, "examples": list(report.join.examples)},
+        "skipped": {reason: counts[reason] for reason in SKIPPED},
+        "labels_of_none": {"keys": counts["alone"], "examples": [*report.examples["alone"]]},
     }
     if opened.manifest.inputs:
-        changes = report.changes
-        examples: dict[str, JSON] = {key: list(found) for key, found in changes.examples.items()}
-        data["since"] = {"changed": changes.changed, "gone": changes.gone, "examples": examples}
+        examples: dict[str, JSON] = {what: [*report.examples[what]] for what in CHANGES}
+        data["since"] = {**{what: counts[what] for what in CHANGES}, "examples": examples}
     return Result(
         where,
         data,

@@ -1,15 +1,17 @@
 """External sort: sorted runs on local disk, merged as a stream.
 
-Keys are text and are compared by their UTF-8 bytes, as in Arrow and Python. Memory holds one run
-while it is sorted, then a batch of each run: ten million recordings make about twenty runs.
+Keys are text and are compared by their UTF-8 bytes, as in Arrow and Python. Memory holds one run,
+and a batch of each of the others: ten million recordings make about twenty runs.
 """
 
 import os
-import tempfile
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
 import pyarrow as pa
+
+from audioloom_featurizer.io.scratch import scratch_file
 
 RUN_BYTES = 48 << 20
 BATCH_ROWS = 8192
@@ -24,25 +26,20 @@ def sorted_batches(batches: Iterable[pa.RecordBatch], key: str) -> Iterator[pa.R
         batches: batches of one schema; a few of them must fit into memory.
         key: a text column without nulls.
     """
-    with tempfile.TemporaryFile(prefix="audioloom-featurizer-") as file:
-        runs: list[_Run] = []
+    with scratch_file() as file:
+        runs: list[Iterator[pa.RecordBatch]] = []
         held: list[pa.RecordBatch] = []
         size = 0
         for batch in batches:
-            if not batch.num_rows:
-                continue
-            held.append(batch)
-            size += batch.nbytes
+            if batch.num_rows:
+                held.append(batch)
+                size += batch.nbytes
             if size >= RUN_BYTES:
-                runs.append(_Run(file, _sort(held, key)))
+                runs.append(_stored(file, _sort(held, key)))
                 held, size = [], 0
-        if held and not runs:
-            yield from _cut(_sort(held, key))
-            return
         if held:
-            runs.append(_Run(file, _sort(held, key)))
-        held = []
-        yield from merge([iter(run) for run in runs], key)
+            runs.append(_cut(_sort(held, key)))
+        yield from merge(runs, key)
 
 
 def merge(streams: Sequence[Iterator[pa.RecordBatch]], key: str) -> Iterator[pa.RecordBatch]:
@@ -51,82 +48,80 @@ def merge(streams: Sequence[Iterator[pa.RecordBatch]], key: str) -> Iterator[pa.
     To avoid work per row, all rows up to the smallest last key of the current batches are sorted
     together.
     """
-    heads = [head for stream in streams if (head := _Head(stream, key)).batch is not None]
-    while heads:
+    heads = [Cursor(stream, key) for stream in streams]
+    while heads := [head for head in heads if head.rows.num_rows]:
         bound = min(head.last for head in heads)
-        pieces = [piece for head in heads for piece in head.take(bound)]
-        heads = [head for head in heads if head.batch is not None]
-        if len(pieces) == 1:
-            yield pieces[0]
-        else:
-            yield from _cut(_sort(pieces, key))
+        pieces = []
+        for head in heads:
+            while count := head.upto(bound):
+                pieces.append(head.take(count))
+        yield from pieces if len(pieces) == 1 else _cut(_sort(pieces, key))
 
 
-def count_up_to(column: pa.StringArray, bound: str) -> int:
-    """Count the keys of a sorted column that are at most *bound*."""
-    low, high = 0, len(column)
-    while low < high:
-        middle = (low + high) // 2
-        if column[middle].as_py() <= bound:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+class Cursor:
+    """A stream in the order of a key, and what is left of its current batch.
 
+    Args:
+        stream: the batches.
+        key: a text column without nulls.
+        schema: the schema of `rows` if the stream has no rows at all.
 
-class _Run:
-    """A sorted run: compressed batches at known offsets of an unnamed file."""
+    Attributes:
+        rows: the next rows; empty at the end of the stream.
+    """
 
-    def __init__(self, file: IO[bytes], rows: pa.RecordBatch) -> None:
-        self._file = file
-        self._schema = rows.schema
-        self._places: list[tuple[int, int, int]] = []
-        file.seek(0, os.SEEK_END)
-        for batch in _cut(rows):
-            whole = batch.serialize()
-            packed = pa.compress(whole, codec=_CODEC)
-            self._places.append((file.tell(), len(packed), whole.size))
-            file.write(packed)
-        file.flush()
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        for offset, size, whole in self._places:
-            packed = os.pread(self._file.fileno(), size, offset)
-            data = pa.decompress(packed, decompressed_size=whole, codec=_CODEC)
-            yield pa.ipc.read_record_batch(data, self._schema)
-
-
-class _Head:
-    def __init__(self, stream: Iterator[pa.RecordBatch], key: str) -> None:
-        self._stream = stream
+    def __init__(
+        self, stream: Iterable[pa.RecordBatch], key: str, schema: pa.Schema | None = None
+    ) -> None:
+        self._stream = iter(stream)
         self._key = key
-        self.batch: pa.RecordBatch | None = None
-        self._next()
+        schema = schema or pa.schema([(key, pa.string())])
+        self.rows = pa.RecordBatch.from_pylist([], schema=schema)
+        self.take(0)
 
-    def _next(self) -> None:
-        self.batch = next((batch for batch in self._stream if batch.num_rows), None)
-        if self.batch is not None:
-            self._measure(self.batch)
+    @property
+    def last(self) -> str:
+        """The last key of the current batch."""
+        return self.key_at(-1)
 
-    def _measure(self, batch: pa.RecordBatch) -> None:
-        keys = batch.column(self._key)
-        self._first, self.last = keys[0].as_py(), keys[len(keys) - 1].as_py()
+    def key_at(self, row: int) -> str:
+        """The key of a row of the current batch."""
+        return str(self.rows.column(self._key)[row].as_py())
 
-    def take(self, bound: str) -> Iterator[pa.RecordBatch]:
-        """Take all rows up to *bound*, which is at most the last key of the current batch."""
-        while self.batch is not None and self._first <= bound:
-            count = count_up_to(self.batch.column(self._key), bound)
-            yield self.batch.slice(0, count)
-            if count < self.batch.num_rows:
-                self.batch = self.batch.slice(count)
-                self._measure(self.batch)
-                return
-            self._next()
+    def upto(self, bound: str) -> int:
+        """Count the rows of the current batch whose keys are at most *bound*."""
+        return bisect_right(range(self.rows.num_rows), bound, key=self.key_at)
+
+    def take(self, count: int) -> pa.RecordBatch:
+        """Take the first rows of the current batch; read the next batch if no row is left."""
+        taken, self.rows = self.rows.slice(0, count), self.rows.slice(count)
+        if not self.rows.num_rows:
+            self.rows = next((batch for batch in self._stream if batch.num_rows), self.rows)
+        return taken
+
+
+def _stored(file: IO[bytes], rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Append rows to a file as compressed batches; return an iterator that reads them back."""
+    schema = rows.schema  # what reads back must not hold the rows
+    places: list[tuple[int, int, int]] = []
+    file.seek(0, os.SEEK_END)
+    for batch in _cut(rows):
+        whole = batch.serialize()
+        packed = pa.compress(whole, codec=_CODEC)
+        places.append((file.tell(), len(packed), whole.size))
+        file.write(packed)
+    file.flush()
+
+    def read(offset: int, size: int, whole: int) -> pa.RecordBatch:
+        packed = os.pread(file.fileno(), size, offset)
+        data = pa.decompress(packed, decompressed_size=whole, codec=_CODEC)
+        return pa.ipc.read_record_batch(data, schema)
+
+    return (read(*place) for place in places)
 
 
 def _sort(batches: Sequence[pa.RecordBatch], key: str) -> pa.RecordBatch:
-    whole = pa.Table.from_batches(batches).combine_chunks().to_batches()[0]
-    return whole.sort_by(key)
+    return pa.Table.from_batches(batches).combine_chunks().to_batches()[0].sort_by(key)
 
 
 def _cut(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -3,10 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from audioloom_manifest.parquet import INVENTORY
 from audioloom_storage import Location
 
 from audioloom_featurizer.extraction.partition import Unit
-from audioloom_featurizer.inventory.parquet import open_inventory
+from audioloom_featurizer.inventory.parquet import open_parquet
 
 MOST = 3
 """Each recording costs a question to the NameNode, and a few large ones hold most of the bytes."""
@@ -53,7 +54,7 @@ class _Rows:
 
 
 def _paths_and_sizes(inventory: Location) -> Iterator[list[tuple[str, int]]]:
-    with open_inventory(inventory) as file:
+    with open_parquet(inventory, INVENTORY) as file:
         for batch in file.iter_batches(columns=["path", "size"], use_threads=False):
             paths, sizes = batch.column("path").to_pylist(), batch.column("size").to_pylist()
             yield list(zip(paths, sizes, strict=True))

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from io import BufferedIOBase
 from typing import Any
 
 import pyarrow as pa
@@ -29,7 +30,8 @@ from audioloom_featurizer.extraction.recording import (
     refused,
 )
 from audioloom_featurizer.inventory.parquet import Row, read_rows
-from audioloom_featurizer.io.content_addressed import ContentAddressedFile, content_addressed_file
+from audioloom_featurizer.io.content_addressed import publish_as
+from audioloom_featurizer.io.scratch import scratch_file
 from audioloom_featurizer.sandbox.heartbeat import Heartbeat
 from audioloom_featurizer.sandbox.outcome import CrashHistory
 
@@ -97,7 +99,7 @@ class _UnitCounts:
 class _FeaturesFile:
     """Collects windows into row groups of the contract's size."""
 
-    def __init__(self, sink: ContentAddressedFile, feature: Feature) -> None:
+    def __init__(self, sink: BufferedIOBase, feature: Feature) -> None:
         self._schema = features_schema(feature)
         self._name = feature.name
         self._most = features_rows_per_group(feature)
@@ -191,8 +193,8 @@ def _extract_all(
 ) -> tuple[FileEntry, ...]:
     ledger: list[Row] = []
     files = []
-    with content_addressed_file() as features:
-        table = _FeaturesFile(features, context.feature)
+    with scratch_file() as file:
+        table = _FeaturesFile(file, context.feature)
         with closing(recordings.outcomes()) as outcomes:  # type: ignore[type-var]
             for outcome in outcomes:
                 counts.add(outcome)
@@ -201,19 +203,15 @@ def _extract_all(
                 else:
                     table.add(outcome)
         table.close()
-        if counts.windows:
+        if rows := counts.windows:
             start = f"features/features-{unit.id}"
-            files.append(
-                features.publish_as(context.folder, start, role=FEATURES, records=counts.windows)
-            )
+            files.append(publish_as(file, context.folder, start, role=FEATURES, records=rows))
     if ledger:
-        with content_addressed_file() as sink:
-            with table_writer(sink, LEDGER) as writer:
+        with scratch_file() as file:
+            with table_writer(file, LEDGER) as writer:
                 writer.write_table(pa.Table.from_pylist(ledger, schema=LEDGER))
-            start = f"ledger/ledger-{unit.id}"
-            files.append(
-                sink.publish_as(context.folder, start, role=LEDGER_ROLE, records=len(ledger))
-            )
+            start, rows = f"ledger/ledger-{unit.id}", len(ledger)
+            files.append(publish_as(file, context.folder, start, role=LEDGER_ROLE, records=rows))
     return tuple(files)
 
 

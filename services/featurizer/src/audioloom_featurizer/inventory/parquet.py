@@ -4,14 +4,13 @@ import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from audioloom_manifest import Opened, RecordingsManifest, RecordingsStats
+from audioloom_manifest import FileEntry, Opened, RecordingsManifest, RecordingsStats
 from audioloom_manifest.canonical import canonical_number
 from audioloom_manifest.file_list import check_file
 from audioloom_manifest.parquet import INVENTORY, table_writer
@@ -19,7 +18,7 @@ from audioloom_stage import BadData
 from audioloom_storage import Location, open_read
 
 from audioloom_featurizer.errors import BadInventory
-from audioloom_featurizer.inventory.schema import in_groups
+from audioloom_featurizer.inventory.schema import batch_of, in_groups
 
 ROLE = "inventory"
 ROWS_PER_GROUP = 8192
@@ -32,85 +31,68 @@ LABELLING_COLUMNS = ("path", "label", "target", "group")
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class InventoryFacts:
-    """Facts about the rows of an inventory.
+class InventorySummary:
+    """Sums the counts and the digests of an inventory, batch by batch.
 
     Attributes:
-        stats: the counts of the rows.
-        listing: the digest of `LISTING_COLUMNS`; it does not depend on labels.
-        labels: the digest of `LABELLING_COLUMNS`.
+        labels: recordings by label.
+        listing_digest: the digest of `LISTING_COLUMNS`; it does not depend on labels.
+        labelling_digest: the digest of `LABELLING_COLUMNS`.
     """
 
-    stats: RecordingsStats
-    listing: str
-    labels: str
+    def __init__(self) -> None:
+        self.labels: Counter[str] = Counter()
+        self.listing_digest = RowDigest(LISTING_COLUMNS)
+        self.labelling_digest = RowDigest(LABELLING_COLUMNS)
+        self._counts: Counter[str] = Counter()
+
+    def add(self, rows: pa.RecordBatch | pa.Table) -> None:
+        """Add rows."""
+        nameless = pc.and_(pc.is_null(rows.column("label")), pc.is_null(rows.column("target")))
+        self._counts.update(
+            recordings=rows.num_rows,
+            bytes=pc.sum(rows.column("size")).as_py() or 0,
+            labelled=pc.sum(pc.invert(nameless)).as_py() or 0,
+            grouped=rows.num_rows - rows.column("group").null_count,
+        )
+        for each in pc.value_counts(rows.column("label").drop_null()).to_pylist():
+            self.labels[each["values"]] += each["counts"]
+        self.listing_digest.add(rows)
+        self.labelling_digest.add(rows)
+
+    def stats(self) -> RecordingsStats:
+        """The counts of all rows."""
+        labels = dict(sorted(self.labels.items()))
+        names = ("recordings", "bytes", "labelled", "grouped")
+        return RecordingsStats(labels=labels, **{name: self._counts[name] for name in names})
 
 
-def write_inventory(sink: Any, batches: Iterable[pa.RecordBatch], where: object) -> InventoryFacts:
+def write_inventory(
+    sink: Any, batches: Iterable[pa.RecordBatch], where: object
+) -> InventorySummary:
     """Write batches of `ROWS`, in the order of their paths, in row groups of `ROWS_PER_GROUP`.
 
     Raises:
         BadData: there are more labels than a manifest may hold.
     """
     summary = InventorySummary()
+    recordings = (
+        batch_of(INVENTORY, **dict(zip(batch.schema.names, batch.columns, strict=True)))
+        for batch in batches
+    )
     with table_writer(sink, INVENTORY) as writer:
-        for rows in in_groups(batches, ROWS_PER_GROUP):
-            group = _as_inventory(rows)
-            writer.write_table(group, row_group_size=ROWS_PER_GROUP)
-            for batch in group.to_batches():
-                summary.add(batch)
-            if len(summary.counts) > MOST_LABELS:
+        for rows in in_groups(recordings, ROWS_PER_GROUP):
+            writer.write_table(rows, row_group_size=ROWS_PER_GROUP)
+            summary.add(rows)
+            if len(summary.labels) > MOST_LABELS:
                 raise BadData(
                     "too many labels",
                     where=where,
                     expected=f"at most {MOST_LABELS} different labels",
-                    found=f"more, such as {next(iter(summary.counts))}",
+                    found=f"more, such as {next(iter(summary.labels))}",
                     hint="Is the label rather a group, or a target?",
                 )
-    return summary.facts()
-
-
-def _as_inventory(rows: pa.Table) -> pa.Table:
-    columns = [
-        rows.column(field.name)
-        if field.name in rows.schema.names
-        else pa.nulls(rows.num_rows, field.type)
-        for field in INVENTORY
-    ]
-    return pa.Table.from_arrays(columns, schema=INVENTORY)
-
-
-class InventorySummary:
-    """Sums the counts and the digests of an inventory, batch by batch."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self._recordings = self._bytes = self._labelled = self._grouped = 0
-        self._listing, self._labels = RowDigest(LISTING_COLUMNS), RowDigest(LABELLING_COLUMNS)
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Add a batch."""
-        self._recordings += batch.num_rows
-        self._bytes += pc.sum(batch.column("size")).as_py() or 0
-        nameless = pc.and_(pc.is_null(batch.column("label")), pc.is_null(batch.column("target")))
-        self._labelled += batch.num_rows - (pc.sum(nameless).as_py() or 0)
-        self._grouped += batch.num_rows - batch.column("group").null_count
-        for each in pc.value_counts(batch.column("label").drop_null()).to_pylist():
-            self.counts[each["values"]] += each["counts"]
-        self._listing.add(batch)
-        self._labels.add(batch)
-
-    def facts(self) -> InventoryFacts:
-        """The facts about all batches."""
-        stats = RecordingsStats(
-            recordings=self._recordings,
-            bytes=self._bytes,
-            labelled=self._labelled,
-            grouped=self._grouped,
-            labels=dict(sorted(self.counts.items())),
-        )
-        return InventoryFacts(stats, self._listing.hexdigest(), self._labels.hexdigest())
+    return summary
 
 
 class RowDigest:
@@ -123,11 +105,11 @@ class RowDigest:
         self._columns = columns
         self._digest = hashlib.sha256()
 
-    def add(self, batch: pa.RecordBatch) -> None:
+    def add(self, rows: pa.RecordBatch | pa.Table) -> None:
         """Add rows."""
-        columns = [_as_json(batch.column(name)) for name in self._columns]
-        rows = map(",".join, zip(*columns, strict=True))
-        text = "".join(f"[{row}]\n" for row in rows)
+        columns = [_as_json(rows.column(name)) for name in self._columns]
+        lines = map(",".join, zip(*columns, strict=True))
+        text = "".join(f"[{line}]\n" for line in lines)
         self._digest.update(text.encode())
 
     def hexdigest(self) -> str:
@@ -135,7 +117,7 @@ class RowDigest:
         return self._digest.hexdigest()
 
 
-def _as_json(column: pa.Array) -> list[str]:
+def _as_json(column: pa.Array | pa.ChunkedArray) -> list[str]:
     write: Callable[[Any], str] = repr
     if pa.types.is_string(column.type):
         write = encode_basestring
@@ -159,38 +141,47 @@ def inventory_location(
         BadInventory: the manifest does not list exactly one inventory.
         MissingFile, WrongChecksum: the file is missing or was changed after the commit.
     """
-    entries = opened.files(ROLE)
-    if len(entries) != 1:
-        raise BadInventory(where=opened.location, expected="one inventory", found=len(entries))
+    entry = only_file(opened, ROLE)
     if not checked_before:
-        check_file(opened.folder, entries[0])
-    return opened.folder / entries[0].path
+        check_file(opened.folder, entry)
+    return opened.folder / entry.path
+
+
+def only_file(opened: Opened[Any], role: str) -> FileEntry:
+    """The one file of a run with this role.
+
+    Raises:
+        BadInventory: there is none, or there are several.
+    """
+    entries = opened.files(role)
+    if len(entries) != 1:
+        expected = f"one file with the role {role}"
+        raise BadInventory(where=opened.location, expected=expected, found=len(entries))
+    return entries[0]
 
 
 @contextmanager
-def open_inventory(location: Location) -> Iterator[pq.ParquetFile]:
-    """Open an inventory as a Parquet file of the contract's columns.
+def open_parquet(location: Location, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file of the contract's columns, without reading the whole file ahead.
 
     Raises:
         BadInventory: the file is not Parquet, or has other columns.
     """
     with open_read(location) as stream:
         try:
-            with pq.ParquetFile(
-                stream, pre_buffer=False
-            ) as file:  # do not read the whole file ahead
-                check_columns(file.schema_arrow, INVENTORY, location)
+            with pq.ParquetFile(stream, pre_buffer=False) as file:
+                _check_columns(file.schema_arrow, schema, location)
                 yield file
         except pa.ArrowException as error:
             raise BadInventory(
                 where=location,
                 expected="a Parquet file",
                 found=str(error)[:300],
-                hint="Restore the file, or scan again.",
+                hint="Restore the file, or run its stage again.",
             ) from error
 
 
-def check_columns(found: pa.Schema, expected: pa.Schema, where: object) -> None:
+def _check_columns(found: pa.Schema, expected: pa.Schema, where: object) -> None:
     """Compare columns by name and type; columns of a later minor version are ignored.
 
     Raises:
@@ -205,17 +196,18 @@ def check_columns(found: pa.Schema, expected: pa.Schema, where: object) -> None:
             )
 
 
-def read_batches(location: Location) -> Iterator[pa.RecordBatch]:
+def read_batches(
+    location: Location, columns: Sequence[str] = INVENTORY.names
+) -> Iterator[pa.RecordBatch]:
     """Read the rows of an inventory, as many at a time as a row group has."""
-    with open_inventory(location) as file:
-        names = INVENTORY.names
-        yield from file.iter_batches(ROWS_PER_GROUP, columns=names, use_threads=False)
+    with open_parquet(location, INVENTORY) as file:
+        yield from file.iter_batches(ROWS_PER_GROUP, columns=list(columns), use_threads=False)
 
 
 def read_rows(location: Location, first: int, rows: int) -> list[Row]:
     """Read rows *first* … *first + rows* - 1, and no row group without one of them."""
     found: list[Row] = []
-    with open_inventory(location) as file:
+    with open_parquet(location, INVENTORY) as file:
         begin = 0
         for group in range(file.num_row_groups):
             size = file.metadata.row_group(group).num_rows

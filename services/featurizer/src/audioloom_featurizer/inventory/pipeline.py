@@ -1,5 +1,6 @@
 """Stream the rows of an inventory: list, label, join and sort recordings."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -7,32 +8,24 @@ import pyarrow as pa
 from audioloom_manifest import Opened, RecordingsManifest
 from audioloom_manifest.tables import Table, open_table
 from audioloom_stage import Progress
-from audioloom_storage import Location, locate
+from audioloom_storage import Location, locate, walk
 
 from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.external.sort import sorted_batches
 from audioloom_featurizer.inventory.delta import new_recordings
 from audioloom_featurizer.inventory.labels.jdbc import Database, database_from
 from audioloom_featurizer.inventory.labels.path_pattern import (
+    KEY,
     compile_pattern,
     count_unlabelled,
     label_by_pattern,
 )
-from audioloom_featurizer.inventory.labels.table import (
-    LabelColumns,
-    join_labels,
-    label_columns,
-    read_labels,
-)
+from audioloom_featurizer.inventory.labels.table import join_labels, label_columns, read_labels
 from audioloom_featurizer.inventory.scan_report import ScanReport
-from audioloom_featurizer.inventory.schema import each_once
-from audioloom_featurizer.inventory.sources.parallel_walk import (
-    ListingSpec,
-    list_in_tasks,
-    merged_rows,
-)
-from audioloom_featurizer.inventory.sources.table import label_columns_in, recordings_in_table
-from audioloom_featurizer.inventory.sources.walk import normalise_suffixes, walk_recordings
+from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, each_once
+from audioloom_featurizer.inventory.sources.parallel_walk import ListingSpec, list_in_tasks
+from audioloom_featurizer.inventory.sources.table import recordings_in_table
+from audioloom_featurizer.inventory.sources.walk import normalise_suffixes, recordings_among
 from audioloom_featurizer.settings import ScanSettings
 
 FOLDERS_A_SLOT = 8
@@ -64,7 +57,7 @@ def inventory_rows(
     database = database_from(settings)
     with_table = settings.labels is not None or database is not None
     by_key = with_table and settings.labels_by == "key"
-    pattern = settings.pattern and compile_pattern(settings.pattern, with_key=by_key)
+    pattern = compile_pattern(settings.pattern, with_key=by_key) if settings.pattern else None
     if by_key and not pattern:
         raise InvalidOption(
             "labels are joined by a key that no option gives",
@@ -73,29 +66,29 @@ def inventory_rows(
             found="none",
         )
     if pattern:
-        report.fill("--pattern", [name for name in pattern.groupindex if name != "key"])
+        report.fill("--pattern", [name for name in pattern.groupindex if name != KEY])
     in_order = settings.inventory is None and settings.master != ""
     if in_order:
-        rows = _listed_in_tasks(settings, places, report, bar, by_key=by_key)
+        rows = _listed_in_tasks(settings, pattern, places, report, bar)
     else:
         rows = _advancing(_listed(settings, places.source, report), bar)
         if pattern:
-            rows = label_by_pattern(rows, pattern, report.matches)
-    rows = _counted(rows, report)
+            rows = label_by_pattern(rows, pattern, report)
     if with_table:
         table = _table(settings, places, database)
         columns = _columns(settings, table)
-        report.fill("--labels", list(columns.names))
+        names = [name for name in columns if name != KEY]
+        report.fill("--labels", names)
         labels = read_labels(table, columns, places.source)
-        names, where = list(columns.names), settings.labels or settings.labels_jdbc
-        rows = join_labels(rows, labels, settings.labels_by, names, report.join, where)
+        where = settings.labels or settings.labels_jdbc
+        rows = join_labels(rows, labels, settings.labels_by, names, report, where)
         in_order = settings.labels_by == "path"
     if not in_order:
         rows = sorted_batches(rows, "path")
     rows = each_once(rows, settings.inventory or places.source)
     if chain:
-        rows = new_recordings(rows, chain, report.changes)
-    return count_unlabelled(rows, report.unlabelled, drop=settings.unlabelled == "drop")
+        rows = new_recordings(rows, chain, report)
+    return count_unlabelled(rows, report, drop=settings.unlabelled == "drop")
 
 
 def _table(settings: ScanSettings, places: ScanLocations, database: Database | None) -> Table:
@@ -106,16 +99,14 @@ def _table(settings: ScanSettings, places: ScanLocations, database: Database | N
 
     def choose(names: Sequence[str]) -> dict[str, str]:
         columns = _columns(settings, Table(database.shown, (), names))
-        texts = dict.fromkeys([columns.key, *columns.names.values()], "string")
-        return texts | {
-            column: "double" for name, column in columns.names.items() if name == "target"
-        }
+        types = {column: "string" for name, column in columns.items() if name != "target"}
+        return {**types, columns["target"]: "double"} if "target" in columns else types
 
     spark.fetch(database, choose, places.scratch / "labels", settings=settings, root=places.root)
     return open_table(places.scratch / "labels")
 
 
-def _columns(settings: ScanSettings, table: Table) -> LabelColumns:
+def _columns(settings: ScanSettings, table: Table) -> dict[str, str]:
     named = {str(name): column for name, column in settings.labels_columns.items()}
     return label_columns(table, settings.labels_by, named)
 
@@ -125,42 +116,27 @@ def _listed(
 ) -> Iterator[pa.RecordBatch]:
     suffixes = normalise_suffixes(settings.suffix)
     if settings.inventory is None:
-        return walk_recordings(source, suffixes, report.skipped)
+        return recordings_among(walk(source), source, suffixes, report)
     table = open_table(locate(settings.inventory))
-    report.fill("--inventory", label_columns_in(table))
-    return recordings_in_table(table, source, suffixes, report.skipped)
+    report.fill("--inventory", [name for name in LABEL_COLUMNS if name in table.names])
+    return recordings_in_table(table, source, suffixes, report)
 
 
 def _listed_in_tasks(
     settings: ScanSettings,
+    pattern: re.Pattern[str] | None,
     places: ScanLocations,
     report: ScanReport,
     bar: Progress,
-    *,
-    by_key: bool,
 ) -> Iterator[pa.RecordBatch]:
     from audioloom_featurizer.inventory import spark  # noqa: PLC0415 - a second, for a walk
 
-    spec = ListingSpec(
-        source=places.source,
-        suffixes=normalise_suffixes(settings.suffix),
-        pattern=settings.pattern,
-        with_key=by_key,
-        scratch=places.scratch,
-    )
+    suffixes = normalise_suffixes(settings.suffix)
+    spec = ListingSpec(places.source, suffixes, pattern, places.scratch)
     slots = settings.executors * settings.executor_cores if settings.master == "yarn" else 0
     enough = max(ENOUGH_FOLDERS, FOLDERS_A_SLOT * slots)
     with spark.spark_runner(settings, places.root) as runner:
-        levels, skipped, matches = list_in_tasks(spec, runner, enough, bar)
-    report.skipped.add(skipped)
-    report.matches.add(matches)
-    return merged_rows(levels)
-
-
-def _counted(batches: Iterator[pa.RecordBatch], report: ScanReport) -> Iterator[pa.RecordBatch]:
-    for batch in batches:
-        report.listed += batch.num_rows
-        yield batch
+        return list_in_tasks(spec, runner, enough, report, bar)
 
 
 def _advancing(batches: Iterator[pa.RecordBatch], bar: Progress) -> Iterator[pa.RecordBatch]:

@@ -4,9 +4,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
+from audioloom_manifest.tables import Chunk
 
 from audioloom_featurizer.errors import DuplicateRecording
+from audioloom_featurizer.external.merge_join import equals_previous
 
 ROWS = pa.schema(
     [
@@ -27,23 +28,26 @@ LABEL_COLUMNS = ("label", "target", "group")
 BATCH_ROWS = 8192
 
 
-def batch_of(**columns: Any) -> pa.RecordBatch:
-    """Make a batch of `ROWS`; omitted columns are null."""
-    length = len(columns["path"])
-    arrays = [
-        columns[field.name]
-        if isinstance(columns.get(field.name), pa.Array)
-        else pa.array(columns[field.name], field.type)
-        if field.name in columns
-        else pa.nulls(length, field.type)
-        for field in ROWS
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=ROWS)
+def batch_of(schema: pa.Schema = ROWS, /, **columns: Any) -> pa.RecordBatch:
+    """Make a batch of lists or arrays; omitted columns are null, others than the schema's go."""
+    nulls = pa.nulls(len(next(iter(columns.values()))))
+    whole = {**dict.fromkeys(schema.names, nulls), **columns}
+    return pa.RecordBatch.from_pydict(whole, schema=schema)
 
 
-def replaced(batch: pa.RecordBatch, **columns: pa.Array) -> pa.RecordBatch:
-    """Replace the values of some columns of a batch."""
+def replaced(batch: pa.RecordBatch, **columns: Any) -> pa.RecordBatch:
+    """Replace the values of some columns of a batch of `ROWS`."""
     return batch_of(**{name: batch.column(name) for name in ROWS.names} | columns)
+
+
+def read_column(chunk: Chunk, column: str, name: str) -> pa.Array:
+    """Read a column of a table as the column *name* of `ROWS`.
+
+    Raises:
+        BadTable: a value is neither text nor a number, whichever the column is.
+    """
+    reads = {pa.string(): chunk.text, pa.int64(): chunk.whole, pa.float64(): chunk.number}
+    return reads[ROWS.field(name).type](column)
 
 
 def each_once(batches: Iterable[pa.RecordBatch], where: object) -> Iterator[pa.RecordBatch]:
@@ -55,17 +59,15 @@ def each_once(batches: Iterable[pa.RecordBatch], where: object) -> Iterator[pa.R
     last = None
     for batch in batches:
         paths = batch.column("path")
-        again = pc.equal(paths.slice(1), paths.slice(0, len(paths) - 1))
-        at = pc.index(again, value=True).as_py()
-        twice = last if paths[0].as_py() == last else paths[at].as_py() if at >= 0 else None
-        if twice is not None:
+        twice = paths.filter(equals_previous(paths, last))
+        if len(twice):
             raise DuplicateRecording(
                 where=where,
                 expected="each recording once",
-                found=f"{twice!r} twice",
+                found=f"{twice[0].as_py()!r} twice",
                 hint="Remove one of the two lines.",
             )
-        last = paths[len(paths) - 1].as_py()
+        last = paths[-1]
         yield batch
 
 
@@ -73,15 +75,12 @@ def in_groups(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table
     """Regroup the rows of all batches into tables of exactly *rows*; the last may have fewer."""
     held: list[pa.RecordBatch] = []
     count = 0
-    for whole in batches:
-        batch = whole
-        while count + batch.num_rows >= rows:
-            held.append(batch.slice(0, rows - count))
-            batch = batch.slice(rows - count)
-            yield pa.Table.from_batches(held).combine_chunks()
-            held, count = [], 0
-        if batch.num_rows:
-            held.append(batch)
-            count += batch.num_rows
-    if held:
+    for batch in batches:
+        held.append(batch)
+        count += batch.num_rows
+        while count >= rows:
+            whole = pa.Table.from_batches(held)
+            yield whole.slice(0, rows).combine_chunks()
+            held, count = whole.slice(rows).to_batches(), count - rows
+    if count:
         yield pa.Table.from_batches(held).combine_chunks()

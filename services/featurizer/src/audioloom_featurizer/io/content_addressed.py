@@ -1,11 +1,9 @@
-"""Write data files whose names contain their digest: first to local scratch, then copied."""
+"""Publish data files whose names contain their digest."""
 
 import hashlib
+import os
 import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import IO
+from io import BufferedIOBase
 
 from audioloom_manifest import FileEntry, check_file
 from audioloom_storage import AlreadyExists, Location, create
@@ -13,61 +11,24 @@ from audioloom_storage import AlreadyExists, Location, create
 _BLOCK = 1 << 20
 
 
-class ContentAddressedFile:
-    """A file on local disk that computes the digest of its bytes; Arrow can write to it."""
+def publish_as(
+    file: BufferedIOBase, folder: Location, start: str, *, role: str, records: int
+) -> FileEntry:
+    """Copy a local file to `<folder>/<start>-<12 digits of its digest>.parquet`.
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._sha256 = hashlib.sha256()
-        self._size = 0
-        self.closed = False
+    A file that an earlier attempt left under this name is checked and kept.
 
-    def write(self, data: bytes) -> int:
-        """Append *data* and return its length."""
-        self._file.write(data)
-        self._sha256.update(data)
-        self._size += len(memoryview(data).cast("B"))
-        return len(data)
-
-    def tell(self) -> int:
-        """The number of bytes written so far."""
-        return self._size
-
-    def flush(self) -> None:
-        """Do nothing: nobody reads the file before `publish_as`."""
-
-    def close(self) -> None:
-        """Do nothing: `content_addressed_file` closes the file."""
-
-    def publish_as(
-        self, folder: Location, start: str, *, role: str, records: int, end: str = ".parquet"
-    ) -> FileEntry:
-        """Copy to `<folder>/<start>-<12 digits of the digest><end>` and return the file entry.
-
-        A file that an earlier attempt left under this name is checked and kept.
-
-        Raises:
-            WrongChecksum: a file with this name has other bytes.
-        """
-        sha256 = self._sha256.hexdigest()
-        entry = FileEntry(
-            path=f"{start}-{sha256[:12]}{end}",
-            bytes=self._size,
-            sha256=sha256,
-            role=role,
-            records=records,
-        )
-        self._file.seek(0)
-        try:
-            with create(folder / entry.path) as target:
-                shutil.copyfileobj(self._file, target, _BLOCK)
-        except AlreadyExists:
-            check_file(folder, entry)
-        return entry
-
-
-@contextmanager
-def content_addressed_file() -> Iterator[ContentAddressedFile]:
-    """Yield a file on local disk and delete it at the end of the block."""
-    with tempfile.TemporaryFile(prefix="audioloom-featurizer-") as file:
-        yield ContentAddressedFile(file)
+    Raises:
+        WrongChecksum: a file with this name has other bytes.
+    """
+    file.seek(0)
+    sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    path, size = f"{start}-{sha256[:12]}.parquet", file.seek(0, os.SEEK_END)
+    entry = FileEntry(path=path, bytes=size, sha256=sha256, role=role, records=records)
+    file.seek(0)
+    try:
+        with create(folder / path) as target:
+            shutil.copyfileobj(file, target, _BLOCK)
+    except AlreadyExists:
+        check_file(folder, entry)
+    return entry

@@ -4,11 +4,8 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import structlog
 from audioloom_manifest import (
     Feature,
@@ -22,13 +19,18 @@ from audioloom_manifest import (
     resolve_input,
 )
 from audioloom_manifest.parquet import LEDGER, features_schema
-from audioloom_storage import Location, open_read, read_bytes
+from audioloom_storage import Location, read_bytes
 
 from audioloom_featurizer.errors import BadInventory
 from audioloom_featurizer.extraction.partition import MOST_BYTES, Unit, parse_units, unit_id
 from audioloom_featurizer.extraction.partition import ROLE as UNITS_ROLE
 from audioloom_featurizer.extraction.unit import FEATURES, LEDGER_ROLE
-from audioloom_featurizer.inventory.parquet import check_columns, inventory_location, read_rows
+from audioloom_featurizer.inventory.parquet import (
+    inventory_location,
+    only_file,
+    open_parquet,
+    read_rows,
+)
 
 ROWS_AT_ONCE = 128
 ORDER = ("path", "window", "channel", "flags", "recording_seconds")
@@ -117,7 +119,7 @@ def _read_windows(where: Location, feature: Feature, findings: _Findings) -> tup
     rows = 0
     flagged: set[str] = set()
     lengths: list[float] = []
-    with _parquet(where, features_schema(feature)) as file:
+    with open_parquet(where, features_schema(feature)) as file:
         for batch in file.iter_batches(ROWS_AT_ONCE, use_threads=False):
             values = b"".join(batch.column(feature.name).to_pylist())
             if not np.isfinite(np.frombuffer(values, dtype)).all():
@@ -146,7 +148,7 @@ def _read_windows(where: Location, feature: Feature, findings: _Findings) -> tup
 
 
 def _read_ledger(where: Location, refused: list[str], findings: _Findings) -> int:
-    with _parquet(where, LEDGER) as file:
+    with open_parquet(where, LEDGER) as file:
         table = file.read(columns=["path", "class"], use_threads=False)
     refused += table.column("path").to_pylist()
     findings.refusals.update(table.column("class").to_pylist())
@@ -191,10 +193,7 @@ def _gaps(
 
 
 def _units(opened: Opened[FeaturesManifest]) -> list[Unit]:
-    entries = opened.files(UNITS_ROLE)
-    if len(entries) != 1:
-        raise BadInventory(where=opened.location, expected="one file of units", found=len(entries))
-    where = opened.folder / entries[0].path
+    where = opened.folder / only_file(opened, UNITS_ROLE).path
     return parse_units(read_bytes(where, limit=MOST_BYTES), where)
 
 
@@ -223,16 +222,3 @@ def recordings_of(opened: Opened[FeaturesManifest]) -> Opened[RecordingsManifest
 def _unit_of(path: str) -> str:
     match = re.search(r"-([0-9a-f]{16})-[0-9a-f]{12}\.parquet$", path)
     return match[1] if match else ""
-
-
-@contextmanager
-def _parquet(where: Location, schema: pa.Schema) -> Iterator[pq.ParquetFile]:
-    with open_read(where) as stream:
-        try:
-            with pq.ParquetFile(stream) as file:
-                check_columns(file.schema_arrow, schema, where)
-                yield file
-        except pa.ArrowException as error:
-            raise BadInventory(
-                where=where, expected="a Parquet file", found=str(error)[:300]
-            ) from error

@@ -33,10 +33,10 @@ def check_inventory(opened: Opened[RecordingsManifest]) -> list[str]:
             wrong = paths.filter(which).to_pylist()
             problems.extend(f"{where}: {path[:200]!r} {trouble}" for path in wrong)
         last = paths[len(paths) - 1].as_py()
-    facts, recipe, claimed = summary.facts(), opened.manifest.recipe, opened.manifest.stats
+    recipe, claimed, counted = opened.manifest.recipe, opened.manifest.stats, summary.stats()
     digests = {
-        "listing": (recipe.listing_sha256, facts.listing),
-        "labels": (recipe.labels_sha256, facts.labels),
+        "listing": (recipe.listing_sha256, summary.listing_digest.hexdigest()),
+        "labels": (recipe.labels_sha256, summary.labelling_digest.hexdigest()),
     }
     problems += [
         f"{where}: expected the {name} {expected}, found {found}"
@@ -44,8 +44,8 @@ def check_inventory(opened: Opened[RecordingsManifest]) -> list[str]:
         if expected not in (None, found)
     ]
     return problems + [
-        f"{where}: expected {name} = {getattr(claimed, name)}, found {getattr(facts.stats, name)}"
+        f"{where}: expected {name} = {getattr(claimed, name)}, found {getattr(counted, name)}"
         for name in type(claimed).model_fields
         if name != "dropped"  # dropped recordings leave no trace
-        and getattr(facts.stats, name) != getattr(claimed, name)
+        and getattr(counted, name) != getattr(claimed, name)
     ]

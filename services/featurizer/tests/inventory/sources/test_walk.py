@@ -6,19 +6,19 @@ from pathlib import Path
 from audioloom_featurizer.inventory.paths import as_text, may_be_escaped
 from audioloom_featurizer.inventory.sources.walk import (
     AUDIO_SUFFIXES,
-    Skipped,
     normalise_suffixes,
-    walk_recordings,
+    recordings_among,
 )
-from audioloom_storage import locate
+from audioloom_featurizer.inventory.tally import Tally
+from audioloom_storage import locate, walk
 from hypothesis import given
 from hypothesis import strategies as st
 
 
-def listed(folder: Path, *suffixes: str) -> tuple[list[str], Skipped]:
-    skipped = Skipped()
-    found = walk_recordings(locate(folder), normalise_suffixes(suffixes), skipped)
-    return [path for batch in found for path in batch.column("path").to_pylist()], skipped
+def listed(folder: Path, *suffixes: str) -> tuple[list[str], Tally]:
+    tally, source = Tally(), locate(folder)
+    found = recordings_among(walk(source), source, normalise_suffixes(suffixes), tally)
+    return [path for batch in found for path in batch.column("path").to_pylist()], tally
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -39,19 +39,19 @@ def write_bytes(folder: Path, *names: bytes) -> None:
 def test_hidden_files_are_passed_over_and_counted(tmp_path: Path) -> None:
     """AppleDouble files and hidden folders are no recordings, whatever their ending."""
     touch(tmp_path, "a/x.wav", "a/._x.wav", ".trash/y.wav", "notes.txt")
-    paths, skipped = listed(tmp_path)
+    paths, tally = listed(tmp_path)
     assert ["a/x.wav"] == paths
-    assert (2, 1) == (skipped.hidden, skipped.other)
-    assert "notes.txt" == skipped.examples["other"]
+    assert {"listed": 1, "hidden": 2, "other": 1} == tally.counts
+    assert ["notes.txt"] == tally.examples["other"]
 
 
 def test_a_name_that_is_no_text_is_listed(tmp_path: Path) -> None:
     """With its bytes written out, so that it is refused later, and counted; folders likewise."""
     snowman = "\N{SNOWMAN}.wav"
     write_bytes(tmp_path, b"caf\xe9.wav", b"\xff\xfe/ok.wav", snowman.encode(), b"\xe9.txt")
-    paths, skipped = listed(tmp_path)
+    paths, tally = listed(tmp_path)
     assert [r"\xff\xfe/ok.wav", r"caf\xe9.wav", snowman] == sorted(paths)
-    assert 1 == skipped.total == skipped.other
+    assert {"listed": 3, "hidden": 0, "other": 1} == tally.counts
 
 
 @given(st.binary(min_size=1, max_size=12).filter(lambda name: b"\0" not in name))

@@ -3,61 +3,16 @@
 import math
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from audioloom_featurizer.errors import BadPattern, BadTarget
-from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, ROWS, replaced
+from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, replaced
+from audioloom_featurizer.inventory.tally import Tally
 
-_EXAMPLES = 5
 KEY = "key"
 """The named group that a table of labels is joined by."""
-
-
-@dataclass(frozen=True)
-class PathLabels:
-    """The values that a pattern finds in a path; None for a group that caught nothing.
-
-    Attributes:
-        label: the class.
-        target: the number to predict, for regression.
-        group: recordings that stay in one split: a speaker, a call, a campaign.
-        key: the key of the recording in a table of labels.
-    """
-
-    label: str | None = None
-    target: float | None = None
-    group: str | None = None
-    key: str | None = None
-
-
-NO_LABELS = PathLabels()
-
-
-@dataclass
-class PatternMatches:
-    """The number of paths compared with a pattern, and of paths that it matched."""
-
-    paths: int = 0
-    matched: int = 0
-    example: str = ""
-
-    def add(self, other: "PatternMatches") -> None:
-        """Add the counts of another listing."""
-        self.paths += other.paths
-        self.matched += other.matched
-        self.example = self.example or other.example
-
-
-@dataclass
-class UnlabelledCount:
-    """The number of recordings with neither label nor target, and of those dropped."""
-
-    recordings: int = 0
-    dropped: int = 0
-    examples: list[str] = field(default_factory=list)
 
 
 def compile_pattern(text: str, *, with_key: bool = False) -> re.Pattern[str]:
@@ -80,24 +35,21 @@ def compile_pattern(text: str, *, with_key: bool = False) -> re.Pattern[str]:
             found=str(error),
         ) from None
     named = set(pattern.groupindex)
+    expected = ""
     if with_key and KEY not in named:
-        raise BadPattern(
-            "labels are joined by a key that the pattern does not name",
-            where=f"--pattern {text}",
-            expected="a named group (?P<key>…)",
-            found=", ".join(sorted(named)) or "no named group",
-        )
-    if not named or named - set(LABEL_COLUMNS) - ({KEY} if with_key else set()):
-        raise BadPattern(
-            where=f"--pattern {text}",
-            expected="named groups (?P<label>…), (?P<group>…) or (?P<target>…), no others",
-            found=", ".join(sorted(named)) or "no named group",
-        )
+        expected = "a named group (?P<key>…), by which labels are joined"
+    elif not named or named - {*LABEL_COLUMNS, *([KEY] if with_key else [])}:
+        expected = "named groups (?P<label>…), (?P<group>…) or (?P<target>…), no others"
+    if expected:
+        found = ", ".join(sorted(named)) or "no named group"
+        raise BadPattern(where=f"--pattern {text}", expected=expected, found=found)
     return pattern
 
 
-def labels_from_path(path: str, pattern: re.Pattern[str]) -> PathLabels | None:
-    """Read the values in *path*; None if the pattern does not match the whole path.
+def labels_from_path(path: str, pattern: re.Pattern[str]) -> dict[str, str | float | None] | None:
+    """Read the named groups in *path*; None if the pattern does not match the whole path.
+
+    A group that caught nothing, or took no part, is None.
 
     Raises:
         BadTarget: the target is not a finite number.
@@ -105,46 +57,35 @@ def labels_from_path(path: str, pattern: re.Pattern[str]) -> PathLabels | None:
     match = pattern.fullmatch(path)
     if match is None:
         return None
-    caught = match.groupdict()
-    target = caught.get("target") or None
-    return PathLabels(
-        label=caught.get("label") or None,
-        target=None if target is None else _number(target, path),
-        group=caught.get("group") or None,
-        key=caught.get(KEY) or None,
-    )
+    found: dict[str, str | float | None] = {
+        name: text or None for name, text in match.groupdict().items()
+    }
+    if target := found.get("target"):
+        found["target"] = _number(str(target), path)
+    return found
 
 
 def label_by_pattern(
-    batches: Iterable[pa.RecordBatch], pattern: re.Pattern[str], matches: PatternMatches
+    batches: Iterable[pa.RecordBatch], pattern: re.Pattern[str], tally: Tally
 ) -> Iterator[pa.RecordBatch]:
     """Fill the columns that the pattern names; other columns do not change."""
-    named = [name for name in (*LABEL_COLUMNS, KEY) if name in pattern.groupindex]
     for batch in batches:
-        if not batch.num_rows:
-            continue
-        found = [labels_from_path(path, pattern) for path in batch.column("path").to_pylist()]
-        matches.paths += batch.num_rows
-        matches.example = matches.example or batch.column("path")[0].as_py()
-        matches.matched += sum(each is not None for each in found)
-        known = [each or NO_LABELS for each in found]
-        columns = {
-            name: pa.array([getattr(each, name) for each in known], ROWS.field(name).type)
-            for name in named
-        }
+        paths = batch.column("path")
+        found = [labels_from_path(path, pattern) for path in paths.to_pylist()]
+        missed = pa.array([each is None for each in found], pa.bool_())
+        tally.add("unmatched", paths.filter(missed))
+        columns = {name: [each and each[name] for each in found] for name in pattern.groupindex}
         yield replaced(batch, **columns)
 
 
 def count_unlabelled(
-    batches: Iterable[pa.RecordBatch], count: UnlabelledCount, *, drop: bool
+    batches: Iterable[pa.RecordBatch], tally: Tally, *, drop: bool
 ) -> Iterator[pa.RecordBatch]:
     """Count the rows without label and target, and drop them if *drop*."""
     for batch in batches:
         nameless = pc.and_(pc.is_null(batch.column("label")), pc.is_null(batch.column("target")))
-        paths = batch.column("path").filter(nameless)
-        count.recordings += len(paths)
-        count.dropped += len(paths) if drop else 0
-        count.examples += paths.slice(0, _EXAMPLES - len(count.examples)).to_pylist()
+        for what in ("unlabelled", "dropped")[: 1 + drop]:
+            tally.add(what, batch.column("path").filter(nameless))
         yield batch.filter(pc.invert(nameless)) if drop else batch
 
 

@@ -1,0 +1,42 @@
+"""Counts of what a scan finds, with examples."""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+_EXAMPLES = 5
+
+
+@dataclass
+class Tally:
+    """Counts by what was found, each with the first few paths or keys as examples.
+
+    * listed: recordings found.
+    * hidden: files skipped because a name in their path starts with a dot, as in AppleDouble files
+      (`._x.wav`).
+    * other: files skipped because of their suffix.
+    * elsewhere: files of an fsimage's dump that lie outside the source.
+    * unmatched: recordings that the pattern does not match.
+    * joined: recordings that have a row in the table of labels.
+    * alone: keys of the table of labels that no recording has.
+    * changed: recordings with another size or modification time than in the earlier listing.
+    * gone: recordings of the earlier listing that no longer exist.
+    * unlabelled, dropped: recordings with neither label nor target.
+    """
+
+    counts: Counter[str] = field(default_factory=Counter)
+    examples: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, what: str, names: pa.StringArray) -> None:
+        """Count more."""
+        self._add(what, len(names), names.slice(0, _EXAMPLES).to_pylist())
+
+    def merge(self, other: "Tally") -> None:
+        """Add the counts of a part of the scan."""
+        for what, count in other.counts.items():
+            self._add(what, count, other.examples[what])
+
+    def _add(self, what: str, count: int, names: list[str]) -> None:
+        self.counts[what] += count
+        self.examples[what] = [*self.examples[what], *names][:_EXAMPLES]
