@@ -66,8 +66,6 @@ class GenerationResult:
     Args:
         membership: the workers; None if the gang was never complete.
         cause: of its end; None if every process succeeded.
-        exits: of the processes, by rank.
-        lost: the workers that vanished, by rank.
         executed_s: seconds in which the gang was complete.
         arrivals: progress of each worker, if the gang was not complete in time.
     """

@@ -23,9 +23,6 @@ class Driver:
     """Writes the orders of one scope of the store and reads its reports.
 
     Args:
-        store: the gang's store.
-        workers: of the scope.
-        ranks: of the workers.
         scope: `GANG`, or the scope of a sidecar.
     """
 

@@ -19,10 +19,8 @@ class FailureDetector:
     """Reads the heartbeats of a store at intervals and finds the frozen workers.
 
     Args:
-        store: the gang's store.
         prefix: of the keys of the heartbeats.
         limit_s: seconds without a change after which a worker is frozen.
-        clock: tells the seconds.
     """
 
     def __init__(

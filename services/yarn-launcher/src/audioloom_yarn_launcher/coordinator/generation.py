@@ -75,15 +75,10 @@ def run_generation(
     formed: Callable[[Membership], None],
     goes_on: bool = True,
 ) -> GenerationResult:
-    """Form, run and end the gang once. Main thread only.
+    """Form, run and end the gang once, after its driver has begun the generation. Main thread only.
 
-    Args:
-        gang: opened, and the generation begun by its driver.
-        attempt: its number, for the processes and their logs.
-        generation: number of the generation that was begun, from 0.
-        formed: called when the gang is complete, while its processes start.
-        goes_on: whether another generation may follow. If so, a vanished worker is replaced at
-            once, long before the others have ended.
+    *formed* is called when the gang is complete, while its processes start. If another generation
+    may follow (*goes_on*), a vanished worker is replaced long before the others have ended.
     """
     membership = form(gang, attempt, generation)
     if isinstance(membership, GenerationResult):
@@ -121,14 +116,7 @@ def _first_that_counts(gang: Gang, reports: Reports, lost: Mapping[int, WorkerLo
 def _watch(
     gang: Gang, membership: Membership, since: float, known: dict[int, WorkerLost]
 ) -> Cause | Failed | Finished:
-    """Wait until the generation is over: interrupted, failed, or done.
-
-    Args:
-        gang: at work.
-        membership: its workers.
-        since: when they began to run.
-        known: collects the workers that were killed here, by rank.
-    """
+    """Wait until the generation is over; add the workers that were killed here to *known*."""
     detector = FailureDetector(gang.store, HEARTBEAT, gang.plan.frozen_s)
     driver, decides = gang.driver, policy(gang.plan.roles)
     while True:

@@ -51,13 +51,7 @@ def report_failure(folder: Location, cause: Cause, attempt: int) -> None:
 
 
 def result_of(folder: Location, cause: Cause | None, *, attempts: int, last: int) -> Result:
-    """The result of `run`; a failure is also reported on stderr.
-
-    Args:
-        folder: of the run.
-        cause: of its failure; None after a success.
-        attempts: number of attempts of this launch.
-        last: number of the last attempt.
+    """The result of `run` after the *attempts* of this launch; a failure is also on stderr.
 
     Raises:
         ManifestError: the committed manifest is damaged or forged.

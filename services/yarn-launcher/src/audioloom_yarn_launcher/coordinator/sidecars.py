@@ -59,14 +59,8 @@ class _Sidecar:
     """The state of one sidecar.
 
     Args:
-        group: its role.
-        index: its number within the role.
-        generation: number of its own generation.
-        restarts: number of its restarts.
         attempt: the gang's attempt in which its last process was started.
         member: the agent that runs its process.
-        page: the web page of its process.
-        timer: of its registration.
         until: end of its phase, by the monotonic clock.
         exit: its final end.
     """
@@ -94,11 +88,7 @@ class Sidecars:
     """All sidecars of a run.
 
     Args:
-        store: the gang's store.
-        plan: of the run.
-        limits: for their registration.
         workers: makes the workers of a role.
-        record: called with each event.
     """
 
     def __init__(

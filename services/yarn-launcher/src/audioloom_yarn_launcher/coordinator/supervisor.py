@@ -49,15 +49,10 @@ def run_attempts(
 
     The start of an attempt and the end of the last attempt are recorded before anything depends on
     them. The members of an attempt, and its end if another follows, are recorded meanwhile.
-
-    Args:
-        gang: opened.
-        spec: of the run.
-        started: its next attempt, begun.
-        before: number of attempts by coordinators of this launch that were lost.
+    The attempt in *started* has begun; lost coordinators of this launch made those *before* it.
 
     Returns:
-        The cause of the last attempt's failure, None if the work is done; the attempt's number.
+        The cause of the last attempt's failure, None if the work is done; the attempt.
     """
     folder, groups, max_restarts = spec.location, gang.plan.roles, spec.max_restarts
     written: list[Future[None]] = []
@@ -101,12 +96,8 @@ def gang_at_work(
 ) -> Iterator[Gang]:
     """Open a gang that obeys this process's signals, and end its workers with the block.
 
-    Args:
-        store: the gang's store.
-        plan: of the run.
-        limits: on the time of each part of its life.
-        place: makes the workers of the gang's roles, or of a sidecar's role, from a function to
-            call when one has ended.
+    *place* makes the workers of the gang's roles, or of a sidecar's role; they call the function
+    that it gets when one of them has ended.
     """
     wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
     recorder = ThreadPoolExecutor(1, "sidecars")

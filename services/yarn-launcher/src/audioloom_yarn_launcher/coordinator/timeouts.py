@@ -24,12 +24,7 @@ and neither knows of the other: so each waits longer than its limit by a random 
 
 
 def pause_s(restarts: int, chance: Chance = random.random) -> float:
-    """Seconds before a restart: doubled with each restart, and spread at random.
-
-    Args:
-        restarts: number of earlier restarts.
-        chance: spreads restarts that follow from one failure.
-    """
+    """Seconds before a restart: doubled with each, and spread, since a failure may cause many."""
     most = min(FIRST_PAUSE_S * 2.0**restarts, MOST_PAUSE_S)
     return most * (0.5 + 0.5 * chance())
 
@@ -39,8 +34,6 @@ class FormationTimer:
 
     Args:
         pending: counts the workers without a container, all requested just now.
-        limits: of the gang.
-        clock: tells the seconds.
         chance: spreads the allocation limit.
     """
 

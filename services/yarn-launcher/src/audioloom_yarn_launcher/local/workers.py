@@ -40,8 +40,6 @@ class LocalWorkers:
     """`Workers` of this machine.
 
     Args:
-        size: number of workers.
-        server: serves the store.
         marker: the plan's marker, by which the processes of a lost worker are found.
         command: makes the command of a worker.
         variables: further environment variables of a worker.

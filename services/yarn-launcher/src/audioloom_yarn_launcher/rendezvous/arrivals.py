@@ -23,7 +23,6 @@ class Arrival:
     """The progress of one worker before its registration.
 
     Args:
-        state: how far it came.
         rank: the rank that it claimed, None if none.
         host: its host, "" if it has none.
         address: the address that it holds, "" if none.

@@ -42,7 +42,6 @@ class WorkerLost:
     Args:
         text: in words that continue a subject.
         exit_code: exit code of the run, if the gang is not restarted.
-        reason: kind of the cause, if known.
     """
 
     text: str
@@ -65,7 +64,6 @@ class Cause:
     """The cause that ended a generation before its work was done.
 
     Args:
-        kind: what happened.
         text: one sentence without a full stop.
         exit_code: exit code of the run, if the gang is not restarted.
         rank: rank of the worker, None if the cause is not one worker's alone.
@@ -84,15 +82,11 @@ class Cause:
 
 
 def first_cause(reports: Reports, lost: Mapping[int, WorkerLost]) -> Cause:
-    """Return the cause of which the other failures are echoes.
+    """Return the cause of which the other failures are echoes; there is at least one failure.
 
     An exit code in `REPEATING` comes first: it is the program's verdict on its input. A process
     that was killed or lost comes before one that gave up, perhaps because of that loss. An echo
     comes last. Among equals, the first report counts.
-
-    Args:
-        reports: reports of the generation; at least one process failed or one worker was lost.
-        lost: the lost workers, by rank.
     """
     causes = [_exit_cause(rank, end) for rank, end in reports.exits.items() if end.failed]
     causes += [loss.cause(f"worker {rank} was lost", rank) for rank, loss in lost.items()]

@@ -129,9 +129,6 @@ class Membership:
     """The workers of a generation, by rank.
 
     Args:
-        attempt: number of the gang's attempt.
-        generation: number of the gang's generation.
-        members: the gang's workers.
         sidecar: the reader of this message, if it is a sidecar.
         again: the sidecar had a process before in this attempt.
     """
@@ -159,12 +156,9 @@ class Exit:
     """The end of a worker's process.
 
     Args:
-        id: the worker.
         code: exit code; negative for a signal, as in `subprocess`; None if it was never started.
         stopped: the worker ended it on an order.
-        pid: process number, None if it was never started.
         started: start time, RFC 3339 by the worker's clock.
-        ended: end time.
         tail: the last lines of its output.
         reason: a cause that the code does not tell, "" if there is none.
         text: that cause in words that continue a subject.

@@ -5,13 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Resources:
-    """The resources of one container.
-
-    Args:
-        memory_mb: memory in MiB.
-        vcores: number of virtual cores.
-        gpus: number of GPUs (`yarn.io/gpu`).
-    """
+    """The resources of one container."""
 
     memory_mb: int
     vcores: int

@@ -20,7 +20,6 @@ class Group:
     """The workers of one role, with consecutive ranks.
 
     Args:
-        count: number of workers.
         command: their command, if it differs from the plan's.
         must_finish: the job is not done before they are.
         may_fail: the job continues when one of them fails or is lost.

@@ -52,7 +52,6 @@ class Use:
     """The archives that a run uses.
 
     Args:
-        run: its folder.
         archives: names of the files; None for a run whose older records do not name them.
         at_work: it runs or waits to begin, or its state is unknown.
         last_ns: time of its newest record, by the clock of the storage.

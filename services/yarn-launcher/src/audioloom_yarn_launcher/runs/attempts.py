@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from audioloom_storage import AlreadyExists, Location, UnknownOutcome, make_folder, publish
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
@@ -82,14 +82,12 @@ class AttemptStarted(AttemptRecord):
         )
 
 
-class WorkerRecord(BaseModel):
+class WorkerRecord(BaseModel, frozen=True):
     """A worker of an attempt, with its role and index in TF_CONFIG.
 
     Args:
         exposed: why its command may listen at other addresses than this one; "" if it cannot.
     """
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     rank: int
     role: str = "worker"
@@ -113,10 +111,8 @@ class WorkerEnd(WorkerRecord):
     """The end of one worker.
 
     Args:
-        pid: number of its process on its host.
         end: failed by itself, stopped because of another, lost with its worker, or as its name.
         cause: why it ended, in words that continue a subject.
-        reason: further facts about the cause beyond the exit code.
         log: path of its log in the run folder, or a pattern for the pieces of the log.
     """
 
@@ -131,10 +127,8 @@ class WorkerEnd(WorkerRecord):
     log: str | None = None
 
 
-class FirstCause(BaseModel):
+class FirstCause(BaseModel, frozen=True):
     """The first cause of an attempt's end."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     kind: str
     text: str

@@ -24,7 +24,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from audioloom_yarn_launcher.errors import BadJob, NoCommand, NoJob
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
@@ -59,7 +59,7 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 Command = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-class RoleTable(BaseModel):
+class RoleTable(BaseModel, frozen=True, extra="forbid"):
     """The table of one role; what it leaves out is as for the run, or as usual for the role.
 
     Args:
@@ -69,8 +69,6 @@ class RoleTable(BaseModel):
         ends_job: the job is done as soon as they have succeeded.
         max_restarts: number of restarts of a sidecar.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     instances: int = Field(1, ge=1, le=10_000)
     command: Command | None = None
@@ -98,10 +96,8 @@ class RoleTable(BaseModel):
         )
 
 
-class JobFile(BaseModel):
+class JobFile(BaseModel, frozen=True, extra="forbid"):
     """The content of a job file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     command: Command | None = None
     roles: dict[str, RoleTable] = Field(min_length=1)

@@ -85,15 +85,9 @@ def next_attempt(spec: RunSpec, before: AttemptStarted) -> AttemptStarted:
 
 
 def close_lost(folder: Location, last: Attempt, *, restarts: bool = False) -> Cause:
-    """Kill the leftover processes of a lost launcher on this machine, and record its end.
+    """Kill the leftover processes of a lost launcher here; record its end, and return the cause.
 
-    Args:
-        folder: run folder.
-        last: the attempt without an end.
-        restarts: whether another coordinator continues this launch.
-
-    Returns:
-        The recorded cause.
+    The record says whether another coordinator *restarts* the gang in the same launch.
     """
     text = f"the launcher was lost: {last.started.owner} is gone"
     cause = Cause("launcher-lost", text, TRY_AGAIN)

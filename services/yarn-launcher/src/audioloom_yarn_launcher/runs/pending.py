@@ -22,12 +22,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True)
 class Pending:
-    """A submitted application without an attempt.
-
-    Args:
-        submission: its record.
-        application: the ResourceManager's answer, None if there is none.
-    """
+    """A submitted application without an attempt."""
 
     submission: Submission
     application: Application | None
@@ -57,9 +52,7 @@ class Pending:
 def find_pending(folder: Location, attempts: Sequence[Attempt]) -> Pending | None:
     """Find the newest application that waits, else the newest of unknown state, else the newest.
 
-    Args:
-        folder: run folder.
-        attempts: attempts of the run; earlier submissions than the last attempt are ignored.
+    Submissions that are older than the last attempt are ignored.
     """
     last = attempts[-1].started.attempt if attempts else 0
     submitted = read_submissions(folder, {each.started.launch for each in attempts})

@@ -10,7 +10,7 @@ import re
 import socket
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from audioloom_yarn_launcher.system.processes import stat_fields
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
@@ -21,15 +21,13 @@ _DEAD = ("Z", "X", "x")
 _CONTAINER = re.compile(r"container_(?:e[0-9]+_)?[0-9]+_[0-9]+_([0-9]+)_[0-9]+")
 
 
-class ProcessIdentity(BaseModel):
+class ProcessIdentity(BaseModel, frozen=True):
     """A process, described so that no other process can be taken for it.
 
     Args:
         application: id of the YARN application that it coordinates, None on one machine.
         application_attempt: number of its attempt, from 1.
     """
-
-    model_config = ConfigDict(frozen=True)
 
     host: str
     pid: int

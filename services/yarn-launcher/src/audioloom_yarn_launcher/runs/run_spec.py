@@ -5,7 +5,7 @@ import uuid
 from audioloom_manifest import MANIFEST_NAME
 from audioloom_stage import redact_words
 from audioloom_storage import Location, exists, locate
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.messages import FROZEN_S, Plan
@@ -20,7 +20,7 @@ IN_CONTAINER = "the container's own"
 """The working folder of a command on a cluster: empty, but for the environment and --files."""
 
 
-class RunSpec(BaseModel):
+class RunSpec(BaseModel, frozen=True, extra="forbid"):
     """A run as one launch makes it; on YARN the coordinator gets it as a small JSON file.
 
     Args:
@@ -28,15 +28,10 @@ class RunSpec(BaseModel):
         folder: URI of the run folder.
         command: program and arguments with their secrets, never shown; see `shown`.
         working_folder: base of relative paths in the command, or `IN_CONTAINER`.
-        roles: the roles in the order of ranks.
-        resources: the resources of each role's containers.
-        on: the backend.
         localization: the programs of the containers; None on one machine.
         wait: wait for another launcher that is at work on the run.
         take_over: the attempt whose launcher the user declares gone.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     named_by_hand: bool = True

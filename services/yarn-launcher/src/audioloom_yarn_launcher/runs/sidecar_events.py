@@ -28,12 +28,9 @@ class SidecarEvent(RecordBase):
     """One event of a sidecar.
 
     Args:
-        event: what happened.
         attempt: the gang's attempt in which the process was started; 0 if none ever was.
-        signal: number of the signal that ended it.
         cause: why it failed, in words that continue a subject; "" if it did not.
         stopped: it was ordered to end.
-        restarted: it is restarted.
     """
 
     kind: Literal["sidecar-event"] = "sidecar-event"
@@ -61,9 +58,7 @@ class SidecarHistory:
 
     Args:
         last: the newest event.
-        starts: number of starts of its process.
         page: address of its web page, while its process runs.
-        failures: the cause of each failure.
     """
 
     last: SidecarEvent

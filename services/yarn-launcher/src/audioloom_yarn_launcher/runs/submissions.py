@@ -10,7 +10,7 @@ from collections.abc import Collection
 from typing import Literal
 
 from audioloom_storage import Location, make_folder, publish
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
 from audioloom_yarn_launcher.runs.record import RecordBase, file_names, read_record, record_bytes
@@ -19,17 +19,13 @@ FOLDER = "submissions"
 _NAME = re.compile(r"([0-9a-f]{32})\.json")
 
 
-class Localization(BaseModel):
+class Localization(BaseModel, frozen=True):
     """The programs of a run's containers.
 
     Args:
         launcher: URI of the archive of the launcher's own environment.
         environment: URI of the archive of the command's environment, if one was shipped.
-        python: path of the Python on the nodes, if one was named.
-        image: Docker image of the workers, if one was named.
     """
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
 
     launcher: str
     environment: str | None = None
@@ -46,11 +42,9 @@ class Submission(RecordBase):
     """An application that was submitted to YARN.
 
     Args:
-        launch: id of the launch, as in its attempts.
         after_attempt: number of the run's last attempt before it, 0 if there was none. It gives
             the order, since clocks of machines differ.
         by: the process that submitted it.
-        localization: the programs of its containers.
     """
 
     kind: Literal["submission"] = "submission"

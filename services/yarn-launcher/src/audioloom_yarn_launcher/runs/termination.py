@@ -32,8 +32,6 @@ class ApplicationEnd:
     """The end of an application.
 
     Args:
-        report: YARN's report.
-        attempts: its attempts, in order.
         stopped_by: the signal that ended it, 0 if there was none.
     """
 
@@ -46,10 +44,7 @@ class ApplicationEnd:
 def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]) -> Report:
     """Ask the coordinator to end the run; YARN kills the application after half a minute.
 
-    Args:
-        cluster: of the application.
-        application: its id.
-        stop: returns how urgent the end is now.
+    It asks again whenever *stop* returns a more urgent request.
 
     Raises:
         ResourceManagerDown: no ResourceManager answers.

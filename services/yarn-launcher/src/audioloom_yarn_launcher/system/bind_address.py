@@ -60,9 +60,6 @@ def warning(exposed: str) -> str:
 def address_to_bind(advertised: str) -> str:
     """Return this machine's address that others reach by the advertised one.
 
-    Args:
-        advertised: a host name or an address.
-
     Raises:
         Exposed: there is no such address, or the library is missing or does not fit.
     """

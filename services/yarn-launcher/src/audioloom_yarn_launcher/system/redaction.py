@@ -26,11 +26,6 @@ def hidden(command: Sequence[str]) -> dict[str, str]:
 
 
 def restore(command: Sequence[str], variables: Mapping[str, str]) -> tuple[str, ...]:
-    """Restore the masked words of a command.
-
-    Args:
-        command: from `redact_words`.
-        variables: environment that holds the variable from `hidden`.
-    """
+    """Restore the words that `redact_words` masked, from the variable that `hidden` made."""
     words = json.loads(base64.b64decode(variables.get(VARIABLE, "")) or "{}")
     return tuple(words.get(str(place), word) for place, word in enumerate(command))

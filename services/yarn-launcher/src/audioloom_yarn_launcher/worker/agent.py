@@ -127,10 +127,8 @@ class Worker:
     """A worker: its rank, its port, its process, and the process's log and web page.
 
     Args:
-        store: the gang's store.
         me: id under which this worker may own keys.
         prefer: rank of its role to try first, so that claims do not collide.
-        context: settings of the agent.
         role: role of this worker, None for any role of the gang.
     """
 

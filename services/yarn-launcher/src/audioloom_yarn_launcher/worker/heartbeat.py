@@ -48,9 +48,7 @@ class Heartbeat:
     """The heartbeats of a worker, sent by a thread that also watches its process.
 
     Args:
-        me: id of the worker.
         changed: called, from the thread, when the process is found frozen.
-        sidecar: the worker is a sidecar.
     """
 
     def __init__(

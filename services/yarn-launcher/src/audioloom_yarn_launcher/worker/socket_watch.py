@@ -24,7 +24,6 @@ class SocketWatch:
             children.
         address: the address at which the command should listen.
         report: receives a line for each socket that strangers can reach.
-        waits: pauses between the looks in seconds.
     """
 
     def __init__(

@@ -27,7 +27,6 @@ class State:
     """The state of a worker.
 
     Args:
-        rank: the rank that it holds.
         generation: the generation that it is ready for.
         started: it has started its process in this generation.
         running: the process has not ended.

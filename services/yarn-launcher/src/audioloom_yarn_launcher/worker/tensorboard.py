@@ -31,9 +31,7 @@ class TensorBoard:
     """The web page of one TensorBoard process.
 
     Args:
-        run: the run folder.
         host: name or address of this machine for others.
-        port: of its server.
         show: publishes a page of this machine; answers the published address.
         below: folder for the copy of the events; by default the folder for temporary files.
     """
