@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from audioloom_storage import AlreadyExists, Location, UnknownOutcome, make_folder, publish
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
@@ -82,12 +82,14 @@ class AttemptStarted(AttemptRecord):
         )
 
 
-class WorkerRecord(BaseModel, frozen=True):
+class WorkerRecord(BaseModel):
     """A worker of an attempt, with its role and index in TF_CONFIG.
 
     Args:
         exposed: why its command may listen at other addresses than this one; "" if it cannot.
     """
+
+    model_config = ConfigDict(frozen=True)
 
     rank: int
     role: str = "worker"

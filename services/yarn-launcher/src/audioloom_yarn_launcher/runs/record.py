@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from audioloom_manifest import read_manifest
 from audioloom_stage import redact_values
 from audioloom_storage import Entry, Location, NotFound, TooLarge, list_folder, read_bytes
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import to_json
 
 from audioloom_yarn_launcher.errors import BadRecord
@@ -18,8 +18,10 @@ MOST_BYTES = 64 << 20
 Record = TypeVar("Record", bound="RecordBase")
 
 
-class RecordBase(BaseModel, frozen=True):
+class RecordBase(BaseModel):
     """The base of all records; unknown fields of a later minor version are ignored."""
+
+    model_config = ConfigDict(frozen=True)
 
     version: str = VERSION
 
