@@ -11,7 +11,6 @@ from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.runs.attempts import (
     AttemptEnd,
     AttemptMembers,
-    FirstCause,
     begin,
     publish_record,
     read_attempts,
@@ -82,7 +81,7 @@ def test_what_has_ended_is_ended_in_the_same_way(launch: RunSpec) -> None:
     """YARN starts another master after a failure too: it has nothing to do but to say so."""
     begun(launch, outcome="failed", exit_code=3, restarts=True)
     assert Recovered(attempts=1) == recover(allowing(launch, 5))
-    told = FirstCause(kind="exit", text="it hurts", rank=1, exit_code=65, tail="ouch")
+    told = Cause("exit", "it hurts", 65, 1, tail="ouch")
     begun(launch, 2, outcome="failed", exit_code=65, cause=told)
     cause = Cause("exit", "it hurts", 65, 1, tail="ouch")
     assert Recovered(attempts=2, over=True, cause=cause) == recover(allowing(launch, 5))

@@ -11,7 +11,8 @@ from audioloom_manifest import Attempt, FileEntry, ManifestError, Plan, commit, 
 from audioloom_stage import MASK, ExitCode, exit_code
 from audioloom_storage import locate
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
-from audioloom_yarn_launcher.runs.attempts import AttemptEnd, FirstCause, WorkerEnd
+from audioloom_yarn_launcher.rendezvous.causes import Cause
+from audioloom_yarn_launcher.runs.attempts import AttemptEnd, WorkerEnd
 from audioloom_yarn_launcher.runs.record import check_manifest, read_record, record_bytes
 
 
@@ -26,7 +27,7 @@ def ended(secret: str) -> AttemptEnd:
         ended=None,
         outcome="failed",
         exit_code=1,
-        cause=FirstCause(kind="exit", text=told, exit_code=1, tail=f"ü\nHF_TOKEN={secret}\nyes"),
+        cause=Cause("exit", told, 1, tail=f"ü\nHF_TOKEN={secret}\nyes"),
         workers=(
             WorkerEnd(
                 rank=0, worker="worker_0", host="n1", worker_pid=1, address="n1:1", end="lost",

@@ -61,7 +61,7 @@ def _clash(gang: Gang, reports: Reports, ranks: tuple[int, int]) -> GenerationRe
         f"workers {who} have one address, {address}: give an --advertise that differs between"
         " the nodes"
     )
-    cause = Cause("registration", text, CONFIGURATION, repeats=True)
+    cause = Cause("registration", text, CONFIGURATION)
     return GenerationResult(None, cause, arrivals=_arrivals(gang, reports))
 
 

@@ -104,13 +104,11 @@ def run_generation(
 
 def _first_that_counts(gang: Gang, reports: Reports, lost: Mapping[int, WorkerLost]) -> Cause:
     """Find the first cause among the workers that may not fail, one of which did."""
-    pardoned, sidecars = policy(gang.plan.roles).may_fail, gang.sidecars.exits()
-    every = {**reports.exits, **sidecars}.items()
+    pardoned = policy(gang.plan.roles).may_fail
+    every = {**reports.exits, **gang.sidecars.exits()}.items()
     exits = {rank: end for rank, end in every if rank not in pardoned}
     gone = {rank: loss for rank, loss in lost.items() if rank not in pardoned}
-    cause = first_cause(replace(reports, exits=exits), gone)
-    # A sidecar is a cause only after its last restart, so a retry would not help.
-    return replace(cause, repeats=True) if cause.rank in sidecars else cause
+    return first_cause(replace(reports, exits=exits), gone)
 
 
 def _watch(

@@ -70,7 +70,7 @@ def run_attempts(
             )
             cause = None if spec.committed else went.cause
             gang = replace(gang, limits=gang.limits.after(went.executed_s))
-            again = restarts < max_restarts and _may_help(cause, gang.limits)
+            again = restarts < max_restarts and _may_help(cause, gang)
             record = end_record(started, went, cause, groups, restarts=again)
             if cause is None or not again:
                 break
@@ -149,7 +149,8 @@ def _put_on_record(folder: Location, record: AttemptMembers | AttemptEnd) -> Non
     return None
 
 
-def _may_help(cause: Cause | None, left: Limits) -> bool:
-    if cause is None or cause.repeats or left.execution_s == 0:
+def _may_help(cause: Cause | None, gang: Gang) -> bool:
+    if cause is None or cause.repeats or gang.limits.execution_s == 0:
         return False
-    return cause.kind in ("exit", "signal", "lost")
+    # A sidecar, whose ranks come last, is a cause only after its own last restart.
+    return cause.kind in ("exit", "signal", "lost") and (cause.rank or 0) < gang.plan.gang_size

@@ -8,7 +8,6 @@ import re
 import signal
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 from audioloom_yarn_launcher.rendezvous.messages import Exit, Reason, Reports
 
@@ -19,18 +18,8 @@ permission, configuration, a program that cannot be run."""
 TRY_AGAIN, CONFIGURATION = 75, 78
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
-Kind = Literal[
-    "exit",  # a process ended with a code of its own
-    "signal",  # a process was killed
-    "lost",  # a worker vanished with its process
-    "allocation",  # not all workers got a container in time
-    "registration",  # not all workers registered in time
-    "execution",  # the time for the work was over
-    "interrupted",  # the launcher received an order to stop
-    "launcher-lost",  # the launcher itself was killed; the next one recorded it
-]
-
-_ECHOES = frozenset({TRY_AGAIN, -signal.SIGABRT})  # our code for a lost peer; TensorFlow's abort
+_ECHOES = frozenset({None, TRY_AGAIN, -signal.SIGABRT})
+"""None if it was not started, our code for a lost peer, TensorFlow's abort."""
 
 _NO_IMPORT = re.compile(r"(?:ModuleNotFoundError|ImportError): |.*: No module named ")
 
@@ -51,11 +40,7 @@ class WorkerLost:
     def cause(self, subject: str, rank: int | None = None) -> "Cause":
         """Make the loss the cause of a generation's end."""
         return Cause(
-            kind="lost",
-            text=f"{subject}: {self.text}",
-            exit_code=self.exit_code,
-            rank=rank,
-            repeats=self.exit_code in REPEATING,
+            kind="lost", text=f"{subject}: {self.text}", exit_code=self.exit_code, rank=rank
         )
 
 
@@ -64,21 +49,27 @@ class Cause:
     """The cause that ended a generation before its work was done.
 
     Args:
+        kind: `exit`, a process ended with a code of its own; `signal`, it was killed; `lost`, a
+            worker vanished with its process; `allocation` or `registration`, not all workers got
+            a container or registered in time; `execution`, the time for the work was over;
+            `interrupted`, the launcher got an order to stop; `launcher-lost`, the launcher was
+            killed, and the next one recorded it.
         text: one sentence without a full stop.
         exit_code: exit code of the run, if the gang is not restarted.
         rank: rank of the worker, None if the cause is not one worker's alone.
-        repeats: a restart would fail in the same way.
-        echo: the process ended because another one was lost.
         tail: the last lines of the process's output.
     """
 
-    kind: Kind
+    kind: str
     text: str
     exit_code: int
     rank: int | None = None
-    repeats: bool = False
-    echo: bool = False
     tail: str = ""
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a restart would fail in the same way."""
+        return self.exit_code in REPEATING
 
 
 def first_cause(reports: Reports, lost: Mapping[int, WorkerLost]) -> Cause:
@@ -90,7 +81,16 @@ def first_cause(reports: Reports, lost: Mapping[int, WorkerLost]) -> Cause:
     """
     causes = [_exit_cause(rank, end) for rank, end in reports.exits.items() if end.failed]
     causes += [loss.cause(f"worker {rank} was lost", rank) for rank, loss in lost.items()]
-    return min(causes, key=lambda cause: (_weight(cause), cause.rank != reports.first, cause.rank))
+    echoes = {rank for rank, end in reports.exits.items() if end.code in _ECHOES}
+
+    def weight(cause: Cause) -> int:
+        if cause.repeats:
+            return 0
+        if cause.kind != "lost" and cause.rank in echoes:
+            return 3
+        return 1 if cause.kind in ("lost", "signal") else 2
+
+    return min(causes, key=lambda cause: (weight(cause), cause.rank != reports.first, cause.rank))
 
 
 def code_after(last: str) -> int:
@@ -122,15 +122,5 @@ def _exit_cause(rank: int, end: Exit) -> Cause:
         text=f"the process of worker {rank} {end.text or describe_end(code)}",
         exit_code=TRY_AGAIN if code < 0 else code,
         rank=rank,
-        repeats=code in REPEATING,
-        echo=code in _ECHOES,
         tail=end.tail,
     )
-
-
-def _weight(cause: Cause) -> int:
-    if cause.repeats:
-        return 0
-    if cause.echo:
-        return 3
-    return 1 if cause.kind in ("lost", "signal") else 2

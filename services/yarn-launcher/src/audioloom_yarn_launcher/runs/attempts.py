@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
-from audioloom_yarn_launcher.rendezvous.causes import Cause, Kind
+from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.messages import Reason
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.process_identity import ProcessIdentity
@@ -77,7 +77,7 @@ class AttemptStarted(AttemptRecord):
             started=self.started,
             outcome=outcome,
             exit_code=cause.exit_code if cause else 0,
-            cause=FirstCause.model_validate(told, from_attributes=True) if told else None,
+            cause=told,
             **facts,
         )
 
@@ -129,16 +129,6 @@ class WorkerEnd(WorkerRecord):
     log: str | None = None
 
 
-class FirstCause(BaseModel, frozen=True):
-    """The first cause of an attempt's end."""
-
-    kind: str
-    text: str
-    rank: int | None = None
-    exit_code: int
-    tail: str = ""
-
-
 class AttemptEnd(AttemptRecord):
     """The end of an attempt.
 
@@ -156,7 +146,7 @@ class AttemptEnd(AttemptRecord):
     ended: str | None
     outcome: Outcome
     exit_code: int
-    cause: FirstCause | None = None
+    cause: Cause | None = None
     restarts: bool = False
     workers: tuple[WorkerEnd, ...] = ()
     arrivals: tuple[Arrival, ...] = ()
@@ -167,7 +157,7 @@ def cause_of(ended: AttemptEnd) -> Cause | None:
     told = ended.cause
     if told is None or ended.exit_code == 0:
         return None
-    kind: Kind = "interrupted" if ended.outcome == "interrupted" else "exit"
+    kind = "interrupted" if ended.outcome == "interrupted" else "exit"
     return Cause(kind, told.text, told.exit_code, told.rank, tail=told.tail)
 
 

@@ -4,6 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import TypeVar
 
 Answer = TypeVar("Answer")
@@ -28,20 +29,15 @@ def within(seconds: float, ask: Callable[[], Answer]) -> Answer:
     Raises:
         TimeoutError: *ask* took too long. It goes on in a thread that does not block exit.
     """
-    answers: list[Answer] = []
-    raised: list[BaseException] = []
+    answer: Future[Answer] = Future()
 
     def run() -> None:
         try:
-            answers.append(ask())
+            answer.set_result(ask())
         except BaseException as error:  # noqa: BLE001 - raised in the caller's thread
-            raised.append(error)
+            answer.set_exception(error)
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if raised:
-        raise raised[0]
-    if not answers:
+    threading.Thread(target=run, daemon=True).start()
+    if not wait([answer], seconds).done:
         raise TimeoutError(f"no answer within {seconds:g} s")
-    return answers[0]
+    return answer.result()

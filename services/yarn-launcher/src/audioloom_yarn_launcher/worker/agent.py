@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -113,14 +113,11 @@ def work(worker: Worker) -> int:
 
 @dataclass
 class _Running:
-    """A process of the command, and the objects that exist as long as it runs."""
+    """A process of the command, its log, and what is to do when it has ended."""
 
     process: subprocess.Popen[bytes]
-    marker: str
     log: DirectLog | PublishedLog
-    usage: UsageRecorder
-    sockets: SocketWatch | None
-    tensorboard: TensorBoard | None
+    ending: ExitStack
 
 
 class Worker:
@@ -292,16 +289,20 @@ class Worker:
         process = processes.start(
             command, environment=self._binding.variables(variables), output=log.output
         )
-        sockets = None
+        ending = ExitStack()
+        usage = UsageRecorder(folder, rank, membership.attempt, process.pid, log.page)
+        ending.callback(usage.close)
         if self._binding.address:
             report = partial(warn, log.output)
             sockets = SocketWatch(process.pid, self._marker, self._binding.address, report)
+            ending.callback(sockets.close)
+        ending.callback(processes.sweep, self._marker)  # leftover children hold files and devices
         if tensorboard is not None:
+            ending.callback(tensorboard.close)
             key = report_key("page", generation, rank, scope=self._scope)
             put = partial(Put, key, owner=self._mine.id)
             tensorboard.begin(lambda page: self._store.transaction([], [put(page)]))
-        usage = UsageRecorder(folder, rank, membership.attempt, process.pid, log.page)
-        self._running = _Running(process, self._marker, log, usage, sockets, tensorboard)
+        self._running = _Running(process, log, ending)
         self._exit = Exit(
             id=self._mine.id, code=None, stopped=False, pid=process.pid, started=now()
         )
@@ -341,12 +342,7 @@ class Worker:
         self, running: _Running, *, stopped: bool, reason: Reason = "", text: str = ""
     ) -> None:
         self._heartbeat.watched = None
-        if running.tensorboard is not None:
-            running.tensorboard.close()
-        processes.sweep(running.marker)  # leftover children hold files and devices
-        if running.sockets is not None:
-            running.sockets.close()
-        running.usage.close()
+        running.ending.close()
         code, output = running.process.returncode, running.log.output
         last = tail(output, TAIL_BYTES)
         if code > 0 and not reason and not stopped and is_full(output):
