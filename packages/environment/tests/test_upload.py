@@ -15,7 +15,8 @@ from audioloom_environment import (
     Environment,
     NotAnEnvironment,
     describe,
-    find_archive,
+    own_place,
+    put_archive,
     put_own,
     ship,
     upload,
@@ -53,12 +54,13 @@ def test_nothing_appears_for_what_cannot_be_packed(tmp_path: Path) -> None:
 def test_shipped_once(prefix: Path, tmp_path: Path) -> None:
     """The second time it is found, and the environment need not even be packable any more."""
     ships = locate(tmp_path / "ships")
-    first = ship(prefix, ships)
-    second = ship(prefix, ships)
-    assert first.uploaded
-    assert not second.uploaded
-    assert first.location == second.location == ships / f"{describe(prefix).digest}.tar.gz"
-    assert first.size == second.size == Path(first.location.path).stat().st_size
+    found = describe(prefix)
+    first = put_archive(found, ships, found.name)
+    before = stat(first[0])
+    assert (ships / f"{found.digest}.tar.gz", True) == first
+    assert (first[0], False) == put_archive(found, ships, found.name)
+    assert first[0] == ship(prefix, ships)
+    assert before == stat(first[0])
 
 
 def test_nobody_else_may_read_it(prefix: Path, tmp_path: Path) -> None:
@@ -68,7 +70,7 @@ def test_nobody_else_may_read_it(prefix: Path, tmp_path: Path) -> None:
         shipped = ship(prefix, locate(tmp_path / "ships"))
     finally:
         os.umask(before)
-    assert 0o600 == Path(shipped.location.path).stat().st_mode & 0o777
+    assert 0o600 == Path(shipped.path).stat().st_mode & 0o777
     assert 0o777 == (tmp_path / "ships").stat().st_mode & 0o777
 
 
@@ -116,15 +118,15 @@ def test_what_another_user_put_there_or_could_write_is_not_ours(tmp_path: Path, 
     if planting.theirs and os.geteuid() != 0:
         pytest.skip("only root gives files away")
     ships, planted = locate(tmp_path), [tmp_path / "d.tar.gz", tmp_path / "d.2.tar.gz"]
-    assert None is find_archive(ships, "d.tar.gz")
+    assert (ships / "d.tar.gz", False) == own_place(ships, "d.tar.gz")
     for file in planted:
         planting.do(file)
     before = [file.lstat() for file in planted]
-    assert None is find_archive(ships, "d.tar.gz")
     ours = ships / "d.3.tar.gz"
+    assert (ours, False) == own_place(ships, "d.tar.gz")
     assert (ours, True) == put_own(ships, "d.tar.gz", lambda file: file.write(b"ours"))
     assert (ours, False) == put_own(ships, "d.tar.gz", lambda file: file.write(b"again"))
-    assert ours == find_archive(ships, "d.tar.gz")
+    assert (ours, True) == own_place(ships, "d.tar.gz")
     assert (b"ours", 0o600) == (read_bytes(ours, limit=9), Path(ours.path).stat().st_mode & 0o777)
     assert before == [file.lstat() for file in planted]
 
@@ -166,14 +168,15 @@ def test_several_at_once_leave_one(prefix: Path, tmp_path: Path) -> None:
     described = small(prefix)
     done = []
     threads = [
-        threading.Thread(target=lambda: done.append(ship(described, ships))) for _ in range(3)
+        threading.Thread(target=lambda: done.append(put_archive(described, ships, described.name)))
+        for _ in range(3)
     ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     assert 3 == len(done)
-    assert 1 == sum(one.uploaded for one in done)
+    assert 1 == sum(put_now for _, put_now in done)
     assert [described.name] == names(tmp_path / "ships")
 
 
@@ -181,16 +184,16 @@ def test_power_cut_at_every_step(prefix: Path, tmp_path: Path) -> None:
     """After a cut at any step the next try ends with the whole archive in its place."""
     described = small(prefix)
     with steps(tmp_path / "counter") as taken:
-        ship(described, locate(tmp_path / "whole"))
+        put_archive(described, locate(tmp_path / "whole"), described.name)
     # What is written in between is alike: the first writes, and all that follows the last.
     numbers = sorted({1, 2, 3, *range(taken.count - 3, taken.count + 1)})
     for number in numbers:
         folder = tmp_path / f"ships-{number}"
         plan = CrashPlan(tmp_path / f"counter-{number}", number)
         with pytest.raises(Crashed), plan.armed():
-            ship(described, locate(folder))
+            put_archive(described, locate(folder), described.name)
         assert not folder.exists() or names(folder) in ([], [described.name])
-        again = ship(described, locate(folder))
-        with tarfile.open(again.location.path) as tar:
+        again, _ = put_archive(described, locate(folder), described.name)
+        with tarfile.open(again.path) as tar:
             assert "bin/python" in tar.getnames()
         shutil.rmtree(folder)

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from audioloom_environment import Shipped, ship
+from audioloom_environment import ship
 from audioloom_mini_cluster.client import Running, running
 from audioloom_spark import Yarn, spark_session
 from audioloom_spark.yarn import _LEFT_OUT
-from audioloom_storage import locate
+from audioloom_storage import Location, locate
 from pyspark.sql import SparkSession
 
 MEMORY = 3392 << 20  # of an executor: a node has room for one, so two are on two nodes
@@ -33,7 +33,7 @@ def yarn(cluster: Running) -> Yarn:
 
 
 @pytest.fixture(scope="session")
-def shipped(yarn: Yarn, tmp_path_factory: pytest.TempPathFactory) -> Shipped:
+def shipped(yarn: Yarn, tmp_path_factory: pytest.TempPathFactory) -> Location:
     """This very environment, packed from a copy of it that is gone by now."""
     copy = tmp_path_factory.mktemp("moved") / "environment"
     try:
@@ -47,7 +47,7 @@ def shipped(yarn: Yarn, tmp_path_factory: pytest.TempPathFactory) -> Shipped:
 
 
 @pytest.fixture(scope="module")  # a process has one Spark at a time
-def on_yarn(cluster: Running, yarn: Yarn, shipped: Shipped) -> Iterator[SparkSession]:
+def on_yarn(cluster: Running, yarn: Yarn, shipped: Location) -> Iterator[SparkSession]:
     """Spark on the cluster; its tasks run where they had better, however long that takes."""
     settings = {"spark.locality.wait": "600s"}
     with spark_session("test", "yarn", yarn=yarn, settings=settings) as session:

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_environment import Shipped
 from audioloom_mini_cluster.client import Running
 from audioloom_spark import Yarn, run_units, spark_session
 from audioloom_stage.exit_codes import exit_code
-from audioloom_storage import locate
+from audioloom_storage import Location, locate
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
 from conftest import MEMORY
@@ -194,7 +193,7 @@ except Exception as error:
 
 
 @pytest.fixture(scope="module")
-def unpacked(yarn: Yarn, shipped: Shipped) -> Yarn:
+def unpacked(yarn: Yarn, shipped: Location) -> Yarn:
     """Jars and environment lie on the nodes, as they do after the first run."""
     with spark_session("first", "yarn", yarn=yarn) as session:
         list(run_units(session, range(4), abs))

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from audioloom_environment import Shipped
 from audioloom_mini_cluster.client import Running
 from audioloom_spark import Locality, Yarn, block_hosts, run_units
 from audioloom_spark.yarn import bind_address
-from audioloom_storage import list_folder, locate, publish
+from audioloom_storage import Location, list_folder, locate, publish
 from pyspark.sql import SparkSession
 from structlog.testing import capture_logs
 
@@ -22,7 +21,7 @@ SYSTEM = ("ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libg
 
 
 def test_executors_run_what_was_shipped(
-    on_yarn: SparkSession, shipped: Shipped, yarn: Yarn, cluster: Running
+    on_yarn: SparkSession, shipped: Location, yarn: Yarn, cluster: Running
 ) -> None:
     """Interpreter, modules and libraries lie in the containers; what they were made of is gone."""
 
@@ -41,7 +40,7 @@ def test_executors_run_what_was_shipped(
         }
 
     archives = [entry.location.name for entry in list_folder(yarn.folder)]
-    assert [shipped.location.name] == [name for name in archives if name.endswith(".tar.gz")]
+    assert [shipped.name] == [name for name in archives if name.endswith(".tar.gz")]
     for found in run_units(on_yarn, range(4), look):
         assert found["node"] in cluster.nodes
         number = cluster.nodes.index(found["node"]) + 1

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from audioloom_environment import Shipped
 from audioloom_spark import Yarn, run_units, spark_session
 from audioloom_spark.errors import SparkGaveUp
+from audioloom_storage import Location
 
 pytestmark = [
     pytest.mark.slow,
@@ -15,7 +15,7 @@ pytestmark = [
 ]
 
 
-def test_a_container_over_its_memory_is_told(yarn: Yarn, shipped: Shipped) -> None:
+def test_a_container_over_its_memory_is_told(yarn: Yarn, shipped: Location) -> None:
     """With what was used and allowed, and the flag that helps."""
 
     def devour(_: int) -> int:
@@ -34,7 +34,7 @@ def test_a_container_over_its_memory_is_told(yarn: Yarn, shipped: Shipped) -> No
     assert "--executor-memory" in str(caught.value)
 
 
-def test_a_killed_application_ends_the_work(yarn: Yarn, shipped: Shipped, tmp_path: Path) -> None:
+def test_a_killed_application_ends_the_work(yarn: Yarn, shipped: Location, tmp_path: Path) -> None:
     """The units that wait for it do not wait for ever, and the reason is told."""
 
     def forever(_: int) -> None:

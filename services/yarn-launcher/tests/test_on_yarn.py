@@ -32,7 +32,7 @@ def environment(yarn: Any) -> str:
     venv.create(made, symlinks=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HADOOP_CONF_DIR", yarn.cluster.conf)
-        archive = ship(made, locate(f"{yarn.root}/environments")).location.uri
+        archive = ship(made, locate(f"{yarn.root}/environments")).uri
     made.rename(yarn.folder / "moved")
     return archive
 

@@ -11,14 +11,7 @@ from audioloom_environment.errors import (
     NotRelocatable,
     PackingFailed,
 )
-from audioloom_environment.upload import (
-    Shipped,
-    find_archive,
-    own_place,
-    put_archive,
-    put_own,
-    ship,
-)
+from audioloom_environment.upload import own_place, put_archive, put_own, ship
 
 __all__ = [
     "BuildInputs",
@@ -29,11 +22,9 @@ __all__ = [
     "NotAnEnvironment",
     "NotRelocatable",
     "PackingFailed",
-    "Shipped",
     "build_environment",
     "build_inputs",
     "describe",
-    "find_archive",
     "own_place",
     "pack",
     "put_archive",

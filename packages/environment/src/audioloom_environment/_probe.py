@@ -58,7 +58,6 @@ def _main() -> None:
                 "implementation": platform.python_implementation(),
                 "build": sys.version,
                 "platform": sysconfig.get_platform(),
-                "tag": sys.implementation.cache_tag,
                 "libc": " ".join(platform.libc_ver()),
                 "name": f"python{sys.version_info[0]}.{sys.version_info[1]}",
                 "executable": os.path.realpath("/proc/self/exe"),

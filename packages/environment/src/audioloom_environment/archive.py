@@ -22,7 +22,6 @@ from audioloom_environment.files import Member, sha256_of
 from audioloom_environment.relocation import relocate
 
 _LEVEL = 1
-_ELF = b"\x7fELF"
 
 
 def pack(environment: Environment, target: BinaryIO) -> None:
@@ -111,7 +110,7 @@ def _changed(path: Path, found: str) -> ChangedWhilePacking:
 @contextmanager
 def _patched(environment: Environment) -> Iterator[dict[str, Path]]:
     """Copies of the interpreter's own binaries that find their libraries from any place."""
-    chosen = [member for member in environment.members if member.patched and _is_elf(member)]
+    chosen = [member for member in environment.members if member.patched]
     if not environment.interpreter.libraries:  # the interpreter is linked statically
         yield {}
         return
@@ -127,10 +126,3 @@ def _patched(environment: Environment) -> Iterator[dict[str, Path]]:
         program = f"bin/{environment.interpreter.name}"
         relocate(copies[program], [copy for path, copy in copies.items() if path != program])
         yield copies
-
-
-def _is_elf(member: Member) -> bool:
-    if not isinstance(member.source, Path):
-        return False
-    with member.source.open("rb") as file:
-        return file.read(len(_ELF)) == _ELF

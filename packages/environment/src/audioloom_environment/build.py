@@ -5,7 +5,6 @@ import json
 import platform
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,35 +14,28 @@ import structlog
 from audioloom_environment.contents import Environment, describe
 from audioloom_environment.errors import CannotBuild, IngredientMissing
 from audioloom_environment.files import sha256_of
+from audioloom_environment.programs import output_of
 
 LAYOUT = 2
 """Raised when the same inputs would become another archive."""
 _PINNED = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*(\[[^]]*\])?==[^\s*;]+$")
 _LEFT_OUT = frozenset({"__pycache__", ".git", ".nox", ".venv", "build", "dist", "tests"})
-_MOST_SAID = 1500
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True)
 class BuildInputs:
-    """The ingredients of an environment.
-
-    Args:
-        digest: SHA-256 in hex of all ingredients, of Python's version and of the platform.
-        python: `3.11`.
-        requirements: a file that pins every distribution, or None.
-        wheels: a folder with all distributions; None for the index.
-        local: folders of projects whose dependencies the requirements pin.
-        packages: additional wheels, folders of projects, pinned names.
-    """
+    """The ingredients of an environment, as `build_inputs` takes them."""
 
     digest: str
+    """SHA-256 in hex of all ingredients, of Python's version and of the platform."""
     python: str
     requirements: Path | None
     wheels: Path | None
-    local: tuple[str, ...]
-    packages: tuple[str, ...]
+    local: list[str]
+    """Folders of projects whose dependencies the requirements pin."""
+    packages: list[str]
 
 
 def build_inputs(
@@ -75,24 +67,24 @@ def build_inputs(
     added = [_package(each) for each in packages]
     local: list[str] = []
     if (source := _existing(project)) is not None:
-        pins = _locked(source, extras, folder)
-        local = _local_projects(source, extras)
+        pins, local = _locked(source, extras, folder)
     if pins is None and not added:
         raise CannotBuild(
             "there is nothing to build an environment from",
             expected="--requirements FILE, --project FOLDER or --with PACKAGE",
             found="none of them",
         )
+    archives = sorted(wheelhouse.glob("*.whl")) if wheelhouse else []
     facts = {
         "layout": LAYOUT,
         "python": python,
         "platform": f"{platform.system()} {platform.machine()} {'-'.join(platform.libc_ver())}",
         "requirements": _lines(pins) if pins else None,
-        "wheels": [f"{each.name} {sha256_of(each)}" for each in _wheels_in(wheelhouse)],
+        "wheels": [f"{each.name} {sha256_of(each)}" for each in archives],
         "packages": [_package_facts(each) for each in (*local, *added)],
     }
     digest = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    return BuildInputs(digest, python, pins, wheelhouse, tuple(local), tuple(added))
+    return BuildInputs(digest, python, pins, wheelhouse, local, added)
 
 
 def build_environment(inputs: BuildInputs, folder: Path) -> Environment:
@@ -103,17 +95,15 @@ def build_environment(inputs: BuildInputs, folder: Path) -> Environment:
     """
     prefix = folder / "environment"
     log.info("building the environment", python=inputs.python)
-    _run("uv", "venv", "--quiet", "--relocatable", f"--python={inputs.python}", str(prefix))
-    install = ("uv", "pip", "install", "--quiet", f"--python={prefix}")
+    _uv("venv", "--relocatable", f"--python={inputs.python}", str(prefix))
+    install = ("pip", "install", f"--python={prefix}")
     if inputs.requirements is not None:
-        offline: tuple[str, ...] = ()
-        if inputs.wheels is not None:
-            offline = ("--no-index", f"--find-links={inputs.wheels}")
-        _run(*install, *offline, f"--requirements={inputs.requirements}")
+        offline = () if inputs.wheels is None else ("--no-index", f"--find-links={inputs.wheels}")
+        _uv(*install, *offline, f"--requirements={inputs.requirements}")
     if inputs.local:
-        _run(*install, "--no-deps", *inputs.local)
+        _uv(*install, "--no-deps", *inputs.local)
     if inputs.packages:
-        _run(*install, *inputs.packages)
+        _uv(*install, *inputs.packages)
     return describe(prefix)
 
 
@@ -163,43 +153,24 @@ def _lines(requirements: Path) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _wheels_in(folder: Path | None) -> list[Path]:
-    return sorted(folder.glob("*.whl")) if folder else []
-
-
-def _locked(project: Path, extras: tuple[str, ...], folder: Path) -> Path:
-    target = folder / "locked.txt"
-    _run(
-        *("uv", "export", "--quiet", "--locked", "--no-default-groups", "--no-emit-local"),
-        *(f"--project={project}", f"--output-file={target}"),
-        *(f"--extra={each}" for each in extras),
-    )
-    return target
-
-
-def _local_projects(project: Path, extras: tuple[str, ...]) -> list[str]:
-    lines = _run(
-        *("uv", "export", "--quiet", "--locked", "--no-default-groups", "--no-hashes"),
-        *("--no-header", "--no-annotate", f"--project={project}"),
+def _locked(project: Path, extras: tuple[str, ...], folder: Path) -> tuple[Path, list[str]]:
+    """Return a file of the distributions that a lock pins, and the folders of its own projects."""
+    lines = _uv(
+        *("export", "--locked", "--no-default-groups", "--no-header", "--no-annotate"),
+        f"--project={project}",
         *(f"--extra={each}" for each in extras),
     ).splitlines()
     local = [line.removeprefix("-e ").strip() for line in lines if line.startswith("-e ")]
-    return sorted(str((project / each).resolve()) for each in local)
+    target = folder / "locked.txt"
+    target.write_text("\n".join(line for line in lines if not line.startswith("-e ")))
+    return target, sorted(str((project / each).resolve()) for each in local)
 
 
-def _run(*command: str) -> str:
-    if shutil.which(command[0]) is None:
-        raise CannotBuild(
-            f"the program `{command[0]}` is missing, which builds environments",
-            expected=f"{command[0]} on the PATH",
-            found="none",
-            hint="pip install uv",
-        )
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise CannotBuild(
-            "a step of the building failed",
-            where=" ".join(command[:3]),
-            found=done.stderr.strip()[-_MOST_SAID:],
-        )
-    return done.stdout
+def _uv(*words: str) -> str:
+    return output_of(
+        ("uv", "--quiet", *words),
+        CannotBuild,
+        "a step of the building failed",
+        where=" ".join(("uv", *words[:2])),
+        hint="" if shutil.which("uv") else "The program uv builds environments: pip install uv",
+    )

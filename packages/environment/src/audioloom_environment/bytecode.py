@@ -7,16 +7,15 @@ always the same. The bytecode is no part of the digest, which covers its sources
 
 import json
 import os
-import subprocess
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from audioloom_environment.contents import Environment
 from audioloom_environment.errors import PackingFailed
-from audioloom_environment.files import Member
+from audioloom_environment.programs import output_of
 
 _PART = 256
 _PROGRAM = Path(__file__).with_name("_compile.py")
@@ -29,40 +28,27 @@ def compiled(environment: Environment) -> Iterator[dict[str, Path]]:
     Raises:
         PackingFailed: its interpreter does not compile.
     """
-    with tempfile.TemporaryDirectory(prefix="audioloom-environment-") as scratch:
-        modules = [
-            (member, Path(scratch, str(number)))
-            for number, member in enumerate(environment.members)
-            if member.path.startswith("lib/") and member.path.endswith(".py")
-        ]
-        python = environment.prefix / "bin" / "python"
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            parts = [modules[at : at + _PART] for at in range(0, len(modules), _PART)]
-            list(pool.map(lambda part: _compile(python, part), parts))
-        tag = environment.interpreter.cache_tag
-        yield {_cached(member.path, tag): path for member, path in modules if path.exists()}
-
-
-def _compile(python: Path, part: Sequence[tuple[Member, Path]]) -> None:
-    listed = [
-        (str(member.source), member.path, member.sha256, str(target))
-        for member, target in part
-        if isinstance(member.source, Path) and member.source.is_file()
+    modules = [
+        (str(member.source), member.path, member.sha256)
+        for member in environment.members
+        if member.path.startswith("lib/")
+        and member.path.endswith(".py")
+        and isinstance(member.source, Path)
+        and member.source.is_file()
     ]
-    command: list[str | Path] = [python, "-I", "-S", "-B", "-W", "ignore", _PROGRAM]
-    try:
-        subprocess.run(
-            command, input=json.dumps(listed), capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        said = getattr(error, "stderr", None) or str(error)
-        raise PackingFailed(
-            "The environment's modules cannot be compiled.",
-            where=python,
-            found=said.strip()[-300:],
-        ) from error
+    python = environment.prefix / "bin" / "python"
+    with tempfile.TemporaryDirectory(prefix="audioloom-environment-") as scratch:
 
+        def compile_part(start: int) -> None:
+            output_of(
+                [python, "-I", "-S", "-B", "-W", "ignore", _PROGRAM, scratch],
+                PackingFailed,
+                "The environment's modules cannot be compiled.",
+                where=python,
+                given=json.dumps(modules[start : start + _PART]),
+            )
 
-def _cached(path: str, tag: str) -> str:
-    place = PurePosixPath(path)
-    return str(place.with_name("__pycache__") / f"{place.stem}.{tag}.pyc")
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            list(pool.map(compile_part, range(0, len(modules), _PART)))
+        made = Path(scratch).rglob("*.pyc")
+        yield {path.relative_to(scratch).as_posix(): path for path in made}

@@ -5,22 +5,17 @@ import csv
 import hashlib
 import io
 import json
+import os
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from audioloom_environment.errors import NotAnEnvironment, NotRelocatable
 from audioloom_environment.files import Member, bytes_member, file_member, members_below
 from audioloom_environment.interpreter import LEFT_OUT_EXTENSIONS, Interpreter, look_at
-from audioloom_environment.records import (
-    PERSONAL,
-    Claim,
-    Distribution,
-    canonical,
-    read_distributions,
-)
-from audioloom_environment.references import Reference, read_references
+from audioloom_environment.records import Claim, Distribution, canonical, read_distributions
+from audioloom_environment.references import Reference, no_modules, read_references
 from audioloom_environment.relocation import relocatable_script
 
 #: Raised when the archive's bytes change for an unchanged environment.
@@ -29,6 +24,10 @@ LAYOUT = 2
 #: In the archive: the ingredients of the environment, as JSON.
 DESCRIPTION = "environment.json"
 
+#: Files of the installation: they name this machine, or change every time.
+_PERSONAL = (
+    *("INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json"),
+)
 # Parts of the standard library to leave out: tests, and modules for a screen or the network.
 _LEFT_OUT = {
     *("ensurepip", "idlelib", "lib2to3/tests", "site-packages", "dist-packages", "sqlite3/test"),
@@ -45,21 +44,16 @@ class Environment:
     Attributes:
         prefix: its folder.
         digest: SHA-256 in hex of everything that decides the archive's content.
-        python: `3.11.7`.
-        platform: `linux-x86_64`.
-        libc: `glibc 2.36`: the C library it was built on; nodes need it or a newer one.
+        interpreter: its Python.
         distributions: the version of each distribution that is packed.
         members: files of the archive, in its order.
     """
 
     prefix: Path
     digest: str
-    python: str
-    platform: str
-    libc: str
+    interpreter: Interpreter = field(repr=False)
     distributions: dict[str, str]
     members: tuple[Member, ...] = field(repr=False)
-    interpreter: Interpreter = field(repr=False)
 
     @property
     def name(self) -> str:
@@ -91,22 +85,16 @@ def describe(prefix: str | Path, *, exclude: Iterable[str] = ()) -> Environment:
     site_packages = prefix / "lib" / interpreter.name / "site-packages"
     _refuse_shared(prefix, site_packages)
     unwanted = {canonical(name) for name in exclude}
-    installed = list(read_distributions(site_packages))
+    installed = read_distributions(site_packages)
     wanted = [one for one in installed if one.name not in unwanted]
     left_out = {path for one in installed if one.name in unwanted for path in one.files}
     left_out -= {path for one in wanted for path in one.files}
     reference = read_references(prefix, site_packages, wanted)
+    distributions = {one.name: one.version for one in wanted}
     members = [
         *_of_python(interpreter),
         *_of_distributions(prefix, site_packages, interpreter.name, wanted, left_out, reference),
     ]
-    distributions = {one.name: one.version for one in wanted}
-    return _described(prefix, interpreter, distributions, members)
-
-
-def _described(
-    prefix: Path, interpreter: Interpreter, distributions: dict[str, str], members: list[Member]
-) -> Environment:
     # Of equal names, Python would find the first: site-packages before the folders it refers to.
     unique = {member.path: member for member in reversed(members)}
     facts = {
@@ -123,16 +111,7 @@ def _described(
     sha256 = hashlib.sha256()
     for member in ordered:
         sha256.update(f"{member.path}\0{member.mode:o}\0{member.sha256}\0{member.link}\n".encode())
-    return Environment(
-        prefix=prefix,
-        digest=sha256.hexdigest(),
-        python=interpreter.version,
-        platform=interpreter.platform,
-        libc=interpreter.libc,
-        distributions=distributions,
-        members=ordered,
-        interpreter=interpreter,
-    )
+    return Environment(prefix, sha256.hexdigest(), interpreter, distributions, ordered)
 
 
 def _refuse_shared(prefix: Path, site_packages: Path) -> None:
@@ -168,7 +147,8 @@ def _of_python(interpreter: Interpreter) -> Iterator[Member]:
         yield file_member(f"lib/{library}", path, patched=True)
     for member in members_below(interpreter.stdlib, f"lib/{name}/", _not_of_use):
         inner = member.path.removeprefix(f"lib/{name}/")
-        yield member.to_be_patched() if inner.startswith("lib-dynload/") else member
+        extension = inner.startswith("lib-dynload/") and inner.endswith(".so")
+        yield replace(member, patched=extension)
 
 
 def _not_of_use(path: str) -> bool:
@@ -185,7 +165,7 @@ def _of_distributions(
 ) -> Iterator[Member]:
     claims = _all_claims(wanted)
     below = f"lib/{python}/site-packages/"
-    personal = {f"{one.metadata}/{name}" for one in wanted for name in PERSONAL}
+    personal = {f"{one.metadata}/{name}" for one in wanted for name in _PERSONAL}
     passed = left_out | personal | {one.name for one in site_packages.glob("_virtualenv.p*")}
     gone = {path.partition("/")[0] for path in left_out if ".dist-info/" in path}
 
@@ -201,7 +181,7 @@ def _of_distributions(
         yield bytes_member(below + path, data)
     yield from _beside(prefix, site_packages, wanted)
     for folder in reference.folders:
-        yield from members_below(folder, below, reference.skip(folder))
+        yield from members_below(folder, below, no_modules(folder))
 
 
 def _beside(prefix: Path, site_packages: Path, wanted: list[Distribution]) -> Iterator[Member]:
@@ -210,7 +190,7 @@ def _beside(prefix: Path, site_packages: Path, wanted: list[Distribution]) -> It
         for path, claim in sorted(one.files.items()):
             if not path.startswith("../"):
                 continue
-            source = Path(_resolved(site_packages, path))
+            source = Path(os.path.normpath(site_packages / path))
             if not source.is_relative_to(prefix) or not source.is_file():
                 continue
             inner = source.relative_to(prefix).as_posix()
@@ -218,16 +198,6 @@ def _beside(prefix: Path, site_packages: Path, wanted: list[Distribution]) -> It
                 yield _script(inner, source)
             elif not inner.startswith("include/") and not inner.endswith(".pyc"):
                 yield file_member(inner, source, claim=claim)
-
-
-def _resolved(folder: Path, path: str) -> str:
-    parts = list(folder.parts)
-    for part in path.split("/"):
-        if part == "..":
-            parts.pop()
-        else:
-            parts.append(part)
-    return str(Path(*parts))
 
 
 def _script(path: str, source: Path) -> Member:

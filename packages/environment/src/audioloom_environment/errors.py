@@ -1,15 +1,4 @@
-"""Errors of building and packing an environment.
-
-* BadConfiguration (audioloom_stage, exit code 78)
-  - NotAnEnvironment       no Python environment lies there, or one of another kind
-  - NotRelocatable         something in it works at this place only; it is named
-  - PackingFailed          a tool failed on the interpreter
-  - CannotBuild            an environment cannot be built from that
-* InputMissing (audioloom_stage, exit code 66)
-  - IngredientMissing      a file or folder to build from is not there
-* TryAgain (audioloom_stage, exit code 75)
-  - ChangedWhilePacking    a file is not what it was when the digest was taken
-"""
+"""Errors of building and packing an environment; the base of each gives its exit code."""
 
 from audioloom_stage import BadConfiguration, InputMissing, TryAgain
 
@@ -19,7 +8,7 @@ class NotAnEnvironment(BadConfiguration):
 
 
 class NotRelocatable(BadConfiguration):
-    """A part of the environment would not work in another place."""
+    """A part of the environment, which is named, would not work in another place."""
 
 
 class PackingFailed(BadConfiguration):

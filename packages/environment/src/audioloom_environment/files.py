@@ -4,7 +4,7 @@ import hashlib
 import os
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from audioloom_environment.records import Claim
@@ -34,10 +34,6 @@ class Member:
     link: str = ""
     patched: bool = False
 
-    def to_be_patched(self) -> "Member":
-        """Return the member marked to be changed while packing."""
-        return replace(self, patched=True)
-
 
 def bytes_member(path: str, data: bytes, *, mode: int = 0o644) -> Member:
     """Make a member from bytes."""
@@ -49,12 +45,11 @@ def file_member(
 ) -> Member:
     """Make a member from a file on disk; links are followed."""
     found = source.stat()
-    believed = (
-        claim is not None
-        and claim.size == found.st_size
-        and found.st_mtime_ns <= claim.said_ns + _SLACK_NS
-    )
-    sha256 = claim.sha256 if believed and claim is not None else sha256_of(source)
+    if claim is not None and (
+        claim.size != found.st_size or found.st_mtime_ns > claim.said_ns + _SLACK_NS
+    ):
+        claim = None
+    sha256 = sha256_of(source) if claim is None else claim.sha256
     mode = 0o755 if found.st_mode & stat.S_IXUSR else 0o644
     return Member(path, source, mode, found.st_size, sha256, patched=patched)
 
@@ -67,11 +62,7 @@ def members_below(
 ) -> Iterator[Member]:
     """Yield the files below a folder, without bytecode; links are followed, but not in circles.
 
-    Args:
-        folder: the folder.
-        start: put before each path.
-        skip: called with the path of each file and folder below *folder*; True leaves it out.
-        claims: returns the claim of a path.
+    *start* is put before each path. *skip* and *claims* get the paths below *folder*.
     """
     for parent, folders, files in os.walk(folder, followlinks=True):
         inner = os.path.relpath(parent, folder)

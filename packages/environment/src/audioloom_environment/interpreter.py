@@ -1,13 +1,12 @@
 """The interpreter of an environment and its parts, as the interpreter itself reports them."""
 
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from audioloom_environment.errors import NotAnEnvironment, NotRelocatable
+from audioloom_environment.programs import output_of
 
 #: Extension modules that are useless on a node, or that depend on half a desktop.
 LEFT_OUT_EXTENSIONS = ("_ctypes_test", "_tkinter", "nis", "ossaudiodev")
@@ -33,7 +32,6 @@ class Interpreter:
         stdlib: the folder of the standard library.
         libraries: shared libraries that it is linked against beyond the C library, by the name
             that is asked for.
-        cache_tag: `cpython-311`, in the names of bytecode.
         debian: packages lie in `dist-packages`, as in Debian's own Python.
     """
 
@@ -45,7 +43,6 @@ class Interpreter:
     executable: Path
     stdlib: Path
     libraries: dict[str, Path]
-    cache_tag: str
     debian: bool
 
 
@@ -71,7 +68,14 @@ def look_at(prefix: Path) -> Interpreter:
             found=sys.platform,
             hint="Run this on a machine like the nodes.",
         )
-    answer = _ask(python, prefix)
+    printed = output_of(
+        [python, "-I", "-S", Path(__file__).with_name("_probe.py"), *LEFT_OUT_EXTENSIONS],
+        NotAnEnvironment,
+        "No Python runs there.",
+        where=prefix,
+        expected="an environment with bin/python, as `uv venv` or `python -m venv` makes it",
+    )
+    answer = json.loads(printed)
     if answer["implementation"] != "CPython":
         raise NotAnEnvironment(expected="CPython", found=answer["implementation"], where=python)
     libraries = {
@@ -88,23 +92,5 @@ def look_at(prefix: Path) -> Interpreter:
         executable=Path(answer["executable"]),
         stdlib=Path(answer["stdlib"]),
         libraries=libraries,
-        cache_tag=answer["tag"],
         debian="dist-packages" in answer["packages"],
     )
-
-
-def _ask(python: Path, prefix: Path) -> dict[str, Any]:
-    probe = Path(__file__).with_name("_probe.py")
-    command: list[str | Path] = [python, "-I", "-S", probe, *LEFT_OUT_EXTENSIONS]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-        answer: dict[str, Any] = json.loads(done.stdout)
-    except (OSError, subprocess.SubprocessError, ValueError) as error:
-        said = getattr(error, "stderr", None) or str(error)
-        raise NotAnEnvironment(
-            "No Python runs there.",
-            where=prefix,
-            expected="an environment with bin/python, as `uv venv` or `python -m venv` makes it",
-            found=str(said).strip().splitlines()[-1][:200] if str(said).strip() else "nothing",
-        ) from error
-    return answer

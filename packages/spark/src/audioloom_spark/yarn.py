@@ -107,7 +107,7 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
     spark_conf = {
         "spark.submit.deployMode": "client",
         "spark.yarn.archive": jars.uri,
-        "spark.yarn.dist.archives": f"{environment.location.uri}#environment",
+        "spark.yarn.dist.archives": f"{environment.uri}#environment",
         "spark.executor.instances": str(yarn.executors),
         "spark.executor.cores": str(yarn.cores),
         "spark.executor.memory": f"{yarn.heap >> 20}m",

@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import structlog
-from audioloom_environment import build_environment, build_inputs, find_archive, put_archive
+from audioloom_environment import build_environment, build_inputs, own_place, put_archive
 from audioloom_stage import Result
 from audioloom_storage import Location, is_shared, locate, share, stat
 
@@ -35,12 +35,11 @@ def pack_environment(settings: PackSettings) -> Result:
             packages=settings.with_,
         )
         ships, name = root / FOLDER, f"{inputs.digest}.tar.gz"
-        archive = find_archive(ships, name)
-        built = archive is None
-        if archive is None:
-            archive, _ = put_archive(build_environment(inputs, Path(folder)), ships, name)
-        else:
+        archive, there = own_place(ships, name)
+        if there:
             log.info("the environment is there already", archive=str(archive))
+        else:
+            archive, _ = put_archive(build_environment(inputs, Path(folder)), ships, name)
     if settings.public:
         _share(archive, settings)
     command = f"audioloom-yarn-launcher run --on yarn --environment {archive}"
@@ -49,7 +48,7 @@ def pack_environment(settings: PackSettings) -> Result:
         {
             "location": str(archive),
             "digest": inputs.digest,
-            "built": built,
+            "built": not there,
             "public": is_shared(archive),
             "bytes": stat(archive).size,
         },

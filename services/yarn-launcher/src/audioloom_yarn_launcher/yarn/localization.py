@@ -25,7 +25,7 @@ def ship_launcher(root: Location) -> str:
 
     needed = requirements_of(OURS)
     rest = {_canonical(each.metadata["Name"]) for each in distributions()} - needed
-    return ship(sys.prefix, root / FOLDER, exclude=sorted(rest)).location.uri
+    return ship(sys.prefix, root / FOLDER, exclude=sorted(rest)).uri
 
 
 def requirements_of(name: str) -> set[str]:

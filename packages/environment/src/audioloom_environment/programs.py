@@ -1,0 +1,32 @@
+"""Run the programs that packing needs; their last words tell what went wrong."""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from audioloom_stage import BadConfiguration
+
+_MOST_SAID = 1500
+
+
+def output_of(
+    command: Sequence[str | Path],
+    failure: type[BadConfiguration],
+    summary: str,
+    *,
+    where: str | Path = "",
+    expected: str = "",
+    hint: str = "",
+    given: str | None = None,
+) -> str:
+    """Return what a program prints; *given* is its standard input.
+
+    Raises:
+        BadConfiguration: the program is missing or fails; a *failure* with the other arguments.
+    """
+    try:
+        done = subprocess.run(command, input=given, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        said = str(getattr(error, "stderr", None) or error).strip()[-_MOST_SAID:]
+        raise failure(summary, where=where, expected=expected, found=said, hint=hint) from error
+    return done.stdout
