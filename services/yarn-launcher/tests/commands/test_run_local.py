@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audioloom_stage import Usage
 from audioloom_yarn_launcher.commands.run_local import launch
 from audioloom_yarn_launcher.commands.status import show_status
 from audioloom_yarn_launcher.coordinator import generation
 from audioloom_yarn_launcher.coordinator.timeouts import Limits
-from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.local.workers import AgentCommand, worker_command
 from audioloom_yarn_launcher.runs.attempts import read_attempts
 from audioloom_yarn_launcher.runs.request import read_run_spec
@@ -203,7 +203,7 @@ def test_workers_are_reached_in_the_network_that_is_asked_for(launches: Any) -> 
     assert 0 == launch(settings(launches, workers=1, advertise="127.0.0.0/8")).exit_code
     (seat,) = only_record(launches)["workers"]
     assert seat["address"].startswith("127.0.0.1:")
-    with pytest.raises(NoCommand, match="no address in the network"):
+    with pytest.raises(Usage, match="no address in the network"):
         launch(settings(launches, name="none", advertise="240.0.0.0/4"))
     assert not (launches.root / "runs" / "none").exists()
     with pytest.raises(ValueError, match=r"a network such as 10\.0\.0\.0/8, found 10\.0\.0\.1/8"):

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_stage import exit_code
+from audioloom_stage import TryAgain, exit_code
 from audioloom_storage import locate
-from audioloom_yarn_launcher.errors import ApplicationLost, NotStarted
+from audioloom_yarn_launcher.errors import ApplicationLost
 from audioloom_yarn_launcher.monitoring import application_watch
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.rendezvous.messages import Stop
@@ -55,7 +55,7 @@ def test_an_application_that_is_not_started_in_time_is_ended(tmp_path: Path, wai
     watch = ApplicationWatch(
         full, locate(tmp_path), "l", "application_1_1", SignalState(), start_s=0.001
     )
-    with pytest.raises(NotStarted) as raised:
+    with pytest.raises(TryAgain) as raised:
         wait(watch)
     assert ["application_1_1"] == full.killed
     assert 75 == exit_code(raised.value)

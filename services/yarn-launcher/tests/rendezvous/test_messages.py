@@ -1,7 +1,6 @@
 from dataclasses import replace
 
 from audioloom_yarn_launcher.rendezvous.messages import (
-    End,
     Exit,
     Member,
     Membership,
@@ -35,15 +34,15 @@ def test_orders_of_another_generation_do_not_count() -> None:
     keys = {
         "gang/order/generation": "1",
         order_key("membership", 0): encode(Membership(2, 0, (ONE,))),
-        order_key("end", 0): encode(End(0)),
+        order_key("end", 0): "0",
     }
     assert Orders(generation=1) == read_orders(keys)
     keys |= {
         order_key("membership", 1): encode(MEMBERSHIP),
-        order_key("end", 1): encode(End(5)),
+        order_key("end", 1): "5",
         "gang/order/outcome": "x",
     }
-    assert Orders(1, MEMBERSHIP, End(5), over=True) == read_orders(keys)
+    assert Orders(1, MEMBERSHIP, 5.0, over=True) == read_orders(keys)
     assert Orders() == read_orders({})
 
 

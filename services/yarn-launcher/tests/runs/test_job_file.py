@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from audioloom_yarn_launcher.errors import BadJob, NoCommand, NoJob
+from audioloom_stage import BadConfiguration, InputMissing, Usage
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.command_identity import digest_name
 from audioloom_yarn_launcher.runs.job_file import RoleSpecs, read_job_file, read_roles
@@ -61,21 +61,21 @@ def roles(job: Path, text: str, **given: object) -> RoleSpecs:
 def test_what_makes_no_sense_is_named(job: Path, text: str, told: str) -> None:
     """With the nearest known word, where one is near."""
     job.write_text(text)
-    with pytest.raises(BadJob, match=told) as caught:
+    with pytest.raises(BadConfiguration, match=told) as caught:
         read_job_file(job)
     assert "None" not in str(caught.value)
 
 
 def test_a_file_that_is_not_there_is_no_job(job: Path) -> None:
     """It is an input that is missing."""
-    with pytest.raises(NoJob):
+    with pytest.raises(InputMissing):
         read_job_file(job)
 
 
 def test_a_role_without_a_command_is_refused(job: Path) -> None:
     """Others have one, but not for it."""
     text = "[roles.ps]\ncommand = ['x']\n[roles.worker]"
-    with pytest.raises(NoCommand, match="role worker has no command"):
+    with pytest.raises(Usage, match="role worker has no command"):
         roles(job, text)
 
 
@@ -83,14 +83,14 @@ def test_a_secret_in_a_role_s_own_command_is_refused(job: Path) -> None:
     """It would be put on record; the error does not show it."""
     job.write_text("[roles.chief]\n[roles.worker]\ncommand = ['true', '--password=hush']")
     asked = {"root": "/r", "job": str(job), "command": ("true",)}
-    with pytest.raises(NoCommand, match="the role worker holds a secret") as refused:
+    with pytest.raises(Usage, match="the role worker holds a secret") as refused:
         read_run_spec(RunSettings.model_validate(asked))
     assert "hush" not in str(refused.value)
 
 
 def test_a_number_of_nobody_is_refused(job: Path) -> None:
     """It would be passed over."""
-    with pytest.raises(NoCommand, match=r"found \[roles.chief\], \[roles.ps\]"):
+    with pytest.raises(Usage, match=r"found \[roles.chief\], \[roles.ps\]"):
         roles(job, "command = ['x']\n[roles.ps]\n[roles.chief]", workers=3)
 
 

@@ -3,9 +3,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_stage import redact_words
+from audioloom_stage import NameTaken, Usage, redact_words
 from audioloom_storage import locate
-from audioloom_yarn_launcher.errors import NoCommand, OtherCommand
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.attempts import Attempt, AttemptStarted
 from audioloom_yarn_launcher.runs.clock import now
@@ -77,14 +76,14 @@ def test_other_commands_of_roles_are_refused(tmp_path: Path) -> None:
     check_same(request(tmp_path, "train", roles=(Group("worker", 3),)), [before])
     roles = (Group("worker", 1), Group("evaluator", 1, ("score",)))
     scored = request(tmp_path, "train", roles=roles)
-    with pytest.raises(OtherCommand, match="other commands for its roles"):
+    with pytest.raises(NameTaken, match="other commands for its roles"):
         check_same(scored, [before])
 
 
 def test_a_word_that_is_no_text_is_refused(tmp_path: Path) -> None:
     """It could not be put on record, and another command might be taken for it."""
     asked = RunSettings.model_construct(root=str(tmp_path), name=None, command=("true", "\udcff"))
-    with pytest.raises(NoCommand, match="UTF-8"):
+    with pytest.raises(Usage, match="UTF-8"):
         read_run_spec(asked)
 
 
@@ -144,12 +143,12 @@ def test_a_secret_that_was_changed_makes_no_other_command(tmp_path: Path) -> Non
         ("--password=a", "--token", "b"),
         ("--token", "b", "--password=a", "-x"),
     ):
-        with pytest.raises(OtherCommand, match=r"expected train --"):
+        with pytest.raises(NameTaken, match=r"expected train --"):
             check_same(request(tmp_path, "train", *words), [started])
     counted = attempt(tmp_path, "train", "--max-token", "5", "--pad_token=0")
     check_same(request(tmp_path, "train", "--max-token", "5", "--pad_token=0"), [counted])
     for words in (("--max-token", "6", "--pad_token=0"), ("--max-token", "5", "--pad_token=1")):
-        with pytest.raises(OtherCommand):
+        with pytest.raises(NameTaken):
             check_same(request(tmp_path, "train", *words), [counted])
 
 
@@ -163,7 +162,7 @@ def test_a_record_of_an_older_release_is_compared_without_its_secrets(tmp_path: 
 def test_a_variable_without_a_value_has_the_one_here() -> None:
     """Or is refused: an empty password would be taken for one."""
     assert {"A": "b=c", "D": "e"} == read_variables(["A=b=c", "D"], {"D": "e", "A": "x"})
-    with pytest.raises(NoCommand, match="F in the environment"):
+    with pytest.raises(Usage, match="F in the environment"):
         read_variables(["F"], {})
 
 
@@ -174,7 +173,7 @@ def test_the_first_attempt_is_everybodys(tmp_path: Path) -> None:
 
 def test_another_command_is_refused(tmp_path: Path) -> None:
     """The error shows both."""
-    with pytest.raises(OtherCommand, match="expected train b, found train a"):
+    with pytest.raises(NameTaken, match="expected train b, found train a"):
         check_same(request(tmp_path, "train", "b"), [attempt(tmp_path, "train", "a")])
 
 
@@ -186,7 +185,7 @@ def test_a_relative_path_means_another_file_elsewhere(tmp_path: Path) -> None:
     command = ("train", "--data=shards", "7")
     check_same(request(here, *command), [attempt(there, *command)])
     (there / "shards").mkdir()
-    with pytest.raises(OtherCommand, match="shards is another file"):
+    with pytest.raises(NameTaken, match="shards is another file"):
         check_same(request(here, *command), [attempt(there, *command)])
     check_same(request(there, *command), [attempt(there, *command)])
 
@@ -195,6 +194,6 @@ def test_a_manifest_without_a_record_is_not_taken_for_ours(tmp_path: Path) -> No
     """The name was given by hand, so nothing says that this command made it."""
     (tmp_path / "runs/mine").mkdir(parents=True)
     (tmp_path / "runs/mine/manifest.json").write_text("{}")
-    with pytest.raises(OtherCommand, match="without the launcher"):
+    with pytest.raises(NameTaken, match="without the launcher"):
         check_same(request(tmp_path, "train"), [])
     check_same(request(tmp_path, "train", by_hand=False), [])

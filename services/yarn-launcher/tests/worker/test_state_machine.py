@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from audioloom_yarn_launcher.rendezvous.messages import End, Member, Membership, Orders
+from audioloom_yarn_launcher.rendezvous.messages import Member, Membership, Orders
 from audioloom_yarn_launcher.worker.state_machine import Action, State, next_action
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,11 +23,11 @@ READY = State("me", rank=0, generation=0)
         (Orders(0), READY, Action.WAIT),
         (Orders(0, WITH_ME), READY, Action.START),
         (Orders(0, Membership(1, 0, (OTHER, ME))), READY, Action.WAIT),
-        (Orders(0, WITH_ME, End(0)), READY, Action.REPORT),
+        (Orders(0, WITH_ME, 0.0), READY, Action.REPORT),
         (Orders(0, WITH_ME), State("me", 0, 0, started=True, running=True), Action.WAIT),
-        (Orders(0, WITH_ME, End(0)), State("me", 0, 0, started=True, running=True), Action.STOP),
+        (Orders(0, WITH_ME, 0.0), State("me", 0, 0, started=True, running=True), Action.STOP),
         (Orders(0, WITH_ME), State("me", 0, 0, started=True), Action.REPORT),
-        (Orders(0, WITH_ME, End(0)), State("me", 0, 0, started=True), Action.REPORT),
+        (Orders(0, WITH_ME, 0.0), State("me", 0, 0, started=True), Action.REPORT),
         (Orders(0, WITH_ME), State("me", 0, 0, started=True, reported=True), Action.WAIT),
         (Orders(1), State("me", 0, 0, started=True, running=True), Action.PREPARE),
     ],
@@ -50,7 +50,7 @@ def test_a_sidecar_starts_when_it_is_told() -> None:
         Orders,
         generation=st.none() | st.integers(0, 2),
         membership=st.sampled_from([None, WITH_ME, Membership(1, 0, (OTHER, ME))]),
-        end=st.sampled_from([None, End(0)]),
+        end=st.sampled_from([None, 0.0]),
         over=st.booleans(),
     ),
     mine=st.builds(

@@ -2,7 +2,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from audioloom_yarn_launcher.errors import NoCommand
+from audioloom_stage import Usage
 from audioloom_yarn_launcher.yarn.localization import pack_folder
 
 
@@ -22,7 +22,7 @@ def package(tmp_path: Path) -> Path:
 def test_a_link_that_leads_out_is_refused(package: Path, target: str) -> None:
     """It would lead elsewhere on a node, or nowhere."""
     (package / "layers/link").symlink_to(f"{'' if target[0] == '/' else '../'}{target}")
-    with pytest.raises(NoCommand, match="leads out of it"):
+    with pytest.raises(Usage, match="leads out of it"):
         pack_folder(package, package.parent / "x.tar.gz")
 
 

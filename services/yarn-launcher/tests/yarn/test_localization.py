@@ -2,8 +2,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from audioloom_stage import InputMissing
 from audioloom_yarn_launcher.commands import run_yarn as on_yarn
-from audioloom_yarn_launcher.errors import BadArchive, NoEnvironment
+from audioloom_yarn_launcher.errors import BadArchive
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.yarn.localization import check_archive, requirements_of
 
@@ -17,9 +18,9 @@ def test_a_container_gets_what_the_launcher_needs_and_no_tools() -> None:
 
 def test_an_environment_must_be_there_and_be_an_archive(tmp_path: Path) -> None:
     """A folder is answered with how to make one of it."""
-    with pytest.raises(NoEnvironment, match="env pack"):
+    with pytest.raises(InputMissing, match="env pack"):
         check_archive(str(tmp_path))
-    with pytest.raises(NoEnvironment, match="no such environment"):
+    with pytest.raises(InputMissing, match="no such environment"):
         check_archive(str(tmp_path / "x.tar.gz"))
     with tarfile.open(tmp_path / "x.tar.gz", "w:gz"):
         pass
@@ -29,7 +30,7 @@ def test_an_environment_must_be_there_and_be_an_archive(tmp_path: Path) -> None:
     assert f"file://{tmp_path}/x.tar.gz" == check_archive(str(tmp_path / "x.tar.gz"))
 
 
-@pytest.mark.parametrize(("then", "error"), [(None, NoEnvironment), (b"other", BadArchive)])
+@pytest.mark.parametrize(("then", "error"), [(None, InputMissing), (b"other", BadArchive)])
 def test_an_environment_is_looked_at_again_after_the_wait(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

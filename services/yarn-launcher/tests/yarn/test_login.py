@@ -2,21 +2,21 @@ import os
 from pathlib import Path
 
 import pytest
-from audioloom_yarn_launcher.errors import NoCommand
+from audioloom_stage import Usage
 from audioloom_yarn_launcher.yarn.credentials import GSSAPI_KEYTAB, Login, read_login
 
 
 def test_half_a_login_is_refused() -> None:
     """With what is missing."""
-    with pytest.raises(NoCommand, match="--keytab alone"):
+    with pytest.raises(Usage, match="--keytab alone"):
         read_login("me.keytab", None)
-    with pytest.raises(NoCommand, match="--principal alone"):
+    with pytest.raises(Usage, match="--principal alone"):
         read_login(None, "me@EXAMPLE.ORG")
 
 
 def test_a_keytab_that_is_not_there_is_named(tmp_path: Path) -> None:
     """Before a JVM is started that would say so after seconds."""
-    with pytest.raises(NoCommand, match=str(tmp_path / "none")):
+    with pytest.raises(Usage, match=str(tmp_path / "none")):
         read_login(str(tmp_path / "none"), "me@EXAMPLE.ORG")
 
 

@@ -3,11 +3,10 @@
 import time
 
 import structlog
-from audioloom_stage import Result, bind
+from audioloom_stage import InputMissing, Result, bind
 
 from audioloom_yarn_launcher.commands.result import ended, left
 from audioloom_yarn_launcher.coordinator.report import result_of
-from audioloom_yarn_launcher.errors import NothingToEnd
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.causes import Cause
@@ -29,7 +28,7 @@ def attach_run(settings: AttachSettings) -> Result:
 
     Raises:
         NoRun: there is none.
-        NothingToEnd: nobody here can tell how it goes on.
+        InputMissing: nobody here can tell how it goes on.
     """
     folder = locate_run(settings.run)
     view = read_run_status(folder)
@@ -60,7 +59,7 @@ def _application(view: RunStatus) -> tuple[str, str] | None:
 def _wait_here(view: RunStatus) -> Result:
     """Poll the run's folder until its launcher, a process of this machine, has ended."""
     if view.state == "unknown" and view.last is not None:
-        raise NothingToEnd(
+        raise InputMissing(
             "how the run goes on cannot be told from here",
             where=view.folder,
             found=str(view.last.started.owner),

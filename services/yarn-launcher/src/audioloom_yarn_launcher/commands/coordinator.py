@@ -1,6 +1,7 @@
 """`coordinator`: the coordinator of a gang on a cluster, in the application master's container."""
 
 import argparse
+import json
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,7 +23,7 @@ from audioloom_yarn_launcher.coordinator.failover import recover
 from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_attempts
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import Cause
-from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, decode_stop
+from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, Stop
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
@@ -97,7 +98,7 @@ def _obey_clients(gang: Gang) -> None:
             text = gang.store.get_prefix(CLIENT).get(STOP_KEY)
             if text is None:
                 return
-            stop = decode_stop(text)
+            stop = Stop(**json.loads(text))
             while gang.signals.times < stop.times:
                 gang.signals(stop.signal)
 

@@ -5,11 +5,10 @@ import signal
 from contextlib import suppress
 
 import structlog
-from audioloom_stage import Result
+from audioloom_stage import InputMissing, Result
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.coordinator.report import PROGRAM
-from audioloom_yarn_launcher.errors import NothingToEnd
 from audioloom_yarn_launcher.monitoring.run_status import locate_run, read_run_status
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import read_attempts
@@ -31,7 +30,7 @@ def kill_run(settings: KillSettings) -> Result:
     """End the run; do nothing if nothing runs.
 
     Raises:
-        NothingToEnd: it was begun on another machine, from which alone it can be ended.
+        InputMissing: it was begun on another machine, from which alone it can be ended.
     """
     login = read_login(settings.keytab, settings.principal)
     folder = locate_run(settings.run)
@@ -48,7 +47,7 @@ def kill_run(settings: KillSettings) -> Result:
     if owner.application is not None:
         _end_application(folder, owner.application, last.started.launch, login)
     elif is_alive(owner) is None:
-        raise NothingToEnd(
+        raise InputMissing(
             "the run was begun on another machine",
             where=folder,
             found=str(owner),

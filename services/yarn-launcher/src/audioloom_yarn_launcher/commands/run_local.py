@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import structlog
-from audioloom_stage import Result, bind
+from audioloom_stage import Result, Usage, bind
 
 from audioloom_yarn_launcher.coordinator.context import Gang
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_attempts
-from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.local.kv_server import StoreServer
 from audioloom_yarn_launcher.local.kv_store import MemoryStore
 from audioloom_yarn_launcher.local.workers import AgentCommand, LocalWorkers, worker_command
@@ -41,7 +40,7 @@ def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
         agents: the command of a worker, if not the one of this program.
     """
     if settings.detach:
-        raise NoCommand(
+        raise Usage(
             "--detach is for clusters: here the workers end with the launcher",
             expected="--on yarn",
             found="--on local",
@@ -65,7 +64,7 @@ def _address(advertise: str) -> str:
     try:
         return address_in(advertise) if is_network(advertise) else advertise
     except NoAddress as error:
-        raise NoCommand(
+        raise Usage(
             "this machine has no address in the network of --advertise",
             expected=f"one in {advertise}",
             found=", ".join(own_addresses()) or "none at all",

@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import structlog
-from audioloom_stage import Result, bind
+from audioloom_stage import Result, Usage, bind
 from audioloom_storage import StorageError, exists, is_shared, locate, stat
 
 from audioloom_yarn_launcher.commands.result import ended, left
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.coordinator.timeouts import pause_s
-from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
@@ -174,7 +173,7 @@ def _variables(settings: RunSettings) -> dict[str, str]:
     given = read_variables(settings.env, os.environ)
     docker = docker_variables(settings.docker_image, settings.docker_mount, settings.docker_network)
     if twice := sorted(given.keys() & docker.keys()):
-        raise NoCommand(
+        raise Usage(
             "a variable of --env is set by a flag too",
             expected="--docker-image, --docker-mount and --docker-network, or --env",
             found=twice[0],
@@ -189,9 +188,9 @@ def _files(paths: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
     for path in paths:
         location = locate(path)
         if not exists(location):
-            raise NoCommand("a file of --files is not there", where=location, expected="a file")
+            raise Usage("a file of --files is not there", where=location, expected="a file")
         if location.name in {*files, *folders, LAUNCHER, ENVIRONMENT}:
-            raise NoCommand(
+            raise Usage(
                 "two files of --files have one name",
                 expected=f"names that differ, and not {LAUNCHER} or {ENVIRONMENT}: they lie in one"
                 " folder",
@@ -202,7 +201,7 @@ def _files(paths: tuple[str, ...]) -> tuple[dict[str, str], dict[str, str]]:
         elif location.scheme == "file":
             folders[location.name] = location.path
         else:
-            raise NoCommand(
+            raise Usage(
                 "a folder of --files lies on the cluster",
                 where=location,
                 expected="a file, or a folder of this machine",

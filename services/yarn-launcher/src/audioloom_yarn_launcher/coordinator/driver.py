@@ -7,7 +7,6 @@ from audioloom_yarn_launcher.rendezvous.backend import Workers
 from audioloom_yarn_launcher.rendezvous.kv import Equals, KeyValueStore, Put
 from audioloom_yarn_launcher.rendezvous.messages import (
     GANG,
-    End,
     Member,
     Membership,
     Reports,
@@ -54,7 +53,7 @@ class Driver:
 
     def end(self, generation: int, grace_s: float) -> None:
         """Order the processes of a generation to end."""
-        self.store.transaction([], [Put(self._order("end", generation), encode(End(grace_s)))])
+        self.store.transaction([], [Put(self._order("end", generation), str(grace_s))])
 
     def close(self) -> None:
         """Order the workers to leave."""

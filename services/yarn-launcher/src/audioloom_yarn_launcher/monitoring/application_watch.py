@@ -5,10 +5,11 @@ import time
 from dataclasses import dataclass, field
 
 import structlog
+from audioloom_stage import TryAgain
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.coordinator.report import report_exposed
-from audioloom_yarn_launcher.errors import NotStarted, ResourceManagerDown
+from audioloom_yarn_launcher.errors import ResourceManagerDown
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, end_application
@@ -64,7 +65,7 @@ class ApplicationWatch:
             The end of the application, or None if a person chose to leave it running.
 
         Raises:
-            NotStarted: YARN did not start the application in time, so it was ended.
+            TryAgain: YARN did not start the application in time, so it was ended.
         """
         read, wait = time.monotonic(), FIRST_READ_S
         while True:
@@ -85,7 +86,7 @@ class ApplicationWatch:
         """Wait until the run has begun; return the end of an application that has ended, else None.
 
         Raises:
-            NotStarted: as in `to_the_end`; with a limit, the wait lasts until YARN has started it.
+            TryAgain: as in `to_the_end`; with a limit, the wait lasts until YARN has started it.
         """
         deadline = time.monotonic() + BEGIN_WITHIN_S
         while time.monotonic() < deadline or (self.start_s and not self._running):
@@ -129,7 +130,7 @@ class ApplicationWatch:
             return
         log.warning("ending the application: it was not started in time")
         end_application(self.cluster, self.application, lambda: Stop(signal=signal.SIGTERM))
-        raise NotStarted(
+        raise TryAgain(
             "YARN did not start the application master in time",
             where=self.application,
             expected=f"within {self.start_s:g} s (--timeout-start)",

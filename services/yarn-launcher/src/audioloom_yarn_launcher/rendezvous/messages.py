@@ -5,7 +5,7 @@ Orders, which only the coordinator writes and every worker watches:
     gang/order/plan                 what to run: `Plan`
     gang/order/generation           how many times the gang was restarted, from 0
     gang/order/membership/<g>       who runs in generation g, final: `Membership`
-    gang/order/end/<g>              generation g is over, stop: `End`
+    gang/order/end/<g>              generation g is over: SIGTERM, and SIGKILL after these seconds
     gang/order/outcome              the run is over, leave
 
 Reports, which the workers write and only the coordinator watches:
@@ -145,13 +145,6 @@ class Membership:
 
 
 @dataclass(frozen=True)
-class End:
-    """The end of a generation: processes get SIGTERM, and SIGKILL after *grace_s* seconds."""
-
-    grace_s: float
-
-
-@dataclass(frozen=True)
 class Exit:
     """The end of a worker's process.
 
@@ -205,26 +198,26 @@ class Stop:
 
 @dataclass(frozen=True)
 class Orders:
-    """The orders for a worker at one moment."""
+    """The orders for a worker at one moment; *end* is the grace in seconds of an end."""
 
     generation: int | None = None
     membership: Membership | None = None
-    end: End | None = None
+    end: float | None = None
     over: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reports:
     """The reports of the workers on one generation, at one moment."""
 
-    ranks: Mapping[int, str] = field(default_factory=dict)
-    ready: Mapping[int, Member] = field(default_factory=dict)
-    exits: Mapping[int, Exit] = field(default_factory=dict)
+    ranks: dict[int, str] = field(default_factory=dict)
+    ready: dict[int, Member] = field(default_factory=dict)
+    exits: dict[int, Exit] = field(default_factory=dict)
     first: int | None = None
     page: str = ""
 
 
-def encode(message: Plan | Member | Membership | End | Exit | Stop) -> str:
+def encode(message: Plan | Member | Membership | Exit | Stop) -> str:
     """The JSON text of a message."""
     return json.dumps(asdict(message))
 
@@ -255,11 +248,6 @@ def _exit(text: str) -> Exit:
     return Exit(**json.loads(text))
 
 
-def decode_stop(text: str) -> Stop:
-    """The request in a JSON text."""
-    return Stop(**json.loads(text))
-
-
 def read_orders(keys: Mapping[str, str], scope: str = GANG) -> Orders:
     """The orders of the current generation among the keys of a scope."""
     over = order_key("outcome", scope=scope) in keys
@@ -272,31 +260,26 @@ def read_orders(keys: Mapping[str, str], scope: str = GANG) -> Orders:
     return Orders(
         generation=generation,
         membership=decode_membership(membership) if membership else None,
-        end=End(**json.loads(end)) if end else None,
+        end=float(end) if end else None,
         over=over,
     )
 
 
 def read_reports(keys: Mapping[str, str], generation: int, scope: str = GANG) -> Reports:
     """The reports on a generation among the keys of a scope."""
-    ranks: dict[int, str] = {}
-    ready: dict[int, Member] = {}
-    exits: dict[int, Exit] = {}
-    first: int | None = None
-    page = ""
-    below = f"{scope}worker/"
+    reports, below = Reports(), f"{scope}worker/"
     for key, text in keys.items():
         if not key.startswith(below):
             continue
         match key.removeprefix(below).split("/"):
             case ["rank", rank]:
-                ranks[int(rank)] = text
+                reports.ranks[int(rank)] = text
             case ["ready", of, rank] if int(of) == generation:
-                ready[int(rank)] = _member(text)
+                reports.ready[int(rank)] = _member(text)
             case ["exit", of, rank] if int(of) == generation:
-                exits[int(rank)] = _exit(text)
+                reports.exits[int(rank)] = _exit(text)
             case ["first", of] if int(of) == generation:
-                first = int(text)
+                reports.first = int(text)
             case ["page", of, _] if int(of) == generation:
-                page = text
-    return Reports(ranks, ready, exits, first, page)
+                reports.page = text
+    return reports

@@ -9,9 +9,8 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from audioloom_stage import MASK, redact_words
+from audioloom_stage import MASK, NameTaken, redact_words
 
-from audioloom_yarn_launcher.errors import OtherCommand
 from audioloom_yarn_launcher.rendezvous.roles import TENSORBOARD, Group
 from audioloom_yarn_launcher.runs.attempts import Attempt
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
@@ -40,7 +39,7 @@ def check_same(spec: RunSpec, attempts: Sequence[Attempt]) -> None:
     """Refuse a run folder that belongs to another command.
 
     Raises:
-        OtherCommand: it does, or it holds a manifest without records of a run.
+        NameTaken: it does, or it holds a manifest without records of a run.
     """
     if not attempts:
         if spec.named_by_hand and spec.committed:
@@ -65,7 +64,7 @@ def check_same(spec: RunSpec, attempts: Sequence[Attempt]) -> None:
     moved = before.working_folder != spec.working_folder
     folders = (spec.working_folder, before.working_folder)
     if moved and (argument := _relative_path(spec.command[1:], folders)):
-        raise OtherCommand(
+        raise NameTaken(
             f"{argument} is another file than when this run was begun",
             where=spec.location,
             expected=f"the working folder {before.working_folder}",
@@ -74,9 +73,9 @@ def check_same(spec: RunSpec, attempts: Sequence[Attempt]) -> None:
         )
 
 
-def _another(text: str, expected: object, found: object, spec: RunSpec) -> OtherCommand:
+def _another(text: str, expected: object, found: object, spec: RunSpec) -> NameTaken:
     hint = "Give another --name, or none."
-    return OtherCommand(text, where=spec.location, expected=expected, found=found, hint=hint)
+    return NameTaken(text, where=spec.location, expected=expected, found=found, hint=hint)
 
 
 def shown(command: tuple[str, ...], limit: int = 300) -> str:

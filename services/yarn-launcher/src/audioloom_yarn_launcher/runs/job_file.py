@@ -24,9 +24,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
+from audioloom_stage import BadConfiguration, InputMissing, Usage
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from audioloom_yarn_launcher.errors import BadJob, NoCommand, NoJob
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import (
     CHIEF,
@@ -133,8 +133,8 @@ def read_roles(settings: RunSettings) -> RoleSpecs:
     """Read the roles that the settings of `run` describe.
 
     Raises:
-        NoJob, BadJob: from `read_job_file`.
-        NoCommand: a role has no command, or --workers is given for a job without workers.
+        InputMissing, BadConfiguration: from `read_job_file`.
+        Usage: a role has no command, or --workers is given for a job without workers.
     """
     if settings.job is None:
         groups = of_workers(settings.workers, chief=settings.chief)
@@ -145,7 +145,7 @@ def read_roles(settings: RunSettings) -> RoleSpecs:
     command = settings.command or file.command or next(filter(None, of_training), ())
     for name, role in tables.items():
         if not (role.command or command or name == TENSORBOARD):
-            raise NoCommand(
+            raise Usage(
                 f"the role {name} has no command",
                 where=settings.job,
                 expected="a command in the file, for all or for the role, or one after --",
@@ -153,7 +153,7 @@ def read_roles(settings: RunSettings) -> RoleSpecs:
             )
     if "workers" in settings.model_fields_set:
         if WORKER not in tables:
-            raise NoCommand(
+            raise Usage(
                 "--workers is given for a job without workers",
                 where=settings.job,
                 expected="a table [roles.worker], or no --workers",
@@ -168,31 +168,31 @@ def read_job_file(path: Path) -> JobFile:
     """Read a job file.
 
     Raises:
-        NoJob: there is no such file.
-        BadJob: it is not TOML, or has an unknown key or impossible values.
+        InputMissing: there is no such file.
+        BadConfiguration: it is not TOML, or has an unknown key or impossible values.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise NoJob("there is no such job file", where=path) from error
+        raise InputMissing("there is no such job file", where=path) from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise BadJob(expected="a TOML file", found=str(error), where=path) from error
+        raise BadConfiguration(expected="a TOML file", found=str(error), where=path) from error
     try:
         return JobFile.model_validate(data)
     except ValidationError as error:
         raise _told(error, path) from error
 
 
-def _told(error: ValidationError, path: Path) -> BadJob:
+def _told(error: ValidationError, path: Path) -> BadConfiguration:
     first: Any = error.errors(include_url=False, include_context=False)[0]
     place = ".".join(map(str, first["loc"]))
     where = f"{path} {place}".rstrip()
     if first["type"] == "extra_forbidden":
         key, known = str(first["loc"][-1]), RoleTable if len(first["loc"]) > 1 else JobFile
         near = _nearest(key, known.model_fields)
-        return BadJob(f"unknown key {key}{near}", where=where)
+        return BadConfiguration(f"unknown key {key}{near}", where=where)
     message = str(first["msg"]).removeprefix("Value error, ")
-    return BadJob(message, where=where, found=repr(first["input"]) if place else "")
+    return BadConfiguration(message, where=where, found=repr(first["input"]) if place else "")
 
 
 def _nearest(word: str, known: Any) -> str:

@@ -3,9 +3,9 @@
 import time
 
 import structlog
+from audioloom_stage import TryAgain
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.errors import Busy, OwnerUnknown
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
 from audioloom_yarn_launcher.runs.attempts import (
     Attempt,
@@ -29,9 +29,9 @@ def acquire(spec: RunSpec) -> AttemptStarted | None:
     """Begin the next attempt of the run; None if the run is committed, now or after a wait.
 
     Raises:
-        OtherCommand: the run belongs to another command.
-        Busy: another launcher is at work, and the settings forbid a wait.
-        OwnerUnknown: it is unknown whether the other launcher is at work.
+        NameTaken: the run belongs to another command.
+        TryAgain: another launcher is at work and the settings forbid a wait, or it is unknown
+            whether it is.
         ManifestError: the run's manifest is damaged or not a training run's.
     """
     while (number := wait_for_turn(spec)) is not None:
@@ -76,7 +76,7 @@ def next_attempt(spec: RunSpec, before: AttemptStarted) -> AttemptStarted:
     """Begin the attempt that follows this launcher's previous attempt.
 
     Raises:
-        Busy: the user declared this launcher gone, and another took the run over.
+        TryAgain: the user declared this launcher gone, and another took the run over.
     """
     started = spec.attempt(before.attempt + 1)
     if not begin(spec.location, started):
@@ -99,7 +99,7 @@ def close_lost(folder: Location, last: Attempt, *, restarts: bool = False) -> Ca
 def _is_gone(last: Attempt, folder: Location, take_over: int | None) -> bool:
     alive = is_alive(last.started.owner)
     if alive is None and take_over != last.started.attempt:
-        raise OwnerUnknown(
+        raise TryAgain(
             f"attempt {last.started.attempt} of this run was begun elsewhere and has no end",
             where=folder,
             expected="an end, or a launcher of this machine that can be asked",
@@ -110,8 +110,8 @@ def _is_gone(last: Attempt, folder: Location, take_over: int | None) -> bool:
     return not alive
 
 
-def _busy(last: Attempt, folder: Location) -> Busy:
-    return Busy(
+def _busy(last: Attempt, folder: Location) -> TryAgain:
+    return TryAgain(
         "another launcher is at work on this run",
         where=folder,
         found=f"{last.started.owner}, begun {last.started.started}",

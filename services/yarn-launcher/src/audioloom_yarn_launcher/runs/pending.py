@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import structlog
+from audioloom_stage import TryAgain
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.errors import Busy
 from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
 from audioloom_yarn_launcher.runs.lease import wait_for_turn
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
@@ -81,7 +81,7 @@ def wait_to_submit(spec: RunSpec) -> int | None:
     """Wait as `wait_for_turn` does, and for another launcher's pending application too.
 
     Raises:
-        Busy: there is one, and the settings forbid a wait.
+        TryAgain: there is one, and the settings forbid a wait.
     """
     folder, reported = spec.location, False
     while True:
@@ -92,7 +92,7 @@ def wait_to_submit(spec: RunSpec) -> int | None:
         if pending is None or not pending.waits:
             return number
         if not spec.wait:
-            raise Busy(
+            raise TryAgain(
                 "another launcher's application for this run waits to begin",
                 where=folder,
                 found=f"{pending.submission.application}: {pending.because}",

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from audioloom_manifest import FOLDERS
-from audioloom_stage import redact_words
+from audioloom_stage import Usage, redact_words
 from audioloom_storage import locate
 
-from audioloom_yarn_launcher.errors import NoCommand
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.runs.command_identity import digest_name, shown
@@ -24,14 +23,14 @@ def read_run_spec(settings: RunSettings) -> RunSpec:
     """Read the run that the settings of `run` describe.
 
     Raises:
-        NoJob, BadJob: from `read_job_file`.
-        NoCommand: a program cannot be found or executed, or a role has none.
+        InputMissing, BadConfiguration: from `read_job_file`.
+        Usage: a program cannot be found or executed, or a role has none.
     """
     command, roles, tables = read_roles(settings)
     _check_commands(settings, [command, *(group.command for group in roles if group.command)])
     for group in roles:
         if redact_words(group.command) != group.command:
-            raise NoCommand(
+            raise Usage(
                 f"the command of the role {group.role} holds a secret, and would be recorded",
                 expected="secrets in variables: run --env NAME",
                 found=shown(redact_words(group.command)),
@@ -69,13 +68,13 @@ def read_variables(given: Iterable[str], here: Mapping[str, str]) -> dict[str, s
     """Parse variables NAME=VALUE; NAME alone takes its value from *here*.
 
     Raises:
-        NoCommand: *here* lacks the name.
+        Usage: *here* lacks the name.
     """
     found: dict[str, str] = {}
     for word in given:
         name, equals, value = word.partition("=")
         if not equals and name not in here:
-            raise NoCommand(
+            raise Usage(
                 "a variable that is to be passed on is not set",
                 expected=f"{name}=VALUE, or {name} in the environment of this program",
                 found=f"{name} alone",
@@ -89,7 +88,7 @@ def _check_commands(settings: RunSettings, commands: list[tuple[str, ...]]) -> N
         try:
             word.encode()
         except UnicodeEncodeError as error:  # bytes that are not UTF-8
-            raise NoCommand(
+            raise Usage(
                 "a word of the command cannot be recorded",
                 expected="UTF-8",
                 found=ascii(word),
@@ -98,7 +97,7 @@ def _check_commands(settings: RunSettings, commands: list[tuple[str, ...]]) -> N
     for program in (command[0] for command in commands if settings.on == "local"):
         if shutil.which(program) is None:
             there = Path(program).is_file()
-            raise NoCommand(
+            raise Usage(
                 "the command cannot be run",
                 expected="an executable program",
                 found="a file that is not executable" if there else "no such program",

@@ -194,7 +194,7 @@ class Worker:
                     case Action.START if self._plan is not None and orders.membership is not None:
                         self._start(self._plan, orders.membership)
                     case Action.STOP if orders.end is not None:
-                        self._end_process(orders.end.grace_s)
+                        self._end_process(orders.end)
                     case Action.REPORT:
                         self._report()
                     case _:

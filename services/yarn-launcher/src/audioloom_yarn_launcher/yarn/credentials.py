@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from audioloom_yarn_launcher.errors import NoCommand
+from audioloom_stage import Usage
 
 VALID = timedelta(days=365)
 BACKDATED = timedelta(days=1)
@@ -126,18 +126,18 @@ def read_login(keytab: str | None, principal: str | None) -> Login | None:
     """Read the login that the flags name; hdfs:// of this process uses it too. None without flags.
 
     Raises:
-        NoCommand: one flag is given without the other, or the keytab does not exist.
+        Usage: one flag is given without the other, or the keytab does not exist.
     """
     if keytab is None and principal is None:
         return None
     if keytab is None or principal is None:
-        raise NoCommand(
+        raise Usage(
             "a keytab needs its principal",
             expected="both --keytab and --principal",
             found="--principal alone" if keytab is None else "--keytab alone",
         )
     path = Path(keytab).absolute()
     if not os.access(path, os.R_OK):
-        raise NoCommand("the keytab cannot be read", where=path, expected="a file that you may")
+        raise Usage("the keytab cannot be read", where=path, expected="a file that you may")
     os.environ[GSSAPI_KEYTAB] = str(path)
     return Login(str(path), principal)

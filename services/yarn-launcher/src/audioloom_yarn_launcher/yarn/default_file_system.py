@@ -4,9 +4,10 @@ Otherwise Hadoop's client in the driver would retry for minutes before it fails.
 """
 
 from audioloom_hadoop.configuration import Hadoop
+from audioloom_stage import ServiceDown
 from audioloom_storage import Unavailable, exists, locate
 
-from audioloom_yarn_launcher.errors import FileSystemDown, NoCluster
+from audioloom_yarn_launcher.errors import NoCluster
 
 NAME = "fs.defaultFS"
 
@@ -16,7 +17,7 @@ def check_default_system(hadoop: Hadoop) -> None:
 
     Raises:
         NoCluster: `fs.defaultFS` names none, so submitted files would stay on this machine.
-        FileSystemDown: no NameNode answers.
+        ServiceDown: no NameNode answers.
         StorageError: the NameNode refuses.
     """
     where, named = hadoop.conf / "core-site.xml", hadoop.value(NAME)
@@ -33,7 +34,7 @@ def check_default_system(hadoop: Hadoop) -> None:
     try:
         exists(locate(f"{named.rstrip('/')}/user"))
     except Unavailable as error:
-        raise FileSystemDown(
+        raise ServiceDown(
             "the cluster's own file system does not answer",
             where=where,
             expected=f"a NameNode at {NAME}, {named}",

@@ -18,7 +18,6 @@ from audioloom_stage import (
 from audioloom_yarn_launcher.errors import (
     ApplicationEnded,
     ApplicationLost,
-    NotAllowed,
     NotOffered,
     ResourceManagerDown,
 )
@@ -37,7 +36,7 @@ _OURS = re.compile(r"\Aexit ([0-9]+): (.*)\Z", re.DOTALL)
 
 _Known = tuple[type[StageError], str, str]
 _NOT_ALLOWED = (
-    NotAllowed,
+    NoPermission,
     "the cluster does not let you run this",
     "Ask who runs the cluster for the right, or give another --queue.",
 )

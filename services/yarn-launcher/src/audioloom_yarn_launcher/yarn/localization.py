@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
+from audioloom_stage import InputMissing, Usage
 from audioloom_storage import Location, exists, locate
 
-from audioloom_yarn_launcher.errors import NoCommand, NoEnvironment
 from audioloom_yarn_launcher.yarn.application_spec import archive_suffix
 from audioloom_yarn_launcher.yarn.archive_check import check_members
 
@@ -58,12 +58,12 @@ def check_archive(text: str) -> str:
     """Check that the archive of an environment exists and can be unpacked; return its URI.
 
     Raises:
-        NoEnvironment: it does not exist or cannot be unpacked.
+        InputMissing: it does not exist or cannot be unpacked.
         BadArchive: it is damaged, or would write outside of its folder.
     """
     location = locate(text)
     if archive_suffix(location.name) is None:
-        raise NoEnvironment(
+        raise InputMissing(
             "YARN cannot unpack that environment",
             where=location,
             expected="a .tar.gz, .tgz or .zip archive",
@@ -71,7 +71,7 @@ def check_archive(text: str) -> str:
             hint=f"{OURS} env pack, or conda-pack, makes one.",
         )
     if not exists(location):
-        raise NoEnvironment("there is no such environment", where=location, expected="an archive")
+        raise InputMissing("there is no such environment", where=location, expected="an archive")
     check_members(location)
     return location.uri
 
@@ -87,7 +87,7 @@ def pack_folder(folder: Path, target: Path) -> None:
     """Pack the content of a folder into a `.tar.gz`, without bytecode, `.git` and `.venv`.
 
     Raises:
-        NoCommand: a link leads out of the folder, or a member is neither file nor folder.
+        Usage: a link leads out of the folder, or a member is neither file nor folder.
     """
     with tarfile.open(target, "w:gz", compresslevel=1) as tar:
         for path in sorted(folder.rglob("*")):
@@ -101,14 +101,14 @@ def _check(path: Path, folder: Path) -> None:
     if path.is_symlink():
         leads = path.parent / path.readlink()
         if path.readlink().is_absolute() or not leads.resolve().is_relative_to(folder.resolve()):
-            raise NoCommand(
+            raise Usage(
                 "a link in a folder of --files leads out of it",
                 where=path,
                 expected="a relative link within the folder",
                 found=str(path.readlink()),
             )
     elif not (path.is_dir() or path.is_file()):
-        raise NoCommand(
+        raise Usage(
             "a folder of --files holds what cannot be shipped",
             where=path,
             expected="files, folders and links within",
