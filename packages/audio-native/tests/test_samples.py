@@ -1,4 +1,5 @@
 import math
+from ctypes import ArgumentError
 
 import numpy as np
 import pytest
@@ -81,5 +82,5 @@ def test_what_c_would_misread_is_refused(
 @pytest.mark.parametrize("samples", [np.zeros(3), np.zeros((3, 1), np.float32)])
 def test_a_peak_of_anything_but_plain_samples_is_refused(samples: np.ndarray) -> None:
     """So is one of float64."""
-    with pytest.raises(ValueError, match="expected"):
+    with pytest.raises(ArgumentError):
         peak(samples)

@@ -5,8 +5,8 @@ from typing import Any
 import librosa
 import numpy as np
 import pytest
-from audio_refusal import refused
-from audioloom_audio import MfccSettings, RefusedRecording, Summary, Window, extract, probe
+from audio_opening import probe, refused
+from audioloom_audio import MfccSettings, RefusedRecording, Summary, Window, extract
 from audioloom_audio.decoding import pcm, sndfile
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st

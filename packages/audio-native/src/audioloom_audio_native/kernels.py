@@ -1,6 +1,7 @@
 """The kernels of csrc/ as functions of NumPy arrays.
 
-Every array is checked here, because the C functions check nothing.
+The lengths of arrays are checked here, their types and layouts by ctypes (`library`): an array of
+another type or layout is a `ctypes.ArgumentError`.
 """
 
 import ctypes
@@ -98,17 +99,11 @@ class NativeKernels:
             mel: float32 ``(frames, bands)``, contiguous; the samples must hold all frames whole.
 
         Raises:
-            ValueError: an array has another shape, type or layout.
+            ValueError: *mel* has more frames than the samples, or other bands than the filters.
         """
-        self._check_samples(samples, mel)
-        library().audioloom_powers(
-            self._level,
-            samples.ctypes.data,
-            len(samples),
-            len(mel),
-            ctypes.byref(self._filters),
-            mel.ctypes.data,
-        )
+        self._check_frames(samples, mel)
+        filters = ctypes.byref(self._filters)
+        library().audioloom_powers(self._level, samples, len(samples), len(mel), filters, mel)
 
     def powers_again(
         self, samples: NDArray[np.float32], numbers: NDArray[np.intp], mel: NDArray[np.float32]
@@ -116,21 +111,15 @@ class NativeKernels:
         """Compute the rows *numbers* of *mel* again, from a float64 transform.
 
         Raises:
-            ValueError: an array is not as for `powers`, or a number is not that of a row.
+            ValueError: as `powers`, or a number is not that of a row.
         """
-        self._check_samples(samples, mel)
+        self._check_frames(samples, mel)
         rows = np.ascontiguousarray(numbers, np.int64)
         if len(rows) and not 0 <= rows.min() <= rows.max() < len(mel):
             found = f"{rows.min()} to {rows.max()}"
             raise ValueError(f"expected rows 0 to {len(mel) - 1}, found {found}")
-        library().audioloom_powers_again(
-            self._level,
-            samples.ctypes.data,
-            rows.ctypes.data,
-            len(rows),
-            ctypes.byref(self._filters),
-            mel.ctypes.data,
-        )
+        filters = ctypes.byref(self._filters)
+        library().audioloom_powers_again(self._level, samples, rows, len(rows), filters, mel)
 
     def delicate(self, mel: NDArray[np.float32], floor: float, limit: float) -> NDArray[np.intp]:
         """Find the numbers of frames with bands too quiet for a float32 transform.
@@ -141,18 +130,13 @@ class NativeKernels:
             limit: How far the frame's power may lie above its bands' powers, in the mean.
 
         Raises:
-            ValueError: the array has another shape, type or layout.
+            ValueError: *mel* has other bands than the filters.
         """
-        self._check_mel(mel)
+        self._check_bands(mel)
         numbers = np.empty(len(mel), np.int64)
+        tail = ctypes.byref(self._tail)
         count = library().audioloom_delicate(
-            self._level,
-            mel.ctypes.data,
-            len(mel),
-            ctypes.byref(self._tail),
-            floor,
-            limit,
-            numbers.ctypes.data,
+            self._level, mel, len(mel), tail, floor, limit, numbers
         )
         return numbers[:count].astype(np.intp, copy=False)
 
@@ -167,42 +151,23 @@ class NativeKernels:
             float32 ``(n_mfcc, frames)``.
 
         Raises:
-            ValueError: the array has another shape, type or layout.
+            ValueError: *mel* has other bands than the filters.
         """
-        self._check_mel(mel)
+        self._check_bands(mel)
         values = np.empty((self._n_mfcc, len(mel)), np.float32)
-        library().audioloom_cepstra(
-            self._level,
-            mel.ctypes.data,
-            len(mel),
-            ctypes.byref(self._tail),
-            floor,
-            values.ctypes.data,
-        )
+        tail = ctypes.byref(self._tail)
+        library().audioloom_cepstra(self._level, mel, len(mel), tail, floor, values)
         return values
 
-    def _check_samples(self, samples: NDArray[Any], mel: NDArray[Any]) -> None:
-        self._check_mel(mel)
-        _check_plain("samples", samples, 1)
-        if not mel.flags.writeable:
-            raise ValueError("expected a mel to write to, found a read-only array")
+    def _check_frames(self, samples: NDArray[Any], mel: NDArray[Any]) -> None:
+        self._check_bands(mel)
         frames = max(0, 1 + (len(samples) - N_FFT) // HOP_LENGTH)
         if len(mel) > frames:
             raise ValueError(f"expected at most {frames} frames in the samples, found {len(mel)}")
 
-    def _check_mel(self, mel: NDArray[Any]) -> None:
-        _check_plain("mel", mel, 2)
+    def _check_bands(self, mel: NDArray[Any]) -> None:
         if mel.shape[1] != self._bands:
             raise ValueError(f"expected a mel of {self._bands} bands, found {mel.shape[1]}")
-
-
-def _check_plain(name: str, array: NDArray[Any], dimensions: int) -> None:
-    plain = array.dtype == np.float32 and array.flags.c_contiguous
-    if not plain or array.ndim != dimensions:
-        raise ValueError(
-            f"expected {name} as a contiguous float32 array of {dimensions} dimensions, "
-            f"found {array.dtype} {array.shape}"
-        )
 
 
 def _halves(filters: NDArray[np.float32]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

@@ -4,6 +4,15 @@ import ctypes
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+from numpy.ctypeslib import ndpointer
+
+# The C functions check nothing: ctypes refuses arrays of another type, shape or layout.
+_FLOATS = ndpointer(np.float32, 1, flags="C_CONTIGUOUS")
+_NUMBERS = ndpointer(np.int64, 1, flags="C_CONTIGUOUS")
+_MEL = ndpointer(np.float32, 2, flags="C_CONTIGUOUS")
+_MEL_OUT = ndpointer(np.float32, 2, flags=("C_CONTIGUOUS", "WRITEABLE"))
+
 
 @lru_cache(maxsize=1)
 def library() -> ctypes.CDLL:
@@ -12,12 +21,12 @@ def library() -> ctypes.CDLL:
     number, size, power, array = ctypes.c_int, ctypes.c_long, ctypes.c_float, ctypes.c_void_p
     for name, answer, arguments in (
         ("level", number, []),
-        ("powers", None, [number, array, size, size, array, array]),
-        ("powers_again", None, [number, array, array, size, array, array]),
-        ("delicate", size, [number, array, size, array, power, power, array]),
-        ("cepstra", None, [number, array, size, array, power, array]),
-        ("signal", None, [number, array, array, array, size, number, number, array]),
-        ("peak", ctypes.c_uint32, [number, array, size]),
+        ("powers", None, [number, _FLOATS, size, size, array, _MEL_OUT]),
+        ("powers_again", None, [number, _FLOATS, _NUMBERS, size, array, _MEL_OUT]),
+        ("delicate", size, [number, _MEL, size, array, power, power, _NUMBERS]),
+        ("cepstra", None, [number, _MEL, size, array, power, _MEL]),
+        ("signal", None, [number, array, array, array, size, number, number, _FLOATS]),
+        ("peak", ctypes.c_uint32, [number, _FLOATS, size]),
     ):
         function = getattr(loaded, f"audioloom_{name}")
         function.restype, function.argtypes = answer, arguments

@@ -3,7 +3,6 @@
 Both functions are exact, so they give the same bits as any other exact implementation.
 """
 
-import struct
 from typing import Any, Final
 
 import numpy as np
@@ -48,30 +47,20 @@ def signal(
     if not (0 <= number < channels or (number == MEAN and channels == _STEREO)):
         raise ValueError(f"expected a channel of {channels}, found number {number}")
     samples = np.empty(frames, np.float32)
-    address = codes.ctypes.data
-    library().audioloom_signal(
-        best_level() if level is None else level,
-        address if table is None else None,
-        None if table is None else address,
-        None if table is None else np.ascontiguousarray(table).ctypes.data,
-        frames,
-        channels,
-        number,
-        samples.ctypes.data,
+    places = None if table is None else np.ascontiguousarray(table)
+    inputs = (
+        codes.ctypes.data if places is None else None,
+        None if places is None else codes.ctypes.data,
+        None if places is None else places.ctypes.data,
     )
+    used = best_level() if level is None else level
+    library().audioloom_signal(used, *inputs, frames, channels, number, samples)
     return samples
 
 
 def peak(samples: NDArray[np.float32], *, level: int | None = None) -> float:
-    """The largest magnitude of *samples* ``(count,)``: NaN if a sample is NaN, 0.0 if empty.
-
-    Raises:
-        ValueError: the samples are not float32.
-    """
-    if samples.dtype != np.float32 or samples.ndim != 1:
-        raise ValueError(f"expected float32 (count,), found {samples.dtype} {samples.shape}")
+    """The largest magnitude of *samples* ``(count,)``: NaN if a sample is NaN, 0.0 if empty."""
     plain = np.ascontiguousarray(samples)
     number = best_level() if level is None else level
-    bits = library().audioloom_peak(number, plain.ctypes.data, len(plain))
-    magnitude: float = struct.unpack("f", struct.pack("I", bits))[0]
-    return magnitude
+    bits = library().audioloom_peak(number, plain, len(plain))
+    return float(np.uint32(bits).view(np.float32))

@@ -1,13 +1,13 @@
 """Extract MFCC windows from recordings, as a stream in constant memory.
 
-`extract` yields the windows (`Window`) of a recording by `MfccSettings`, `probe` reads a header
-only, and `DigestingReader` computes the checksum of the file during decoding. Every refusal is a
-`RefusedRecording` with a stable ``kind``.
+`extract` yields the windows (`Window`) of a recording by `MfccSettings`, and `DigestingReader`
+computes the checksum of the file during decoding. Every refusal is a `RefusedRecording` with a
+stable ``kind``.
 """
 
 from audioloom_audio.decoding.source import DigestingReader, Source
 from audioloom_audio.errors import AudioError, BadSettings, Kind, MissingDecoder, RefusedRecording
-from audioloom_audio.extraction import Extraction, extract, probe
+from audioloom_audio.extraction import Extraction, extract
 from audioloom_audio.features.engines import resolve_engine
 from audioloom_audio.features.filters import mel_filters
 from audioloom_audio.features.windows import Window
@@ -31,6 +31,5 @@ __all__ = [
     "Window",
     "extract",
     "mel_filters",
-    "probe",
     "resolve_engine",
 ]

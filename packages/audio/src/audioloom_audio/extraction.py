@@ -17,7 +17,7 @@ from audioloom_audio.errors import RefusedRecording
 from audioloom_audio.features.engines import samples_for
 from audioloom_audio.features.windows import Window, Windower
 from audioloom_audio.recording import Recording, Summary
-from audioloom_audio.settings import MfccSettings, RawFormat
+from audioloom_audio.settings import MfccSettings
 from audioloom_audio.signal.codes import signal_numbers
 from audioloom_audio.signal.resample import Resampler
 
@@ -141,23 +141,6 @@ class Extraction(Iterator[Window]):
                     f"NaN or infinity in sample {first} (at {at:.3f} s)",
                 )
             self._peak = max(self._peak, peak)
-
-
-def probe(source: Source, *, name: str = "", raw: RawFormat | None = None) -> Recording:
-    """Read the header of *source* without decoding; the position afterwards is undefined.
-
-    Args:
-        source: The recording's bytes; see `Source`.
-        name: The name for errors; its extension is compared with the content.
-        raw: The format if there is no header; see `MfccSettings`.
-
-    Raises:
-        RefusedRecording: The header shows that the recording cannot become features.
-        MissingDecoder: This machine cannot decode the format.
-    """
-    decoder = open_decoder(source, name, raw)
-    decoder.close()
-    return decoder.recording
 
 
 def extract(source: Source, settings: MfccSettings | None = None, *, name: str = "") -> Extraction:

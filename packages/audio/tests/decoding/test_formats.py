@@ -1,7 +1,7 @@
 import struct
 
 import pytest
-from audio_refusal import refused
+from audio_opening import refused
 from audioloom_audio.decoding.formats import declared_size, forms_of, sniff
 
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 import pytest
 import soundfile
-from audio_refusal import refused
-from audioloom_audio import MfccSettings, RawFormat, extract, probe
+from audio_opening import probe, refused
+from audioloom_audio import MfccSettings, RawFormat, extract
 from numpy.typing import NDArray
 
 Make = Callable[..., bytes]

@@ -3,7 +3,7 @@ import struct
 from collections.abc import Callable
 
 import pytest
-from audio_refusal import refused
+from audio_opening import refused
 from audioloom_audio import Kind, RefusedRecording
 from audioloom_audio.decoding.riff import ALAW, EXTENSIBLE, MULAW, PCM, WaveHeader, read_header
 from hypothesis import given

@@ -10,7 +10,7 @@ import librosa
 import numpy as np
 import pytest
 import soundfile
-from audio_refusal import refused
+from audio_opening import refused
 from audioloom_audio import MissingDecoder
 from audioloom_audio.decoding import sndfile
 from audioloom_audio.decoding.decoder import open_decoder

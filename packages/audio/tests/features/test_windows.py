@@ -2,7 +2,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from audio_refusal import refused
+from audio_opening import refused
 from audioloom_audio import MfccSettings, Window
 from audioloom_audio.features.windows import Windower
 from hypothesis import given, settings

@@ -3,7 +3,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from audio_refusal import refused
+from audio_opening import refused
 from audioloom_audio.signal import codes
 from audioloom_audio.signal.codes import MIX, signal_numbers, take_signals
 

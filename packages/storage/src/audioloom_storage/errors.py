@@ -1,20 +1,5 @@
 """Errors of storage.
 
-* StorageError
-  - NotFound (FileNotFoundError): nothing lies there, or a link leads nowhere
-  - AlreadyExists (FileExistsError): a new file was asked for, and something lies there
-  - PermissionDenied (PermissionError): it lies there, and this user may not
-  - NotAFolder (NotADirectoryError): a folder was needed
-  - NotAFile: a file was needed, and a pipe, a socket or a device lies there
-      - IsAFolder (IsADirectoryError): … a folder lies there
-  - TooLarge: more bytes than the caller agreed to read
-  - Unavailable (OSError): the storage failed, and nothing was published
-      - NoSpace: … because it is full, or a quota is used up
-  - UnknownOutcome: the storage failed in the middle of a commit
-  - UnsafePath (ValueError): a path that could leave its folder, or that cannot be written down
-  - UnsupportedScheme (ValueError): no storage of that name is known here
-  - NotConfigured: this machine lacks what it takes to reach the storage
-
 A commit that fails has three outcomes, and they never share a name: something was there before
 (`AlreadyExists`, `IsAFolder`), nothing was published (`UnknownOutcome` aside, all others: safe to
 try again), or nobody can tell (`UnknownOutcome`: look before acting).
@@ -100,3 +85,29 @@ class UnsupportedScheme(StorageError, ValueError):
 
 class NotConfigured(StorageError):
     """This machine lacks a package or a configuration that the storage needs."""
+
+
+def taken(target: object, *, is_folder: bool) -> StorageError:
+    """Return the error for a target that exists already and was left as it is."""
+    if is_folder:
+        return IsAFolder("a folder lies there", where=target, expected="a name that is free")
+    return AlreadyExists("a file lies there, and none is ever replaced", where=target)
+
+
+def gone(target: object) -> Unavailable:
+    """Return the error for an unfinished file of `target` that was removed; nothing appeared."""
+    return Unavailable(
+        "the unfinished file is gone, and cannot get its name",
+        where=target,
+        hint="See that nothing removes files while they are written (gc), then run again.",
+    )
+
+
+def unknown(found: str, target: object) -> UnknownOutcome:
+    """Return the error for a storage that failed while the file got its name."""
+    return UnknownOutcome(
+        found,
+        where=target,
+        hint="Look whether it is there, and whose it is, before running again; the same command"
+        " looks first, and says that it is done or goes on.",
+    )

@@ -1,4 +1,8 @@
-"""Check who may read and write a file, by the permissions and owners of it and its folders."""
+"""Check who may read and write a file, by the permissions and owners of it and its folders.
+
+All functions raise NotFound where nothing lies, and PermissionDenied where a folder on the way may
+not be entered.
+"""
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Holder
@@ -15,7 +19,6 @@ def share(location: Location) -> None:
     """Let everybody read a file of this user: its permissions become 644. Folders stay unchanged.
 
     Raises:
-        NotFound: nothing lies there.
         PermissionDenied: the file is another user's, or a folder on the way, which the error names,
             lets nobody else through. Then nothing was changed.
     """
@@ -34,23 +37,13 @@ def share(location: Location) -> None:
 
 
 def is_shared(location: Location) -> bool:
-    """Return whether everybody may read a file, by its permissions and those of all its folders.
-
-    Raises:
-        NotFound: nothing lies there.
-        PermissionDenied: a folder on the way may not be entered.
-    """
+    """Return whether everybody may read a file, by its permissions and those of all its folders."""
     readable = _mode(location) & _OTHERS_READ
     return bool(readable) and _closed(location) is None
 
 
 def is_private(location: Location) -> bool:
-    """Return whether only its owner has any permission on a file, by its own mode.
-
-    Raises:
-        NotFound: nothing lies there.
-        PermissionDenied: a folder on the way may not be entered.
-    """
+    """Return whether only its owner has any permission on a file, by its own mode."""
     return not _mode(location) & 0o077
 
 
@@ -58,10 +51,6 @@ def is_own(location: Location) -> bool:
     """Return whether an entry is this user's and nobody else may write it. A link never is.
 
     This tells a file of this user from one that others planted under a name they could guess.
-
-    Raises:
-        NotFound: nothing lies there.
-        PermissionDenied: a folder on the way may not be entered.
     """
     held = _holder(location)
     return held.owner == held.user and not held.mode & _OTHERS_WRITE
@@ -73,10 +62,6 @@ def is_guarded(folder: Location) -> bool:
     The folder and all folders above it must belong to this user or to the superuser, the owner of
     `/`. Others may not write them, or only their own entries (the sticky bit). A link on the way
     counts as open to others, because the folders above its target are not checked.
-
-    Raises:
-        NotFound: nothing lies there.
-        PermissionDenied: a folder on the way may not be entered.
     """
     held = [_holder(each) for each in (*_above(folder), folder)]
     trusted = {held[0].owner, held[-1].user}

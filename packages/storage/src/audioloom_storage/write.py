@@ -6,13 +6,7 @@ from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.outcomes import gone, taken
-from audioloom_storage.backend.protocol import Sink
-from audioloom_storage.errors import (
-    NotFound,
-    UnknownOutcome,
-    UnsafePath,
-)
+from audioloom_storage.errors import NotFound, UnknownOutcome, UnsafePath, gone, taken
 from audioloom_storage.location import Location
 from audioloom_storage.new_file import NewFile
 from audioloom_storage.read import stat
@@ -43,7 +37,7 @@ def create(location: Location, *, private: bool = False) -> Iterator[BinaryIO]:
         NoSpace, PermissionDenied, NotAFolder, Unavailable: the file did not appear.
     """
     _refuse_taken(location)
-    raw = NewFile(_start(location, private=private), location)
+    raw = _start(location, private=private)
     file = io.BufferedWriter(raw, _BUFFER_BYTES)
     try:
         yield cast("BinaryIO", file)
@@ -142,14 +136,14 @@ def _refuse_taken(location: Location) -> None:
     raise taken(location, is_folder=entry.is_folder)
 
 
-def _start(location: Location, *, private: bool) -> Sink:
+def _start(location: Location, *, private: bool) -> NewFile:
     backend = backend_of(location)
     step(Step.CREATE, location)
     try:
-        return backend.create(location, private=private)
+        return NewFile(backend, location, private=private)
     except NotFound:
         make_folder(location.parent)
     try:
-        return backend.create(location, private=private)
+        return NewFile(backend, location, private=private)
     except NotFound as error:  # its folder was removed again
         raise gone(location) from error

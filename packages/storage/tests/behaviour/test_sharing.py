@@ -24,7 +24,7 @@ from audioloom_storage import (
     publish,
     share,
 )
-from audioloom_storage.hdfs.client import Connections
+from audioloom_storage.hdfs import client as hdfs_client
 from audioloom_storage.registry import backend_of
 from storage_place import Place
 
@@ -210,7 +210,7 @@ print(is_own(folder / "open/theirs"), is_guarded(folder / "open"))
 def become(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a new process of that user, which no cluster has answered yet."""
     monkeypatch.setenv("HADOOP_USER_NAME", user)
-    monkeypatch.setattr(Connections, "known", {})
+    monkeypatch.setattr(hdfs_client, "KNOWN", {})
 
 
 @pytest.mark.parametrize("place", ["hdfs"], indirect=True)
@@ -269,7 +269,7 @@ def test_where_a_name_was_learnt_nothing_stays(
     from hdfs_native import Client
 
     publish(place.folder / "ours", b"code")
-    monkeypatch.setattr(Connections, "known", {})
+    monkeypatch.setattr(hdfs_client, "KNOWN", {})
     watch, look, modes = Client(str(place.cluster.hdfs)), Client.get_file_info, []
 
     def looking(client: Client, path: str) -> Any:

@@ -16,8 +16,8 @@ class Files:
         self.fails_at, self.kind = list(fails_at), kind
         self.made: list[File] = []
 
-    def __call__(self, *, again: bool) -> File:
-        assert again == bool(self.made)
+    def __call__(self, earlier: int) -> File:
+        assert earlier == len(self.made)
         at = self.fails_at.pop(0) if self.fails_at else 0
         self.made.append(File(at, self.kind))
         return self.made[-1]
@@ -111,8 +111,8 @@ def test_a_file_that_cannot_be_begun_is_waited_for() -> None:
     """As with any other question."""
     made: list[File] = []
 
-    def begin(*, again: bool) -> File:
-        assert again == bool(made)
+    def begin(earlier: int) -> File:
+        assert earlier == len(made)
         made.append(File(0, Outage))
         if len(made) < 3:
             raise Outage("no answer")

@@ -14,14 +14,13 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Literal, Self, TypeVar
 
 from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.outcomes import taken
 from audioloom_storage.backend.protocol import Backend, Entry, Holder
-from audioloom_storage.backend.staged_sink import StagedSink
 from audioloom_storage.errors import (
     IsAFolder,
     NotAFolder,
     NotFound,
     Unavailable,
+    taken,
 )
 from audioloom_storage.location import Location
 from audioloom_storage.registry import put_between
@@ -120,20 +119,12 @@ class MemoryStore:
             raise IsAFolder("a folder lies there", where=location, expected="a file")
         return io.BytesIO(bytes(self._file(location).data))
 
-    def create(self, location: Location, *, private: bool) -> StagedSink:
+    def commit(self, temporary: Location, target: Location, size: int) -> None:
         """By the commit of HDFS."""
+        commit(temporary, target, size, self.rename, self._look, _Prompt())
 
-        def finish(temporary: Location, target: Location, size: int) -> None:
-            commit(temporary, target, size, self.rename, self._look, _Prompt())
-
-        return StagedSink(
-            location,
-            start=lambda temporary: self._start(temporary, private=private),
-            commit=finish,
-            remove=self.remove,
-        )
-
-    def _start(self, temporary: Location, *, private: bool) -> _MemoryWriter:
+    def start(self, temporary: Location, *, private: bool) -> _MemoryWriter:
+        """In a folder that is there."""
         if not self._is_folder(temporary.parent):
             raise _nothing(temporary.parent)
         self._refuse_taken(temporary)

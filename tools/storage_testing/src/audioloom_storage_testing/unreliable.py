@@ -9,15 +9,16 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Self, TypeVar
 
-from audioloom_storage.backend.protocol import Backend, Entry, Holder, Sink
-from audioloom_storage.errors import NoSpace, StorageError, Unavailable, UnknownOutcome
+from audioloom_storage.backend.protocol import Backend, Entry, Holder, Writer
+from audioloom_storage.backend.temporary import finished_path
+from audioloom_storage.errors import NoSpace, Unavailable, UnknownOutcome
 from audioloom_storage.location import Location
 from audioloom_storage.registry import put_between
 
@@ -130,8 +131,9 @@ class UnreliableStore:
         elif (drawn := self._drawn.get(number)) is not None:
             fault = possible[int(drawn * len(possible))]
         if fault is not None:
+            where = finished_path(str(location))  # an unfinished file has another name each time
             with (self.folder / "faults").open("a") as log:
-                log.write(f"request {number}: {what} {location}: {fault.value}\n")
+                log.write(f"request {number}: {what} {where}: {fault.value}\n")
         return fault
 
 
@@ -160,12 +162,24 @@ class _Unreliable:
     def open_read(self, location: Location) -> BinaryIO:
         return self._ask("open", location, lambda: self._backend.open_read(location))
 
-    def create(self, location: Location, *, private: bool) -> Sink:
-        def make() -> Sink:
-            return self._backend.create(location, private=private)
+    def start(self, temporary: Location, *, private: bool) -> Writer:
+        made: list[Writer] = []
 
-        sink = self._change("create", location, make, grows=True)
-        return _UnreliableSink(sink, location, self._change)
+        def make() -> Writer:
+            if made:  # a repeated request replaces the file, which is its writer's alone
+                made[0].abandon()
+                self._backend.remove(temporary, within=None)
+            made.insert(0, self._backend.start(temporary, private=private))
+            return made[0]
+
+        writer = self._change("create", temporary, make, grows=True)
+        return _UnreliableWriter(writer, temporary, self._change)
+
+    def commit(self, temporary: Location, target: Location, size: int) -> None:
+        def commit() -> None:
+            self._backend.commit(temporary, target, size)
+
+        self._change("commit", target, commit, possible=_COMMITS)
 
     def set_permissions(self, location: Location, mode: int) -> None:
         self._change("chmod", location, lambda: self._backend.set_permissions(location, mode))
@@ -221,25 +235,21 @@ class _Unreliable:
         return change() if fault is Fault.TWICE else done
 
 
-class _UnreliableSink:
+class _UnreliableWriter:
     """A new file on it. What is said to have failed ends the file, so it is done or not."""
 
-    def __init__(self, sink: Sink, location: Location, change: Callable[..., Any]) -> None:
-        self._sink, self._location, self._change = sink, location, change
+    def __init__(self, writer: Writer, location: Location, change: Callable[..., Any]) -> None:
+        self._writer, self._location, self._change = writer, location, change
 
     def write(self, data: memoryview) -> int:
-        written: int = self._grow("write", lambda: self._sink.write(data))
+        written: int = self._grow("write", lambda: self._writer.write(data))
         return written
 
     def finish(self) -> None:
-        self._grow("close", self._sink.finish)
-
-    def commit(self) -> None:
-        self._change("commit", self._location, self._sink.commit, possible=_COMMITS)
+        self._grow("close", self._writer.finish)
 
     def abandon(self) -> None:
-        with suppress(StorageError):  # where it fails, the unfinished file stays
-            self._change("remove", self._location, self._sink.abandon)
+        self._writer.abandon()
 
     def _grow(self, what: str, change: Callable[[], Any]) -> Any:
         possible = (Fault.FAILS, Fault.LIES)

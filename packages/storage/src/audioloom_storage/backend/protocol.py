@@ -46,31 +46,12 @@ class Writer(Protocol):
 
     def write(self, data: memoryview) -> int:
         """Take some of the bytes, and return how many."""
-        ...
 
     def finish(self) -> None:
         """Take no more bytes; once it returns, the bytes taken survive a power cut."""
-        ...
 
     def abandon(self) -> None:
         """Close without a promise. Must not raise, and may be called at any time."""
-        ...
-
-
-class Sink(Writer, Protocol):
-    """A new file, which appears when it is committed.
-
-    Abandoning removes the bytes written, as far as possible, with a step before the removal. A sink
-    is never abandoned after an unknown outcome: the file that lies there may be the only copy.
-    """
-
-    def commit(self) -> None:
-        """Let the finished file appear atomically. Raise AlreadyExists rather than replace.
-
-        When it returns, the name survives a power cut. Raises UnknownOutcome where the storage
-        cannot tell whether the name is taken by this very file.
-        """
-        ...
 
 
 class Backend(Protocol):
@@ -78,54 +59,50 @@ class Backend(Protocol):
 
     def stat(self, location: Location) -> Entry:
         """Describe an entry. Raise NotFound if it is missing, or if a link leads nowhere."""
-        ...
 
     def permissions(self, location: Location) -> int:
         """Return the permissions as for `chmod`: 0o644. Raises the errors of `stat`."""
-        ...
 
     def holder(self, location: Location) -> Holder:
         """Describe who holds the entry itself, following no link. Raise NotFound if missing."""
-        ...
 
     def set_permissions(self, location: Location, mode: int) -> None:
         """Change the permissions. Raise PermissionDenied if the entry belongs to another user."""
-        ...
 
     def list_folder(self, location: Location) -> Iterator[Entry]:
         """List a folder sorted by name; errors are raised when called, not when iterated."""
-        ...
 
     def folder_identity(self, location: Location) -> Hashable:
         """Return a value that is equal for two locations of one folder, reached through links."""
-        ...
 
     def open_read(self, location: Location) -> BinaryIO:
         """Open a file for reading, seekable and buffered; its failures are StorageErrors."""
-        ...
 
-    def create(self, location: Location, *, private: bool) -> Sink:
-        """Start a new file at a free name. Raise NotFound where its folder is missing.
+    def start(self, temporary: Location, *, private: bool) -> Writer:
+        """Open a file at a free name. Raise AlreadyExists, or NotFound where its folder is missing.
 
         A private file is never there without its permissions (0600), finished or not.
         """
-        ...
+
+    def commit(self, temporary: Location, target: Location, size: int) -> None:
+        """Rename a finished file of that many bytes. Raise AlreadyExists rather than replace.
+
+        The file appears atomically; when this returns, its name survives a power cut. Raises
+        UnknownOutcome where the storage cannot tell whether the name is taken by this very file,
+        which may then be the only copy.
+        """
 
     def make_folder(self, location: Location, *, private: bool) -> None:
         """Make a folder and its parents; it may exist.
 
         A private folder is never there without its permissions (0700); its parents get the usual.
         """
-        ...
 
     def remove(self, location: Location, *, within: Location | None) -> None:
         """Remove a file or a link; raise NotAFolder where a folder below *within* is a link."""
-        ...
 
     def remove_tree(self, location: Location, *, within: Location | None) -> None:
         """Remove a folder with all it holds, following no link; take a step before each call."""
-        ...
 
     def remove_empty_folder(self, location: Location, *, within: Location | None) -> bool:
         """Return False if the folder is missing or not empty; raise NotAFolder as `remove` does."""
-        ...

@@ -15,7 +15,7 @@ from audioloom_storage.hdfs.settings import replication, umask
 from audioloom_storage.location import Location
 from audioloom_storage.remote.backend import HadoopBackend, Status
 from audioloom_storage.remote.range_reader import open_ranges
-from audioloom_storage.remote.retry import Busy, Outage, Retry
+from audioloom_storage.remote.retry import Busy, Outage
 from audioloom_storage.remote.retrying_writer import RetryingWriter
 
 _NAMES_AT_A_TIME = 1000  # as many as a NameNode sends in one answer
@@ -24,18 +24,16 @@ _ONE_PIECE_BYTES = 512 << 10  # a shorter range arrives sooner than the pieces o
 _WRITE_SECONDS = 150.0  # a DataNode that is lost meanwhile is given up after 60 s
 
 
-class _Hdfs(HadoopBackend):
-    def retry(self, location: Location) -> Retry:
-        return connection_to(location).retry
+class _Hdfs(HadoopBackend[Client]):
+    def connection(self, location: Location) -> Connection:
+        return connection_to(location)
 
     def user(self, location: Location) -> str:
         return user_at(location)
 
     def status(self, location: Location) -> Status:
         return _status(
-            connection_to(location).call(
-                location, lambda client: client.get_file_info(location.path), looking=True
-            )
+            self.ask(location, lambda client: client.get_file_info(location.path), looking=True)
         )
 
     def statuses(self, location: Location) -> list[tuple[str, Status]]:
@@ -43,38 +41,28 @@ class _Hdfs(HadoopBackend):
         return connection.retry.run(lambda: _listing(connection, location))
 
     def set_permissions(self, location: Location, mode: int) -> None:
-        connection_to(location).call(
-            location, lambda client: client.set_permission(location.path, mode), looking=True
-        )
+        self.ask(location, lambda client: client.set_permission(location.path, mode), looking=True)
 
     def make_folders(self, location: Location, *, private: bool) -> None:
         mode = 0o700 if private else 0o777 & ~umask()
-        connection_to(location).call(
-            location, lambda client: client.mkdirs(location.path, mode, create_parent=True)
-        )
+        self.ask(location, lambda client: client.mkdirs(location.path, mode, create_parent=True))
 
     def delete(self, location: Location, *, recursive: bool = False) -> bool:
-        return connection_to(location).call(
-            location, lambda client: client.delete(location.path, recursive=recursive)
-        )
+        return self.ask(location, lambda client: client.delete(location.path, recursive=recursive))
 
     def rename(self, temporary: Location, target: Location) -> None:
         connection_to(target).attempt(
             target, lambda client: client.rename(temporary.path, target.path, overwrite=False)
         )
 
-    def check_rename(self, temporary: Location, target: Location) -> None:
-        pass
-
     def start(self, temporary: Location, *, private: bool) -> RetryingWriter:
         # The cluster's umask decides who may read the file, unless it is private.
         connection = connection_to(temporary)
         mode = 0o600 if private else 0o666 & ~umask()
 
-        def begin(*, again: bool) -> _Writer:
-            return _Writer(
-                connection, temporary, _new_writer(connection, temporary, mode, overwrite=again)
-            )
+        def begin(earlier: int) -> _Writer:
+            writer = _new_writer(connection, temporary, mode, overwrite=earlier > 0)
+            return _Writer(connection, temporary, writer)
 
         return RetryingWriter(begin, connection.retry)
 
@@ -126,13 +114,11 @@ class _Reading:
                 self._location, lambda client: client.read(self._location.path), looking=True
             )
         except NotFound:
-            if BACKEND.stat(
-                self._location
-            ).is_folder:  # HDFS reports a folder as a file that is not found
-                raise IsAFolder(
-                    "a folder lies there", where=self._location, expected="a file"
-                ) from None
-            raise
+            # HDFS reports a folder as a file that is not found.
+            if not BACKEND.stat(self._location).is_folder:
+                raise
+            found = "a folder lies there"
+            raise IsAFolder(found, where=self._location, expected="a file") from None
 
     def range(self, offset: int, count: int) -> Iterator[bytes]:
         if self._reader is None or self._process != os.getpid():

@@ -9,8 +9,8 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TypeVar
 
@@ -28,7 +28,7 @@ from audioloom_storage.hdfs.errors import translated
 from audioloom_storage.hdfs.fork_safety import cut_off, watched
 from audioloom_storage.hdfs.timeout import within
 from audioloom_storage.location import Location
-from audioloom_storage.remote import connection as remote
+from audioloom_storage.remote import retry as remote
 from audioloom_storage.remote.delegation_tokens import name_with_token
 
 T = TypeVar("T")
@@ -72,14 +72,12 @@ class Connection(remote.Connection[hdfs_native.Client]):
     ) -> T:
         """Ask once, and give up after so many seconds."""
         client = self._reach(location)
-        try:
-            return within(seconds or ANSWER_SECONDS, lambda: ask(client))
-        except BaseException as error:
-            if isinstance(error, TimeoutError):
+        with _translating(location, looking=looking):
+            try:
+                return within(seconds or ANSWER_SECONDS, lambda: ask(client))
+            except TimeoutError:
                 self._give_up(client)
-            if isinstance(error, Exception) or type(error).__name__ == "PanicException":
-                raise translated(error, location, looking=looking) from error
-            raise
+                raise
 
     def leave_behind(self) -> None:
         """Keep the inherited client in a fork, without ever using or dropping it."""
@@ -109,12 +107,8 @@ class Connection(remote.Connection[hdfs_native.Client]):
             client.get_file_info("/")
             return client
 
-        try:
+        with _translating(location):
             client = within(CONNECT_SECONDS, connect)
-        except BaseException as error:
-            if isinstance(error, Exception) or type(error).__name__ == "PanicException":
-                raise translated(error, location) from error
-            raise
         self._until = until
         return client
 
@@ -124,20 +118,23 @@ class Connection(remote.Connection[hdfs_native.Client]):
                 self._client = None
 
 
-class Connections:
-    """The connections of this process, by authority."""
+@contextmanager
+def _translating(location: Location, *, looking: bool = False) -> Iterator[None]:
+    try:
+        yield
+    except BaseException as error:
+        if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+            raise translated(error, location, looking=looking) from error
+        raise
 
-    known: dict[str, Connection] = {}  # noqa: RUF012 - one for the process is the point
-    lock = threading.Lock()
+
+KNOWN: dict[str, Connection] = {}
+"""The connections of this process, by authority."""
 
 
 def connection_to(location: Location) -> Connection:
     """Return the connection of this process to the cluster of a location."""
-    with Connections.lock:
-        found = Connections.known.get(location.authority)
-        if found is None:
-            found = Connections.known[location.authority] = Connection(location.authority)
-        return found
+    return KNOWN.setdefault(location.authority, Connection(location.authority))
 
 
 def user_at(location: Location) -> str:
@@ -178,10 +175,9 @@ def _owner_made(connection: Connection, folder: Location) -> str:
 
 def _forked() -> None:
     cut_off()
-    for connection in Connections.known.values():
+    for connection in KNOWN.values():
         connection.leave_behind()
-    Connections.known = {}
-    Connections.lock = threading.Lock()
+    KNOWN.clear()
 
 
 os.register_at_fork(after_in_child=_forked)

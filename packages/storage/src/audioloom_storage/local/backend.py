@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from audioloom_storage.backend.fault_points import Step, step
 from audioloom_storage.backend.protocol import Backend, Entry, Holder
-from audioloom_storage.backend.staged_sink import StagedSink
 from audioloom_storage.errors import IsAFolder, NotAFile, NotAFolder
 from audioloom_storage.local.commit import commit, keep_names
 from audioloom_storage.local.errors import translated, translating
@@ -32,21 +31,18 @@ _LEADS_NOWHERE = (errno.ENOENT, errno.ELOOP, errno.EACCES, errno.ENOTDIR, errno.
 
 class _Local:
     def stat(self, location: Location) -> Entry:
-        """Describe one entry; links are followed."""
         with translating(location, looking=True):
             found = os.lstat(location.path)
             is_link = kinds.S_ISLNK(found.st_mode)
             return _entry(location, os.stat(location.path) if is_link else found, is_link=is_link)
 
     def list_folder(self, location: Location) -> Iterator[Entry]:
-        """Read the names now, and the rest while iterating."""
         with translating(location):
             names = os.listdir(location.path)
         names.sort()
         return _entries(location, names)
 
     def folder_identity(self, location: Location) -> Hashable:
-        """Return device and inode."""
         with translating(location, looking=True):
             found = os.stat(location.path)
         return found.st_dev, found.st_ino
@@ -66,19 +62,19 @@ class _Local:
             raise IsAFolder("a folder lies there", where=location, expected="a file")
         raise NotAFile("a pipe or a device lies there", where=location, expected="a file")
 
-    def create(self, location: Location, *, private: bool) -> StagedSink:
-        """Start a new file. The umask decides who may read it, unless it is private."""
+    def start(self, temporary: Location, *, private: bool) -> _Writer:
+        """Open a new file. The umask decides who may read it, unless it is private."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        with translating(temporary):
+            descriptor = os.open(temporary.path, flags, 0o600 if private else 0o666)
+        return _Writer(descriptor, temporary)
 
-        def start(temporary: Location) -> _Writer:
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            mode = 0o600 if private else 0o666
-            with translating(temporary):
-                return _Writer(os.open(temporary.path, flags, mode), temporary)
-
-        return StagedSink(location, start=start, commit=commit, remove=self.remove)
+    def commit(self, temporary: Location, target: Location, size: int) -> None:
+        """Move the file by the first way that its file system knows."""
+        del size
+        commit(temporary, target)
 
     def permissions(self, location: Location) -> int:
-        """Return the permissions; links are followed."""
         with translating(location, looking=True):
             return kinds.S_IMODE(os.stat(location.path).st_mode)
 
@@ -89,7 +85,6 @@ class _Local:
         return Holder(str(found.st_uid), str(os.geteuid()), kinds.S_IMODE(found.st_mode))
 
     def set_permissions(self, location: Location, mode: int) -> None:
-        """Change the permissions; links are followed."""
         with translating(location, looking=True):
             os.chmod(location.path, mode)  # noqa: PTH101
 
@@ -110,7 +105,6 @@ class _Local:
                 keep_names(folder.parent)
 
     def remove(self, location: Location, *, within: Location | None = None) -> None:
-        """Remove a file or a link."""
         with translating(location, looking=True), _reached(location, within) as (name, folder):
             os.unlink(name, dir_fd=folder)
 
@@ -132,7 +126,6 @@ class _Local:
             os.rmdir(top, dir_fd=above)
 
     def remove_empty_folder(self, location: Location, *, within: Location | None = None) -> bool:
-        """Remove by the call that removes nothing but an empty folder."""
         with translating(location), _reached(location, within) as (name, above):
             try:
                 os.rmdir(name, dir_fd=above)
@@ -197,16 +190,12 @@ class _ReadFile(io.FileIO):
         self._location = location
 
     def readinto(self, buffer: WriteableBuffer, /) -> int | None:
-        try:
+        with translating(self._location):
             return super().readinto(buffer)
-        except OSError as error:
-            raise translated(error, self._location) from error
 
     def readall(self) -> bytes:
-        try:
+        with translating(self._location):
             return super().readall()
-        except OSError as error:
-            raise translated(error, self._location) from error
 
 
 class _Writer:

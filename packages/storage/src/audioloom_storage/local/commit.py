@@ -11,12 +11,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from audioloom_storage.backend.outcomes import gone, taken, unknown
 from audioloom_storage.backend.temporary import temporary_beside
 from audioloom_storage.errors import (
     StorageError,
     Unavailable,
     UnknownOutcome,
+    gone,
+    taken,
+    unknown,
 )
 from audioloom_storage.local.errors import is_refusal, translated, translating
 from audioloom_storage.location import Location
@@ -32,7 +34,7 @@ class _Unsupported(Exception):
     """The file system does not know this method."""
 
 
-def commit(temporary: Location, target: Location, _size: int = 0) -> None:
+def commit(temporary: Location, target: Location) -> None:
     """Give the file its name without replacing anything."""
     with translating(temporary):
         before = os.lstat(temporary.path)

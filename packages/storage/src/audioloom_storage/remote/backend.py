@@ -1,17 +1,16 @@
 """The operations of a storage on HDFS, built on the requests of one of its clients."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import Generic
 
 from audioloom_storage.backend.fault_points import Step, step
-from audioloom_storage.backend.protocol import Entry, Holder, Writer
-from audioloom_storage.backend.staged_sink import StagedSink
+from audioloom_storage.backend.protocol import Entry, Holder
 from audioloom_storage.errors import AlreadyExists, IsAFolder, NotAFolder, NotFound
 from audioloom_storage.location import Location
 from audioloom_storage.remote.commit import commit
-from audioloom_storage.remote.retry import Retry
+from audioloom_storage.remote.retry import Client, Connection, T
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +36,15 @@ class Status:
         return Entry(location, self.size, self.modified_ns, self.is_folder)
 
 
-class HadoopBackend(ABC):
+class HadoopBackend(ABC, Generic[Client]):
     """A `Backend` without the requests that each client makes in its own way.
 
     No link can lie *within* a folder of HDFS, and a path is a folder's identity.
     """
 
     @abstractmethod
-    def retry(self, location: Location) -> Retry:
-        """Return how long to wait for the cluster of a location."""
+    def connection(self, location: Location) -> Connection[Client]:
+        """Return the connection of this process to the cluster of a location."""
 
     @abstractmethod
     def user(self, location: Location) -> str:
@@ -60,10 +59,6 @@ class HadoopBackend(ABC):
         """Return the statuses in a folder by name; for a file, its own status under the name ""."""
 
     @abstractmethod
-    def set_permissions(self, location: Location, mode: int) -> None:
-        """Change the permissions. Only the owner may."""
-
-    @abstractmethod
     def make_folders(self, location: Location, *, private: bool) -> None:
         """Make a folder and its parents, all with the same permissions."""
 
@@ -75,17 +70,9 @@ class HadoopBackend(ABC):
     def rename(self, temporary: Location, target: Location) -> None:
         """Rename once, as `commit` requires."""
 
-    @abstractmethod
-    def check_rename(self, temporary: Location, target: Location) -> None:
-        """Raise NotConfigured where a rename might replace something."""
-
-    @abstractmethod
-    def start(self, temporary: Location, *, private: bool) -> Writer:
-        """Open an unfinished file for writing, as `StagedSink` requires."""
-
-    @abstractmethod
-    def open_read(self, location: Location) -> BinaryIO:
-        """Open a file for reading."""
+    def ask(self, location: Location, ask: Callable[[Client], T], *, looking: bool = False) -> T:
+        """Ask a question as `Connection.call` does."""
+        return self.connection(location).call(location, ask, looking=looking)
 
     def stat(self, location: Location) -> Entry:
         """Describe one entry."""
@@ -112,19 +99,10 @@ class HadoopBackend(ABC):
         """Return the path, because HDFS has no links."""
         return location
 
-    def create(self, location: Location, *, private: bool) -> StagedSink:
-        """Start a file; the commit's rename neither replaces nor moves into a folder."""
-
-        def finish(temporary: Location, target: Location, size: int) -> None:
-            self.check_rename(temporary, target)
-            commit(temporary, target, size, self.rename, self.stat, self.retry(target))
-
-        return StagedSink(
-            location,
-            start=lambda temporary: self.start(temporary, private=private),
-            commit=finish,
-            remove=self.remove,
-        )
+    def commit(self, temporary: Location, target: Location, size: int) -> None:
+        """Rename, without replacing and without moving into a folder."""
+        retry = self.connection(target).retry
+        commit(temporary, target, size, self.rename, self.stat, retry)
 
     def make_folder(self, location: Location, *, private: bool) -> None:
         """Make a folder in one call, a private one in two: parents get the call's permissions."""

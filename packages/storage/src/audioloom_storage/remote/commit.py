@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from audioloom_storage.backend.outcomes import gone, taken, unknown
 from audioloom_storage.backend.protocol import Entry
 from audioloom_storage.errors import (
     AlreadyExists,
@@ -10,6 +9,9 @@ from audioloom_storage.errors import (
     StorageError,
     Unavailable,
     UnknownOutcome,
+    gone,
+    taken,
+    unknown,
 )
 from audioloom_storage.location import Location
 from audioloom_storage.remote.retry import Busy, Outage, Retry

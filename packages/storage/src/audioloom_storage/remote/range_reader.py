@@ -107,19 +107,22 @@ class _Ranges(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: WriteableBuffer, /) -> int:
-        """Fill the buffer, or read the rest of the file."""
+        """Read some bytes, as many as arrive together."""
         with memoryview(buffer) as view, view.cast("B") as room:
             wanted = min(len(room), self._size - self._position)
             if wanted <= 0:
                 return 0
-            return self._retry.run(lambda: self._take(room[:wanted]))
+            piece = self._retry.run(partial(self._next, wanted))
+            room[: len(piece)] = piece
+        self._move(len(piece))
+        return len(piece)
 
     def readall(self) -> bytes:
         """Return the rest of the file, without the copy that `readinto` makes."""
         pieces = []
         while self._position < self._size:
             left = self._size - self._position
-            pieces.append(_copied(self._retry.run(partial(self._next, left, left))))
+            pieces.append(_copied(self._retry.run(partial(self._next, left))))
             self._move(len(pieces[-1]))
         return b"".join(pieces)
 
@@ -128,23 +131,7 @@ class _Ranges(io.RawIOBase):
         self._leave()
         super().close()
 
-    def _take(self, room: memoryview) -> int:
-        taken = 0
-        while taken < len(room):
-            try:
-                piece = self._next(len(room) - taken, len(room) - taken)
-            except Exception:
-                if taken:
-                    break  # the next read raises the error, if it fails as well
-                raise
-            room[taken : taken + len(piece)] = piece
-            taken += len(piece)
-            self._move(len(piece))
-            if not self._ahead:  # the next read tells whether more is wanted than was requested
-                break
-        return taken
-
-    def _next(self, most: int, wanted: int) -> memoryview:
+    def _next(self, wanted: int) -> memoryview:
         """Return some of the bytes at the position; `_move` marks them as used."""
         if self._process != os.getpid():  # a fork must not read from its parent's stream
             self._process = os.getpid()
@@ -159,7 +146,7 @@ class _Ranges(io.RawIOBase):
         except BaseException:
             self._leave()
             raise
-        return self._piece[:most]
+        return self._piece[:wanted]
 
     def _move(self, count: int) -> None:
         self._position += count

@@ -1,12 +1,15 @@
-"""Wait for a cluster that worked a moment ago: its NameNode may be restarting."""
+"""Connections to clusters, and the wait for one that worked a moment ago."""
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from audioloom_storage.errors import StorageError, Unavailable
+from audioloom_storage.location import Location
 
 T = TypeVar("T")
+Client = TypeVar("Client")
 
 RETRY_SECONDS = 30.0  # a NameNode restarts or fails over in less time
 _FIRST_PAUSE_SECONDS = 0.1
@@ -62,3 +65,27 @@ class Retry:
         if self._lost_at is None:
             self._lost_at = time.monotonic()
         return self._lost_at
+
+
+class Connection(ABC, Generic[Client]):
+    """A connection to a cluster, which lasts as long as the process."""
+
+    def __init__(self) -> None:
+        self.retry = Retry()
+        self.user = ""  # not known yet
+
+    @abstractmethod
+    def attempt(
+        self, location: Location, ask: Callable[[Client], T], *, looking: bool = False
+    ) -> T:
+        """Ask once and return the answer."""
+
+    def call(self, location: Location, ask: Callable[[Client], T], *, looking: bool = False) -> T:
+        """Ask a question that may be asked twice, and repeat it as `Retry` says.
+
+        Args:
+            location: the location that the question is about.
+            ask: puts the question to a client.
+            looking: it looks for something, so a parent that is no folder means "not found".
+        """
+        return self.retry.run(lambda: self.attempt(location, ask, looking=looking))

@@ -1,7 +1,7 @@
 """A new file that is written again from its first bytes when its storage fails."""
 
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from audioloom_storage.backend.protocol import Writer
 from audioloom_storage.remote.retry import Busy, Outage, Retry
@@ -11,14 +11,6 @@ T = TypeVar("T")
 KEPT_BYTES = 16 << 20
 
 
-class Begin(Protocol):
-    """A function that starts a file; *again* means that this file was requested before."""
-
-    def __call__(self, *, again: bool) -> Writer:
-        """Start the file."""
-        ...
-
-
 class RetryingWriter:
     """A writer that keeps the first bytes of a file, and writes them again after a lost answer.
 
@@ -26,17 +18,17 @@ class RetryingWriter:
     cluster goes on. A longer file is not kept: the caller gets its error.
 
     Args:
-        begin: starts a file of a fixed name. Called again, it may replace the file that it started
-            before, because the temporary name belongs to this writer alone.
+        begin: starts a file of a fixed name, given the number of earlier starts. After the first it
+            may replace that file, because the temporary name belongs to this writer alone.
         retry: how long to try.
     """
 
-    def __init__(self, begin: Begin, retry: Retry) -> None:
+    def __init__(self, begin: Callable[[int], Writer], retry: Retry) -> None:
         self._begin = begin
         self._retry = retry
         self._kept: list[bytes] | None = []
         self._kept_bytes = 0
-        self._is_begun = False
+        self._starts = 0
         self._writer = retry.run(self._start)
 
     def write(self, data: memoryview) -> int:
@@ -58,8 +50,8 @@ class RetryingWriter:
         self._writer.abandon()
 
     def _start(self) -> Writer:
-        again, self._is_begun = self._is_begun, True
-        return self._begin(again=again)
+        self._starts += 1
+        return self._begin(self._starts - 1)
 
     def _do(self, action: Callable[[Writer], T]) -> T:
         try:

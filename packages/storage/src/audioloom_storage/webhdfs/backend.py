@@ -14,7 +14,7 @@ from audioloom_storage.errors import AlreadyExists, IsAFolder, NotAFolder, NotCo
 from audioloom_storage.location import Location
 from audioloom_storage.remote.backend import HadoopBackend, Status
 from audioloom_storage.remote.range_reader import open_ranges
-from audioloom_storage.remote.retry import Outage, Retry
+from audioloom_storage.remote.retry import Outage
 from audioloom_storage.remote.retrying_writer import RetryingWriter
 from audioloom_storage.webhdfs.client import Connection, connection_to, refusal, translated
 
@@ -23,43 +23,42 @@ _WRITE_SECONDS = 150.0
 _CREATED = 201
 
 
-class _WebHdfs(HadoopBackend):
-    def retry(self, location: Location) -> Retry:
-        return connection_to(location).retry
+class _WebHdfs(HadoopBackend[Any]):
+    def connection(self, location: Location) -> Connection:
+        return connection_to(location)
 
     def user(self, location: Location) -> str:
         connection = connection_to(location)
         if not connection.user:  # the NameNode names its user by the home folder
-            home = connection.call(location, lambda client: client._get_home_directory("/").json())
+            home = self.ask(location, lambda client: client._get_home_directory("/").json())
             connection.user = home["Path"].rpartition("/")[2]
         return connection.user
 
     def status(self, location: Location) -> Status:
-        found = connection_to(location).call(
+        found = self.ask(
             location, lambda client: client._get_file_status(location.path).json(), looking=True
         )
         return _status(found["FileStatus"])
 
     def statuses(self, location: Location) -> list[tuple[str, Status]]:
-        found = connection_to(location).call(
-            location, lambda client: client._list_status(location.path).json()
-        )
+        found = self.ask(location, lambda client: client._list_status(location.path).json())
         return [(each["pathSuffix"], _status(each)) for each in found["FileStatuses"]["FileStatus"]]
 
     def set_permissions(self, location: Location, mode: int) -> None:
-        connection_to(location).call(
+        wanted = f"{mode:o}"
+        self.ask(
             location,
-            lambda client: client._set_permission(location.path, permission=f"{mode:o}"),
+            lambda client: client._set_permission(location.path, permission=wanted),
             looking=True,
         )
 
     def make_folders(self, location: Location, *, private: bool) -> None:
         mode = {"permission": "700"} if private else {}
-        connection_to(location).call(location, lambda client: client._mkdirs(location.path, **mode))
+        self.ask(location, lambda client: client._mkdirs(location.path, **mode))
 
     def delete(self, location: Location, *, recursive: bool = False) -> bool:
         wanted = str(recursive).lower()
-        answer = connection_to(location).call(
+        answer = self.ask(
             location, lambda client: client._delete(location.path, recursive=wanted).json()
         )
         return bool(answer["boolean"])
@@ -69,10 +68,12 @@ class _WebHdfs(HadoopBackend):
         if connection_to(target).attempt(target, lambda client: _rename(client, temporary, target)):
             raise _unsafe(target)
 
-    def check_rename(self, temporary: Location, target: Location) -> None:
+    def commit(self, temporary: Location, target: Location, size: int) -> None:
+        """Rename, if the gateway is proved to obey the options of a rename."""
         connection = connection_to(target)
         if not connection.renames_safely:
             _prove_safe(connection, temporary, target)
+        super().commit(temporary, target, size)
 
     def start(self, temporary: Location, *, private: bool) -> RetryingWriter:
         # The cluster decides who may read the file, unless it is private.
@@ -82,10 +83,10 @@ class _WebHdfs(HadoopBackend):
         more = {"createparent": "false"} | ({"permission": "600"} if private else {})
         lost: list[str] = []
 
-        def begin(*, again: bool) -> _Writer:
+        def begin(earlier: int) -> _Writer:
             if lost:
                 more["excludedatanodes"] = ",".join(lost)
-            more["overwrite"] = str(again).lower()
+            more["overwrite"] = "true" if earlier else "false"
             response = connection.attempt(
                 temporary, lambda client: client._create(temporary.path, **more)
             )

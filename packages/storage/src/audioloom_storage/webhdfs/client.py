@@ -16,7 +16,7 @@ from audioloom_storage.errors import (
     Unavailable,
 )
 from audioloom_storage.location import Location
-from audioloom_storage.remote import connection as remote
+from audioloom_storage.remote import retry as remote
 from audioloom_storage.remote.errors import translated as translated_java
 from audioloom_storage.remote.retry import Outage
 
@@ -113,10 +113,7 @@ def _cause(error: Exception) -> str:
     return str(inner) or type(inner).__name__
 
 
-class Connections:
-    """The connections of this process, by authority."""
-
-    known: dict[str, Connection] = {}  # noqa: RUF012 - one for the process is the point
+_KNOWN: dict[str, Connection] = {}
 
 
 def connection_to(location: Location) -> Connection:
@@ -127,4 +124,4 @@ def connection_to(location: Location) -> Connection:
             where=location,
             expected="webhdfs://HOST:PORT/…, of the NameNode's page or of a gateway",
         )
-    return Connections.known.setdefault(location.authority, Connection(location.authority))
+    return _KNOWN.setdefault(location.authority, Connection(location.authority))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 from audioloom_storage import (
@@ -12,7 +13,8 @@ from audioloom_storage import (
     is_temporary,
     locate,
 )
-from audioloom_storage.backend.staged_sink import StagedSink
+from audioloom_storage.backend.protocol import Backend
+from audioloom_storage.new_file import NewFile
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 
 TARGET = locate("/folder/m.json")
@@ -31,7 +33,7 @@ class Storage:
         if what == self.fails_at:
             raise self.kind("no", where=self.temporary)
 
-    def start(self, temporary: Location) -> Storage:
+    def start(self, temporary: Location, *, private: bool) -> Storage:
         assert is_temporary(temporary.name)
         assert TARGET.parent == temporary.parent
         self.temporary = temporary
@@ -53,27 +55,27 @@ class Storage:
         self.call("commit")
         self.calls.append(f"{size} bytes")
 
-    def remove(self, temporary: Location) -> None:
+    def remove(self, temporary: Location, *, within: Location | None) -> None:
         assert self.temporary == temporary
         self.call("remove")
 
-    def sink(self) -> StagedSink:
-        return StagedSink(TARGET, start=self.start, commit=self.commit, remove=self.remove)
+    def file(self) -> NewFile:
+        return NewFile(cast("Backend", self), TARGET, private=False)
 
 
-def write_all(sink: StagedSink) -> None:
+def write_all(file: NewFile) -> None:
     for data in (b"012345", b"45"):
-        sink.write(memoryview(data))
-    sink.finish()
-    sink.commit()
+        file.write(data)
+    file.close()
+    file.commit()
 
 
 def test_a_file_is_committed_with_as_many_bytes_as_were_taken() -> None:
     """Afterwards there is nothing to remove."""
     storage = Storage()
-    sink = storage.sink()
-    write_all(sink)
-    sink.abandon()
+    file = storage.file()
+    write_all(file)
+    file.abandon()
     calls = ["start", "write", "write", "finish", "commit", "6 bytes", "abandon"]
     assert calls == storage.calls
 
@@ -84,7 +86,7 @@ def test_errors_name_the_file_that_was_asked_for(fails_at: str, kind: type[Stora
     """The unfinished file is no missing input, and its name is not that of somebody's file."""
     storage = Storage(fails_at, kind)
     with pytest.raises(StorageError) as caught:
-        write_all(storage.sink())
+        write_all(storage.file())
     assert str(TARGET) == caught.value.where
     folder_is_missing = (fails_at, kind) == ("start", NotFound)
     assert type(caught.value) is (NotFound if folder_is_missing else Unavailable)
@@ -93,17 +95,17 @@ def test_errors_name_the_file_that_was_asked_for(fails_at: str, kind: type[Stora
 def test_a_name_that_is_taken_is_said_to_be_so() -> None:
     """An answer was lost: nobody else has such a name."""
     with pytest.raises(Unavailable, match="an answer was lost"):
-        Storage("start", AlreadyExists).sink()
+        Storage("start", AlreadyExists).file()
 
 
 @pytest.mark.parametrize("removal", ["", "remove"])
 def test_what_is_abandoned_is_removed_once(removal: str, tmp_path: Path) -> None:
     """In a step of its own, and whatever the storage says to it."""
     storage = Storage(removal)
-    sink = storage.sink()
+    file = storage.file()
     with steps(tmp_path / "steps") as taken:
-        sink.abandon()
-        sink.abandon()
+        file.abandon()
+        file.abandon()
         assert ("remove",) == taken.names
     assert ["start", "abandon", "remove", "abandon"] == storage.calls
 
@@ -111,7 +113,7 @@ def test_what_is_abandoned_is_removed_once(removal: str, tmp_path: Path) -> None
 def test_after_a_power_cut_nothing_is_removed(tmp_path: Path) -> None:
     """The file is closed, as it is when its process ends."""
     storage = Storage()
-    sink = storage.sink()
+    file = storage.file()
     with CrashPlan(tmp_path / "steps", 1).armed(), pytest.raises(Crashed):
-        sink.abandon()
+        file.abandon()
     assert ["start", "abandon"] == storage.calls
