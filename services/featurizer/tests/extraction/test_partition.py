@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from audioloom_featurizer.errors import BadUnits
 from audioloom_featurizer.extraction.partition import (
+    MOST_LARGEST,
     commit_units,
     default_recordings,
     parse_units,
@@ -36,6 +37,14 @@ def test_units_cover_every_row_once_within_bounds(
         assert unit.bytes <= most_bytes or unit.recordings == 1
         at += unit.recordings
     assert len(rows) == at
+
+
+@given(st.lists(st.integers(0, 5), min_size=1))
+def test_the_largest_of_a_unit_come_largest_first(sizes: list[int]) -> None:
+    """Those of equal size in the order of the inventory; at most `MOST_LARGEST`."""
+    (unit,) = partition(rows_of(sizes), most_bytes=1 << 30, most_recordings=1000)
+    expected = sorted(rows_of(sizes), key=lambda row: -row["size"])[:MOST_LARGEST]
+    assert tuple(row["path"] for row in expected) == unit.largest
 
 
 def test_another_row_is_another_unit() -> None:

@@ -1,5 +1,6 @@
 """`plan`: show the run that a recipe makes of a recordings manifest, and the work left to do."""
 
+from itertools import chain
 from typing import cast
 
 from audioloom_manifest import (
@@ -16,8 +17,8 @@ from audioloom_runs.tables import facts
 from audioloom_stage import JSON, Result, bind
 from audioloom_storage import Location, locate
 
-from audioloom_featurizer.extraction.partition import Unit, partition, receipt_name, rows_of
-from audioloom_featurizer.extraction.recipe import plan_settings
+from audioloom_featurizer.extraction.partition import Unit, partition, receipt_name
+from audioloom_featurizer.extraction.recipe import plan_recipe, recipe_of
 from audioloom_featurizer.inventory.parquet import inventory_location, read_batches
 from audioloom_featurizer.settings import PlanSettings
 
@@ -50,7 +51,8 @@ def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Pla
     """Open the recordings manifest that the settings name, and plan the features run."""
     opened = read_manifest(settings.recordings, "recordings")
     root = opened.root if settings.root is None else locate(settings.root)
-    planned = plan_settings(settings, opened, root)
+    recipe = recipe_of(settings, opened.manifest.stats.recordings)
+    planned = plan_recipe(recipe, opened, root, settings.name)
     bind(run=planned.name, input=opened.manifest.name)
     return opened, planned
 
@@ -58,7 +60,7 @@ def planned_run(settings: PlanSettings) -> tuple[Opened[RecordingsManifest], Pla
 def units_of(planned: Plan, inventory: Location) -> list[Unit]:
     """Cut the units of a features run, in the order of the inventory."""
     recipe = recipe_in(planned)
-    rows = rows_of(read_batches(inventory))
+    rows = chain.from_iterable(batch.to_pylist() for batch in read_batches(inventory))
     bounds = {"most_bytes": recipe.unit_bytes, "most_recordings": recipe.unit_recordings}
     return list(partition(rows, **bounds))
 

@@ -22,9 +22,8 @@ from audioloom_storage import locate
 from audioloom_featurizer.attempts import new_attempt
 from audioloom_featurizer.commands.plan import basis_of, planned_run, recipe_in, units_of
 from audioloom_featurizer.extraction.error_budget import ErrorBudget, parse_budget
-from audioloom_featurizer.extraction.locality import largest_recordings
 from audioloom_featurizer.extraction.partition import Unit, commit_units
-from audioloom_featurizer.extraction.recipe import counts_in, settings_from_recipe
+from audioloom_featurizer.extraction.recipe import settings_from_recipe
 from audioloom_featurizer.extraction.scheduler import Runner, Task, finish_units, stats_of
 from audioloom_featurizer.extraction.unit import UnitContext
 from audioloom_featurizer.inventory.parquet import inventory_location
@@ -82,7 +81,7 @@ def extract_features(
         limits=WorkerLimits(int(settings.decoder_memory), settings.decoder_timeout),
         settings=settings,
         root=root_of(planned.folder),
-        largest=partial(largest_recordings, context.source, inventory),
+        source=context.source,
         counts=attempt.counts,
     )
     receipts = finish_units(context, units, budget, runner)
@@ -113,8 +112,7 @@ def _result(opened: Opened[FeaturesManifest], *, already: bool) -> Result:
             "name": manifest.name,
             "identity": manifest.identity,
             "already_committed": already,
-            **counts_in(manifest),
-            "refusals": dict(manifest.stats.refusals),
+            **manifest.stats.model_dump(exclude={"labels"}),
         },
         next=(
             f"audioloom-featurizer {inspect} {opened.folder}",

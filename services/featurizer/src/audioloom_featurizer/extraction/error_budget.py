@@ -1,8 +1,9 @@
 """The error budget limits the refused recordings of a run that is committed."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import get_args
 
@@ -20,69 +21,39 @@ _FLAG = "--error-budget"
 
 
 @dataclass(frozen=True)
-class Limit:
-    """A limit as a share of the recordings or as a number of recordings.
-
-    Attributes:
-        text: the limit as written in the option: "1%", "25".
-    """
-
-    text: str
-
-    def allowed(self, recordings: int) -> int:
-        """The number of refusals allowed among *recordings*; a share is rounded down.
-
-        Raises:
-            InvalidOption: the text is neither a share nor a number.
-        """
-        match = re.fullmatch(r"([0-9]{1,18})(?:(\.[0-9]{1,9})?(%))?", self.text.strip())
-        if match is None or (match[3] and float(match[1] + (match[2] or "")) > 100):  # noqa: PLR2004
-            raise InvalidOption(
-                where=_FLAG,
-                expected="a share such as 1% or 0.5%, or a number of recordings such as 25",
-                found=repr(self.text),
-            )
-        if not match[3]:
-            return int(match[1])
-        # In whole numbers: 0.07 of 100 is 7.000000000000001 in floats.
-        digits = (match[2] or ".")[1:]
-        share, scale = int(match[1] + digits), int("1" + "0" * len(digits))
-        return recordings * share // (100 * scale)
-
-
-@dataclass(frozen=True)
 class ErrorBudget:
     """The limits of a run: one for most classes together, and limits of single classes.
 
     Attributes:
         text: the budget as written in the option: "1%", "1%,damaged=0,empty=10%".
-        rest: the common limit of all classes without a limit of their own.
+        rest: the common limit of all classes without a limit of their own: "1%", "25".
         classes: limits of single classes, which do not count towards the rest.
     """
 
     text: str
-    rest: Limit
-    classes: Mapping[str, Limit]
-
-    def excess(self, counts: Mapping[str, int], recordings: int) -> "Excess | None":
-        """Find the first limit that these refusals exceed, if any."""
-        for kind, limit in self.classes.items():
-            if counts.get(kind, 0) > limit.allowed(recordings):
-                return Excess(f"of class {kind}", limit.allowed(recordings), counts[kind])
-        others = sum(count for kind, count in counts.items() if kind not in self.classes)
-        if others > self.rest.allowed(recordings):
-            what = f"beside {', '.join(self.classes)}" if self.classes else ""
-            return Excess(what, self.rest.allowed(recordings), others)
-        return None
+    rest: str
+    classes: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class Excess:
-    """An exceeded limit: its class (empty: all refusals), its number, the number found."""
+def allowed(limit: str, recordings: int) -> int:
+    """The number of refusals allowed among *recordings*; a share is rounded down.
 
-    what: str
-    allowed: int
-    found: int
+    Raises:
+        InvalidOption: the limit is neither a share nor a number.
+    """
+    match = re.fullmatch(r"([0-9]{1,18})(?:(\.[0-9]{1,9})?(%))?", limit.strip())
+    if match is None or (match[3] and float(match[1] + (match[2] or "")) > 100):  # noqa: PLR2004
+        raise InvalidOption(
+            where=_FLAG,
+            expected="a share such as 1% or 0.5%, or a number of recordings such as 25",
+            found=repr(limit),
+        )
+    if not match[3]:
+        return int(match[1])
+    # In whole numbers: 0.07 of 100 is 7.000000000000001 in floats.
+    digits = (match[2] or ".")[1:]
+    share, scale = int(match[1] + digits), int("1" + "0" * len(digits))
+    return recordings * share // (100 * scale)
 
 
 def parse_budget(text: str, default: str) -> ErrorBudget:
@@ -91,12 +62,11 @@ def parse_budget(text: str, default: str) -> ErrorBudget:
     Raises:
         InvalidOption: an invalid limit, two limits for one class, or an unknown class.
     """
-    rest: list[Limit] = []
-    classes: dict[str, Limit] = {}
+    rest: list[str] = []
+    classes: dict[str, str] = {}
     for part in text.split(","):
-        kind, equals, amount = (word.strip() for word in part.rpartition("="))
-        limit = Limit(amount)
-        limit.allowed(0)  # fail now instead of at the end of a night's run
+        kind, equals, limit = (word.strip() for word in part.rpartition("="))
+        allowed(limit, 0)  # fail now instead of at the end of a night's run
         if not equals:
             rest.append(limit)
         elif kind not in CLASSES:
@@ -111,24 +81,17 @@ def parse_budget(text: str, default: str) -> ErrorBudget:
         else:
             classes[kind] = limit
     if len(rest) > 1:
-        found = " and ".join(limit.text for limit in rest)
-        raise InvalidOption(
-            where=_FLAG, expected="one share for all classes without one", found=found
-        )
-    return ErrorBudget(text, rest[0] if rest else Limit(default), classes)
+        expected = "one share for all classes without one"
+        raise InvalidOption(where=_FLAG, expected=expected, found=" and ".join(rest))
+    return ErrorBudget(text, rest[0] if rest else default, classes)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Refusals:
     """The number of refusals by class, with one example (path, message) of each class."""
 
-    counts: Mapping[str, int]
-    examples: Mapping[str, Sequence[str]]
-
-    @property
-    def total(self) -> int:
-        """The number of all refusals."""
-        return sum(self.counts.values())
+    counts: Counter[str] = field(default_factory=Counter)
+    examples: dict[str, Sequence[str]] = field(default_factory=dict)
 
     def worst(self) -> str:
         """The most frequent classes as text lines, each with an example."""
@@ -158,7 +121,8 @@ def check_budget(
         NothingReadable: all recordings are processed and all were refused.
         TooManyRefused: the budget is exceeded, even if all other recordings succeed.
     """
-    if done == recordings and refusals.total == recordings:
+    total = refusals.counts.total()
+    if done == recordings and total == recordings:
         raise NothingReadable(
             "no recording could be read, so nothing was committed",
             where=where,
@@ -166,17 +130,20 @@ def check_budget(
             found=f"{recordings} refused:\n{refusals.worst()}",
             hint="Check that the source holds recordings, and what --suffix takes.",
         )
-    excess = budget.excess(refusals.counts, recordings)
-    if excess is not None:
-        what = f" {excess.what}" if excess.what else ""
-        more = refusals.total > excess.found
-        listed = f" ({refusals.total} with those under other limits)" if more else ""
-        raise TooManyRefused(
-            "too many recordings were refused, so nothing was committed",
-            where=where,
-            expected=f"at most {excess.allowed} of {recordings} refused{what}"
-            f" ({_FLAG} {budget.text})",
-            found=f"{excess.found} refused among the first {done}{listed}:\n{refusals.worst()}",
-            hint="Fix or leave out those recordings and scan again, or allow more with"
-            f" {_FLAG}: finished units are kept.",
-        )
+    limits = [
+        (f" of class {kind}", limit, refusals.counts[kind])
+        for kind, limit in budget.classes.items()
+    ]
+    beside = f" beside {', '.join(budget.classes)}" if limits else ""
+    limits.append((beside, budget.rest, total - sum(count for _, _, count in limits)))
+    for which, limit, found in limits:
+        if found > (most := allowed(limit, recordings)):
+            listed = f" ({total} with those under other limits)" if total > found else ""
+            raise TooManyRefused(
+                "too many recordings were refused, so nothing was committed",
+                where=where,
+                expected=f"at most {most} of {recordings} refused{which} ({_FLAG} {budget.text})",
+                found=f"{found} refused among the first {done}{listed}:\n{refusals.worst()}",
+                hint="Fix or leave out those recordings and scan again, or allow more with"
+                f" {_FLAG}: finished units are kept.",
+            )

@@ -4,9 +4,11 @@ A unit's id is the digest of its rows, so it does not depend on Spark or the tim
 """
 
 import hashlib
+import heapq
 import io
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -21,6 +23,8 @@ FILE = "units.parquet"
 ROLE = "units"
 ID_DIGITS = 16
 MOST_BYTES = 1 << 30
+MOST_LARGEST = 3
+"""Each costs a question to the NameNode, and a few large ones hold most of the bytes."""
 
 MOST_RECORDINGS = 1000
 FEWEST_RECORDINGS = 20
@@ -45,12 +49,22 @@ class Unit:
         first: number of the unit's first row.
         recordings: number of rows.
         bytes: total size of the recordings.
+        largest: paths of the largest recordings, which decide on which node the unit runs; not in
+            `units.parquet`.
     """
 
     id: str
     first: int
     recordings: int
     bytes: int
+    largest: tuple[str, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def of(cls, first: int, rows: Sequence[Mapping[str, Any]]) -> "Unit":
+        """Make the unit of these rows; *first* is the number of the first."""
+        largest = heapq.nlargest(MOST_LARGEST, rows, key=itemgetter("size"))
+        size = sum(row["size"] for row in rows)
+        return cls(unit_id(rows), first, len(rows), size, tuple(row["path"] for row in largest))
 
 
 def default_recordings(recordings: int) -> int:
@@ -66,12 +80,12 @@ def partition(
     held: list[Mapping[str, Any]] = []
     for row in rows:
         if held and (len(held) == most_recordings or size + row["size"] > most_bytes):
-            yield Unit(unit_id(held), first, len(held), size)
+            yield Unit.of(first, held)
             first, size, held = first + len(held), 0, []
         held.append(row)
         size += row["size"]
     if held:
-        yield Unit(unit_id(held), first, len(held), size)
+        yield Unit.of(first, held)
 
 
 def unit_id(rows: Iterable[Mapping[str, Any]]) -> str:
@@ -87,19 +101,17 @@ def receipt_name(unit: Unit, basis: str) -> str:
     return f"{unit.id}-{basis}"
 
 
-def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[dict[str, Any]]:
-    """The rows of record batches, one by one."""
-    for batch in batches:
-        yield from batch.to_pylist()
-
-
 def commit_units(folder: Location, units: list[Unit]) -> FileEntry:
     """Write `units.parquet` into the run folder before any work, unless an equal file exists.
 
     Raises:
         BadUnits: a different `units.parquet` exists.
     """
-    data = _as_parquet(units)
+    rows = [{"unit": unit.id, **vars(unit)} for unit in units]
+    out = io.BytesIO()
+    with table_writer(out, SCHEMA) as writer:
+        writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
+    data = out.getvalue()
     where = folder / FILE
     make_folder(folder)
     try:
@@ -130,11 +142,3 @@ def parse_units(data: bytes, where: object) -> list[Unit]:
         raise BadUnits(
             where=where, expected="a Parquet file of units", found=str(error)[:300]
         ) from error
-
-
-def _as_parquet(units: list[Unit]) -> bytes:
-    out = io.BytesIO()
-    rows = [dict(zip(SCHEMA.names, astuple(unit), strict=True)) for unit in units]
-    with table_writer(out, SCHEMA) as writer:
-        writer.write_table(pa.Table.from_pylist(rows, schema=SCHEMA))
-    return out.getvalue()

@@ -6,7 +6,6 @@ from typing import Any, cast
 from audioloom_audio import BadSettings, MfccSettings, RawFormat, resolve_engine
 from audioloom_manifest import (
     Feature,
-    FeaturesManifest,
     FeaturesRecipe,
     Headerless,
     Opened,
@@ -25,50 +24,26 @@ ALGORITHM = 4
 """Raised when an equal recipe would give other bytes, so that old runs keep their names."""
 
 
-def mfcc_settings(settings: PlanSettings) -> MfccSettings:
-    """Convert options to the settings of the extraction.
+_MFCC = {"window_seconds", "hop_seconds", "windows", "channels", "level", "dtype", "engine"}
+
+
+def recipe_of(settings: PlanSettings, recordings: int) -> FeaturesRecipe:
+    """The recipe of a run over that many recordings.
 
     The engine `auto` is resolved here, so that all machines of the run use the same engine.
 
     Raises:
         InvalidOption: the arithmetic does not support a value.
     """
+    raw = None
+    if settings.raw_format is not None:
+        raw = RawFormat(settings.raw_format, settings.raw_rate, settings.raw_channels)
     try:
-        return resolve_engine(
-            MfccSettings(
-                window_seconds=settings.window_seconds,
-                hop_seconds=settings.hop_seconds,
-                windows=settings.windows,
-                channels=settings.channels,
-                level=settings.level,
-                dtype=settings.dtype,
-                engine=settings.engine,
-                raw=_raw_format(settings),
-            )
-        )
+        mfcc = resolve_engine(MfccSettings(**settings.model_dump(include=_MFCC), raw=raw))
     except BadSettings as error:
         raise InvalidOption(str(error)) from error
-
-
-def _raw_format(settings: PlanSettings) -> RawFormat | None:
-    if settings.raw_format is None:
-        return None
-    return RawFormat(settings.raw_format, settings.raw_rate, settings.raw_channels)
-
-
-def recipe_of(settings: PlanSettings, recordings: int) -> FeaturesRecipe:
-    """The recipe of a run over that many recordings."""
-    mfcc = mfcc_settings(settings)
-    parameters: dict[str, Any] = {
-        "n_fft": mfcc.n_fft,
-        "hop_length": mfcc.hop_length,
-        "n_mels": mfcc.n_mels,
-        "top_db": mfcc.top_db,
-        "level": mfcc.level,
-        "window_seconds": mfcc.window_seconds,
-        "hop_seconds": mfcc.hop_samples / mfcc.sample_rate,
-        "normalise": mfcc.normalise,
-    }
+    names = ("n_fft", "hop_length", "n_mels", "top_db", "level", "window_seconds", "normalise")
+    parameters: dict[str, Any] = {name: getattr(mfcc, name) for name in names}
     return FeaturesRecipe(
         algorithm=ALGORITHM,
         feature=Feature(
@@ -76,12 +51,12 @@ def recipe_of(settings: PlanSettings, recordings: int) -> FeaturesRecipe:
             dtype=mfcc.dtype,
             shape=mfcc.shape,
             sample_rate=mfcc.sample_rate,
-            parameters=parameters,
+            parameters={**parameters, "hop_seconds": mfcc.hop_samples / mfcc.sample_rate},
         ),
         engine=mfcc.engine,
         windows=mfcc.windows,
         channels=mfcc.channels,
-        headerless=None if mfcc.raw is None else Headerless(**asdict(mfcc.raw)),
+        headerless=None if raw is None else Headerless(**asdict(raw)),
         unit_bytes=int(settings.unit_bytes),
         unit_recordings=settings.unit_recordings or default_recordings(recordings),
     )
@@ -115,14 +90,6 @@ def settings_from_recipe(recipe: FeaturesRecipe) -> MfccSettings:
         ) from error
 
 
-def plan_settings(
-    settings: PlanSettings, opened: Opened[RecordingsManifest], root: Location
-) -> Plan:
-    """Plan the run of a recordings manifest under *root* with these settings."""
-    recipe = recipe_of(settings, opened.manifest.stats.recordings)
-    return plan_recipe(recipe, opened, root, settings.name)
-
-
 def plan_recipe(
     recipe: FeaturesRecipe, opened: Opened[RecordingsManifest], root: Location, name: str | None
 ) -> Plan:
@@ -130,9 +97,3 @@ def plan_recipe(
     name = name or run_name("features", recipe, [opened.manifest.identity])
     folder = run_folder(root, "features", name)
     return Plan("features", name, folder, recipe, (opened.reference(root),))
-
-
-def counts_in(manifest: FeaturesManifest) -> dict[str, int | float]:
-    """The counts of a features manifest, for a command's result."""
-    names = ("recordings", "extracted", "refused", "flagged", "windows", "audio_seconds")
-    return {name: getattr(manifest.stats, name) for name in names}

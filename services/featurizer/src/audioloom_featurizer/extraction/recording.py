@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO
 
+import numpy as np
 from audioloom_audio import (
     AudioError,
     DigestingReader,
@@ -18,8 +19,6 @@ from audioloom_audio import (
     Kind,
     MfccSettings,
     RefusedRecording,
-    Summary,
-    Window,
     extract,
 )
 from audioloom_storage import (
@@ -45,6 +44,7 @@ WAIT_SECONDS = 0.5
 IN_MEMORY_BYTES = 8 << 20
 MOST_MESSAGE = 500
 
+_OF_WINDOWS = ("channel", "window", "start_seconds", "valid_samples", "valid_frames", "flags")
 _STORAGE_CLASSES: tuple[tuple[type[StorageError], Cause], ...] = (
     (NotFound, "missing"),
     (PermissionDenied, "no_permission"),
@@ -116,18 +116,15 @@ def extract_recording(
 
 def refused(row: Row, refusal: Refusal) -> Refused:
     """Make the ledger's row of a refused recording."""
+    listed = {name: row[name] for name in ("path", "member", "size", "modified_ns")}
+    message = " ".join(refusal.message.split())[:MOST_MESSAGE]
     return Refused(
         {
-            "path": row["path"],
-            "member": row["member"],
-            "size": row["size"],
-            "modified_ns": row["modified_ns"],
+            **listed,
             "class": refusal.kind,
             "stage": refusal.stage,
             "offset": refusal.offset,
-            "message": " ".join(refusal.message.split())[:MOST_MESSAGE]
-            .encode(errors="replace")
-            .decode(),
+            "message": message.encode(errors="replace").decode(),
             "retryable": refusal.retryable,
         }
     )
@@ -136,11 +133,11 @@ def refused(row: Row, refusal: Refusal) -> Refused:
 def _try(
     source: Location, row: Row, settings: MfccSettings, scratch: IO[bytes], heartbeat: Heartbeat
 ) -> Extracted | Refused:
-    reading = _Reading(row, heartbeat)
+    reading = _Reading(row, settings, scratch, heartbeat)
     try:
-        return reading.run(source, settings, scratch)
+        return reading.run(source)
     except _Changed as error:
-        return reading.refuse("changed", str(error))
+        return reading.refuse("changed", f"{error}: scan again")
     except RefusedRecording as error:
         return reading.refuse(error.kind, f"expected {error.expected}, found {error.found}")
     except StorageError as error:
@@ -161,109 +158,83 @@ def _try(
 
 
 class _Changed(Exception):
-    """The file has changed since it was listed."""
+    """The file has changed since it was listed; the run's name stands for the listed files."""
 
 
+@dataclass
 class _Reading:
-    def __init__(self, row: Row, heartbeat: Heartbeat) -> None:
-        self._row = row
-        self._heartbeat = heartbeat
-        self._stage: Stage = "open"
-        self._reader: DigestingReader | None = None
+    row: Row
+    settings: MfccSettings
+    scratch: IO[bytes]
+    heartbeat: Heartbeat
+    stage: Stage = "open"
+    reader: DigestingReader | None = None
 
-    def run(self, source: Location, settings: MfccSettings, scratch: IO[bytes]) -> Extracted:
-        self._heartbeat.waiting()
-        where = source.child(self._row["path"])
+    def run(self, source: Location) -> Extracted:
+        self.heartbeat.waiting()
+        where = source.child(self.row["path"])
         with open_read(where) as file:
-            self._heartbeat.answered(0)
+            self.heartbeat.answered(0)
             self._check_unchanged(where)
-            reader = self._reader = DigestingReader(MonitoredFile(file, self._heartbeat))
+            self.reader = DigestingReader(MonitoredFile(file, self.heartbeat))
             self._reached("header")
             try:
-                with extract(reader, settings, name=self._row["path"]) as extraction:
+                with extract(self.reader, self.settings, name=self.row["path"]) as extraction:
                     self._reached("samples")
-                    return self._drain(extraction, reader, settings, scratch)
+                    return self._drain(extraction, self.reader)
             finally:  # also after an error: a file that changed meanwhile is its cause
                 self._check_unchanged(where)
 
     def _check_unchanged(self, where: Location) -> None:
-        """Compare the file's size and time in storage with the listing.
-
-        Raises:
-            _Changed: they differ; the run's name stands for the listed files.
-        """
-        self._heartbeat.waiting()
+        """Compare the file's size and time in storage with the listing."""
+        self.heartbeat.waiting()
         found = stat(where)
-        self._heartbeat.answered(self._offset() or 0)
-        if found.size != (size := self._row["size"]):
-            raise _Changed(f"expected {size} bytes as listed, found {found.size}: scan again")
-        listed = self._row["modified_ns"]
+        self.heartbeat.answered(self._offset() or 0)
+        self._check_size(found.size)
+        listed = self.row["modified_ns"]
         if not same_time(listed, found.modified_ns):
             raise _Changed(
                 f"expected it last modified at {utc(listed)} as listed, found"
-                f" {utc(found.modified_ns)}: scan again"
+                f" {utc(found.modified_ns)}"
             )
+
+    def _check_size(self, found: int) -> None:
+        if found != (size := self.row["size"]):
+            raise _Changed(f"expected {size} bytes as listed, found {found}")
 
     def _reached(self, stage: Stage) -> None:
-        self._stage = stage
-        self._heartbeat.reached(stage)
+        self.stage = stage
+        self.heartbeat.reached(stage)
 
-    def _drain(
-        self,
-        extraction: Extraction,
-        reader: DigestingReader,
-        settings: MfccSettings,
-        scratch: IO[bytes],
-    ) -> Extracted:
-        order = {"float32": "<f4", "float16": "<f2"}[settings.dtype]
+    def _drain(self, extraction: Extraction, reader: DigestingReader) -> Extracted:
+        order = np.dtype(self.settings.dtype).newbyteorder("<")
         windows: list[Row] = []
         for window in extraction:
-            scratch.write(window.values.astype(order, copy=False).tobytes())
-            windows.append(self._window(window))
-            self._heartbeat.beat()
-        summary = extraction.summary
+            self.scratch.write(window.values.astype(order, copy=False).tobytes())
+            windows.append({name: getattr(window, name) for name in _OF_WINDOWS})
+            self.heartbeat.beat()
         sha256 = reader.finish().removeprefix("sha256:")
-        if reader.hashed != self._row["size"]:
-            # The features would not belong to the listing in the run's name.
-            raise _Changed(
-                f"expected {self._row['size']} bytes as listed, found {reader.hashed}: scan again"
-            )
-        whole = self._whole(summary, sha256, reader.hashed)
-        rows = tuple({**row, **whole, "flags": _flags(summary, row["flags"])} for row in windows)
-        width = len(rows) and scratch.tell() // len(rows)
-        flagged = any(row["flags"] for row in rows)
-        return Extracted(rows, whole["recording_seconds"], flagged, scratch, width)
-
-    def _window(self, window: Window) -> Row:
-        taken = {name: self._row[name] for name in ("path", "member", "label", "target", "group")}
-        return {
-            **taken,
-            "channel": window.channel,
-            "window": window.window,
-            "start_seconds": window.start_seconds,
-            "valid_samples": window.valid_samples,
-            "valid_frames": window.valid_frames,
-            "flags": window.flags,
-        }
-
-    def _whole(self, summary: Summary, sha256: str, size: int) -> Row:
-        recording = summary.recording
-        read, known = summary.seconds_read, recording.seconds
-        return {
+        self._check_size(reader.hashed)
+        summary = extraction.summary
+        recording, read = summary.recording, summary.seconds_read
+        seconds = read if summary.complete or recording.seconds is None else recording.seconds
+        whole = {
+            **{name: self.row[name] for name in ("path", "member", "label", "target", "group")},
             "recording_sha256": sha256,
-            "recording_bytes": size,
-            "recording_seconds": read if summary.complete or known is None else known,
+            "recording_bytes": reader.hashed,
+            "recording_seconds": seconds,
             "recording_rate": recording.sample_rate,
             "recording_channels": recording.channels,
             "recording_format": f"{recording.format}/{recording.codec}",
         }
+        for row in windows:
+            row |= {**whole, "flags": list(dict.fromkeys((*summary.flags, *row["flags"])))}
+        width = len(windows) and self.scratch.tell() // len(windows)
+        flagged = any(row["flags"] for row in windows)
+        return Extracted(tuple(windows), seconds, flagged, self.scratch, width)
 
     def refuse(self, kind: Kind | Cause, message: str, *, retryable: bool = False) -> Refused:
-        return refused(self._row, Refusal(kind, self._stage, self._offset(), message, retryable))
+        return refused(self.row, Refusal(kind, self.stage, self._offset(), message, retryable))
 
     def _offset(self) -> int | None:
-        return None if self._reader is None else self._reader.tell()
-
-
-def _flags(summary: Summary, window: tuple[str, ...]) -> list[str]:
-    return list(dict.fromkeys((*summary.flags, *window)))
+        return None if self.reader is None else self.reader.tell()

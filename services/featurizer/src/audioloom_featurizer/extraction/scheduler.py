@@ -35,36 +35,28 @@ def finish_units(
     recordings = sum(unit.recordings for unit in units)
     if receipts:
         log.info("resuming", units_finished=len(receipts), units_to_do=len(todo))
-    counts, examples, done = Counter[str](), dict[str, Sequence[str]](), 0
-
-    def check() -> None:
-        check_budget(
-            Refusals(counts, examples),
-            budget=budget,
-            recordings=recordings,
-            done=done,
-            where=context.source,
-        )
+    refusals, done = Refusals(), 0
 
     def add(receipt: Receipt) -> None:
-        nonlocal examples, done
-        counts.update(receipt.counts["refusals"])
-        examples = {**receipt.counts["examples"], **examples}
+        nonlocal done
+        receipts[receipt.unit] = receipt
+        refusals.counts.update(receipt.counts["refusals"])
+        refusals.examples = {**receipt.counts["examples"], **refusals.examples}
         held = int(receipt.counts["extracted"] + receipt.counts["refused"])
         done += held
         bar.advance(held)
+        check_budget(
+            refusals, budget=budget, recordings=recordings, done=done, where=context.source
+        )
 
     with progress(recordings, "extracting", "recordings") as bar:
-        for receipt in receipts.values():
+        for receipt in [*receipts.values()]:
             add(receipt)
-        check()
         if todo:
             task = partial(extract_unit, context)
             with closing(runner(todo, task)) as answers:  # type: ignore[type-var]
                 for receipt in answers:
-                    receipts[receipt.unit] = receipt
                     add(receipt)
-                    check()
     return [receipts[names[unit]] for unit in units]
 
 

@@ -43,7 +43,7 @@ def extract_in_spark(
     limits: WorkerLimits,
     settings: SparkSettings,
     root: Location,
-    largest: Callable[[Sequence[Unit]], Sequence[Sequence[Location]]],
+    source: Location,
     counts: dict[str, int],
 ) -> Iterator[Any]:
     """Process each unit in a Spark task; yield the results as the tasks finish.
@@ -56,14 +56,15 @@ def extract_in_spark(
         limits: the limits of a worker.
         settings: where Spark runs.
         root: the root that the run lies under.
-        largest: for each unit, the recordings that decide on which node the unit runs.
+        source: the folder of the recordings, whose blocks decide on which node a unit runs.
         counts: on a cluster, receives the number of units that ran where their blocks are.
     """
     yarn = yarn_of(settings, root)
     limits = limits_for_yarn(limits, yarn)
     locality = Locality()
     with spark_session("audioloom-featurizer", settings.master, yarn=yarn) as session:
-        hosts = None if yarn is None else block_hosts(session, largest(units))
+        largest = [[source.child(path) for path in unit.largest] for unit in units]
+        hosts = None if yarn is None else block_hosts(session, largest)
         work = partial(run_supervised, pickle.dumps(task), limits)
         pickled = [pickle.dumps(unit) for unit in units]
         with closing(

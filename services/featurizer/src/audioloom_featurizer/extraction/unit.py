@@ -4,12 +4,11 @@ import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
-from io import BufferedIOBase
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from audioloom_audio import BadSettings, MfccSettings, MissingDecoder
 from audioloom_manifest import Feature, FileEntry, Receipt, publish_receipt
 from audioloom_manifest.parquet import (
@@ -30,6 +29,7 @@ from audioloom_featurizer.extraction.recording import (
     refused,
 )
 from audioloom_featurizer.inventory.parquet import Row, read_rows
+from audioloom_featurizer.inventory.schema import in_groups
 from audioloom_featurizer.io.content_addressed import publish_as
 from audioloom_featurizer.io.scratch import scratch_file
 from audioloom_featurizer.sandbox.heartbeat import Heartbeat
@@ -61,67 +61,6 @@ class UnitContext:
     basis: str
 
 
-@dataclass
-class _UnitCounts:
-    extracted: int = 0
-    flagged: int = 0
-    windows: int = 0
-    seconds: list[float] = field(default_factory=list)
-    labels: Counter[str] = field(default_factory=Counter)
-    refusals: Counter[str] = field(default_factory=Counter)
-    examples: dict[str, list[str]] = field(default_factory=dict)
-
-    def add(self, outcome: Extracted | Refused) -> None:
-        if isinstance(outcome, Refused):
-            self.refusals[outcome.kind] += 1
-            example = [outcome.row["path"], outcome.row["message"]]
-            self.examples.setdefault(outcome.kind, example)
-            return
-        self.extracted += 1
-        self.flagged += outcome.flagged
-        self.windows += len(outcome.rows)
-        self.seconds.append(outcome.seconds)
-        self.labels.update(row["label"] for row in outcome.rows if row["label"] is not None)
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "extracted": self.extracted,
-            "refused": self.refusals.total(),
-            "flagged": self.flagged,
-            "windows": self.windows,
-            "audio_seconds": math.fsum(self.seconds),
-            "labels": dict(self.labels),
-            "refusals": dict(self.refusals),
-            "examples": self.examples,
-        }
-
-
-class _FeaturesFile:
-    """Collects windows into row groups of the contract's size."""
-
-    def __init__(self, sink: BufferedIOBase, feature: Feature) -> None:
-        self._schema = features_schema(feature)
-        self._name = feature.name
-        self._most = features_rows_per_group(feature)
-        self._rows: list[Row] = []
-        self._writer: pq.ParquetWriter = features_writer(sink, feature)
-
-    def add(self, extracted: Extracted) -> None:
-        for row, value in zip(extracted.rows, extracted.values(), strict=True):
-            self._rows.append({**row, self._name: value})
-            if len(self._rows) == self._most:
-                self._flush()
-
-    def close(self) -> None:
-        self._flush()
-        self._writer.close()
-
-    def _flush(self) -> None:
-        if self._rows:
-            self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
-            self._rows.clear()
-
-
 def extract_unit(
     context: UnitContext,
     unit: Unit,
@@ -149,70 +88,91 @@ def extract_unit(
             found="other rows",
             hint="The inventory was changed after its commit: scan again.",
         )
-    counts = _UnitCounts()
-    recordings = _Recordings(context, rows, history or CrashHistory(), heartbeat or Heartbeat())
-    files = _extract_all(context, unit, recordings, counts)
+    outcomes = _outcomes(context, rows, history or CrashHistory(), heartbeat or Heartbeat())
+    with closing(outcomes):  # type: ignore[type-var]
+        files, counts = _write(context, unit, outcomes)
     name = receipt_name(unit, context.basis)
-    receipt = Receipt(unit=name, attempt=context.attempt, files=files, counts=counts.to_json())
+    receipt = Receipt(unit=name, attempt=context.attempt, files=files, counts=counts)
     return publish_receipt(context.folder, receipt)
 
 
-@dataclass(frozen=True)
-class _Recordings:
-    context: UnitContext
-    rows: list[Row]
-    history: CrashHistory
-    heartbeat: Heartbeat
-
-    def outcomes(self) -> Iterator[Extracted | Refused]:
-        """Yield the outcome of each recording; it is valid until the next outcome is requested."""
-        if self.history.suspect is not None:
-            with self._extracted(self.history.suspect):
-                pass
-        for number, row in enumerate(self.rows):
-            if number in self.history.blamed:
-                yield refused(row, self.history.blamed[number])
-            else:
-                with self._extracted(number) as outcome:
-                    yield outcome
-
-    @contextmanager
-    def _extracted(self, number: int) -> Iterator[Extracted | Refused]:
-        source, settings = self.context.source, self.context.settings
-        self.heartbeat.start(number)
-        with (
-            translated_errors(),
-            extract_recording(source, self.rows[number], settings, self.heartbeat) as outcome,
-        ):
-            self.heartbeat.finish()
-            yield outcome
+def _outcomes(
+    context: UnitContext, rows: list[Row], history: CrashHistory, heartbeat: Heartbeat
+) -> Iterator[Extracted | Refused]:
+    """Yield the outcome of each recording; it is valid until the next outcome is requested."""
+    if history.suspect is not None:
+        with _extracted(context, history.suspect, rows[history.suspect], heartbeat):
+            pass
+    for number, row in enumerate(rows):
+        if number in history.blamed:
+            yield refused(row, history.blamed[number])
+        else:
+            with _extracted(context, number, row, heartbeat) as outcome:
+                yield outcome
 
 
-def _extract_all(
-    context: UnitContext, unit: Unit, recordings: _Recordings, counts: _UnitCounts
-) -> tuple[FileEntry, ...]:
+@contextmanager
+def _extracted(
+    context: UnitContext, number: int, row: Row, heartbeat: Heartbeat
+) -> Iterator[Extracted | Refused]:
+    heartbeat.start(number)
+    with (
+        translated_errors(),
+        extract_recording(context.source, row, context.settings, heartbeat) as outcome,
+    ):
+        heartbeat.finish()
+        yield outcome
+
+
+def _write(
+    context: UnitContext, unit: Unit, outcomes: Iterator[Extracted | Refused]
+) -> tuple[tuple[FileEntry, ...], dict[str, Any]]:
+    """Write the outcomes to files; return these and the counts for the receipt."""
+    feature = context.feature
+    schema, most = features_schema(feature), features_rows_per_group(feature)
     ledger: list[Row] = []
+    seconds: list[float] = []
+    windows: Counter[str | None] = Counter()  # by label
+    flagged = 0
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        nonlocal flagged
+        for outcome in outcomes:
+            if isinstance(outcome, Refused):
+                ledger.append(outcome.row)
+                continue
+            seconds.append(outcome.seconds)
+            flagged += outcome.flagged
+            windows.update(row["label"] for row in outcome.rows)
+            pairs = zip(outcome.rows, outcome.values(), strict=True)
+            rows = ({**row, feature.name: value} for row, value in pairs)
+            while some := list(islice(rows, most)):
+                yield pa.RecordBatch.from_pylist(some, schema=schema)
+
     files = []
     with scratch_file() as file:
-        table = _FeaturesFile(file, context.feature)
-        with closing(recordings.outcomes()) as outcomes:  # type: ignore[type-var]
-            for outcome in outcomes:
-                counts.add(outcome)
-                if isinstance(outcome, Refused):
-                    ledger.append(outcome.row)
-                else:
-                    table.add(outcome)
-        table.close()
-        if rows := counts.windows:
+        with features_writer(file, feature) as writer:
+            for group in in_groups(batches(), most):
+                writer.write_table(group)
+        if records := windows.total():
             start = f"features/features-{unit.id}"
-            files.append(publish_as(file, context.folder, start, role=FEATURES, records=rows))
+            files.append(publish_as(file, context.folder, start, role=FEATURES, records=records))
     if ledger:
         with scratch_file() as file:
             with table_writer(file, LEDGER) as writer:
                 writer.write_table(pa.Table.from_pylist(ledger, schema=LEDGER))
-            start, rows = f"ledger/ledger-{unit.id}", len(ledger)
-            files.append(publish_as(file, context.folder, start, role=LEDGER_ROLE, records=rows))
-    return tuple(files)
+            start, records = f"ledger/ledger-{unit.id}", len(ledger)
+            files.append(publish_as(file, context.folder, start, role=LEDGER_ROLE, records=records))
+    return tuple(files), {
+        "extracted": len(seconds),
+        "refused": len(ledger),
+        "flagged": flagged,
+        "windows": windows.total(),
+        "audio_seconds": math.fsum(seconds),
+        "labels": {label: count for label, count in windows.items() if label is not None},
+        "refusals": dict(Counter(row["class"] for row in ledger)),
+        "examples": {row["class"]: [row["path"], row["message"]] for row in reversed(ledger)},
+    }
 
 
 @contextmanager

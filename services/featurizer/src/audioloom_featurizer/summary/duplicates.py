@@ -1,12 +1,15 @@
-"""Recordings of equal bytes, found by 64 bits of their checksums."""
+"""Recordings of equal bytes, found by 64 bits of their checksums.
+
+Two checksums collide once in about a hundred thousand runs of ten million recordings.
+"""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
+import pyarrow.compute as pc
 
 MOST_SETS = 20
 MOST_OF_A_SET = 5
@@ -40,104 +43,58 @@ class Duplicates:
     examples: tuple[tuple[Copy, ...], ...]
 
 
-@dataclass(frozen=True)
-class Fingerprints:
-    """64 bits each of the checksum, label and group of each recording.
-
-    Two checksums collide once in about a hundred thousand runs of ten million recordings.
-    """
-
-    content: NDArray[np.uint64]
-    label: NDArray[np.int64]
-    group: NDArray[np.int64]
-    file: int
-
-    @classmethod
-    def of(cls, recordings: pa.Table, file: int) -> "Fingerprints":
-        """Take the fingerprints of the recordings in the features file number *file*."""
-        sums = recordings.column("recording_sha256").to_pylist()
-        content = np.array([int(text[:16], 16) for text in sums], np.uint64)
-        label = np.array([_known(each) for each in _labels(recordings)], np.int64)
-        groups = recordings.column("group").to_pylist()
-        return cls(content, label, np.array([_known(each) for each in groups], np.int64), file)
-
-
-def _labels(recordings: pa.Table) -> list[str | float | None]:
-    labels, targets = (recordings.column(name).to_pylist() for name in ("label", "target"))
-    pairs = zip(labels, targets, strict=True)
-    return [target if label is None else label for label, target in pairs]
-
-
-def _known(name: str | float | None) -> int:
-    return 0 if name is None else hash(name) | 1  # 0: a missing label contradicts no other
-
-
-def find_duplicates(
-    fingerprints: Sequence[Fingerprints], look: Callable[[Sequence[int]], Iterable[pa.Table]]
-) -> Duplicates:
+def find_duplicates(recordings: pa.Table, look: Callable[[int], pa.Table]) -> Duplicates:
     """Find recordings of equal bytes.
 
     Args:
-        fingerprints: the fingerprints of all features files.
-        look: reads the recordings of the files with the given numbers, for the examples.
+        recordings: the number of the features `file` of each recording, its `row` among those of
+            the file, `content` (64 bits of the checksum), label, target and group.
+        look: reads the recordings of a file, for the examples.
     """
-    if not fingerprints:
-        return Duplicates(0, 0, 0, 0, ())
-    content = np.concatenate([each.content for each in fingerprints])
-    order = np.argsort(content, kind="stable")
-    content = content[order]
-    begins = np.flatnonzero(np.concatenate([[True], content[1:] != content[:-1]]))
-    sizes = np.diff(np.append(begins, len(content)))
-    several = np.flatnonzero(sizes > 1)
-    if not len(several):
-        return Duplicates(0, 0, 0, 0, ())
-    label = np.concatenate([each.label for each in fingerprints])[order]
-    group = np.concatenate([each.group for each in fingerprints])[order]
-    conflicting = [_differ(label, begins[at], sizes[at]) for at in several.tolist()]
-    across = [_differ(group, begins[at], sizes[at]) for at in several.tolist()]
-    file = np.repeat(
-        [each.file for each in fingerprints], [len(each.content) for each in fingerprints]
-    )[order]
-    places = {}
-    for at in several[np.argsort(~np.array(conflicting), kind="stable")][:MOST_SETS]:
-        members = slice(begins[at], begins[at] + sizes[at])
-        places[int(content[begins[at]])] = file[members][_telling(label[members])].tolist()
+    times = pc.value_counts(recordings["content"].combine_chunks())
+    several = times.field("values").filter(pc.greater(times.field("counts"), 1))
+    copies = recordings.filter(pc.is_in(recordings["content"], value_set=several))
+    # A missing label contradicts no other.
+    kinds = [(name, "count_distinct") for name in ("label", "target", "group")]
+    sets = copies.group_by("content", use_threads=False).aggregate(kinds)
+    labels = pc.max_element_wise(sets["label_count_distinct"], sets["target_count_distinct"])
+    conflicting, across = (pc.greater(each, 1) for each in (labels, sets["group_count_distinct"]))
+    order = pc.sort_indices(
+        sets.append_column("conflicting", conflicting),
+        [("conflicting", "descending"), ("content", "ascending")],
+    )
+    shown = sets["content"].take(order[:MOST_SETS])
     return Duplicates(
-        sets=len(several),
-        recordings=int(sizes[several].sum()),
-        conflicting=sum(conflicting),
-        across_groups=sum(across),
-        examples=_examples(places, look),
+        sets=len(sets),
+        recordings=len(copies),
+        conflicting=pc.sum(conflicting).as_py() or 0,
+        across_groups=pc.sum(across).as_py() or 0,
+        examples=_examples([_places(copies, content) for content in shown], look),
     )
 
 
-def _differ(known: NDArray[np.int64], begin: int, size: int) -> bool:
-    some = known[begin : begin + size]
-    some = some[some != 0]
-    return bool(len(some) and (some != some[0]).any())
-
-
-def _telling(label: NDArray[np.int64]) -> NDArray[np.intp]:
-    _, first = np.unique(label, return_index=True)
-    others = np.setdiff1d(np.arange(min(len(label), MOST_OF_A_SET)), first)
-    return np.concatenate([first, others])[:MOST_OF_A_SET]
+def _places(copies: pa.Table, content: pa.Scalar) -> list[tuple[int, int]]:
+    """File and row of some recordings of a set, one of each label first."""
+    whole = copies.filter(pc.equal(copies["content"], content)).combine_chunks()
+    whole = whole.append_column("number", pa.array(range(len(whole))))
+    firsts = whole.group_by(["label", "target"], use_threads=False).aggregate([("number", "min")])
+    numbers = [*firsts["number_min"].to_pylist(), *range(min(len(whole), MOST_OF_A_SET))]
+    some = whole.take([*dict.fromkeys(numbers)][:MOST_OF_A_SET])
+    return list(zip(some["file"].to_pylist(), some["row"].to_pylist(), strict=True))
 
 
 def _examples(
-    places: Mapping[int, Sequence[int]], look: Callable[[Sequence[int]], Iterable[pa.Table]]
+    sets: Sequence[Sequence[tuple[int, int]]], look: Callable[[int], pa.Table]
 ) -> tuple[tuple[Copy, ...], ...]:
-    found: dict[int, list[Copy]] = defaultdict(list)
-    for table in look(sorted({number for some in places.values() for number in some})):
-        columns = [table.column(name).to_pylist() for name in ("recording_sha256", "path", "group")]
-        for sha256, path, group, label in zip(*columns, _labels(table), strict=True):
-            if (content := int(sha256[:16], 16)) in places:
-                found[content].append(Copy(path, label, group))
-    return tuple(tuple(_few(found[content])) for content in places)
-
-
-def _few(copies: Sequence[Copy]) -> list[Copy]:
-    ordered = sorted(copies, key=lambda copy: copy.path)
-    one_each = {copy.label: copy for copy in reversed(ordered)}
-    firsts = list(one_each.values())
-    chosen = [*firsts, *(copy for copy in ordered if copy not in firsts)][:MOST_OF_A_SET]
-    return sorted(chosen, key=lambda copy: copy.path)
+    rows: dict[int, list[int]] = defaultdict(list)
+    for file, row in sorted(chain.from_iterable(sets)):
+        rows[file].append(row)
+    found = {}
+    for file, some in rows.items():
+        for row, said in zip(some, look(file).take(some).to_pylist(), strict=True):
+            label = said["target"] if said["label"] is None else said["label"]
+            found[file, row] = Copy(said["path"], label, said["group"])
+    return tuple(
+        tuple(sorted((found[place] for place in places), key=lambda copy: copy.path))
+        for places in sets
+    )

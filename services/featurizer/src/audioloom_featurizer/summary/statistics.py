@@ -1,12 +1,11 @@
 """Statistics of the recordings of a features run, from all columns but the feature.
 
-Memory holds about 40 bytes and the name of the group for each recording, so ten million recordings
-take less than a gigabyte.
+Memory holds about 60 bytes for each recording, and each name once, so ten million recordings take
+less than a gigabyte.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,29 @@ from audioloom_stage import progress
 from audioloom_storage import open_read
 from numpy.typing import NDArray
 
+from audioloom_featurizer.external.merge_join import equals_previous
 from audioloom_featurizer.extraction.unit import FEATURES
-from audioloom_featurizer.summary.duplicates import Duplicates, Fingerprints, find_duplicates
+from audioloom_featurizer.summary.duplicates import Duplicates, find_duplicates
 
-_ONCE = ("recording_rate", "recording_channels", "recording_format")
-_SAID = ("path", "label", "target", "group")
-COLUMNS = (*_SAID, "flags", "recording_sha256", "recording_seconds", *_ONCE)
+_NAMES = ["label", "group", "recording_format"]
+_NAME = pa.dictionary(pa.int32(), pa.string())
+_SUMMED = pa.schema(
+    [
+        *((name, _NAME) for name in _NAMES),
+        ("target", pa.float64()),
+        ("recording_seconds", pa.float64()),
+        ("recording_rate", pa.int32()),
+        ("recording_channels", pa.int16()),
+        ("windows", pa.int32()),
+        ("content", pa.uint64()),
+        ("file", pa.int32()),
+        ("row", pa.int32()),
+    ]
+)
+_READ = (
+    *("path", "label", "target", "group", "flags", "recording_sha256", "recording_seconds"),
+    *("recording_rate", "recording_channels", "recording_format"),
+)
 
 LENGTHS = (1.0, 10.0, 60.0, 600.0, 3600.0)
 """Bounds of the classes of lengths, in seconds."""
@@ -77,88 +93,70 @@ class RunStatistics:
     duplicates: Duplicates
 
 
-@dataclass
-class _Sums:
-    counts: dict[str, Counter[Any]] = field(
-        default_factory=lambda: {name: Counter() for name in (*_ONCE, "flags")}
-    )
-    named: dict[str, list[pa.Table]] = field(default_factory=lambda: {"label": [], "group": []})
-    seconds: list[NDArray[np.float64]] = field(default_factory=list)
-    prints: list[Fingerprints] = field(default_factory=list)
-
-
 def read_statistics(opened: Opened[FeaturesManifest]) -> RunStatistics:
     """Compute the statistics from all columns but the feature of all features files."""
     entries = opened.files(FEATURES)
-    sums = _Sums()
+    flags: Counter[str] = Counter()
+    parts = [_SUMMED.empty_table()]
     with progress(len(entries), "reading", "files") as bar:
         for number, entry in enumerate(bar.over(entries)):
-            _add(sums, recordings_in(opened, entry), number)
-    labels, groups = (_whole(sums.named[name], name) for name in ("label", "group"))
-    seconds = np.concatenate([np.empty(0), *sums.seconds])
+            recordings, flagged = _recordings_in(opened, entry)
+            flags.update(flagged)
+            sums = recordings["recording_sha256"].to_pylist()
+            more = {
+                "content": np.array([int(text[:16], 16) for text in sums], np.uint64),
+                "file": np.full(len(recordings), number),
+                "row": np.arange(len(recordings)),
+            }
+            columns = {name: recordings[name] for name in recordings.column_names} | more
+            parts.append(pa.Table.from_pydict(columns, schema=_SUMMED))
+    whole = pa.concat_tables(parts).unify_dictionaries()
+    labels, groups = _counts(whole, "label"), _counts(whole, "group")
+    rates, channels, formats = (
+        {name: recordings for name, (recordings, _) in _counts(whole, column).items()}
+        for column in ("recording_rate", "recording_channels", "recording_format")
+    )
     return RunStatistics(
-        recordings=len(seconds),
+        recordings=len(whole),
         unlabelled=labels.pop(None, (0, 0))[0],
         ungrouped=groups.pop(None, (0, 0))[0],
         labels={name: labels[name] for name in sorted(labels)},
-        groups=dict(sorted(groups.items(), key=lambda item: (-item[1][0], item[0]))),
-        rates=_sorted(sums.counts["recording_rate"]),
-        channels=_sorted(sums.counts["recording_channels"]),
-        formats=_sorted(sums.counts["recording_format"]),
-        flags=_sorted(sums.counts["flags"]),
-        lengths=_lengths(seconds),
-        duplicates=find_duplicates(sums.prints, lambda files: _examined(opened, entries, files)),
+        groups=groups,
+        rates=rates,
+        channels=channels,
+        formats=formats,
+        flags=dict(sorted(flags.items(), key=lambda item: (-item[1], item[0]))),
+        lengths=_lengths(whole["recording_seconds"].to_numpy()),
+        duplicates=find_duplicates(whole, lambda file: _recordings_in(opened, entries[file])[0]),
     )
 
 
-def recordings_in(opened: Opened[FeaturesManifest], entry: FileEntry) -> pa.Table:
-    """Read a features file to one row per recording: `COLUMNS`, number of windows, all flags."""
+def _recordings_in(
+    opened: Opened[FeaturesManifest], entry: FileEntry
+) -> tuple[pa.Table, Counter[str]]:
+    """Read the recordings of a features file with their windows; count those with each flag."""
     with open_read(opened.folder / entry.path) as stream:
-        table = pq.read_table(stream, columns=list(COLUMNS), use_threads=False).combine_chunks()
-    paths = table.column("path")
-    starts = np.flatnonzero(
-        np.concatenate([[True], pc.not_equal(paths[1:], paths[:-1]).to_numpy()])
-        if len(paths)
-        else np.empty(0, bool)
-    )
+        table = pq.read_table(
+            stream, columns=list(_READ), read_dictionary=_NAMES, use_threads=False
+        ).combine_chunks()
+    paths = table["path"].combine_chunks()
+    starts = np.flatnonzero(pc.invert(equals_previous(paths, None)))
     windows = np.diff(np.append(starts, len(paths)))
-    flags: dict[int, set[str]] = {}
-    flagged = np.flatnonzero(pc.list_value_length(table.column("flags")).to_numpy())
-    for row in flagged.tolist():
-        at = int(np.searchsorted(starts, row, side="right")) - 1
-        flags.setdefault(at, set()).update(table.column("flags")[row].as_py())
-    whole = [sorted(flags.get(at, ())) for at in range(len(starts))]
-    firsts = table.take(pa.array(starts)).drop_columns("flags")
-    return firsts.append_column("flags", pa.array(whole, pa.list_(pa.string()))).append_column(
-        "windows", pa.array(windows)
+    flags = table["flags"].combine_chunks()
+    recording = np.searchsorted(starts, pc.list_parent_indices(flags), side="right")
+    pairs = set(zip(recording.tolist(), pc.list_flatten(flags).to_pylist(), strict=True))
+    recordings = table.take(starts).append_column("windows", pa.array(windows))
+    return recordings, Counter(flag for _, flag in pairs)
+
+
+def _counts(recordings: pa.Table, name: str) -> dict[Any, tuple[int, int]]:
+    """Map each value of a column to (recordings, windows), the most frequent first."""
+    summed = recordings.group_by(name, use_threads=False).aggregate(
+        [([], "count_all"), ("windows", "sum")]
     )
-
-
-def _add(sums: _Sums, recordings: pa.Table, number: int) -> None:
-    for name in _ONCE:
-        sums.counts[name].update(recordings.column(name).to_pylist())
-    sums.counts["flags"].update(pc.list_flatten(recordings.column("flags")).to_pylist())
-    for name, parts in sums.named.items():
-        ones = pa.array(np.ones(len(recordings), np.int64))
-        part = recordings.select([name, "windows"]).append_column("recordings", ones)
-        parts.append(_grouped(part, name))
-    sums.seconds.append(recordings.column("recording_seconds").to_numpy())
-    sums.prints.append(Fingerprints.of(recordings, number))
-
-
-def _grouped(table: pa.Table, name: str) -> pa.Table:
-    summed = table.group_by(name).aggregate([("recordings", "sum"), ("windows", "sum")])
-    return summed.select([name, "recordings_sum", "windows_sum"]).rename_columns(
-        [name, "recordings", "windows"]
-    )
-
-
-def _whole(parts: Sequence[pa.Table], name: str) -> dict[Any, tuple[int, int]]:
-    if not parts:
-        return {}
-    columns = _grouped(pa.concat_tables(parts), name).to_pydict()
-    pairs = zip(columns["recordings"], columns["windows"], strict=True)
-    return dict(zip(columns[name], pairs, strict=True))
+    columns = (summed[each].to_pylist() for each in (name, "count_all", "windows_sum"))
+    found = [(value, (count, windows)) for value, count, windows in zip(*columns, strict=True)]
+    return dict(sorted(found, key=lambda item: (-item[1][0], item[0] is None, item[0])))
 
 
 def _lengths(seconds: NDArray[np.float64]) -> Lengths:
@@ -173,14 +171,3 @@ def _lengths(seconds: NDArray[np.float64]) -> Lengths:
         total=float(seconds.sum()),
         counts=tuple(counts.tolist()),
     )
-
-
-def _examined(
-    opened: Opened[FeaturesManifest], entries: Sequence[FileEntry], files: Sequence[int]
-) -> Iterator[pa.Table]:
-    for number in files:
-        yield recordings_in(opened, entries[number])
-
-
-def _sorted(counts: Counter[Any]) -> dict[Any, int]:
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
