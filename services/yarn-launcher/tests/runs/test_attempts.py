@@ -119,10 +119,10 @@ def test_attempts_are_read_in_order_of_their_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("", "Expecting value"),
+        ("", "Invalid JSON"),
         ('{"version": "1.0", "attempt": 1}', "Field required"),
-        ('{"version": "2.0"}', "2.0"),
-        ("[]", "valid dictionary"),
+        ('{"version": "2.0"}', "2.0 needs the release"),
+        ("[]", "an object"),
     ],
 )
 def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, text: str, found: str) -> None:

@@ -94,5 +94,5 @@ def test_nobody_answers_where_nobody_listens(server: Any) -> None:
     """An address that is none does not, either."""
     server.shutdown()
     server.server_close()
-    assert not answers(f"http://127.0.0.1:{server.server_port}/")
-    assert not answers("http://:no/")
+    assert not answers("127.0.0.1", server.server_port)
+    assert not answers("no such host", 80)

@@ -76,9 +76,3 @@ class GenerationResult:
     lost: Mapping[int, WorkerLost] = field(default_factory=dict)
     executed_s: float = 0.0
     arrivals: tuple[Arrival, ...] = ()
-
-
-def frozen_worker(seconds: float, which: str = "") -> WorkerLost:
-    """Make the loss of a worker that was killed because its heartbeats stopped."""
-    text = f"its agent{which} sent no heartbeat for {seconds:.0f} s: it was frozen, and was killed"
-    return WorkerLost(text, reason="frozen")

@@ -118,9 +118,8 @@ def _use(folder: Location) -> Use | None:
 
 
 def _at_work(attempts: list[Attempt]) -> bool:
-    if not attempts or not attempts[-1].open:
-        return False
-    return is_alive(attempts[-1].started.owner) is not False
+    last = attempts[-1] if attempts else None
+    return last is not None and last.open and is_alive(last.started.owner) is not False
 
 
 def _names(provisions: list[Localization | None]) -> frozenset[str] | None:

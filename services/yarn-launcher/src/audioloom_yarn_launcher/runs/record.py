@@ -2,12 +2,12 @@
 
 import json
 import re
-from typing import Any, TypeVar
+from typing import Annotated, TypeVar
 
 from audioloom_manifest import read_manifest
 from audioloom_stage import redact_values
 from audioloom_storage import Entry, Location, NotFound, TooLarge, list_folder, read_bytes
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 from pydantic_core import to_json
 
 from audioloom_yarn_launcher.errors import BadRecord
@@ -18,12 +18,18 @@ MOST_BYTES = 64 << 20
 Record = TypeVar("Record", bound="RecordBase")
 
 
+def _known(version: str) -> str:
+    if version.partition(".")[0] != VERSION.partition(".")[0]:
+        raise ValueError(f"{version} needs the release of audioloom-yarn-launcher that wrote it")
+    return version
+
+
 class RecordBase(BaseModel):
     """The base of all records; unknown fields of a later minor version are ignored."""
 
     model_config = ConfigDict(frozen=True)
 
-    version: str = VERSION
+    version: Annotated[str, AfterValidator(_known)] = VERSION
 
 
 def read_record(where: Location, model: type[Record]) -> Record | None:
@@ -37,14 +43,10 @@ def read_record(where: Location, model: type[Record]) -> Record | None:
     except NotFound:
         return None
     try:
-        value = json.loads(data)
-        _check_version(value, where)
-        return model.model_validate(value)
+        return model.model_validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        found = f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
-    except ValueError as error:
-        found = str(error)
+        found = ": ".join([*map(str, first["loc"]), first["msg"]])
     raise BadRecord(
         "a record of the run cannot be read",
         where=where,
@@ -65,19 +67,6 @@ def file_names(folder: Location, pattern: re.Pattern[str]) -> list[str]:
     """The first group of each name in a folder that matches; none if it does not exist."""
     matches = (pattern.fullmatch(entry.location.name) for entry in entries(folder))
     return [match[1] for match in matches if match is not None]
-
-
-def _check_version(value: Any, where: Location) -> None:
-    version = value.get("version") if isinstance(value, dict) else None
-    major = VERSION.partition(".")[0]
-    if isinstance(version, str) and version.partition(".")[0] != major:
-        raise BadRecord(
-            "a record of the run is of another major version",
-            where=where,
-            expected=f"{major}.x",
-            found=version,
-            hint="Use the release of audioloom-yarn-launcher that wrote it.",
-        )
 
 
 def record_bytes(record: RecordBase) -> bytes:

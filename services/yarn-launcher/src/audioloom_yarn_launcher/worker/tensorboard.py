@@ -4,13 +4,11 @@ TensorBoard reads folders of this machine. For a run folder on other storage, a 
 events every few seconds. Storage that does not answer only delays the copy.
 """
 
-import http.client
 import re
+import socket
 import sys
 import tempfile
 import threading
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -84,13 +82,12 @@ class TensorBoard:
             self._over.wait(FOLLOW_EVERY_S)
 
     def _introduce(self, shown: Callable[[str], object]) -> None:
-        host = f"[{self._host}]" if ":" in self._host else self._host
-        page = f"http://{host}:{self._port}/"
-        while not answers(page):
+        while not answers(self._host, self._port):
             if self._over.wait(ASK_EVERY_S):
                 return
+        host = f"[{self._host}]" if ":" in self._host else self._host
         try:
-            shown(self._show(page))
+            shown(self._show(f"http://{host}:{self._port}/"))
         except StoreLost as error:
             sys.stderr.write(f"the page cannot be shown: {safe_text(error)}\n")
 
@@ -120,14 +117,10 @@ def _add(entry: Entry, copy: Path) -> None:
                 to.write(data)
 
 
-def answers(page: str) -> bool:
-    """Return whether a server answers at an address, with any status."""
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+def answers(host: str, port: int) -> bool:
+    """Return whether a server listens at an address."""
     try:
-        with direct.open(page, timeout=ASK_WITHIN_S):
-            return True
-    except urllib.error.HTTPError as error:
-        error.close()
-        return True
-    except (OSError, ValueError, http.client.HTTPException):
+        socket.create_connection((host, port), ASK_WITHIN_S).close()
+    except OSError:
         return False
+    return True
