@@ -76,8 +76,8 @@ class RunSettings(ResourceSettings, KerberosSettings):
     groups: ClassVar = {
         "Workers": "workers chief job advertise",
         "Restarts and timeouts": (
-            "max_restarts max_resubmissions timeout_start timeout_allocation timeout_registration"
-            " timeout_frozen timeout_execution"
+            "max_restarts timeout_start timeout_allocation timeout_registration timeout_frozen"
+            " timeout_execution"
         ),
         "Waiting": "wait detach take_over",
         "Cluster (--on yarn)": (
@@ -101,9 +101,6 @@ class RunSettings(ResourceSettings, KerberosSettings):
         description="Address or network of the workers: 10.0.0.0/8, {node} or {fqdn}.",
     )
     max_restarts: int = Field(1, ge=0, description="Restarts of the gang after failures.")
-    max_resubmissions: int = Field(
-        1, ge=0, description="Resubmissions of an application that was lost."
-    )
     timeout_start: Duration | None = Field(
         None, gt=0, description="Time for the application master to start. Default: no limit."
     )

@@ -42,7 +42,7 @@ def begun(launch: RunSpec, number: int = 1, **ended: Any) -> None:
 def test_the_first_coordinator_finds_nothing(launch: RunSpec) -> None:
     """Attempts of other launches are not its business."""
     assert Recovered() == recover(launch)
-    other = launch.relaunched(0.0)
+    other = launch.model_copy(update={"launch": "another"})
     begun(other)
     assert Recovered() == recover(launch)
     assert read_attempts(launch.location)[0].ended is None

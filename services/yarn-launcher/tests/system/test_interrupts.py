@@ -3,6 +3,7 @@ import os
 import pty
 import queue
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -11,24 +12,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from audioloom_yarn_launcher.system import interrupts
-from audioloom_yarn_launcher.system.interrupts import InterruptPrompt, SignalState, can_ask
+from audioloom_yarn_launcher.system.interrupts import SignalState
 from launcher_processes import MEMBER, alive
 
-ASKED = "Ctrl-C once more ends it"
 CTRL_C = b"\x03"
 PATIENCE_S = 60
 PROGRAM = """
-import signal, sys, time
-from audioloom_yarn_launcher.system.interrupts import InterruptPrompt
-told = []
-asks = InterruptPrompt(lambda number: told.append(f"took {number}"), lambda: told.append("left"))
-for number in (signal.SIGINT, signal.SIGTERM):
-    signal.signal(number, asks)
-print("ready", flush=True)
-while not told:
-    time.sleep(0.05)
-print(told, flush=True)
+import time
+from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
+signals = SignalState()
+with taking_signals(signals, may_leave=%s):
+    print("ready", flush=True)
+    while not signals.left and not signals.times:
+        time.sleep(0.05)
+print("left" if signals.left else f"took {signals.number}", flush=True)
 """
 
 
@@ -89,92 +86,59 @@ def at_a_terminal() -> Iterator[Start]:
         os.close(each.descriptor)
 
 
-def test_without_a_terminal_nobody_is_asked() -> None:
-    """A signal is taken at once, as ever."""
-    took: list[int] = []
-    assert not can_ask()
-    InterruptPrompt(took.append)(signal.SIGINT)
-    assert [signal.SIGINT] == took
-
-
 @pytest.mark.parametrize(
-    ("typed", "said"),
-    [
-        (b"e\n", "took 2"),
-        (b"l\n", "left"),
-        (CTRL_C, "took 2"),
-        (b"nonsense\n\ne\n", "took 2"),
-    ],
+    ("may_leave", "number", "said"),
+    [(True, signal.SIGINT, "left"), (False, signal.SIGINT, "took 2"), (True, 15, "took 15")],
 )
-def test_the_person_decides(at_a_terminal: Start, typed: bytes, said: str) -> None:
-    """By a letter, or by a second Ctrl-C; what is no answer is asked for again."""
-    terminal = at_a_terminal("-c", PROGRAM)
+def test_ctrl_c_at_a_terminal_leaves_what_can_go_on_alone(
+    at_a_terminal: Start, may_leave: bool, number: int, said: str
+) -> None:
+    """Who sends SIGTERM means it."""
+    terminal = at_a_terminal("-c", PROGRAM % may_leave)
     terminal.until("ready")
-    terminal.type(CTRL_C)
-    terminal.until(ASKED)
-    terminal.until("w  wait on")
-    terminal.type(typed)
+    if number == signal.SIGINT:
+        terminal.type(CTRL_C)
+    else:
+        os.kill(terminal.pid, number)
     terminal.until(said)
     assert 0 == terminal.end()
 
 
-def test_other_signals_are_not_asked_about(at_a_terminal: Start) -> None:
-    """Who sends SIGTERM means it."""
-    terminal = at_a_terminal("-c", PROGRAM)
-    terminal.until("ready")
-    os.kill(terminal.pid, signal.SIGTERM)
-    terminal.until("took 15")
-    assert ASKED not in terminal.seen
+def test_without_a_terminal_nothing_is_left() -> None:
+    """Who sends a signal to a program means it."""
+    program = [sys.executable, "-c", PROGRAM % True]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert b"ready\n" == process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert b"took 2\n" == process.stdout.readline()
 
 
-def test_a_run_of_this_machine_goes_on_until_its_end_is_asked_for(
-    at_a_terminal: Start, launches: Any
-) -> None:
-    """It cannot be left: its workers end with it. Its processes hear nothing of Ctrl-C."""
+def test_a_run_of_this_machine_ends_at_ctrl_c(at_a_terminal: Start, launches: Any) -> None:
+    """It cannot be left: its workers end with it."""
     member = (sys.executable, str(MEMBER), str(launches.notes))
     words = ("run", "--root", str(launches.root), "--", *member)
     terminal = at_a_terminal("-m", "audioloom_yarn_launcher", *words)
     pid = launches.note(0, 1)["pid"]
     terminal.until("complete")
     terminal.type(CTRL_C)
-    terminal.until("w  wait on")
-    assert "leave" not in terminal.seen
-    terminal.type(b"w\n")
-    terminal.until("It goes on")
-    assert alive(pid)
-    terminal.type(CTRL_C)
-    terminal.until("w  wait on")
-    terminal.type(b"e\n")
     assert 130 == terminal.end()
     assert not alive(pid)
 
 
-def test_a_question_ends_with_the_run(at_a_terminal: Start, launches: Any) -> None:
-    """Nobody has to answer it."""
-    member = (sys.executable, str(MEMBER), str(launches.notes))
-    words = ("run", "--root", str(launches.root), "--", *member)
-    terminal = at_a_terminal("-m", "audioloom_yarn_launcher", *words)
-    launches.note(0, 1)
-    terminal.until("complete")
-    terminal.type(CTRL_C)
-    terminal.until("w  wait on")
-    launches.go()
-    assert 0 == terminal.end()
-
-
-def comes_at(step: int, first: signal.Signals, then: signal.Signals, asks: InterruptPrompt) -> bool:
+def comes_at(step: int, first: signal.Signals, then: signal.Signals, taken: SignalState) -> bool:
     """Take *first*, and *then* at this bytecode of the handler; whether it has as many."""
     steps = itertools.count()
 
     def trace(frame: Any, event: str, _: object) -> Any:
         frame.f_trace_opcodes = True
         if event == "opcode" and next(steps) == step:
-            asks(then)
+            taken(then)
         return trace
 
     def take() -> None:
         sys.settrace(trace)
-        asks(first)
+        taken(first)
 
     thread = threading.Thread(target=take, daemon=True)
     thread.start()
@@ -186,14 +150,11 @@ def comes_at(step: int, first: signal.Signals, then: signal.Signals, asks: Inter
 @pytest.mark.parametrize(
     "take", [lambda: SignalState(lambda: queue.SimpleQueue[None]().put(None)), SignalState]
 )
-def test_a_signal_may_come_while_another_is_taken(
-    take: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_signal_may_come_while_another_is_taken(take: Callable[[], SignalState]) -> None:
     """Wherever the handler is: both are counted, and none waits for the other."""
-    monkeypatch.setattr(interrupts, "can_ask", lambda: False)
     for step in itertools.count():
         taken = take()
-        if not comes_at(step, signal.SIGINT, signal.SIGTERM, InterruptPrompt(taken)):
+        if not comes_at(step, signal.SIGINT, signal.SIGTERM, taken):
             break
         assert 2 == taken.times
     assert step > 10

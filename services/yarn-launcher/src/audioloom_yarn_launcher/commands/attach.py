@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 
 def attach_run(settings: AttachSettings) -> Result:
-    """Wait for the run to end; Ctrl-C asks what is to become of it, as `run` does.
+    """Wait for the run to end; Ctrl-C at a terminal leaves one on a cluster, as with `run`.
 
     One of this machine goes on when the waiting is ended: its own launcher is asked there.
 

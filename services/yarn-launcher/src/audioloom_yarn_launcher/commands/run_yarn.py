@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,16 +11,13 @@ from audioloom_storage import StorageError, exists, is_shared, locate, stat
 
 from audioloom_yarn_launcher.commands.result import ended, left
 from audioloom_yarn_launcher.coordinator.report import result_of
-from audioloom_yarn_launcher.coordinator.timeouts import pause_s
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
-from audioloom_yarn_launcher.runs.attempts import executed_s, read_attempts
 from audioloom_yarn_launcher.runs.pending import wait_to_submit
 from audioloom_yarn_launcher.runs.request import read_run_spec, read_variables
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.runs.submissions import Localization, record_submission
-from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_record, was_lost
 from audioloom_yarn_launcher.settings import RunSettings
 from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signals
 from audioloom_yarn_launcher.system.redaction import hidden
@@ -64,81 +60,40 @@ def launch_on_yarn(settings: RunSettings) -> Result:
         cluster.check_queue(shape.queue)
         check_fits(shape, cluster.nodes(shape.node_label))
         launcher = ship_launcher(locate(settings.root))
-        spec = spec.model_copy(update={"localization": _localization(settings, shape, launcher)})
+        localization = Localization(
+            launcher=launcher,
+            environment=shape.environment,
+            python=settings.python,
+            image=settings.docker_image,
+        )
+        spec = spec.model_copy(update={"localization": localization})
         signals = SignalState()
         with taking_signals(signals, may_leave=True):
-            run = _Submitter(cluster, settings, shape, launcher, signals)
-            application, ending = run.once(spec, number)
-            for again in range(settings.max_resubmissions):
-                if ending is None or spec.committed or not was_lost(ending):
-                    break
-                _report_lost(spec, ending)
-                time.sleep(pause_s(again))
-                spec = spec.relaunched(executed_s(spec.location, ending.attempts))
-                attempts = read_attempts(spec.location)
-                number = attempts[-1].started.attempt + 1 if attempts else 1
-                application, ending = run.once(spec, number)
+            application = _submit(cluster, shape, spec, launcher)
+            log.info("submitted", application=application)
+            try:
+                record_submission(spec.location, spec.submission(application, after=number - 1))
+            except StorageError as error:  # the run goes on without
+                log.warning("submission cannot be recorded", found=str(error))
+            watch = ApplicationWatch(
+                *(cluster, spec.location, spec.launch, application, signals),
+                start_s=settings.timeout_start,
+            )
+            ending = watch.until_begun() if settings.detach else watch.to_the_end()
     return left(spec.location, application) if ending is None else ended(spec.location, ending)
 
 
-class _Submitter:
-    """Submits the applications of a run: another one if one is lost."""
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        settings: RunSettings,
-        shape: Shape,
-        launcher: str,
-        signals: SignalState,
-    ) -> None:
-        self._cluster, self._settings, self._shape = cluster, settings, shape
-        self._launcher, self._signals = launcher, signals
-
-    def once(self, spec: RunSpec, number: int) -> tuple[str, ApplicationEnd | None]:
-        """Submit an application and wait for its end, or with --detach for its beginning."""
-        application = self._submit(spec)
-        log.info("submitted", application=application)
-        try:
-            record_submission(spec.location, spec.submission(application, after=number - 1))
-        except StorageError as error:  # the run goes on without
-            log.warning("submission cannot be recorded", found=str(error))
-        watch = ApplicationWatch(
-            *(self._cluster, spec.location, spec.launch, application, self._signals),
-            start_s=self._settings.timeout_start,
-        )
-        return application, watch.until_begun() if self._settings.detach else watch.to_the_end()
-
-    def _submit(self, spec: RunSpec) -> str:
-        with tempfile.TemporaryDirectory() as folder:
-            Path(folder, JOB).write_text(spec.model_dump_json())
-            write_heartbeat(Path(folder, HEARTBEAT))
-            packed: dict[str, str] = {}
-            for number, (name, source) in enumerate(self._shape.folders.items()):
-                archive = Path(folder, f"{number}.tar.gz")
-                pack_folder(Path(source), archive)
-                packed[name] = archive.as_uri()
-            shape = replace(self._shape, folders=packed, launch=spec.launch)
-            return self._cluster.submit(describe(shape, launcher=self._launcher, folder=folder))
-
-
-def _report_lost(spec: RunSpec, ending: ApplicationEnd) -> None:
-    """Record the end that a lost coordinator could not, so that another attempt may follow."""
-    cause = close_record(spec.location, ending) if ending.attempts else None
-    log.warning(
-        "the application was lost: another one is submitted",
-        application=ending.application,
-        because=cause.text if cause else ending.report.diagnostics,
-    )
-
-
-def _localization(settings: RunSettings, shape: Shape, launcher: str) -> Localization:
-    return Localization(
-        launcher=launcher,
-        environment=shape.environment,
-        python=settings.python,
-        image=settings.docker_image,
-    )
+def _submit(cluster: Cluster, shape: Shape, spec: RunSpec, launcher: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, JOB).write_text(spec.model_dump_json())
+        write_heartbeat(Path(folder, HEARTBEAT))
+        packed: dict[str, str] = {}
+        for number, (name, source) in enumerate(shape.folders.items()):
+            archive = Path(folder, f"{number}.tar.gz")
+            pack_folder(Path(source), archive)
+            packed[name] = archive.as_uri()
+        shape = replace(shape, folders=packed)
+        return cluster.submit(describe(shape, launcher=launcher, folder=folder))
 
 
 def _shape(settings: RunSettings, spec: RunSpec) -> Shape:

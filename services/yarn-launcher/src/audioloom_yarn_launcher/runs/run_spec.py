@@ -84,11 +84,6 @@ class RunSpec(BaseModel, frozen=True, extra="forbid"):
         """Make the workers' plan."""
         return Plan(self.roles, self.shown, self.folder, self.launch, self.frozen_s)
 
-    def relaunched(self, executed_s: float) -> "RunSpec":
-        """Specify the next launch, after one that was lost after *executed_s* seconds of work."""
-        changed = {"launch": uuid.uuid4().hex, "limits": self.limits.after(executed_s)}
-        return self.model_copy(update=changed)
-
     def attempt(self, number: int) -> AttemptStarted:
         """Make the record that begins an attempt; the generation rises across launches too."""
         return AttemptStarted(

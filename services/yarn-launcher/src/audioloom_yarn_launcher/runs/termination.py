@@ -8,13 +8,13 @@ import structlog
 from audioloom_stage import StageError, exit_code
 from audioloom_storage import Location
 
-from audioloom_yarn_launcher.errors import ApplicationLost, ResourceManagerDown
+from audioloom_yarn_launcher.errors import ResourceManagerDown
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of, publish_record
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.yarn.am_logs import last_words
-from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, explain, is_known
+from audioloom_yarn_launcher.yarn.diagnostics import explain, is_known
 from audioloom_yarn_launcher.yarn.skein_client import Cluster, Report
 
 LOOK_EVERY_S = 0.3
@@ -94,15 +94,6 @@ def close_record(folder: Location, ending: ApplicationEnd) -> Cause | None:
     publish_record(folder, last.started.end(cause, told=cause, ended=now()))
     log.info("put on record for the coordinator", attempt=last.started.attempt)
     return cause
-
-
-def was_lost(ending: ApplicationEnd) -> bool:
-    """Return whether an accident ended the application before its run was over."""
-    last = ending.attempts[-1] if ending.attempts else None
-    closed = last is not None and not last.open
-    if ending.stopped_by or closed or coordinator_outcome(ending.report.diagnostics) is not None:
-        return False
-    return type(_explained(ending)) is ApplicationLost  # a subclass would only end again
 
 
 def _stopped(ending: ApplicationEnd) -> Cause:
