@@ -16,8 +16,8 @@ from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.termination import end_application
 from audioloom_yarn_launcher.system.interrupts import SignalState
+from audioloom_yarn_launcher.yarn.resource_manager import Application
 from audioloom_yarn_launcher.yarn.scheduling import NOT_TOLD, NOTHING_ASKED
-from audioloom_yarn_launcher.yarn.skein_client import Report
 from structlog.testing import capture_logs
 
 
@@ -27,9 +27,9 @@ class Full:
 
     killed: list[str] = field(default_factory=list)
 
-    def report(self, application: str) -> Report:
+    def report(self, application: str) -> Application:
         state = "KILLED" if application in self.killed else "ACCEPTED"
-        return Report(state, "[Sat] Queue's AM resource limit exceeded. Details : …", "")
+        return Application(state, "[Sat] Queue's AM resource limit exceeded. Details : …")
 
     def stop(self, application: str, stop: object) -> None:
         raise ApplicationLost("it has no master")
@@ -44,8 +44,8 @@ class Begun:
 
     reasons: list[str]
 
-    def report(self, _application: str) -> Report:
-        return Report("RUNNING" if self.reasons else "FINISHED", "", "")
+    def report(self, _application: str) -> Application:
+        return Application("RUNNING" if self.reasons else "FINISHED", "")
 
 
 @pytest.mark.parametrize("wait", [ApplicationWatch.to_the_end, ApplicationWatch.until_begun])
@@ -85,9 +85,9 @@ class Ends:
     states: list[str]
     did: list[str] = field(default_factory=list)
 
-    def report(self, application: str) -> Report:
+    def report(self, application: str) -> Application:
         state = "KILLED" if "kill" in self.did else self.states.pop(0)
-        return Report(state, "", "")
+        return Application(state, "")
 
     def stop(self, application: str, stop: object) -> None:
         self.did.append("stop")

@@ -12,7 +12,6 @@ from audioloom_yarn_launcher.monitoring.log_reader import last_lines
 from audioloom_yarn_launcher.monitoring.root_cause import (
     AttemptFacts,
     FailureCause,
-    RankedCause,
     alike,
     rank_attempt,
     root_cause,
@@ -59,14 +58,14 @@ def show_explanation(settings: ExplainSettings) -> Result:
     first = None if view.state in ("committed", "finished") else root_cause(bad)
     columns = result_columns()
     text = facts(_facts(view, known, bad, first), columns=columns).splitlines()
-    if first is not None and (last := _last_output(view, first.first)):
+    if first is not None and (last := _last_output(view, first)):
         text += ["", "last output", *(f"  | {safe_text(line)}" for line in last)]
     if len(view.attempts) > 1 or (view.attempts and first is None):
         text += ["", *table(_COLUMNS, _rows(view, ranked), columns=columns).splitlines()]
     text += _sidecars(stories := read_histories(view.folder))
     follow: tuple[str, ...] = ()
-    if first is not None and first.first.rank is not None:
-        words = f"--rank={first.first.rank} --attempt={first.first.attempt}"
+    if first is not None and first.rank is not None:
+        words = f"--rank={first.rank} --attempt={first.attempt}"
         follow = (f"{PROGRAM} logs {view.folder} {words}",)
     return Result(text, _data(view, ranked, first, stories), next=follow)
 
@@ -82,8 +81,8 @@ def _known(view: RunStatus, attempt: Attempt) -> AttemptFacts:
 def _facts(
     view: RunStatus,
     known: Mapping[int, AttemptFacts],
-    bad: Sequence[RankedCause],
-    first: RankedCause | None,
+    bad: Sequence[FailureCause],
+    first: FailureCause | None,
 ) -> dict[str, str]:
     found = {"run": f"{view.folder.name}: {_headline(view, bad)}"}
     if view.state == "committed":
@@ -92,21 +91,20 @@ def _facts(
         if view.pending is not None:
             found["because"] = view.pending.because
         return found
-    finding = first.first
-    found["first cause"] = finding.text
+    found["first cause"] = first.text
     if first.echoes:
         found["then"] = "; ".join(first.echoes)
-    if others := alike(bad, finding):
+    if others := alike(bad, first):
         found["the same in"] = f"attempt{'s' * (len(others) > 1)} {', '.join(map(str, others))}"
-    if (step := _step(known[finding.attempt], finding.rank)) is not None:
+    if (step := _step(known[first.attempt], first.rank)) is not None:
         found["at step"] = f"{step:,}"
-    if finding.rank is not None:
-        found["log"] = str(view.folder / log_name(view.folder, finding.rank, finding.attempt))
-    found["try"] = known[finding.attempt].hint or _HINTS[finding.kind]
+    if first.rank is not None:
+        found["log"] = str(view.folder / log_name(view.folder, first.rank, first.attempt))
+    found["try"] = known[first.attempt].hint or _HINTS[first.kind]
     return found
 
 
-def _headline(view: RunStatus, bad: Sequence[RankedCause]) -> str:
+def _headline(view: RunStatus, bad: Sequence[FailureCause]) -> str:
     size = len(view.attempts)
     attempts = f"{size} attempt{'s' * (size != 1)}"
     failed = f"{len(bad)} of {attempts} did not end well" if bad else ""
@@ -148,12 +146,12 @@ def _last_output(view: RunStatus, finding: FailureCause) -> list[str]:
     return [line for line in lines if line.strip()][-LAST_LINES:]
 
 
-def _rows(view: RunStatus, ranked: Mapping[int, RankedCause | None]) -> list[tuple[str, ...]]:
+def _rows(view: RunStatus, ranked: Mapping[int, FailureCause | None]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for each in view.attempts:
         number, found = each.started.attempt, ranked[each.started.attempt]
         began = each.started.started[:19].replace("T", " ")
-        rows.append((str(number), began, _outcome(view, each), found.text if found else "-"))
+        rows.append((str(number), began, _outcome(view, each), found.sentence if found else "-"))
     return rows
 
 
@@ -167,8 +165,8 @@ def _outcome(view: RunStatus, attempt: Attempt) -> str:
 
 def _data(
     view: RunStatus,
-    ranked: Mapping[int, RankedCause | None],
-    first: RankedCause | None,
+    ranked: Mapping[int, FailureCause | None],
+    first: FailureCause | None,
     stories: Mapping[int, SidecarHistory],
 ) -> dict[str, JSON]:
     return {
@@ -193,13 +191,12 @@ def _data(
     }
 
 
-def _found(ranked: RankedCause) -> JSON:
-    first = ranked.first
+def _found(first: FailureCause) -> JSON:
     return {
         "attempt": first.attempt,
         "kind": first.kind,
         "rank": first.rank,
         "host": first.host or None,
         "text": first.text,
-        "echoes": list(ranked.echoes),
+        "echoes": list(first.echoes),
     }

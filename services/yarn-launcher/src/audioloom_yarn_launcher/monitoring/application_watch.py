@@ -15,9 +15,9 @@ from audioloom_yarn_launcher.runs.attempts import Attempt, read_attempts
 from audioloom_yarn_launcher.runs.termination import ApplicationEnd, end_application
 from audioloom_yarn_launcher.system.interrupts import SignalState
 from audioloom_yarn_launcher.yarn.diagnostics import why_it_waits
-from audioloom_yarn_launcher.yarn.resource_manager import why_not_allocated
+from audioloom_yarn_launcher.yarn.resource_manager import Application, why_not_allocated
 from audioloom_yarn_launcher.yarn.scheduling import NOT_TOLD, NOTHING_ASKED
-from audioloom_yarn_launcher.yarn.skein_client import Cluster, Report
+from audioloom_yarn_launcher.yarn.skein_client import Cluster
 
 LOOK_EVERY_S = 0.5
 FIRST_READ_S, MOST_READ_S = 1.0, 10.0
@@ -99,10 +99,10 @@ class ApplicationWatch:
         log.warning("the application waits for its first container, and goes on waiting")
         return None
 
-    def _ending(self, report: Report) -> ApplicationEnd:
+    def _ending(self, report: Application) -> ApplicationEnd:
         return ApplicationEnd(self.application, report, self._attempts(), self.heard.number)
 
-    def _report(self) -> Report | None:
+    def _report(self) -> Application | None:
         try:
             report = self.cluster.report(self.application)
         except ResourceManagerDown as error:
@@ -122,7 +122,7 @@ class ApplicationWatch:
         self._check_started(report)
         return report
 
-    def _check_started(self, report: Report) -> None:
+    def _check_started(self, report: Application) -> None:
         self._running |= report.state not in _WAITING  # the limit does not apply to a second master
         if self.start_s is None or self._running or self.heard.times:
             return

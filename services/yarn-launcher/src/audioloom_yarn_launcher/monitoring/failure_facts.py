@@ -6,6 +6,7 @@ from audioloom_yarn_launcher.monitoring.error_lines import error_line
 from audioloom_yarn_launcher.monitoring.log_reader import last_lines
 from audioloom_yarn_launcher.monitoring.progress import failure, last_step, progress_lines
 from audioloom_yarn_launcher.monitoring.root_cause import AttemptFacts, WorkerFacts
+from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord
 from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, explain
 from audioloom_yarn_launcher.yarn.resource_manager import look_up
@@ -22,25 +23,16 @@ def facts_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> Attem
         attempt: its records.
         alive: whether its launcher still works on it; None if unknown.
     """
-    ended = attempt.ended
-    cause = ended.cause if ended else None
-    kind, text = (cause.kind, cause.text) if cause else ("", "")
-    if ended is None and alive is False:
-        kind, text = "launcher-lost", f"the launcher was lost: {attempt.started.owner} is gone"
-    at_work = ended is None and kind == ""
-    outside, hint = _outside(attempt) if kind == "launcher-lost" else ("", "")
-    return AttemptFacts(
-        attempt=attempt.started.attempt,
-        kind=kind,
-        text=text,
-        rank=cause.rank if cause else None,
-        exit_code=cause.exit_code if cause else 0,
-        workers=()
-        if at_work
-        else tuple(_worker_facts(folder, attempt, each) for each in attempt.workers),
-        outside=outside,
-        hint=hint,
-    )
+    cause = attempt.ended.cause if attempt.ended else None
+    if attempt.ended is None and alive is False:
+        text = f"the launcher was lost: {attempt.started.owner} is gone"
+        cause = Cause("launcher-lost", text, TRY_AGAIN)
+    at_work = attempt.ended is None and cause is None
+    workers = () if at_work else attempt.workers
+    lost = cause is not None and cause.kind == "launcher-lost"
+    outside, hint = _outside(attempt) if lost else ("", "")
+    facts = tuple(_worker_facts(folder, attempt, each) for each in workers)
+    return AttemptFacts(attempt.started.attempt, cause, facts, outside, hint)
 
 
 def _worker_facts(folder: Location, attempt: Attempt, seat: WorkerRecord) -> WorkerFacts:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from audioloom_yarn_launcher.rendezvous.causes import REPEATING, TRY_AGAIN, describe_end
+from audioloom_yarn_launcher.rendezvous.causes import REPEATING, TRY_AGAIN, Cause, describe_end
 from audioloom_yarn_launcher.rendezvous.messages import Reason
 
 _ECHO = re.compile(
@@ -106,21 +106,12 @@ class AttemptFacts:
     """The facts on one attempt.
 
     Args:
-        attempt: its number.
-        kind: kind of the recorded cause; "" without a cause.
-        text: text of that cause.
-        rank: rank of that cause.
-        exit_code: exit code of that cause.
-        workers: the facts on each worker.
         outside: YARN's explanation of the end, if the coordinator could not record it.
         hint: for the reader of `outside`.
     """
 
     attempt: int
-    kind: str = ""
-    text: str = ""
-    rank: int | None = None
-    exit_code: int = 0
+    cause: Cause | None = None
     workers: tuple[WorkerFacts, ...] = ()
     outside: str = ""
     hint: str = ""
@@ -137,6 +128,7 @@ class FailureCause:
         rank: of the worker; None if the cause is not a single worker.
         host: of the worker.
         only_missed: whether only the peers noticed the worker's end.
+        echoes: the consequences of this cause.
     """
 
     attempt: int
@@ -145,36 +137,30 @@ class FailureCause:
     rank: int | None = None
     host: str = ""
     only_missed: bool = False
+    echoes: tuple[str, ...] = ()
 
     @property
     def weight(self) -> int:
         """Distance from the root cause: the lower, the nearer."""
         return _MISSED if self.only_missed else _WEIGHTS[self.kind]
 
-
-@dataclass(frozen=True)
-class RankedCause:
-    """The first cause of a failed attempt, and its consequences."""
-
-    first: FailureCause
-    echoes: tuple[str, ...]
-
     @property
-    def text(self) -> str:
-        """First cause and echoes in a sentence without a full stop."""
-        return "; ".join((self.first.text, *self.echoes))
+    def sentence(self) -> str:
+        """This cause and its echoes, without a full stop."""
+        return "; ".join((self.text, *self.echoes))
 
 
-def rank_attempt(facts: AttemptFacts) -> RankedCause | None:
+def rank_attempt(facts: AttemptFacts) -> FailureCause | None:
     """Find the first cause of an attempt and its echoes; None without a failure."""
     found = [*_by_workers(facts), *_by_attempt(facts)]
     if not found:
         return None
-    first = min(found, key=lambda each: (each.weight, each.rank != facts.rank, each.rank or 0))
-    return RankedCause(first, tuple(_echoes(facts, found, first)))
+    rank = facts.cause.rank if facts.cause else None
+    first = min(found, key=lambda each: (each.weight, each.rank != rank, each.rank or 0))
+    return replace(first, echoes=tuple(_echoes(facts, found, first)))
 
 
-def root_cause(ranked: Sequence[RankedCause]) -> RankedCause | None:
+def root_cause(ranked: Sequence[FailureCause]) -> FailureCause | None:
     """Find the cause that ended the run: the last attempt's, or an earlier one that led to it.
 
     An incomplete gang is the consequence of the earlier attempt that lost a worker, and an attempt
@@ -183,19 +169,18 @@ def root_cause(ranked: Sequence[RankedCause]) -> RankedCause | None:
     if not ranked:
         return None
     last = ranked[-1]
-    if last.first.kind not in ("echo", "allocation", "registration"):
+    if last.kind not in ("echo", "allocation", "registration"):
         return last
-    before = [each for each in ranked[:-1] if each.first.kind not in ("launcher", "echo")]
+    before = [each for each in ranked[:-1] if each.kind not in ("launcher", "echo")]
     return before[-1] if before else last
 
 
-def alike(ranked: Iterable[RankedCause], first: FailureCause) -> tuple[int, ...]:
+def alike(ranked: Iterable[FailureCause], first: FailureCause) -> tuple[int, ...]:
     """List the other attempts whose first cause has the kind and rank of *first*."""
     return tuple(
-        each.first.attempt
+        each.attempt
         for each in ranked
-        if each.first.attempt != first.attempt
-        and (each.first.kind, each.first.rank) == (first.kind, first.rank)
+        if each.attempt != first.attempt and (each.kind, each.rank) == (first.kind, first.rank)
     )
 
 
@@ -218,12 +203,12 @@ def workers_text(ranks: Iterable[int]) -> str:
 
 
 def _by_workers(facts: AttemptFacts) -> Iterable[FailureCause]:
+    first = facts.cause
     for worker in facts.workers:
         cause = _of_worker(worker, facts.attempt)
-        if cause is not None and worker.rank == facts.rank and facts.exit_code in REPEATING:
-            cause = replace(cause, kind="repeats")
         if cause is not None:
-            yield cause
+            repeats = first is not None and first.repeats and first.rank == worker.rank
+            yield replace(cause, kind="repeats") if repeats else cause
     missed = {rank for worker in facts.workers for rank in worker.missed}
     for worker in facts.workers:
         if worker.rank in missed and worker.end == "stopped":
@@ -269,12 +254,20 @@ def _kind_of_exit(worker: WorkerFacts, code: int) -> CauseKind:
 
 
 def _by_attempt(facts: AttemptFacts) -> Iterable[FailureCause]:
-    if facts.outside or facts.kind == "launcher-lost":
-        yield FailureCause(facts.attempt, "launcher", facts.outside or facts.text)
-    elif kind := _OF_RECORDS.get(facts.kind):
-        yield FailureCause(facts.attempt, kind, facts.text)
-    elif facts.kind and facts.rank not in {each.rank for each in facts.workers}:
-        yield FailureCause(facts.attempt, "killed", facts.text, facts.rank)
+    cause = facts.cause
+    if cause is None:
+        return
+    if told := _end_of_launcher(facts):
+        yield FailureCause(facts.attempt, "launcher", told)
+    elif kind := _OF_RECORDS.get(cause.kind):
+        yield FailureCause(facts.attempt, kind, cause.text)
+    elif cause.rank not in {each.rank for each in facts.workers}:
+        yield FailureCause(facts.attempt, "killed", cause.text, cause.rank)
+
+
+def _end_of_launcher(facts: AttemptFacts) -> str:
+    lost = facts.cause if facts.cause and facts.cause.kind == "launcher-lost" else None
+    return facts.outside or (lost.text if lost else "")
 
 
 def _echoes(
@@ -294,8 +287,8 @@ def _echoes(
     if ranks := [rank for rank in stopped if rank not in noted]:
         yield f"{workers_text(ranks)} stopped because of it"
         noted |= {*ranks}
-    if facts.outside or facts.kind == "launcher-lost":
+    if told := _end_of_launcher(facts):
         if first.kind != "launcher":
-            yield f"then {facts.outside or facts.text}"
+            yield f"then {told}"
         if ranks := [each.rank for each in facts.workers if each.rank not in noted]:
             yield f"{workers_text(ranks)} ended with it, unseen"

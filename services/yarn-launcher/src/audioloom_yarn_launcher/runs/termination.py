@@ -15,7 +15,8 @@ from audioloom_yarn_launcher.runs.attempts import Attempt, cause_of, publish_rec
 from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.yarn.am_logs import last_words
 from audioloom_yarn_launcher.yarn.diagnostics import explain, is_known
-from audioloom_yarn_launcher.yarn.skein_client import Cluster, Report
+from audioloom_yarn_launcher.yarn.resource_manager import Application
+from audioloom_yarn_launcher.yarn.skein_client import Cluster
 
 LOOK_EVERY_S = 0.3
 STOP_WITHIN_S = 30.0
@@ -32,12 +33,12 @@ class ApplicationEnd:
     """
 
     application: str
-    report: Report
+    report: Application
     attempts: Sequence[Attempt]
     stopped_by: int = 0
 
 
-def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]) -> Report:
+def end_application(cluster: Cluster, application: str, stop: Callable[[], Stop]) -> Application:
     """Ask the coordinator to end the run; YARN kills the application after half a minute.
 
     It asks again whenever *stop* returns a more urgent request.

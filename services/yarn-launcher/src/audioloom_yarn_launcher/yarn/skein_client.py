@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.yarn.configuration import check_programs, check_reachable
 from audioloom_yarn_launcher.yarn.credentials import Login, own_key
 from audioloom_yarn_launcher.yarn.diagnostics import refused
+from audioloom_yarn_launcher.yarn.resource_manager import Application
 from audioloom_yarn_launcher.yarn.skein_import import import_skein
 
 DRIVER_MEMORY = "-Xmx256m"
@@ -40,26 +40,6 @@ _NOISE = re.compile(r"^\s*at |^\s*\.\.\. \d+ more|SLF4J| INFO |WARN util.NativeC
 
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True)
-class Report:
-    """YARN's report on an application.
-
-    Args:
-        state: YARN's state.
-        diagnostics: why it waits, or why it ended.
-        page: its page at the ResourceManager.
-    """
-
-    state: str
-    diagnostics: str
-    page: str
-
-    @property
-    def ended(self) -> bool:
-        """Whether the application has ended."""
-        return self.state in ("FINISHED", "FAILED", "KILLED")
 
 
 class Cluster:
@@ -110,10 +90,10 @@ class Cluster:
         with self._refusing(None):  # never retried: YARN may have taken it already
             return str(self._result(submit, None))
 
-    def report(self, application: str) -> Report:
+    def report(self, application: str) -> Application:
         """Ask YARN for a report on an application."""
         found = self._ask(lambda: self._client.application_report(application))
-        return Report(str(found.state), found.diagnostics or "", found.tracking_url or "")
+        return Application(str(found.state), found.diagnostics or "")
 
     def stop(self, application: str, stop: Stop) -> None:
         """Ask the coordinator to end the run.
