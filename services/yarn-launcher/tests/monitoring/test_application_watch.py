@@ -12,7 +12,7 @@ from audioloom_yarn_launcher.monitoring import application_watch
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.rendezvous.messages import Stop
 from audioloom_yarn_launcher.runs.attempts import AttemptStarted, begin
-from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.termination import end_application
 from audioloom_yarn_launcher.system.interrupts import SignalState

@@ -15,7 +15,7 @@ from audioloom_yarn_launcher.runs.attempts import (
     publish_record,
     read_attempts,
 )
-from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
 
 

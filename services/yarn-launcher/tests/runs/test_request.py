@@ -7,8 +7,8 @@ from audioloom_stage import NameTaken, Usage, redact_words
 from audioloom_storage import locate
 from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.attempts import Attempt, AttemptStarted
-from audioloom_yarn_launcher.runs.clock import now
 from audioloom_yarn_launcher.runs.command_identity import check_same, digest_name
+from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.request import read_run_spec, read_variables
 from audioloom_yarn_launcher.runs.run_spec import RunSpec

@@ -15,7 +15,7 @@ from audioloom_yarn_launcher.runs.attempts import (
     WorkerOutcome,
     WorkerRecord,
 )
-from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.runs.layout import now
 
 
 def members_record(membership: Membership, groups: Sequence[Group]) -> AttemptMembers:
@@ -53,26 +53,19 @@ def _worker_end(known: WorkerRecord, went: GenerationResult, attempt: int) -> Wo
         if loss is None:
             return WorkerEnd(**worker, end="stopped", cause="did not answer")
         return WorkerEnd(**worker, end="lost", cause=loss.text, reason=loss.reason)
+    how, cause = _how(end)
     return WorkerEnd(
         **worker,
         pid=end.pid,
         started=end.started,
         ended=end.ended,
-        end=_how(end),
+        end=how,
         exit_code=end.exit_code,
         signal=end.signal,
-        cause=_cause(end),
+        cause=cause,
         reason=end.reason,
         log=None if end.pid is None else f"logs/{rank}.{attempt}.log",
     )
-
-
-def _how(end: Exit) -> WorkerOutcome:
-    if end.code is None:
-        return "not-started"
-    if end.stopped:
-        return "stopped"
-    return "finished" if end.code == 0 else "failed"
 
 
 def _workers(members: Sequence[Member], groups: Sequence[Group]) -> Iterator[WorkerRecord]:
@@ -89,10 +82,11 @@ def _workers(members: Sequence[Member], groups: Sequence[Group]) -> Iterator[Wor
         )
 
 
-def _cause(end: Exit) -> str:
+def _how(end: Exit) -> tuple[WorkerOutcome, str]:
+    """Return how a process ended, in a word and in words that continue a subject."""
     if end.code is None:
-        return "was not started: the gang ended first"
+        return "not-started", "was not started: the gang ended first"
     if end.stopped:
         how = f"exit code {end.code}" if end.signal is None else signal.Signals(end.signal).name
-        return f"was ended by the launcher ({how})"
-    return end.text or describe_end(end.code)
+        return "stopped", f"was ended by the launcher ({how})"
+    return "finished" if end.code == 0 else "failed", end.text or describe_end(end.code)

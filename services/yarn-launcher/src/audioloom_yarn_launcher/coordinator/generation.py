@@ -4,7 +4,6 @@ The coordinator runs where the store is: in the launcher for a local gang, in th
 on a cluster. The store and the backend of the workers are its only sources.
 """
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -190,7 +189,7 @@ def _watch(
     while True:
         if cause := gang.interrupted:
             return cause
-        left = _left_to_work(gang, since)
+        left = since + gang.limits.execution_s - time.monotonic()
         reports = driver.reports(membership.generation)
         for rank in vanished(membership, reports):
             driver.note_first_failure(membership.generation, rank)
@@ -210,11 +209,6 @@ def _watch(
                 gang.wait(min(left, LOOK_EVERY_S))
             case state:
                 return state
-
-
-def _left_to_work(gang: Gang, since: float) -> float:
-    limit = gang.limits.execution_s
-    return math.inf if limit is None else since + limit - time.monotonic()
 
 
 def _kill_frozen(

@@ -35,8 +35,8 @@ from audioloom_yarn_launcher.rendezvous.messages import (
     report_key,
     sidecar_scope,
 )
-from audioloom_yarn_launcher.rendezvous.roles import Group, sidecar_groups, tasks
-from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.rendezvous.roles import Group, tasks
+from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.runs.sidecar_events import Event, SidecarEvent
 
 KNOWN_WITHIN_S = 10.0
@@ -102,7 +102,7 @@ class Sidecars:
         self._store, self._limits, self._record = store, limits, record
         self._membership: Membership | None = None
         self._detector = FailureDetector(store, SIDECAR_HEARTBEAT, plan.frozen_s)
-        made = {group.role: workers(group) for group in sidecar_groups(plan.roles)}
+        made = {group.role: workers(group) for group in plan.roles if group.sidecar}
         self._workers = tuple(made.values())
         self._all = [
             _Sidecar(

@@ -5,7 +5,6 @@ the others. A wait in a queue and a hang in a container are different problems, 
 on how long the work takes.
 """
 
-import math
 import random
 import time
 from collections.abc import Callable
@@ -14,8 +13,6 @@ from typing import Literal
 from audioloom_yarn_launcher.rendezvous.limits import Limits
 
 Part = Literal["allocation", "registration"]
-Chance = Callable[[], float]
-"""A random number from 0 to 1."""
 
 FIRST_PAUSE_S, MOST_PAUSE_S = 0.5, 60.0
 MOST_PATIENCE = 1.25
@@ -23,7 +20,7 @@ MOST_PATIENCE = 1.25
 and neither knows of the other: so each waits longer than its limit by a random factor."""
 
 
-def pause_s(restarts: int, chance: Chance = random.random) -> float:
+def pause_s(restarts: int, chance: Callable[[], float] = random.random) -> float:
     """Seconds before a restart: doubled with each, and spread, since a failure may cause many."""
     most = min(FIRST_PAUSE_S * 2.0**restarts, MOST_PAUSE_S)
     return most * (0.5 + 0.5 * chance())
@@ -34,7 +31,7 @@ class FormationTimer:
 
     Args:
         pending: counts the workers without a container, all requested just now.
-        chance: spreads the allocation limit.
+        chance: spreads the allocation limit, from 0 to 1.
     """
 
     def __init__(
@@ -42,7 +39,7 @@ class FormationTimer:
         pending: Callable[[], int],
         limits: Limits,
         clock: Callable[[], float] = time.monotonic,
-        chance: Chance = random.random,
+        chance: Callable[[], float] = random.random,
     ) -> None:
         self._pending, self._limits, self._clock = pending, limits, clock
         self._requested = clock()
@@ -60,6 +57,4 @@ class FormationTimer:
             self._placed = self._clock()
         if self._placed is not None:
             return self._placed + self._limits.registration_s - self._clock()
-        if self._limits.allocation_s is None:
-            return math.inf
         return self._requested + self._patience * self._limits.allocation_s - self._clock()

@@ -10,7 +10,6 @@ from audioloom_storage import Location, exists, locate
 
 from audioloom_yarn_launcher.errors import NoRun
 from audioloom_yarn_launcher.monitoring.progress import newest, progress_lines
-from audioloom_yarn_launcher.rendezvous.roles import sidecar_groups
 from audioloom_yarn_launcher.runs.attempts import Attempt, WorkerEnd, WorkerRecord, read_attempts
 from audioloom_yarn_launcher.runs.layout import log_name
 from audioloom_yarn_launcher.runs.pending import Pending, find_pending
@@ -139,7 +138,11 @@ def read_worker_statuses(view: RunStatus) -> list[WorkerStatus]:
     last = view.last
     if last is None:
         return []
-    alongside = read_histories(view.folder).values() if sidecar_groups(last.started.roles) else ()
+    alongside = (
+        read_histories(view.folder).values()
+        if any(group.sidecar for group in last.started.roles)
+        else ()
+    )
     return [
         *(_worker_status(view, last, seat) for seat in last.workers),
         *(_sidecar_status(view, story) for story in alongside),

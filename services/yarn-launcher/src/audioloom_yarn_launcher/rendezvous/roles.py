@@ -67,11 +67,6 @@ def gang_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
     return tuple(group for group in groups if not group.sidecar)
 
 
-def sidecar_groups(groups: Sequence[Group]) -> tuple[Group, ...]:
-    """The roles of the sidecars."""
-    return tuple(group for group in groups if group.sidecar)
-
-
 def tasks(groups: Sequence[Group]) -> list[tuple[Group, int]]:
     """The role of each rank, and its number within the role, from 0 as in `TF_CONFIG`."""
     return [(group, index) for group in groups for index in range(group.count)]

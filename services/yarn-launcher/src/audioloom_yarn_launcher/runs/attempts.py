@@ -17,7 +17,6 @@ from typing import Any, Literal
 from audioloom_storage import AlreadyExists, Location, UnknownOutcome, make_folder, publish
 from pydantic import BaseModel, ConfigDict
 
-from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.messages import Reason
@@ -188,8 +187,15 @@ def read_attempts(folder: Location) -> list[Attempt]:
     Raises:
         BadRecord: one of the records cannot be read.
     """
-    numbers = sorted(map(int, file_names(folder / "attempts", _STARTED)))
-    return [_read_attempt(folder, number) for number in numbers]
+    attempts = folder / "attempts"
+    found = []
+    for number in sorted(map(int, file_names(attempts, _STARTED))):
+        started = read_record(attempts / f"{number}.started.json", AttemptStarted)
+        formed = read_record(attempts / f"{number}.members.json", AttemptMembers)
+        ended = read_record(attempts / f"{number}.json", AttemptEnd)
+        if started is not None:  # a record is never removed
+            found.append(Attempt(started, formed, ended))
+    return found
 
 
 def executed_s(folder: Location, attempts: Iterable[Attempt]) -> float:
@@ -229,15 +235,3 @@ def publish_record(folder: Location, record: AttemptMembers | AttemptEnd) -> Non
     part = ".members" if isinstance(record, AttemptMembers) else ""
     with suppress(AlreadyExists):
         publish(folder / f"attempts/{record.attempt}{part}.json", record_bytes(record))
-
-
-def _read_attempt(folder: Location, number: int) -> Attempt:
-    attempts = folder / "attempts"
-    started = read_record(attempts / f"{number}.started.json", AttemptStarted)
-    if started is None:
-        raise BadRecord("the record was there and is gone", where=attempts)
-    return Attempt(
-        started=started,
-        formed=read_record(attempts / f"{number}.members.json", AttemptMembers),
-        ended=read_record(attempts / f"{number}.json", AttemptEnd),
-    )

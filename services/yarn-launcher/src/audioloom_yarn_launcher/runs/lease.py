@@ -3,7 +3,7 @@
 import time
 
 import structlog
-from audioloom_stage import TryAgain
+from audioloom_stage import TryAgain, redact_words
 from audioloom_storage import Location
 
 from audioloom_yarn_launcher.rendezvous.causes import TRY_AGAIN, Cause
@@ -49,7 +49,8 @@ def wait_for_turn(spec: RunSpec) -> int | None:
         check_same(spec, attempts)
         if spec.committed:
             check_manifest(spec.manifest)
-            if spec.named_by_hand and spec.hides_settings:
+            perhaps_settings = redact_words(spec.command, passwords_only=True)  # as in `-p 0.5`
+            if spec.named_by_hand and perhaps_settings != spec.shown:
                 log.warning(
                     "what is masked was not compared with the command of this run: if it is another"
                     " setting now, give another --name",

@@ -1,6 +1,7 @@
 """The request of a user: the settings of `run`, read as the specification of a run."""
 
 import itertools
+import math
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -54,8 +55,8 @@ def read_run_spec(settings: RunSettings) -> RunSpec:
         limits=Limits(
             settings.timeout_registration
             or (REGISTRATION_ON_YARN_S if on_yarn else REGISTRATION_S),
-            (settings.timeout_allocation or ALLOCATION_S) if on_yarn else None,
-            settings.timeout_execution,
+            (settings.timeout_allocation or ALLOCATION_S) if on_yarn else math.inf,
+            settings.timeout_execution or math.inf,
         ),
         frozen_s=settings.timeout_frozen,
         max_restarts=settings.max_restarts,

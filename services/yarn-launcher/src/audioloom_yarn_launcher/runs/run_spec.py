@@ -12,7 +12,7 @@ from audioloom_yarn_launcher.rendezvous.messages import FROZEN_S, Plan
 from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.rendezvous.roles import Group, size_of
 from audioloom_yarn_launcher.runs.attempts import AttemptStarted
-from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.runs.process_identity import this_process
 from audioloom_yarn_launcher.runs.submissions import Localization, Submission
 
@@ -20,7 +20,7 @@ IN_CONTAINER = "the container's own"
 """The working folder of a command on a cluster: empty, but for the environment and --files."""
 
 
-class RunSpec(BaseModel, frozen=True, extra="forbid"):
+class RunSpec(BaseModel, frozen=True, extra="forbid", ser_json_inf_nan="strings"):
     """A run as one launch makes it; on YARN the coordinator gets it as a small JSON file.
 
     Args:
@@ -50,11 +50,6 @@ class RunSpec(BaseModel, frozen=True, extra="forbid"):
     take_over: int | None = None
 
     @property
-    def size(self) -> int:
-        """Number of workers, with the sidecars."""
-        return size_of(self.roles)
-
-    @property
     def location(self) -> Location:
         """The run folder."""
         return locate(self.folder)
@@ -75,11 +70,6 @@ class RunSpec(BaseModel, frozen=True, extra="forbid"):
         return redact_words(self.command)
 
     @property
-    def hides_settings(self) -> bool:
-        """Whether a masked word may be a setting instead of a secret, as in `-p 0.5`."""
-        return redact_words(self.command, passwords_only=True) != self.shown
-
-    @property
     def plan(self) -> Plan:
         """Make the workers' plan."""
         return Plan(self.roles, self.shown, self.folder, self.launch, self.frozen_s)
@@ -92,7 +82,7 @@ class RunSpec(BaseModel, frozen=True, extra="forbid"):
             launch=self.launch,
             started=now(),
             on=self.on,
-            size=self.size,
+            size=size_of(self.roles),
             command=self.shown,
             working_folder=self.working_folder,
             owner=this_process(),
@@ -107,7 +97,7 @@ class RunSpec(BaseModel, frozen=True, extra="forbid"):
             application=application,
             submitted=now(),
             after_attempt=after,
-            size=self.size,
+            size=size_of(self.roles),
             command=self.shown,
             by=this_process(),
             localization=self.localization,

@@ -104,10 +104,4 @@ def _is_own(address: str) -> bool:
 
 def _misleads(advertised: str, address: str) -> bool:
     """Return whether a name is a loopback address here only, as on Debian for its own host name."""
-    if advertised == "localhost" or not ipaddress.ip_address(address).is_loopback:
-        return False
-    try:
-        ipaddress.ip_address(advertised)
-    except ValueError:
-        return True
-    return False
+    return ipaddress.ip_address(address).is_loopback and advertised not in ("localhost", address)

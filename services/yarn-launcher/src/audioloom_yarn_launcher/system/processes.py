@@ -41,16 +41,10 @@ def start(
         when_orphaned: signal to the process when its parent dies.
         pass_fds: descriptors that stay open in it.
     """
-    guard = [
-        sys.executable,
-        "-I",
-        "-S",
-        die_with_parent.__file__,
-        str(int(when_orphaned)),
-        str(os.getpid()),
-    ]
+    guard = [sys.executable, "-I", "-S", die_with_parent.__file__]
+    parent = [str(int(when_orphaned)), str(os.getpid())]
     return subprocess.Popen(
-        [*guard, *command],
+        [*guard, *parent, *command],
         env=dict(environment),
         stdin=subprocess.DEVNULL,
         stdout=output,

@@ -52,7 +52,7 @@ from audioloom_yarn_launcher.rendezvous.roles import (
     ranks_of,
     tasks,
 )
-from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.system import bind_address, ports, processes
 from audioloom_yarn_launcher.system.files import is_full, tail
 from audioloom_yarn_launcher.system.redaction import restore

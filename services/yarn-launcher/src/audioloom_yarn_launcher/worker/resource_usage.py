@@ -17,7 +17,7 @@ from typing import Any
 
 from audioloom_storage import Location, NotFound, StorageError, publish, read_bytes, remove
 
-from audioloom_yarn_launcher.runs.clock import now
+from audioloom_yarn_launcher.runs.layout import now
 from audioloom_yarn_launcher.system.processes import tree
 
 FIRST_S, EVERY_S = 1.0, 5.0
