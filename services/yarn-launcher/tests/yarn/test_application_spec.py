@@ -10,7 +10,7 @@ from audioloom_yarn_launcher.yarn.application_spec import (
     check_fits,
     describe,
 )
-from audioloom_yarn_launcher.yarn.skein_import import import_skein
+from audioloom_yarn_launcher.yarn.skein_application import import_skein
 
 SHAPE = Shape(
     run_folder="hdfs://nn/loom/runs/1f0e",

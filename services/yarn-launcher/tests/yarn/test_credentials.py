@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from audioloom_yarn_launcher.yarn.credentials import BACKDATED, Life, life_of, mint, own_key
-from audioloom_yarn_launcher.yarn.skein_import import import_skein
+from audioloom_yarn_launcher.yarn.skein_application import import_skein
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 

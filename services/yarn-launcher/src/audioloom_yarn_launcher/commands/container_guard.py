@@ -20,9 +20,7 @@ STDERR = 2
 def guard(words: Sequence[str], launch: str) -> int:
     """Run the worker with the given command line; return its exit code as a shell does.
 
-    Args:
-        words: of the command line of the worker.
-        launch: the first part of the marker that all carries which the worker runs.
+    *launch* is the first part of the marker of all that the worker runs.
     """
     program = [sys.executable, "-I", "-m", "audioloom_yarn_launcher", "worker", *words, "--guarded"]
     worker = processes.start(

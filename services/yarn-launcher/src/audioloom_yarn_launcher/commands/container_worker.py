@@ -17,8 +17,11 @@ from audioloom_yarn_launcher.system.addresses import NoAddress, address_in, is_n
 from audioloom_yarn_launcher.worker.agent import ALONE, AgentContext, Worker, work
 from audioloom_yarn_launcher.yarn.container_variables import unwrap
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, NODE_PYTHON
-from audioloom_yarn_launcher.yarn.skein_application import current_application
-from audioloom_yarn_launcher.yarn.skein_import import import_skein
+from audioloom_yarn_launcher.yarn.skein_application import (
+    as_store_lost,
+    current_application,
+    import_skein,
+)
 from audioloom_yarn_launcher.yarn.skein_kv import SkeinStore
 
 STOP_GRACE_S = 0.5
@@ -49,31 +52,21 @@ def work_in_container(advertise: str, role: str | None) -> int:
 def show_page(application: Any, route: str, page: str) -> str:
     """Publish a web page of this container below the application's own page; return its address.
 
-    Args:
-        application: `skein.ApplicationClient`.
-        route: path below the application's page.
-        page: address of the page for the application master.
-
     Raises:
         StoreLost: the application master does not answer.
     """
-    errors = import_skein().exceptions.SkeinError
-    try:
-        with suppress(errors, ValueError):  # it exists only after a restart
-            application.ui.remove_page(route)
+    with suppress(StoreLost), as_store_lost(ValueError):  # it exists only after a restart
+        application.ui.remove_page(route)
+    with as_store_lost(ValueError):
         shown = application.ui.add_page(route, page)
-    except (errors, ValueError) as error:
-        raise StoreLost(str(error)) from error
     return f"{shown.address}?{THROUGH_A_PROXY}"
 
 
 def agent_context(advertise: str, variables: Mapping[str, str]) -> AgentContext:
     """The context of an agent in this container.
 
-    Args:
-        advertise: a template with `{node}`, `{hostname}` or `{fqdn}`; or a network in which this
-            node has an address.
-        variables: of this process.
+    *advertise* is a template with `{node}`, `{hostname}` or `{fqdn}`, or a network in which this
+    node has an address.
 
     Raises:
         NoAddress: this node has none in that network.

@@ -29,8 +29,7 @@ from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.yarn.container_workers import SkeinWorkers
 from audioloom_yarn_launcher.yarn.diagnostics import outcome_text
-from audioloom_yarn_launcher.yarn.skein_application import current_application
-from audioloom_yarn_launcher.yarn.skein_import import import_skein
+from audioloom_yarn_launcher.yarn.skein_application import current_application, import_skein
 from audioloom_yarn_launcher.yarn.skein_kv import SkeinStore
 
 log = structlog.get_logger()

@@ -28,13 +28,7 @@ def _find(root: Location, older_than: float) -> Iterator[Archive]:
 
 
 def unneeded(archives: list[Archive], uses: list[Use], before_ns: int) -> Iterator[Archive]:
-    """Select the archives that may be removed.
-
-    Args:
-        archives: all there are.
-        uses: of all runs.
-        before_ns: what changed later is left alone, and so is what a run uses that did.
-    """
+    """Select the old archives of this user that no run needs, of those at work or changed since."""
     living = [use for use in uses if use.at_work or use.last_ns > before_ns]
     for archive in archives:
         needed = any(use.needs(archive.location.name) for use in living)

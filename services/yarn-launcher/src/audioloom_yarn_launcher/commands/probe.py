@@ -37,11 +37,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def look(read: str) -> Answer:
-    """Inspect this node.
-
-    Args:
-        read: location of a file.
-    """
+    """Inspect this node, which is to read the file at the location *read*."""
     file, unread = _read(read)
     python = Path.cwd() / ENVIRONMENT / "bin/python"
     shipped = (Path.cwd() / ENVIRONMENT).is_dir()

@@ -33,12 +33,7 @@ log = structlog.get_logger()
 
 
 def launch(settings: RunSettings, agents: AgentCommand | None = None) -> Result:
-    """Run a command with a gang of workers on this machine.
-
-    Args:
-        settings: of `run`.
-        agents: the command of a worker, if not the one of this program.
-    """
+    """Run a command with a gang of workers on this machine; *agents* starts them in a test."""
     if settings.detach:
         raise Usage(
             "--detach is for clusters: here the workers end with the launcher",
@@ -75,14 +70,7 @@ def _address(advertise: str) -> str:
 def local_gang(
     plan: Plan, limits: Limits, agents: AgentCommand, variables: Mapping[str, str]
 ) -> Iterator[Gang]:
-    """Open a gang of processes of this machine; all of them have ended when the block has.
-
-    Args:
-        plan: what they do.
-        limits: of their lives.
-        agents: the command of a worker.
-        variables: further environment variables of the workers.
-    """
+    """Open a gang of processes of this machine; all of them have ended when the block has."""
     store = MemoryStore()
     server = StoreServer(store)
 

@@ -23,10 +23,14 @@ from audioloom_yarn_launcher.system.interrupts import SignalState, taking_signal
 from audioloom_yarn_launcher.system.redaction import hidden
 from audioloom_yarn_launcher.yarn.am_heartbeat import write_heartbeat
 from audioloom_yarn_launcher.yarn.application_spec import Shape, check_fits, describe
-from audioloom_yarn_launcher.yarn.configuration import check_programs, check_reachable, find_hadoop
+from audioloom_yarn_launcher.yarn.configuration import (
+    check_default_system,
+    check_programs,
+    check_reachable,
+    find_hadoop,
+)
 from audioloom_yarn_launcher.yarn.container_variables import docker_variables
 from audioloom_yarn_launcher.yarn.credentials import read_login
-from audioloom_yarn_launcher.yarn.default_file_system import check_default_system
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, HEARTBEAT, JOB, LAUNCHER, NODE_PYTHON
 from audioloom_yarn_launcher.yarn.localization import (
     check_archive,

@@ -33,11 +33,6 @@ class ApplicationWatch:
     """Waits for an application.
 
     Args:
-        cluster: of the application.
-        folder: of the run.
-        launch: id of the launch.
-        application: id of the application.
-        heard: collects the signals.
         start_s: seconds in which YARN must start the application; None for no limit.
     """
 

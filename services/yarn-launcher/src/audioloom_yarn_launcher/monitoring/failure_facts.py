@@ -16,13 +16,7 @@ _SEEN = ("finished", "stopped", "not-started", "lost")
 
 
 def facts_of(folder: Location, attempt: Attempt, *, alive: bool | None) -> AttemptFacts:
-    """Gather the facts on an attempt.
-
-    Args:
-        folder: of the run.
-        attempt: its records.
-        alive: whether its launcher still works on it; None if unknown.
-    """
+    """Gather the facts on an attempt; *alive* tells of its launcher, None if nobody knows."""
     cause = attempt.ended.cause if attempt.ended else None
     if attempt.ended is None and alive is False:
         text = f"the launcher was lost: {attempt.started.owner} is gone"

@@ -21,8 +21,6 @@ class NodeLogs:
     """Reads the logs of an attempt's workers on their nodes.
 
     Args:
-        folder: of the run.
-        attempt: number of the attempt.
         scheme: of the nodes' pages; by default the cluster's scheme, or none on a file system.
     """
 

@@ -67,16 +67,11 @@ class WorkerFacts:
     """The facts on one worker in one attempt.
 
     Args:
-        rank: of the worker.
-        host: its host.
         end: as in `WorkerEnd`; "" without a record.
-        exit_code: exit code of its process.
-        signal: number of the signal that ended its process.
         told: the coordinator's message on its end.
         reason: the coordinator's reason for its end.
         error: the error that its program wrote.
         missed: the peers that its program lost.
-        step: its last training step.
     """
 
     rank: int
@@ -122,11 +117,8 @@ class FailureCause:
     """A cause of a failure.
 
     Args:
-        attempt: number of the attempt.
         kind: decides the advice, and how near the cause is to the root cause.
         text: one sentence without a full stop.
-        rank: of the worker; None if the cause is not a single worker.
-        host: of the worker.
         only_missed: whether only the peers noticed the worker's end.
         echoes: the consequences of this cause.
     """

@@ -27,10 +27,7 @@ def worker_table(
 ) -> list[str]:
     """Make a heading and one line for each worker; no lines without workers.
 
-    Args:
-        workers: by rank.
-        columns: width of the terminal; None for no limit.
-        over: whether the run is over, so that the highest memory is shown.
+    The columns fit the terminal. Of a run that is over, the highest memory is shown.
     """
     if not workers:
         return []
@@ -51,12 +48,7 @@ def worker_table(
 
 
 def arrivals_table(rows: Sequence[Arrival], columns: int | None = None) -> list[str]:
-    """Make a heading, one line for each worker, and the last output of the first silent workers.
-
-    Args:
-        rows: empty if the gang was complete; then there are no lines.
-        columns: width of the terminal; None for no limit.
-    """
+    """Make a heading, one line for each worker, and the last output of the first silent workers."""
     if not rows:
         return []
     cells = [_row(each) for each in rows]

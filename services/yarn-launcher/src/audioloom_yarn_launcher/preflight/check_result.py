@@ -13,9 +13,7 @@ class CheckResult:
     """One line of `doctor`.
 
     Args:
-        check: name of the check.
         state: ok; warning, also for an unknown result; failure, if `run` would fail.
-        text: the finding.
         hint: what to do about it; "" if it is ok.
     """
 

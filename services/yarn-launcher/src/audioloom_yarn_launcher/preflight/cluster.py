@@ -19,8 +19,7 @@ from audioloom_yarn_launcher.preflight.check_result import (
 from audioloom_yarn_launcher.preflight.local import has_kerberos
 from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.yarn.application_spec import Shape
-from audioloom_yarn_launcher.yarn.configuration import check_reachable
-from audioloom_yarn_launcher.yarn.default_file_system import check_default_system
+from audioloom_yarn_launcher.yarn.configuration import check_default_system, check_reachable
 from audioloom_yarn_launcher.yarn.resource_manager import ask
 
 AGGREGATION = "yarn.log-aggregation-enable"
@@ -124,10 +123,7 @@ def _property(pages: tuple[str, ...], name: str) -> str:
 def check_queue(scheduler: Mapping[str, Any] | None, name: str, asked: Resources) -> CheckResult:
     """Check that the queue takes applications and that its largest container fits a worker.
 
-    Args:
-        scheduler: the answer to `cluster/scheduler`.
-        name: of the queue, or its whole path.
-        asked: for a worker.
+    A queue is named by its name or its whole path.
     """
     found = _find_queue(scheduler, name)
     if found is None:
@@ -160,11 +156,7 @@ def check_gang(
 
 
 def check_version(info: Mapping[str, Any] | None) -> CheckResult:
-    """Check for a Hadoop version in which a user of YARN could become root.
-
-    Args:
-        info: the answer to `cluster/info`.
-    """
+    """Check for a Hadoop version in which a user of YARN could become root."""
     told = str(((info or {}).get("clusterInfo") or {}).get("hadoopVersion") or "")
     match = re.match(r"(\d+)\.(\d+)\.(\d+)", told)
     if match is None:
@@ -180,11 +172,7 @@ def check_version(info: Mapping[str, Any] | None) -> CheckResult:
 
 
 def check_nodes(answer: Mapping[str, Any] | None) -> CheckResult:
-    """Count the nodes that work, and name the others with the reason.
-
-    Args:
-        answer: to `cluster/nodes`.
-    """
+    """Count the nodes that work, and name the others with the reason."""
     if answer is None:
         return cannot_tell("nodes", NO_PAGE)
     found = (answer.get("nodes") or {}).get("node") or []
@@ -221,12 +209,7 @@ def check_log_aggregation(value: str) -> CheckResult:
 
 
 def check_encryption(status: Mapping[str, Any] | None, root: str) -> CheckResult:
-    """Check the NameNode's status of the folder that will hold the root.
-
-    Args:
-        status: the answer to GETFILESTATUS, None if there is none.
-        root: of the runs.
-    """
+    """Check the NameNode's answer to GETFILESTATUS for the folder that will hold the root."""
     if not root.startswith("hdfs://"):
         return ok("encryption zone", f"{root} is not read by hdfs://")
     found = (status or {}).get("FileStatus")
@@ -280,11 +263,7 @@ def check_token_lifetime(
 ) -> CheckResult:
     """Check how long containers may read HDFS against the planned hours of the run.
 
-    Args:
-        kerberos: whether the cluster has it.
-        always: `dfs.namenode.delegation.token.always-use`.
-        lifetime_ms: the longest life of a token, however often it is renewed; "" if nobody tells.
-        planned_hours: of the run; None if nobody said.
+    *lifetime_ms* is the longest life of a token, however often it is renewed; "" if unknown.
     """
     if not kerberos and always.lower() != "true":
         return ok("tokens", "none are needed: the cluster has no Kerberos")

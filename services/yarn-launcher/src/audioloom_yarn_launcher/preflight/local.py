@@ -16,7 +16,7 @@ from audioloom_hadoop.configuration import Hadoop
 from audioloom_yarn_launcher.preflight.check_result import CheckResult, failure, ok, warning
 from audioloom_yarn_launcher.yarn.configuration import CONF, check_programs
 from audioloom_yarn_launcher.yarn.credentials import Login, life_of, own_key
-from audioloom_yarn_launcher.yarn.skein_import import import_skein
+from audioloom_yarn_launcher.yarn.skein_application import import_skein
 
 JAVA_FOLDER = "/tmp"  # noqa: S108 - Java's, whatever TMPDIR says
 AUTHENTICATION = "hadoop.security.authentication"
@@ -139,12 +139,7 @@ def java_version(said: str) -> int | None:
 
 
 def check_proxies(variables: Mapping[str, str], hosts: Sequence[str]) -> CheckResult:
-    """Check the variables that lead connections to a proxy.
-
-    Args:
-        variables: of this process.
-        hosts: of the cluster, that are asked over HTTP.
-    """
+    """Check the variables that lead connections to a proxy, of those to these hosts over HTTP."""
     exempt = variables.get("no_proxy") or variables.get("NO_PROXY") or ""
     for_grpc = variables.get("no_grpc_proxy") or variables.get("no_proxy") or ""
     hint = f"export no_proxy={','.join([_DRIVER, 'localhost', *hosts])}"
@@ -208,13 +203,7 @@ def check_class_path(text: str, *, kerberos: bool) -> CheckResult:
 
 
 def check_identity(authentication: str, user: str, ticket: str | None) -> CheckResult:
-    """Check the user's name and the proof of it.
-
-    Args:
-        authentication: `hadoop.security.authentication`, "" if it is not set.
-        user: the name here.
-        ticket: what proves it, a ticket that is good or a keytab; None if nothing does.
-    """
+    """Check the user's name, and its proof: a ticket that is good, or a keytab."""
     if authentication.lower() != "kerberos":
         return ok("identity", f"{user}, which the cluster believes (no Kerberos)")
     if ticket is None:

@@ -2,17 +2,19 @@
 
 import shlex
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.errors import ApplicationLost
 from audioloom_yarn_launcher.preflight.check_result import CheckResult, failure, ok, warning
 from audioloom_yarn_launcher.preflight.local import OLDEST_JAVA, java_line, java_version
+from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.system.polling import poll
 from audioloom_yarn_launcher.yarn.application_spec import Shape, describe
 from audioloom_yarn_launcher.yarn.diagnostics import explain, why_it_waits
-from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, LAUNCHER, SERVICE
+from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, LAUNCHER
+from audioloom_yarn_launcher.yarn.skein_client import Cluster
 
 TOLD = "probe: "
 LOOK_EVERY_S = 0.5
@@ -58,15 +60,7 @@ class Answer(BaseModel):
 def check_node(
     answer: Answer, *, began: float, ended: float, gpus: int, kerberos: bool
 ) -> Iterator[CheckResult]:
-    """Interpret a probe's answer.
-
-    Args:
-        answer: of the probe.
-        began: the time here before it was submitted.
-        ended: the time here when it had ended.
-        gpus: how many were asked for.
-        kerberos: whether the cluster has it, so that the container needs tokens.
-    """
+    """Interpret a probe's answer to a question open from *began* to *ended*, by our clock."""
     yield _java(answer)
     yield ok("node's Python", f"{answer.python}, {answer.libc}, shipped with the launcher")
     if answer.command_python is not None:
@@ -138,29 +132,10 @@ def _clock(answer: Answer, began: float, ended: float) -> CheckResult:
     return ok("node's clock", f"within {ended - began + skew:.0f} s of this one")
 
 
-class Submitting(Protocol):
-    """The methods of a cluster that a probe needs."""
-
-    def submit(self, description: dict[str, Any]) -> str:
-        """Submit an application; return its id."""
-
-    def report(self, application: str) -> Any:
-        """Return the application's report: `state`, `diagnostics`, `ended`."""
-
-    def kill(self, application: str) -> None:
-        """End the application."""
-
-
 def describe_probe(shape: Shape, *, launcher: str, read: str) -> dict[str, Any]:
-    """Describe the probe's application: a run's master alone, with the GPUs of a worker.
-
-    Args:
-        shape: of the run that is planned.
-        launcher: URI of the launcher's own environment.
-        read: location of a file that is to be read there.
-    """
+    """Describe the probe's application: a run's master alone, with the GPUs of a worker."""
     whole = describe(shape, launcher=launcher, folder="")
-    shipped = whole["services"][SERVICE]["files"]
+    shipped = whole["services"][WORKER]["files"]
     master = whole["master"] | {
         "resources": whole["master"]["resources"] | {"gpus": shape.worker.gpus},
         "files": {name: shipped[name] for name in (LAUNCHER, ENVIRONMENT) if name in shipped},
@@ -170,7 +145,7 @@ def describe_probe(shape: Shape, *, launcher: str, read: str) -> dict[str, Any]:
     return whole | {"name": "audioloom doctor", "services": {}, "master": master}
 
 
-def send_probe(cluster: Submitting, description: dict[str, Any], *, within_s: float) -> Answer:
+def send_probe(cluster: Cluster, description: dict[str, Any], *, within_s: float) -> Answer:
     """Submit the probe, and wait for its answer.
 
     Raises:

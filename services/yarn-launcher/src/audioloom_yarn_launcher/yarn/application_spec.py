@@ -30,22 +30,13 @@ class Shape:
 
     Args:
         run_folder: URI of the run folder, a part of the application's name.
-        launch: id of the launch.
-        queue: queue to submit to.
-        node_label: label of the nodes, "" for any.
-        coordinator: resources of the application master.
-        worker: resources of a worker.
         roles: resources of each role, each a skein service; empty if all are workers.
         environment: URI of the command's environment, or None.
         public: everybody may read the environment, so a node keeps one copy for all users.
         files: URI by name, for the working folder of each worker.
         folders: archive by name; each is unpacked into a folder of that name.
-        variables: environment variables of the command.
-        coordinator_variables: environment variables of the application master and the coordinator.
         advertise: template of a worker's address.
         systems: HDFS besides the default one that need tokens.
-        view_users: further users who may see the application and its logs in YARN.
-        ui_users: users who may see skein's web page.
     """
 
     run_folder: str
@@ -76,10 +67,7 @@ class Shape:
 def describe(shape: Shape, *, launcher: str, folder: str) -> dict[str, Any]:
     """Describe the application as `skein.ApplicationSpec.from_dict` takes it.
 
-    Args:
-        shape: the request.
-        launcher: URI of the archive of the launcher's own environment.
-        folder: path of the folder that holds the application master's files.
+    *launcher* is the URI of the launcher's archive, *folder* holds the files of the master.
     """
     program = f"exec {LAUNCHER}/bin/python -I -m audioloom_yarn_launcher"
     ours = _archive(launcher)

@@ -17,13 +17,7 @@ Kind = Literal["file", "folder", "link", "hard link", "other"]
 
 @dataclass(frozen=True)
 class Member:
-    """A member of an archive.
-
-    Args:
-        name: its name in the archive.
-        kind: its kind; "other" is a device, a pipe and the like.
-        target: target of a link.
-    """
+    """A member of an archive; of the kind "other" are devices, pipes and the like."""
 
     name: str
     kind: Kind

@@ -1,7 +1,7 @@
-"""The Hadoop configuration of this machine, and the programs that skein starts.
+"""The Hadoop configuration of this machine, its daemons, and the programs that skein starts.
 
-Both are checked before anything is started: a JVM takes minutes to report a ResourceManager that
-does not answer.
+All are checked before anything is started: a JVM takes minutes to report a daemon that does not
+answer.
 """
 
 import os
@@ -11,10 +11,13 @@ from pathlib import Path
 from audioloom_hadoop import configuration
 from audioloom_hadoop.configuration import Hadoop, NotConfigured, unreachable
 from audioloom_hadoop.rest import ANSWER_WITHIN_S
+from audioloom_stage import ServiceDown
+from audioloom_storage import Unavailable, exists, locate
 
 from audioloom_yarn_launcher.errors import NoCluster, ResourceManagerDown
 
 CONF = "HADOOP_CONF_DIR"
+DEFAULT_SYSTEM = "fs.defaultFS"
 
 
 def find_hadoop() -> Hadoop:
@@ -75,3 +78,34 @@ def check_programs() -> None:
             found="none",
             hint="Put Hadoop's bin folder on the PATH.",
         )
+
+
+def check_default_system(hadoop: Hadoop) -> None:
+    """Check that the file system in `fs.defaultFS` answers.
+
+    Raises:
+        NoCluster: `fs.defaultFS` names none, so submitted files would stay on this machine.
+        ServiceDown: no NameNode answers.
+        StorageError: the NameNode refuses.
+    """
+    where, named = hadoop.conf / "core-site.xml", hadoop.value(DEFAULT_SYSTEM)
+    if not named:
+        raise NoCluster(
+            "the cluster's own file system is not named",
+            where=where,
+            expected=f"{DEFAULT_SYSTEM}, such as hdfs://namenode:8020",
+            found="none" if where.is_file() else "no such file",
+            hint="Point HADOOP_CONF_DIR at a folder with the cluster's core-site.xml too.",
+        )
+    if not named.startswith("hdfs://"):
+        return
+    try:
+        exists(locate(f"{named.rstrip('/')}/user"))
+    except Unavailable as error:
+        raise ServiceDown(
+            "the cluster's own file system does not answer",
+            where=where,
+            expected=f"a NameNode at {DEFAULT_SYSTEM}, {named}",
+            found=error.found,
+            hint="Ask who runs the cluster, or point HADOOP_CONF_DIR at another.",
+        ) from error

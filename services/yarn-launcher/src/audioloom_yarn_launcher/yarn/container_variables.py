@@ -54,10 +54,7 @@ def docker_variables(
 ) -> dict[str, str]:
     """Return the variables that start a container in a Docker image; {} without an image.
 
-    Args:
-        image: name of the image.
-        mounts: `SOURCE:DESTINATION`, with `:ro` or `:rw`; the default is read-only.
-        network: name of the network.
+    A mount, `SOURCE:DESTINATION`, is read-only by default.
     """
     if image is None:
         return {}

@@ -20,7 +20,7 @@ from audioloom_yarn_launcher.yarn.containers import (
     loss_of_container,
 )
 from audioloom_yarn_launcher.yarn.resource_manager import why_not_allocated
-from audioloom_yarn_launcher.yarn.skein_import import import_skein
+from audioloom_yarn_launcher.yarn.skein_application import as_store_lost
 
 LEAVE_WITHIN_S = 15.0
 KNOWN_WITHIN_S = 10.0
@@ -34,8 +34,6 @@ class SkeinWorkers:
     """`Workers` of a YARN cluster; the application master itself restarts no container.
 
     Args:
-        application: `skein.ApplicationClient`, from within the application.
-        counts: number of containers of each service.
         changed: called, from any thread, when a container has ended.
     """
 
@@ -43,7 +41,6 @@ class SkeinWorkers:
         self, application: Any, counts: Mapping[str, int], changed: Callable[[], None]
     ) -> None:
         self._application, self._counts, self._changed = application, counts, changed
-        self._errors = import_skein().exceptions.SkeinError
         self._before: set[str] = set()  # reported by an earlier request
         self._killed: set[str] = set()
         self._closed = threading.Event()
@@ -56,7 +53,7 @@ class SkeinWorkers:
         there = Counter(_service(each) for each in living)
         for service, count in self._counts.items():
             for _ in range(count - there[service]):
-                with self._asking():
+                with as_store_lost():
                     self._application.add_container(service)
 
     def exited(self) -> dict[str, WorkerLost]:
@@ -99,7 +96,7 @@ class SkeinWorkers:
         if worker in self._killed:
             return
         self._killed.add(worker)
-        with suppress(ValueError), self._asking():  # ValueError: it has already ended
+        with suppress(ValueError), as_store_lost():  # ValueError: it has already ended
             self._application.kill_container(worker)
 
     def close(self) -> None:
@@ -109,7 +106,7 @@ class SkeinWorkers:
         self._closed.set()
 
     def _containers(self, states: Collection[str]) -> list[ContainerState]:
-        with self._asking():
+        with as_store_lost():
             found = self._application.get_containers(
                 services=list(self._counts), states=list(states)
             )
@@ -126,23 +123,6 @@ class SkeinWorkers:
             if ended != known:
                 known = ended
                 self._changed()
-
-    def _asking(self) -> Any:
-        return _Asking(self._errors)
-
-
-class _Asking:
-    """Raise `StoreLost` for skein's errors: without the application master there is no gang."""
-
-    def __init__(self, errors: type[Exception]) -> None:
-        self._errors = errors
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
-        if isinstance(error, self._errors):
-            raise StoreLost(str(error)) from error
 
 
 def _service(container: ContainerState) -> str:

@@ -82,12 +82,7 @@ class ContainerState:
 
 
 def loss_of_container(seen: ContainerState, said: str = "") -> WorkerLost:
-    """Describe how a container ended, and whether a restart would end in the same way.
-
-    Args:
-        seen: the container.
-        said: the last lines of its log, "" if unknown.
-    """
+    """Describe how a container ended, whose log ends with *said*, and whether that would repeat."""
     place = f" on {seen.where}" if seen.where else ""
     if known := diagnose(seen.told, among=_KNOWN):
         code, reason, text = _KNOWN[known.cause]
@@ -120,10 +115,7 @@ def _gone_text(seen: ContainerState, place: str, last: str) -> str:
 def arrival(seen: ContainerState, *, shortage: str, said: str) -> Arrival:
     """Describe how far an unregistered container has come.
 
-    Args:
-        seen: the container.
-        shortage: why YARN has not allocated it, for a pending container.
-        said: the last lines of its log, for a running container.
+    It is pending for the reason *shortage*, or runs and has *said* this last.
     """
     if seen.state in ASKED:
         return Arrival(seen.id, "not-allocated", reason=f"no container yet: {shortage}")

@@ -35,15 +35,9 @@ class Life:
 
 
 def own_key(skein: Any) -> Any:
-    """Return this user's key; make one if there is none, it expires soon or cannot be read.
+    """Return this user's key, a `skein.Security` from files that only this user can read.
 
-    If several processes find no key, one of them makes it.
-
-    Args:
-        skein: the module.
-
-    Returns:
-        A `skein.Security` with the content of files that only this user can read.
+    One is made if there is none, it expires soon or cannot be read; by one process of several.
     """
     folder = Path(skein.properties.config_dir)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -145,10 +145,7 @@ def is_known(diagnostics: str) -> bool:
 def explain(diagnostics: str, *, application: str, said: str = "") -> StageError:
     """Return the error for the end of an application that our coordinator did not explain.
 
-    Args:
-        diagnostics: YARN's diagnostics.
-        application: its id.
-        said: the last output of its master and coordinator, if known.
+    Besides YARN's diagnostics, what its master and coordinator *said* last may tell why.
     """
     known = _match(diagnostics) or _match(said)
     if known is None and _SHELL_FOUND_NONE.search(diagnostics):

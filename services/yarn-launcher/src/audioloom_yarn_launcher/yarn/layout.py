@@ -1,7 +1,5 @@
 """The names of files and variables in our containers, and of the application."""
 
-SERVICE = "worker"
-"""The service of the workers; each other role has one of its own name."""
 LAUNCHER = "launcher"
 """The folder of the launcher's own environment."""
 ENVIRONMENT = "environment"

@@ -120,11 +120,6 @@ _NAMED = re.compile(r"""(?<!\w)hdfs://([^\s/@,;"'()\[\]{}<>|\\]+)""", re.IGNOREC
 
 
 def systems_of(given: Iterable[str], texts: Iterable[str]) -> tuple[str, ...]:
-    """Return each named HDFS once, as skein wants it, except the default one.
-
-    Args:
-        given: file systems that the user names.
-        texts: locations, variables and words of the command, which may name some.
-    """
+    """Return each HDFS that is given or named in a text, as skein wants it; not the default one."""
     named = [match[1] for text in (*given, *texts) for match in _NAMED.finditer(text)]
     return tuple(sorted({f"hdfs://{each.rstrip(':.')}" for each in named} - {"hdfs://"}))

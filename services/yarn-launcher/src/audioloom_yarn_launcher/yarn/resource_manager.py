@@ -67,9 +67,7 @@ def look_up(application: str) -> Application | None:
 def why_not_allocated(application: str, patience_s: float = SAID_WITHIN_S) -> str:
     """Explain in a sentence why YARN has not allocated the containers of an application.
 
-    Args:
-        application: its id.
-        patience_s: seconds to wait for the scheduler's explanation, if numbers do not explain it.
+    The scheduler has *patience_s* to explain it, if numbers do not.
     """
     try:
         hadoop = find_hadoop()

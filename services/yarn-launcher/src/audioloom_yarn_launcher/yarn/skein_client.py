@@ -29,7 +29,7 @@ from audioloom_yarn_launcher.yarn.configuration import check_programs, check_rea
 from audioloom_yarn_launcher.yarn.credentials import Login, own_key
 from audioloom_yarn_launcher.yarn.diagnostics import refused
 from audioloom_yarn_launcher.yarn.resource_manager import Application
-from audioloom_yarn_launcher.yarn.skein_import import import_skein
+from audioloom_yarn_launcher.yarn.skein_application import import_skein
 
 DRIVER_MEMORY = "-Xmx256m"
 TAIL_BYTES = 8192
@@ -43,12 +43,7 @@ log = structlog.get_logger()
 
 
 class Cluster:
-    """A `skein.Client` that starts a new driver when its driver is killed or frozen.
-
-    Args:
-        start: starts a driver, and makes its client.
-        log: log file of the drivers.
-    """
+    """A `skein.Client` that starts a new driver when its driver is killed or frozen."""
 
     def __init__(self, start: Callable[[], Any], skein: Any, log: Path) -> None:
         self._start, self._skein, self._log = start, skein, log
@@ -195,9 +190,7 @@ class Cluster:
 def connect(hadoop: Hadoop, login: Login | None = None) -> Iterator[Cluster]:
     """Connect to a cluster; the driver's JVM has ended when the block has.
 
-    Args:
-        hadoop: the configuration.
-        login: login of the driver; by default the user's Kerberos ticket.
+    Without a login, the driver uses the user's Kerberos ticket.
 
     Raises:
         NoCluster: Java, `yarn`, or something they need is missing.

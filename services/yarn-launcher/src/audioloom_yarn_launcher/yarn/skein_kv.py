@@ -1,13 +1,11 @@
 """The key-value store of a gang on a cluster: skein's, in the application master."""
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.kv import Equals, Put
-from audioloom_yarn_launcher.yarn.skein_import import import_skein
+from audioloom_yarn_launcher.yarn.skein_application import as_store_lost, import_skein
 
 
 class SkeinStore:
@@ -15,9 +13,6 @@ class SkeinStore:
 
     A key vanishes some seconds after its owner's container has ended. The owner must be a running
     container.
-
-    Args:
-        application: `skein.ApplicationClient`.
     """
 
     def __init__(self, application: Any) -> None:
@@ -26,13 +21,13 @@ class SkeinStore:
 
     def get_prefix(self, prefix: str) -> dict[str, str]:
         """Return all keys with the prefix, and their values."""
-        with self._calling():
+        with as_store_lost(ValueError):
             found = self._application.kv.get_prefix(prefix)
         return {key: value.decode() for key, value in found.items()}
 
     def transaction(self, conditions: Sequence[Equals], operations: Sequence[Put]) -> bool:
         """Apply the operations if all conditions hold; return whether they did."""
-        with self._calling():
+        with as_store_lost(ValueError):  # ValueError: the owner of a key has ended
             result = self._application.kv.transaction(
                 conditions=[self._condition(each) for each in conditions],
                 on_success=[self._operation(each) for each in operations],
@@ -41,7 +36,7 @@ class SkeinStore:
 
     def subscribe(self, prefix: str, hint: Callable[[], None]) -> None:
         """Call *hint* in a separate thread after changes, and when the store is lost."""
-        with self._calling():
+        with as_store_lost(ValueError):
             events = self._application.kv.event_queue()
             events.subscribe(prefix=prefix)
 
@@ -55,14 +50,6 @@ class SkeinStore:
                 hint()
 
         threading.Thread(target=listen, name="hints", daemon=True).start()
-
-    @contextmanager
-    def _calling(self) -> Iterator[None]:
-        try:
-            yield
-        except (self._skein.exceptions.SkeinError, ValueError) as error:
-            # ValueError: skein reports that the key's owner has ended
-            raise StoreLost(str(error)) from error
 
     def _condition(self, condition: Equals) -> Any:
         if condition.value is None:
