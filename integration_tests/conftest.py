@@ -99,7 +99,13 @@ def recordings(deployment: Deployment, voices: Path) -> str:
 @pytest.fixture(scope="session")
 def featurizing(deployment: Deployment, recordings: str) -> Made:
     """Features."""
-    command = ("featurizer", "run", recordings, "--master", "yarn")
+    return undisturbed(deployment, "featurizer", "run", recordings, "--master", "yarn")
+
+
+@pytest.fixture(scope="session")
+def disturbed_featurizing(deployment: Deployment, recordings: str) -> Made:
+    """Other features."""
+    command = ("featurizer", "run", recordings, "--level", "recording", "--master", "yarn")
     return killed_then_twice(deployment, "features", *command)
 
 

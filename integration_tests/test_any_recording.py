@@ -47,6 +47,7 @@ LEDGER = {"header-only.wav": "empty", "not-a-number.wav": "non_finite", "page.wa
 SUFFIXES = ("wav", "w64", "aiff", "au", "caf", "flac", "ogg", "mp3", "ul")
 PATTERN = "(?P<label>.)(?P<group>.*)"
 LATER = ("pcm-24.wav", "free.flac")
+BUDGET = "0,empty=1,non_finite=1,not_audio=1"
 WISH = ("--windows", "all", "--window-seconds", "1", "--hop-seconds", "0.5", "--channels", "split")
 
 
@@ -68,8 +69,8 @@ def recordings(deployment: Deployment, anew: Path) -> str:
 
 @pytest.fixture(scope="module")
 def features(deployment: Deployment, recordings: str) -> str:
-    """Their features, made on the cluster."""
-    return extracted(deployment, recordings, "yarn", "0,empty=1,non_finite=1,not_audio=1")
+    """Their features, made by Spark on this machine."""
+    return extracted(deployment, recordings, "local[2]", BUDGET)
 
 
 def scanned(deployment: Deployment, where: str, *more: str) -> str:
@@ -79,10 +80,11 @@ def scanned(deployment: Deployment, where: str, *more: str) -> str:
     return deployment.answer("featurizer", "scan", where, *options)
 
 
-def extracted(deployment: Deployment, recordings: str, master: str, budget: str) -> str:
+def extracted(deployment: Deployment, recordings: str, master: str, budget: str, *more: str) -> str:
     """Extract the features of recordings; the manifest."""
     options = (*WISH, "--raw-format", "mulaw", "--level", "recording", "--error-budget", budget)
-    return deployment.answer("featurizer", "run", recordings, "--master", master, *options)
+    words = ("run", recordings, "--master", master, *options, *more)
+    return deployment.answer("featurizer", *words)
 
 
 def test_every_format_becomes_features(deployment: Deployment, features: str) -> None:
@@ -103,6 +105,15 @@ def test_what_cannot_be_features_is_in_the_ledger(deployment: Deployment, featur
     )
     assert LEDGER == {row["path"]: row["class"] for row in said["ledger"]}
     assert {"1": 24, "2": 1} == said["contents"]["channels"]
+
+
+@pytest.mark.slow
+def test_containers_make_the_same(deployment: Deployment, recordings: str, features: str) -> None:
+    """To the byte, with the libraries that were shipped."""
+    root = f"{deployment.root}/in-containers"
+    elsewhere = ("--root", root, "--environments", f"{deployment.root}/environments")
+    made = extracted(deployment, recordings, "yarn", BUDGET, *elsewhere)
+    assert read_manifest(features)["identity"] == read_manifest(made)["identity"]
 
 
 def test_all_of_it_verifies(deployment: Deployment, features: str) -> None:

@@ -13,13 +13,11 @@ from made import WORKING, Made
 
 DISTURBED = pytest.mark.parametrize(
     ("stage", "program"),
-    [
-        ("featurizing", "featurizer"),
-        pytest.param("disturbed_sharding", "sharder", marks=pytest.mark.slow),
-    ],
+    [("disturbed_featurizing", "featurizer"), ("disturbed_sharding", "sharder")],
 )
 
 
+@pytest.mark.slow
 @DISTURBED
 def test_a_killed_driver_commits_nothing(
     stage: str, program: str, request: pytest.FixtureRequest
@@ -29,6 +27,7 @@ def test_a_killed_driver_commits_nothing(
     assert 0 == made.left_by_killed
 
 
+@pytest.mark.slow
 @DISTURBED
 def test_two_identical_commands_at_once_make_one_thing(
     deployment: Deployment, stage: str, program: str, request: pytest.FixtureRequest

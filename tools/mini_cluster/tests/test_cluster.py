@@ -121,17 +121,21 @@ def test_what_it_does_not_understand_it_says(answer: Callable[[str], dict[str, A
     assert "datanode-2" in answer("stop datanode-9")["error"]
 
 
+@pytest.mark.slow
 def test_a_killed_daemon_can_be_started_again(
-    cluster: dict[str, Any], answer: Callable[[str], dict[str, Any]]
+    cluster: dict[str, Any], answer: Callable[[str], dict[str, Any]], tmp_path: Path
 ) -> None:
     """With the data it had."""
+    (tmp_path / "kept").write_text("hello")
+    run(cluster, "hdfs", "dfs", "-put", str(tmp_path / "kept"), "/kept")
     assert "kill datanode-1" == answer("kill datanode-1")["done"]
     assert "start datanode-1" == answer("start datanode-1")["done"]
     assert "kill namenode" == answer("kill namenode")["done"]
     assert "start namenode" == answer("start namenode")["done"]
-    assert "hello" == run(cluster, "hdfs", "dfs", "-cat", "/file")
+    assert "hello" == run(cluster, "hdfs", "dfs", "-cat", "/kept")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("cluster")
 def test_a_frozen_daemon_goes_on(answer: Callable[[str], dict[str, Any]]) -> None:
     """The same process; while it is frozen nobody waits for it."""

@@ -16,7 +16,6 @@ from audioloom_storage import (
     Location,
     NoSpace,
     NotConfigured,
-    StorageError,
     Unavailable,
     UnknownOutcome,
     UnsafePath,
@@ -34,6 +33,9 @@ from audioloom_storage import (
 from audioloom_storage.remote import retry
 from hdfs_native import Client
 from storage_cluster import Cluster, Relay
+
+# They wait for daemons that come back: in the second process, beside the other tests of a cluster.
+pytestmark = pytest.mark.xdist_group("daemons")
 
 RENAME = {"hdfs": b"rename2", "webhdfs": b"m.json&renameoptions"}
 BOTH = pytest.mark.parametrize("scheme", ["hdfs", "webhdfs"])
@@ -336,29 +338,6 @@ def test_quota_and_safe_mode(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) 
             assert not exists(folder / "new")
     finally:
         admin("-safemode", "leave")
-
-
-@pytest.mark.parametrize(
-    ("text", "kind", "said"),
-    [
-        ("hdfs://127.0.0.1:1/a", Unavailable, "no NameNode answered: Connection refused"),
-        ("webhdfs://127.0.0.1:1/a", Unavailable, "Connection refused"),
-        ("hdfs://no.such.host.invalid:8020/a", Unavailable, "no NameNode answered"),
-        ("webhdfs:///a", NotConfigured, "names no host"),
-        ("hdfs:///a", NotConfigured, "HADOOP_CONF_DIR is not set"),
-        ("hdfs://nameservice/a", NotConfigured, "HADOOP_CONF_DIR is not set"),
-    ],
-)
-def test_a_wrong_address_is_told_at_once(
-    text: str, kind: type[StorageError], said: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Which, and what to do; not after minutes of trying again."""
-    for name in ("HADOOP_CONF_DIR", "HADOOP_HOME"):
-        monkeypatch.delenv(name, raising=False)
-    with pytest.raises(kind, match=said) as caught:
-        stat(locate(text))
-    assert text == caught.value.where
-    assert caught.value.hint or caught.value.expected
 
 
 def test_configurations_that_do_not_help(

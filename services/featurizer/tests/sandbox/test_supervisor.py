@@ -253,6 +253,7 @@ def until(holds: Any) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_through_spark(source: Path, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two workers, each with its process; a bad one in the unit of each."""
     monkeypatch.setenv("PYTHONPATH", str(Path(deadly.__file__).parent))
