@@ -50,7 +50,6 @@ Phase = Literal[
     "over",  # for good
 ]
 
-
 NOBODY = Member(id="", address="", host="", pid=0)
 
 

@@ -110,10 +110,7 @@ class LocalWorkers:
     def kill(self, worker: str) -> None:
         """Kill the worker's process; the kernel then kills the process that it started."""
         for agent in self._agents(worker):
-            family = processes.marked(f"{self._marker}/{agent.id}/")
-            agent.process.kill()
-            agent.process.wait()
-            processes.sweep(f"{self._marker}/{agent.id}/", family)
+            processes.end(agent.process, marker=f"{self._marker}/{agent.id}/")
         self.exited()
 
     def close(self) -> None:

@@ -70,10 +70,7 @@ class AttemptStarted(AttemptRecord):
         if cause is not None and cause.kind == "interrupted":
             outcome = "interrupted"
         return AttemptEnd(
-            attempt=self.attempt,
-            generation=self.generation,
-            launch=self.launch,
-            started=self.started,
+            **self.model_dump(include={"attempt", "generation", "launch", "started"}),
             outcome=outcome,
             exit_code=cause.exit_code if cause else 0,
             cause=told,

@@ -84,10 +84,7 @@ def wait_to_submit(spec: RunSpec) -> int | None:
         TryAgain: there is one, and the settings forbid a wait.
     """
     folder, reported = spec.location, False
-    while True:
-        number = wait_for_turn(spec)
-        if number is None:
-            return None
+    while (number := wait_for_turn(spec)) is not None:
         pending = find_pending(folder, read_attempts(folder))
         if pending is None or not pending.waits:
             return number
@@ -102,3 +99,4 @@ def wait_to_submit(spec: RunSpec) -> int | None:
             report_pending(pending)
             reported = True
         time.sleep(LOOK_AGAIN_S)
+    return None

@@ -46,13 +46,12 @@ def read_record(where: Location, model: type[Record]) -> Record | None:
         return model.model_validate_json(data)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        found = ": ".join([*map(str, first["loc"]), first["msg"]])
-    raise BadRecord(
-        "a record of the run cannot be read",
-        where=where,
-        expected=f"version {VERSION} of {model.__name__.lower()}",
-        found=found,
-    )
+        raise BadRecord(
+            "a record of the run cannot be read",
+            where=where,
+            expected=f"version {VERSION} of {model.__name__.lower()}",
+            found=": ".join([*map(str, first["loc"]), first["msg"]]),
+        ) from error
 
 
 def entries(folder: Location) -> list[Entry]:

@@ -5,6 +5,7 @@ events every few seconds. Storage that does not answer only delays the copy.
 """
 
 import re
+import shutil
 import socket
 import sys
 import tempfile
@@ -21,7 +22,6 @@ from audioloom_yarn_launcher.errors import StoreLost
 EVENTS = "logs/tensorboard"
 """The trainer's event files, in the run folder."""
 FOLLOW_EVERY_S, ASK_EVERY_S, ASK_WITHIN_S = 5.0, 0.5, 5.0
-CHUNK_BYTES = 1 << 20
 _IN_NAME = "tfevents"  # in the name of every file that TensorBoard reads
 
 
@@ -113,8 +113,7 @@ def _add(entry: Entry, copy: Path) -> None:
             return
         with open_read(entry.location) as source:
             source.seek(position)
-            while data := source.read(CHUNK_BYTES):
-                to.write(data)
+            shutil.copyfileobj(source, to)
 
 
 def answers(host: str, port: int) -> bool:
