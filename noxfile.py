@@ -150,12 +150,13 @@ TESTED = sorted(PROJECTS, key=shares_the_cluster)  # an idle cluster costs a twe
 def tests(session: nox.Session, project: str) -> None:
     """Run the tests of a project in the environment of its lock; `-- -m slow` for the long form."""
     python = sync(session, project)
-    options = session.posargs or [*_NOT_SLOW, "--numprocesses=2", "--dist=loadgroup"]
-    words = (*tested(session, PROJECTS[project] / "tests"), *options)
-    session.run(python / "pytest", *words, env=cluster(session), external=True)
+    words = tested(session, PROJECTS[project] / "tests")
+    options = session.posargs or _DEFAULT_FORM
+    session.run(python / "pytest", *words, *options, env=cluster(session), external=True)
 
 
 _NOT_SLOW = ("-m", "not slow")
+_DEFAULT_FORM = (*_NOT_SLOW, "--numprocesses=2", "--dist=loadgroup")
 
 
 def cluster(session: nox.Session) -> dict[str, str]:
@@ -366,8 +367,8 @@ def minimums(session: nox.Session, project: str) -> None:
         *("--all-extras", f"--requirements={folder}/pyproject.toml", f"--editable={folder}"),
         external=True,
     )
-    options = session.posargs or ["-m", "not slow"]
-    session.run(environment / "bin/pytest", str(folder / "tests"), *options, external=True)
+    words = (environment / "bin/pytest", folder / "tests", *(session.posargs or _DEFAULT_FORM))
+    session.run(*words, env=cluster(session), external=True)
 
 
 @nox.session(default=False)
@@ -440,7 +441,7 @@ def _everything() -> Iterator[tuple[str, list[str]]]:
         if any("mark.slow" in test.read_text() for test in (ROOT / path / "tests").rglob("*.py")):
             yield f"tests({name}) slow", ["-s", f"tests({name})", "--", "-m", "slow"]
     yield "integration slow", ["-s", "integration", "--", "-m", "slow", "--ignore-glob=*/attacks"]
-    yield "fuzz", ["-s", "fuzz", "--", "--minutes", "30"]
+    yield "fuzz", ["-s", "fuzz", "--", "--minutes", "15"]
     for name in ("simulate", "attacks", "kills", "faults", "quickstart"):
         yield name, ["-s", name]
     yield from ((f"dist({stage})", ["-s", f"dist({stage})"]) for stage in STAGES)
