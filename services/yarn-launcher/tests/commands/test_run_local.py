@@ -13,7 +13,8 @@ from audioloom_yarn_launcher.commands.run_local import launch
 from audioloom_yarn_launcher.commands.status import show_status
 from audioloom_yarn_launcher.coordinator import generation
 from audioloom_yarn_launcher.coordinator.timeouts import Limits
-from audioloom_yarn_launcher.local.workers import AgentCommand, worker_command
+from audioloom_yarn_launcher.local import workers
+from audioloom_yarn_launcher.local.workers import agent_command
 from audioloom_yarn_launcher.runs.attempts import read_attempts
 from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.settings import RunSettings, StatusSettings
@@ -25,10 +26,13 @@ def settings(launches: Any, *parts: str, **more: Any) -> RunSettings:
     return RunSettings.model_validate({"root": str(launches.root), "command": command, **more})
 
 
-def others(commands: dict[int, list[str]]) -> AgentCommand:
+def start_instead(monkeypatch: pytest.MonkeyPatch, commands: dict[int, list[str]]) -> None:
     """Workers of which some are other programs, by their slots."""
-    real = worker_command("127.0.0.1")
-    return lambda fd, worker, at, role: commands.get(at) or real(fd, worker, at, role)
+
+    def command(descriptor: int, worker: str, slot: int, *more: Any) -> list[str]:
+        return commands.get(slot) or agent_command(descriptor, worker, slot, *more)
+
+    monkeypatch.setattr(workers, "agent_command", command)
 
 
 def only_record(launches: Any) -> dict[str, Any]:
@@ -37,14 +41,14 @@ def only_record(launches: Any) -> dict[str, Any]:
 
 
 def test_a_worker_that_never_comes_is_named(
-    launches: Any, capsys: pytest.CaptureFixture[str]
+    launches: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With who came and what is known of the others; nothing is started, and nothing is left."""
     code = "print('stuck in x', flush=True); import time; time.sleep(300)"
-    agents = others({1: ["sleep", "300"], 2: [sys.executable, "-c", code]})
+    start_instead(monkeypatch, {1: ["sleep", "300"], 2: [sys.executable, "-c", code]})
     # Enough for one to come, and for one to say something, on a busy machine.
     asked = settings(launches, workers=3, max_restarts=0, timeout_registration=8)
-    result = launch(asked, agents)
+    result = launch(asked)
     assert 75 == result.exit_code
     before, asleep, stuck = str(result.data["cause"]).split("; ")
     assert "1 of 3 workers registered within 8 s (came: worker-0" == before
@@ -64,10 +68,12 @@ def test_a_worker_that_never_comes_is_named(
     assert states == [each["state"] for each in page.data["arrivals"]]
 
 
-def test_a_worker_that_cannot_start_is_replaced_and_then_given_up(launches: Any) -> None:
+def test_a_worker_that_cannot_start_is_replaced_and_then_given_up(
+    launches: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What it said last is the cause, long before the time is up."""
-    broken = others({0: [sys.executable, "-c", "raise SystemExit('no module named x')"]})
-    result = launch(settings(launches, workers=2, timeout_registration=600), broken)
+    start_instead(monkeypatch, {0: [sys.executable, "-c", "raise SystemExit('no module named x')"]})
+    result = launch(settings(launches, workers=2, timeout_registration=600))
     assert 75 == result.exit_code
     assert "ended with exit code 1 after writing: no module named x" in str(result.data["cause"])
     attempts = read_attempts(read_run_spec(settings(launches)).location)
@@ -77,10 +83,12 @@ def test_a_worker_that_cannot_start_is_replaced_and_then_given_up(launches: Any)
 @pytest.mark.parametrize(
     "last", ["ModuleNotFoundError: No module named 'x'", "python: No module named x"]
 )
-def test_a_worker_that_lacks_a_module_is_not_started_anew(launches: Any, last: str) -> None:
+def test_a_worker_that_lacks_a_module_is_not_started_anew(
+    launches: Any, monkeypatch: pytest.MonkeyPatch, last: str
+) -> None:
     """Another one would lack it, too."""
-    broken = others({0: [sys.executable, "-c", f"raise SystemExit({last!r})"]})
-    result = launch(settings(launches, workers=2, timeout_registration=600), broken)
+    start_instead(monkeypatch, {0: [sys.executable, "-c", f"raise SystemExit({last!r})"]})
+    result = launch(settings(launches, workers=2, timeout_registration=600))
     assert 78 == result.exit_code
     assert last in str(result.data["cause"])
     attempts = read_attempts(read_run_spec(settings(launches)).location)

@@ -8,22 +8,20 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from audioloom_yarn_launcher.local.kv_server import StoreServer
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival, silent_text
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost, code_after, describe_end
+from audioloom_yarn_launcher.rendezvous.roles import Group, size_of
 from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.system.files import tail
 
 LEAVE_WITHIN_S = 10.0
 KNOWN_WITHIN_S = 5.0
 TAIL_BYTES = 2048
-
-AgentCommand = Callable[[int, str, int, str | None], list[str]]
-"""Makes the command of a worker from its connection's descriptor, its id, its slot and its role."""
 
 
 @dataclass(frozen=True)
@@ -40,26 +38,27 @@ class LocalWorkers:
     """`Workers` of this machine.
 
     Args:
-        marker: the plan's marker, by which the processes of a lost worker are found.
-        command: makes the command of a worker.
-        variables: further environment variables of a worker.
+        groups: the roles of the gang, or the role of its sidecars.
         changed: called, from any thread, when a worker has ended.
-        role: their role, if they are sidecars.
+        server: serves the store.
+        marker: the plan's marker, by which the processes of a lost worker are found.
+        advertise: the address of this machine for the workers.
+        variables: further environment variables of a worker.
     """
 
     def __init__(
         self,
-        size: int,
+        groups: Sequence[Group],
+        changed: Callable[[], None],
         *,
         server: StoreServer,
         marker: str,
-        command: AgentCommand,
+        advertise: str,
         variables: Mapping[str, str],
-        changed: Callable[[], None],
-        role: str | None = None,
     ) -> None:
-        self._size, self._server, self._marker, self._command = size, server, marker, command
-        self._variables, self._changed, self._role = variables, changed, role
+        self._size, self._changed, self._server = size_of(groups), changed, server
+        self._marker, self._advertise, self._variables = marker, advertise, variables
+        self._role = groups[0].role if groups[0].sidecar else None
         self._slots: dict[int, Agent] = {}
         self._gone: dict[str, WorkerLost] = {}
         self._before: set[str] = set()  # reported by an earlier request
@@ -139,7 +138,7 @@ class LocalWorkers:
         Path(path).unlink()  # a nameless file leaves nothing behind
         with self._server.admit(name) as connection:
             process = processes.start(
-                self._command(connection.fileno(), name, slot, self._role),
+                agent_command(connection.fileno(), name, slot, self._role, self._advertise),
                 environment={**os.environ, **self._variables},
                 output=messages,
                 when_orphaned=signal.SIGTERM,
@@ -164,14 +163,12 @@ class LocalWorkers:
         processes.sweep(f"{self._marker}/{agent.id}/")
 
 
-def worker_command(advertise: str) -> AgentCommand:
+def agent_command(
+    descriptor: int, worker: str, slot: int, role: str | None, advertise: str
+) -> list[str]:
     """Make the command of a worker: this program, run by this interpreter."""
-
-    def command(descriptor: int, worker: str, slot: int, role: str | None) -> list[str]:
-        # Its path excludes the working folder and the command's PYTHONPATH.
-        program = [sys.executable, "-E", "-P", "-m", "audioloom_yarn_launcher", "worker"]
-        store = [f"--store=fd:{descriptor}", f"--id={worker}"]
-        which = [f"--prefer={slot}", *([f"--role={role}"] if role else [])]
-        return [*program, *store, *which, f"--advertise={advertise}"]
-
-    return command
+    # Its path excludes the working folder and the command's PYTHONPATH.
+    program = [sys.executable, "-E", "-P", "-m", "audioloom_yarn_launcher", "worker"]
+    store = [f"--store=fd:{descriptor}", f"--id={worker}"]
+    which = [f"--prefer={slot}", *([f"--role={role}"] if role else [])]
+    return [*program, *store, *which, f"--advertise={advertise}"]
