@@ -1,7 +1,9 @@
 """The program: the commands for people in `cli`, and the launcher's internal commands."""
 
+import importlib
 import sys
 
+INTERNAL = ("worker", "coordinator", "probe")  # written by the launcher itself
 CONFIGURATION = 78  # of audioloom_stage, whose import may fail here
 
 
@@ -30,18 +32,9 @@ def _report_missing() -> int:
 
 def _run_command(words: list[str]) -> int:
     # Each command imports only its own modules.
-    if words[:1] == ["worker"]:
-        from audioloom_yarn_launcher.commands import worker  # noqa: PLC0415
-
-        return worker.main(words[1:])
-    if words[:1] == ["coordinator"]:
-        from audioloom_yarn_launcher.commands import coordinator  # noqa: PLC0415
-
-        return coordinator.main(words[1:])
-    if words[:1] == ["probe"]:
-        from audioloom_yarn_launcher.commands import probe  # noqa: PLC0415
-
-        return probe.main(words[1:])
+    if words[:1] and words[0] in INTERNAL:
+        module = importlib.import_module(f"audioloom_yarn_launcher.commands.{words[0]}")
+        return int(module.main(words[1:]))
     from audioloom_yarn_launcher import cli  # noqa: PLC0415
 
     return cli.main(words)

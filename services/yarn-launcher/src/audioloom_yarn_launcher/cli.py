@@ -117,7 +117,7 @@ def env_pack(settings: PackSettings) -> Result:
 @command(app, name="env list")
 def env_list(settings: ListSettings) -> Result:
     """List the archives under a root and the runs that use them."""
-    from audioloom_yarn_launcher.commands.env_list import list_environments
+    from audioloom_yarn_launcher.commands.environments import list_environments
 
     return list_environments(settings)
 
@@ -125,7 +125,7 @@ def env_list(settings: ListSettings) -> Result:
 @command(app, name="env gc")
 def env_gc(settings: GcSettings) -> Result:
     """Find archives that no run needs; delete them with --delete."""
-    from audioloom_yarn_launcher.commands.env_gc import env_gc as perform
+    from audioloom_yarn_launcher.commands.environments import env_gc as perform
 
     return perform(settings)
 

@@ -33,27 +33,14 @@ def attach_run(settings: AttachSettings) -> Result:
     folder = locate_run(settings.run)
     view = read_run_status(folder)
     bind(run=folder.name)
-    application = _application(view)
-    if application is None:
+    if view.application is None:
         return _wait_here(view)
-    log.info("waiting for the application", application=application[0])
+    application, launch = view.application
+    log.info("waiting for the application", application=application)
     heard = SignalState()
     with connect(find_hadoop()) as cluster, taking_signals(heard, may_leave=True):
-        ending = ApplicationWatch(
-            cluster, folder, application[1], application[0], heard
-        ).to_the_end()
-    return left(folder, application[0]) if ending is None else ended(folder, ending)
-
-
-def _application(view: RunStatus) -> tuple[str, str] | None:
-    """The application that is at work on the run or waits to be, and the launch it is of."""
-    if view.pending is not None and not view.over:
-        return view.pending.submission.application, view.pending.submission.launch
-    last = view.last
-    if last is None or not last.open or view.state == "committed":
-        return None
-    owner = last.started.owner
-    return (owner.application, last.started.launch) if owner.application else None
+        ending = ApplicationWatch(cluster, folder, launch, application, heard).to_the_end()
+    return left(folder, application) if ending is None else ended(folder, ending)
 
 
 def _wait_here(view: RunStatus) -> Result:

@@ -35,26 +35,12 @@ def kill_run(settings: KillSettings) -> Result:
     login = read_login(settings.keytab, settings.principal)
     folder = locate_run(settings.run)
     view = read_run_status(folder)
-    last = view.last
-    if view.pending is not None and not view.over:
-        pending = view.pending.submission
-        _end_application(folder, pending.application, pending.launch, login)
-        return _result(folder)
-    if last is None or view.over:
+    if view.over:
         log.info("the run is over already", state=view.state)
-        return _result(folder)
-    owner = last.started.owner
-    if owner.application is not None:
-        _end_application(folder, owner.application, last.started.launch, login)
-    elif is_alive(owner) is None:
-        raise InputMissing(
-            "the run was begun on another machine",
-            where=folder,
-            found=str(owner),
-            hint=f"Run `{PROGRAM} kill {folder}` there.",
-        )
-    else:
-        _end_process(owner)
+    elif view.application is not None:
+        _end_application(folder, *view.application, login)
+    elif view.last is not None:
+        _end_process(folder, view.last.started.owner)
     return _result(folder)
 
 
@@ -76,7 +62,14 @@ def _end_application(folder: Location, application: str, launch: str, login: Log
         close_record(folder, ApplicationEnd(application, report, ours, stopped_by=signal.SIGTERM))
 
 
-def _end_process(owner: ProcessIdentity) -> None:
+def _end_process(folder: Location, owner: ProcessIdentity) -> None:
+    if is_alive(owner) is None:
+        raise InputMissing(
+            "the run was begun on another machine",
+            where=folder,
+            found=str(owner),
+            hint=f"Run `{PROGRAM} kill {folder}` there.",
+        )
     log.info("ending the launcher", process=owner.pid)
     with suppress(ProcessLookupError):
         os.kill(owner.pid, signal.SIGTERM)

@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from audioloom_stage import JSON, Result
@@ -44,11 +44,9 @@ def show_logs(settings: LogsSettings) -> Result:
     }
     if settings.follow:
         return Result(follow(folder, settings), data)
-    ranks, pages = {file.rank for file in files}, None
-    if not view.over and attempt == _last_number(view):
-        ranks |= {*_ranks(view, attempt)} if settings.rank is None else {settings.rank}
-        pages = NodeLogs(folder, attempt)
-    lines = _lines(files, sorted(ranks), pages)
+    at_work = not view.over and attempt == _last_number(view)
+    pages = NodeLogs(folder, attempt) if at_work else None
+    lines = _new_lines(view, attempt, settings.rank, defaultdict(Stream), pages, ended=True)
     if files or view.pending is not None:
         return Result(lines, data)
     shown = [*lines]
@@ -59,11 +57,17 @@ def show_logs(settings: LogsSettings) -> Result:
 
 def follow(folder: Location, settings: LogsSettings) -> Iterator[str]:
     """Yield lines as they come, attempt after attempt, until the run or attempt is over."""
-    number: int | None = settings.attempt or _last_number(read_run_status(folder))
-    number = number or _next_number(folder, 0)
+    number = settings.attempt or _last_number(read_run_status(folder)) or _next_number(folder, 0)
     streams: Streams = defaultdict(Stream)
     while number is not None:
-        yield from _follow_attempt(folder, number, settings.rank, streams)
+        pages, over = NodeLogs(folder, number), False
+        while not over:
+            view = read_run_status(folder)
+            over = _attempt_over(view, number)  # before the last look, so nothing is missed
+            newer = None if over else pages
+            yield from _new_lines(view, number, settings.rank, streams, newer, ended=over)
+            if not over:
+                time.sleep(LOOK_AGAIN_S)
         number = None if settings.attempt else _next_number(folder, number)
 
 
@@ -83,27 +87,35 @@ def _next_number(folder: Location, number: int) -> int | None:
         time.sleep(LOOK_AGAIN_S)
 
 
-def _follow_attempt(
-    folder: Location, attempt: int, rank: int | None, streams: Streams
+def _new_lines(
+    view: RunStatus,
+    attempt: int,
+    rank: int | None,
+    streams: Streams,
+    pages: NodeLogs | None,
+    *,
+    ended: bool,
 ) -> Iterator[str]:
-    pages = NodeLogs(folder, attempt)
-    alone = rank is not None
-    while True:
-        view = read_run_status(folder)
-        over = _attempt_over(view, attempt)  # before the last look, so nothing is missed
-        for log, files in groupby(_files(view, attempt, rank), lambda file: file.log):
-            yield from _prefixed(streams[log].read([*files]), log[0], alone=alone)
-        if over:
-            goes_on = set() if view.over else {*_sidecar_ranks(view)}
-            for log in sorted(streams):
-                if log[0] not in goes_on:
-                    yield from _prefixed(streams[log].rest(), log[0], alone=alone)
-            return
-        for each in _ranks(view, attempt) if rank is None else [rank]:
-            log = (each, attempt)
-            new = pages.read(each, streams[log].position)
-            yield from _prefixed(streams[log].take(new), each, alone=alone)
-        time.sleep(LOOK_AGAIN_S)
+    """Yield the new lines of each log: those of its files, then the newer output on its node.
+
+    At the end a last line without an end is one too, except of sidecars that go on.
+    """
+    ranks = {*_ranks(view, attempt)} if rank is None else {rank}
+    sidecars = {*_sidecar_ranks(view)}
+    alone = len(ranks if rank is not None else ranks | sidecars) == 1
+    by_log = groupby(_files(view, attempt, rank), lambda file: file.log)
+    files = {log: [*pieces] for log, pieces in by_log}
+    wanted = {(each, attempt) for each in ranks} if pages is not None else set()
+    for log in sorted(files.keys() | streams.keys() | wanted):
+        stream, prefix = streams[log], "" if alone else f"[{log[0]}] "
+        for line in stream.read(files.get(log, [])):
+            yield f"{prefix}{line}"
+        if pages is not None and log in wanted:
+            for line in stream.take(pages.read(log[0], stream.position)):
+                yield f"{prefix}{line}"
+        if ended and (view.over or log[0] not in sidecars):
+            for line in stream.rest():
+                yield f"{prefix}{line}"
 
 
 def _files(view: RunStatus, attempt: int, rank: int | None) -> list[LogFile]:
@@ -132,24 +144,6 @@ def _attempt_over(view: RunStatus, number: int) -> bool:
         if attempt.started.attempt == number and attempt.ended is None:
             return view.over
     return True
-
-
-def _lines(files: list[LogFile], ranks: Sequence[int], pages: NodeLogs | None) -> Iterator[str]:
-    """Yield the lines of these files, then the nodes' newer output that no file has yet."""
-    alone = len(ranks) == 1
-    for rank in ranks:
-        stream = Stream()
-        pieces = [file for file in files if file.rank == rank]
-        yield from _prefixed(stream.read(pieces), rank, alone=alone)
-        if pages is not None:
-            new = pages.read(rank, stream.position)
-            yield from _prefixed(stream.take(new), rank, alone=alone)
-        yield from _prefixed(stream.rest(), rank, alone=alone)
-
-
-def _prefixed(lines: Iterable[str], rank: int, *, alone: bool) -> Iterator[str]:
-    for line in lines:
-        yield line if alone else f"[{rank}] {line}"
 
 
 def _no_log(view: RunStatus, attempt: int, rank: int | None) -> NoRun:

@@ -103,16 +103,9 @@ def _data(view: RunStatus, workers: Sequence[WorkerStatus]) -> Mapping[str, JSON
         ],
         "arrivals": [asdict(each) for each in arrivals_of(view.last)],
         "workers": [
-            {
-                "rank": worker.rank,
-                "role": worker.role,
-                "state": worker.state,
-                "host": worker.host,
-                "pid": worker.pid,
-                "attempts": worker.attempts,
+            vars(worker)
+            | {
                 "exit": worker.exit or None,
-                "progress": worker.progress,
-                "usage": worker.usage,
                 "log": worker.log.uri if worker.log else None,
                 "page": worker.page or None,
             }

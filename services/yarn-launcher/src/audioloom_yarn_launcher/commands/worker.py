@@ -6,10 +6,15 @@ than all the rest of its start.
 
 import argparse
 import os
+import signal
 import socket
+import sys
 from collections.abc import Sequence
 
+from audioloom_yarn_launcher.system import processes
 from audioloom_yarn_launcher.worker.agent import AgentContext, Worker, work
+
+STDERR = 2
 
 
 def main(words: Sequence[str]) -> int:
@@ -40,14 +45,36 @@ def main(words: Sequence[str]) -> int:
 
 def _work_in_container(asked: argparse.Namespace, words: Sequence[str]) -> int:
     if not asked.guarded:
-        from audioloom_yarn_launcher.commands.container_guard import guard  # noqa: PLC0415
-
-        return guard(words, asked.launch)
+        return _guard(words, asked.launch)
     from audioloom_yarn_launcher.commands.container_worker import (  # noqa: PLC0415 - or a local one
         work_in_container,
     )
 
     return work_in_container(asked.advertise, asked.role)
+
+
+def _guard(words: Sequence[str], launch: str) -> int:
+    """Start the worker of a container, outlive it, and kill what it left behind.
+
+    A node that ends a container sends SIGTERM and, a quarter of a second later, SIGKILL: too early
+    for a worker to find the processes that its command left behind. The worker has a session of its
+    own, which that SIGKILL does not reach: it notices the guard's death, and takes the time it
+    needs. If the worker itself is killed, the guard kills the rest, by the launch in its marker.
+    """
+    program = [sys.executable, "-I", "-m", "audioloom_yarn_launcher", "worker", *words, "--guarded"]
+    worker = processes.start(
+        program, environment=os.environ, output=STDERR, when_orphaned=signal.SIGTERM
+    )
+
+    def tell(*_: object) -> None:
+        worker.terminate()
+        worker.send_signal(signal.SIGCONT)  # a stopped worker would not act on SIGTERM
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, tell)
+    code = worker.wait()
+    processes.sweep(f"{launch}/{os.environ['CONTAINER_ID']}/")
+    return code if code >= 0 else 128 - code
 
 
 def _work_here(asked: argparse.Namespace) -> int:

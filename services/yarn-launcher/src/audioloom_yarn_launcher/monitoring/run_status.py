@@ -82,6 +82,17 @@ class RunStatus:
         """Tell whether the run has stopped for good, unless a person restarts it."""
         return self.state not in ("waiting", "forming", "running", "restarting", "unknown")
 
+    @property
+    def application(self) -> tuple[str, str] | None:
+        """The application that is at work on the run or waits to be, and its launch."""
+        if self.pending is not None and not self.over:
+            return self.pending.submission.application, self.pending.submission.launch
+        last = self.last
+        if last is None or not last.open or self.state == "committed":
+            return None
+        owner = last.started.owner
+        return (owner.application, last.started.launch) if owner.application else None
+
 
 def locate_run(text: str) -> Location:
     """Find the folder of a run from its path, its manifest's path or its application's id.

@@ -5,7 +5,8 @@ YARN's diagnostics hold only the shell's output from before the master started.
 
 import re
 import subprocess
-import time
+
+from audioloom_yarn_launcher.system.polling import poll
 
 FILES = "application.master.log,application.driver.log"
 WITHIN_S = 20.0
@@ -20,18 +21,17 @@ def last_words(application: str) -> str:
     YARN collects the logs after the end, so this asks again for `WITHIN_S` seconds.
     """
     command = ["yarn", "logs", "-applicationId", application, "-am", "ALL", "-log_files", FILES]
-    deadline = time.monotonic() + WITHIN_S
-    while (left := deadline - time.monotonic()) > 0:
-        try:
-            done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", check=False, timeout=left
-            )
-        except (OSError, subprocess.TimeoutExpired):
-            return ""
-        if said := said_in(done.stdout):
-            return said
-        time.sleep(min(1.0, left))
-    return ""
+
+    def ask() -> str:
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False, timeout=WITHIN_S
+        )
+        return said_in(done.stdout)
+
+    try:
+        return poll(ask, every_s=1.0, within_s=WITHIN_S) or ""
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
 
 
 def said_in(output: str) -> str:

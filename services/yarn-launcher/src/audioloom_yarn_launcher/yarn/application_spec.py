@@ -120,12 +120,18 @@ def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
     Raises:
         NotOffered: no node is large enough.
     """
+    if not nodes:
+        label = shape.node_label
+        raise NotOffered(
+            f"no node of the cluster is at work{' that carries that label' if label else ''}",
+            expected="a label of the cluster's nodes" if label else "NodeManagers",
+            found=label or "none",
+            hint="Give another --node-label, or ask who runs the cluster.",
+        )
     for asked, flags in (
         *((each, "--memory, --vcores or --gpus") for each in shape.services.values()),
         (shape.coordinator, "--coordinator-memory"),
     ):
-        if not nodes:
-            raise _no_node(shape.node_label)
         if not any(asked.fits(node) for node in nodes.values()):
             largest = sorted({str(node) for node in nodes.values()}, key=len)[-3:]
             raise NotOffered(
@@ -134,22 +140,6 @@ def check_fits(shape: Shape, nodes: Mapping[str, Resources]) -> None:
                 found=str(asked),
                 hint=f"Ask for less with {flags}.",
             )
-
-
-def _no_node(label: str) -> NotOffered:
-    if label:
-        return NotOffered(
-            "no node that is at work carries that label",
-            expected="a label of the cluster's nodes",
-            found=label,
-            hint="Give another --node-label, or none.",
-        )
-    return NotOffered(
-        "no node of the cluster is at work",
-        expected="NodeManagers",
-        found="none",
-        hint="Ask who runs the cluster, or try again later.",
-    )
 
 
 def archive_suffix(uri: str) -> str | None:

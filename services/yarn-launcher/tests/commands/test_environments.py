@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from audioloom_storage import locate
-from audioloom_yarn_launcher.commands.env_gc import env_gc, unneeded
-from audioloom_yarn_launcher.commands.env_list import list_environments
+from audioloom_yarn_launcher.commands.environments import env_gc, list_environments, unneeded
 from audioloom_yarn_launcher.errors import BadRecord
 from audioloom_yarn_launcher.runs.archive_usage import Archive, Use, find_archives, find_uses
 from audioloom_yarn_launcher.runs.attempts import AttemptEnd, AttemptStarted, begin, publish_record
