@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pytest
-from audioloom_stage import Flag, Positional, Result, Settings, command, run_app, stage_app
+from audioloom_stage import Flag, Positional, Result, Settings, StageApp, command, run_app
 from audioloom_stage._options import COMMON_FLAGS, options
 from pydantic import Field, create_model
 
@@ -17,7 +17,7 @@ TOY = Path(__file__).with_name("toy.py")
 
 def declare(**fields: Any) -> None:
     settings = create_model("Wrong", __base__=Settings, **fields)
-    command(stage_app("toy", help="x", version="1"), settings)(lambda _: Result(""))
+    command(StageApp("toy", help="x", version="1"), settings)(lambda _: Result(""))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_the_function_stays_as_it_was() -> None:
     class RunSettings(Settings):
         lanes: int = 1
 
-    app = stage_app("toy", help="x", version="1")
+    app = StageApp("toy", help="x", version="1")
 
     @command(app, RunSettings)
     def run(settings: RunSettings) -> Result:
@@ -61,7 +61,7 @@ def test_one_command_is_still_named(capsys: pytest.CaptureFixture[str]) -> None:
     class RunSettings(Settings):
         pass
 
-    app = stage_app("toy", help="x", version="1")
+    app = StageApp("toy", help="x", version="1")
     command(app, RunSettings, name="run-all")(lambda _: Result("ran"))
     assert 0 == run_app(app)(["run-all", "--log-format", "console"])
     assert "ran\n" == capsys.readouterr().out
@@ -69,7 +69,7 @@ def test_one_command_is_still_named(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_version_is_that_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
     """A stage need not say it twice."""
-    app = stage_app("stage", help="x")
+    app = StageApp("stage", help="x")
     command(app, create_model("Empty", __base__=Settings))(lambda _: Result(""))
     assert 0 == run_app(app)(["--version"])
     assert "audioloom-stage 0.1.0\n" == capsys.readouterr().out
@@ -141,7 +141,7 @@ def test_a_group_of_nothing_is_refused() -> None:
 )
 def test_two_settings_with_one_variable_are_refused(kind: Any, other: Any) -> None:
     """A variable that serves two commands means the same to both."""
-    app = stage_app("toy", help="x", version="1")
+    app = StageApp("toy", help="x", version="1")
     for name, each in (("one", kind), ("two", other)):
         model = create_model("Made", __base__=Settings, lanes=(each, ...))
         command(app, model, name=name)(lambda _: Result(""))
@@ -151,7 +151,7 @@ def test_two_settings_with_one_variable_are_refused(kind: Any, other: Any) -> No
 
 def test_a_positional_shares_no_variable() -> None:
     """It has none: it may be called as another command's setting."""
-    app = stage_app("toy", help="x", version="1")
+    app = StageApp("toy", help="x", version="1")
     place = create_model("Made", __base__=Settings, lanes=(Annotated[str, Positional()], ...))
     command(app, place, name="one")(lambda _: Result(""))
     assert frozenset() == app.known
@@ -180,10 +180,10 @@ def test_help_fits_the_terminal(toy: Any, monkeypatch: pytest.MonkeyPatch) -> No
 
 LIGHT = """
 import sys
-from audioloom_stage import Result, Settings, command, run_app, stage_app
+from audioloom_stage import Result, Settings, command, run_app, StageApp
 class RunSettings(Settings):
     lanes: int = 24
-app = stage_app("toy", help="x", version="1")
+app = StageApp("toy", help="x", version="1")
 command(app, RunSettings, name="run")(lambda settings: Result(""))
 code = run_app(app)(["run", "--help"])
 heavy = {"structlog", "rich", "asyncio", "tomllib", "audioloom_storage", "audioloom_manifest"}
@@ -202,10 +202,10 @@ STAGE = """
 from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
-from audioloom_stage import Result, command, run_app, stage_app
+from audioloom_stage import Result, command, run_app, StageApp
 if TYPE_CHECKING:
     from late_settings import RunSettings
-app = stage_app("toy", help="x", version="1", settings="late_settings")
+app = StageApp("toy", help="x", version="1", settings="late_settings")
 @command(app)
 def run(settings: RunSettings) -> Result:
     "Do it."
@@ -243,7 +243,7 @@ def test_the_models_may_be_found_by_annotation(
 
 def test_an_annotation_that_names_no_model(capsys: pytest.CaptureFixture[str]) -> None:
     """Our bug, and in words that help to mend it."""
-    app = stage_app("toy", help="x", version="1", settings="audioloom_stage.errors")
+    app = StageApp("toy", help="x", version="1", settings="audioloom_stage.errors")
 
     @command(app)
     def run(settings: "Nowhere") -> Result:  # type: ignore[name-defined]  # noqa: F821, UP037
@@ -257,7 +257,7 @@ def test_an_annotation_that_names_no_model(capsys: pytest.CaptureFixture[str]) -
 
 def test_a_hidden_command_works_and_is_not_shown(capsys: pytest.CaptureFixture[str]) -> None:
     """For what programs call and people do not."""
-    app = stage_app("toy", help="x", version="1")
+    app = StageApp("toy", help="x", version="1")
     empty = create_model("Empty", __base__=Settings)
     command(app, empty, name="shown")(lambda _: Result(""))
     command(app, empty, name="secretly", hidden=True)(lambda _: Result("done"))
@@ -302,6 +302,6 @@ def test_every_setting_says_what_it_is() -> None:
     class Bare(Settings):
         lanes: int = Field(3)
 
-    app = stage_app("toy", help="x", version="1")
+    app = StageApp("toy", help="x", version="1")
     command(app, Bare, name="run")(lambda _: Result(""))
     assert 0 == run_app(app)(["run", "--help"])

@@ -26,7 +26,7 @@ def test_a_name_that_is_not_there_is_said() -> None:
         ("import audioloom_stage", {"typer", "pydantic", "structlog"}),
         ("from audioloom_stage import BadData", {"typer", "pydantic", "structlog"}),
         ("from audioloom_stage import configure_logs", {"typer", "pydantic"}),
-        ("from audioloom_stage import stage_app, Settings, command", {"structlog", "rich"}),
+        ("from audioloom_stage import StageApp, Settings, command", {"structlog", "rich"}),
     ],
 )
 def test_a_name_costs_what_it_needs(code: str, absent: set[str]) -> None:

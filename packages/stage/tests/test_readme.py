@@ -7,7 +7,6 @@ import tomllib
 from pathlib import Path
 
 from audioloom_stage import ExitCode
-from audioloom_stage.exit_codes import MEANING
 
 TEXT = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 
@@ -37,7 +36,7 @@ def test_the_stage_in_the_readme_does_what_it_shows(tmp_path: Path) -> None:
 def test_the_table_of_exit_codes_is_the_table() -> None:
     """The same numbers and the same words."""
     rows = re.findall(r"^\| (\d+) \| ([^|]+) \|", TEXT, re.MULTILINE)
-    assert {code: MEANING[code] for code in ExitCode} == {int(n): text for n, text in rows}
+    assert {code: code.meaning for code in ExitCode} == {int(n): text for n, text in rows}
 
 
 def test_the_toml_is_toml() -> None:

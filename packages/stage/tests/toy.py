@@ -16,16 +16,16 @@ from audioloom_stage import (
     Result,
     Secret,
     Settings,
+    StageApp,
     bind,
     command,
     progress,
     run_app,
-    stage_app,
 )
 from pydantic import Field
 
 log = structlog.get_logger()
-app = stage_app(
+app = StageApp(
     "toy",
     help="Misbehave in tests.",
     stages=("toy", "trainer"),

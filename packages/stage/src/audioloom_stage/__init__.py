@@ -25,7 +25,7 @@ from audioloom_stage.exit_codes import ExitCode, exit_code
 
 if TYPE_CHECKING:
     from audioloom_stage._process_exit import as_program
-    from audioloom_stage.app import StageApp, command, stage_app
+    from audioloom_stage.app import StageApp, command
     from audioloom_stage.escapes import printable, safe_text
     from audioloom_stage.logs import LogSettings, bind, bound, configure_logs, current_logs
     from audioloom_stage.program import run_app
@@ -83,12 +83,11 @@ __all__ = [
     "result_columns",
     "run_app",
     "safe_text",
-    "stage_app",
 ]
 
 _LATE = {
     "_process_exit": ("as_program",),
-    "app": ("StageApp", "command", "stage_app"),
+    "app": ("StageApp", "command"),
     "progress_bar": ("Progress", "progress"),
     "escapes": ("printable", "safe_text"),
     "logs": ("LogSettings", "bind", "bound", "configure_logs", "current_logs"),

@@ -1,40 +1,89 @@
-"""Turn a declared command into a typer command when it is called, not when the stage starts."""
+"""A command from its words to its exit code, made when it is called, not when the stage starts."""
 
 import inspect
+import logging
+import os
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import typer
 
-from audioloom_stage._declaration import Declaration
+from audioloom_stage._error_report import as_envelope, report, say_next
 from audioloom_stage._help import StageCommand, show_all
 from audioloom_stage._options import Option
-from audioloom_stage._perform import Common, perform
+from audioloom_stage.app import LOOK, Declaration
+from audioloom_stage.exit_codes import ExitCode
+from audioloom_stage.result import emit, emit_error, reserved_stdout
 
-# The options that every command of every stage has.
-CONFIG_VARIABLE = "AUDIOLOOM_CONFIG"
-LOG_FORMAT_VARIABLE = "AUDIOLOOM_LOG_FORMAT"
+_OFF: Any = False
 
 # Our own options carry a prefix, so that the words of the settings can be told from them.
 _COMMON = "common_"
 
 
-def build(declaration: Declaration[Any], context: dict[str, Any]) -> Any:
+def build(declaration: Declaration[Any]) -> Any:
     """Make the typer command of a declared command."""
-    declared = declaration.declared
 
     def run(**words: Any) -> int:
-        common = Common(**{key: words.pop(_COMMON + key) for key in Common.__annotations__})
-        return perform(declaration, words, common)
+        names = ("config", "as_json", "log_format", "verbose", "quiet", "debug")
+        common = {name: words.pop(_COMMON + name) for name in names}
+        return perform(declaration, words, **common)
 
-    parameters = [_parameter(each) for each in declared if not each.secret] + _common()
+    parameters = [_parameter(each) for each in declaration.declared if not each.secret]
+    parameters += _common()
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {each.name: each.annotation for each in parameters}
-    shown = type("DeclaredCommand", (StageCommand,), {"declared": declared})
+    shown = type("DeclaredCommand", (StageCommand,), {"declared": declaration.declared})
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(
-        declaration.name.split()[-1], cls=shown, help=declaration.help, context_settings=context
-    )(run)
+    name, look = declaration.name.split()[-1], LOOK["context_settings"]
+    alone.command(name, cls=shown, help=declaration.help, context_settings=look)(run)
     return typer.main.get_command(alone)
+
+
+def perform(
+    job: Declaration[Any],
+    words: Mapping[str, Any],
+    *,
+    config: str | None,
+    as_json: bool,
+    log_format: Literal["auto", "console", "json"],
+    verbose: bool,
+    quiet: bool,
+    debug: bool,
+) -> int:
+    """Run a command to its exit code. Every error ends here, and nowhere else."""
+    # structlog costs 0.2 s, which --help must not pay.
+    from audioloom_stage._sources import read_settings  # noqa: PLC0415
+    from audioloom_stage.logs import LogSettings, configure_logs  # noqa: PLC0415
+
+    level = logging.WARNING if quiet else logging.INFO
+    if verbose or debug:
+        level = logging.DEBUG
+    app = job.app
+    logs = LogSettings(format=log_format, level=level, debug=debug, bound={"stage": app.stage})
+    with reserved_stdout() as write:
+        try:
+            configure_logs(logs)
+            settings = read_settings(
+                job.settings,
+                job.declared,
+                stage=app.stage,
+                stages=app.stages,
+                known=app.known,
+                flags=words,
+                environ=os.environ,
+                config=config,
+            )
+            result = job.function(settings)
+            read = emit(result, write, kind=job.kind, as_json=as_json)
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - this is the rim
+            code = report(error, program=app.program, debug=debug, as_json=logs.as_json)
+            if as_json:
+                emit_error(as_envelope(error, app.program), write, kind=job.kind)
+            return code
+    if result.exit_code == 0:
+        say_next(result.next, as_json=logs.as_json)
+    return result.exit_code or (ExitCode.DONE if read else ExitCode.UNREAD)
 
 
 def _parameter(option: Option) -> inspect.Parameter:
@@ -51,66 +100,45 @@ def _parameter(option: Option) -> inspect.Parameter:
     if option.positional:
         default = typer.Argument(None, show_default=False, help=option.help, **extra)
     else:
-        flags = [option.flag]
-        if option.shape == "switch":
-            flags = [f"{option.flag}/--no-{option.flag[2:]}"]
-        if option.short:
-            flags.insert(0, option.short)
-        default = typer.Option(None, *flags, show_default=False, help=option.help, **extra)
+        flags = "/".join(option.flags[-2:] if option.shape == "switch" else [option.flag])
+        short = [option.short] if option.short else []
+        default = typer.Option(None, *short, flags, show_default=False, help=option.help, **extra)
     return _named(option.name, kind | None, default)
 
 
 def _common() -> list[inspect.Parameter]:
-    text, logs = str | None, Literal["auto", "console", "json"]
-    said = {
-        "config": (text, _config_option()),
-        "as_json": (bool, _switch("Print the result as JSON.", "--json")),
-        "log_format": (logs, _log_format_option()),
-        "verbose": (bool, _switch("Log details too.", "--verbose", "-v")),
-        "quiet": (bool, _switch("Log warnings and errors only.", "--quiet", "-q")),
-        "debug": (bool, _switch("Show tracebacks, and log everything.", "--debug")),
-        "help_all": (bool, _help_all_option()),
-    }
-    return [_named(_COMMON + name, kind, default) for name, (kind, default) in said.items()]
-
-
-def _config_option() -> Any:
-    return typer.Option(
+    """Make the parameters of the options that every command of every stage has."""
+    config = typer.Option(
         None,
         "--config",
         metavar="FILE.toml",
-        envvar=CONFIG_VARIABLE,
+        envvar="AUDIOLOOM_CONFIG",
         help="File with the settings of all stages, one table each.",
     )
-
-
-def _log_format_option() -> Any:
-    return typer.Option(
+    log_format = typer.Option(
         "auto",
         "--log-format",
-        envvar=LOG_FORMAT_VARIABLE,
+        envvar="AUDIOLOOM_LOG_FORMAT",
         metavar="auto|console|json",
         show_default=False,
         help="Log format; auto is console on a terminal, otherwise JSON.  [default: auto]",
     )
+    help_all = {"is_eager": True, "expose_value": False, "callback": show_all}
+    about_all = "Show this page with the environment variables."
+    return [
+        _named(f"{_COMMON}config", str | None, config),
+        _switch("as_json", "Print the result as JSON.", "--json"),
+        _named(f"{_COMMON}log_format", Literal["auto", "console", "json"], log_format),
+        _switch("verbose", "Log details too.", "--verbose", "-v"),
+        _switch("quiet", "Log warnings and errors only.", "--quiet", "-q"),
+        _switch("debug", "Show tracebacks, and log everything.", "--debug"),
+        _switch("help_all", about_all, "--help-all", **help_all),
+    ]
 
 
-def _help_all_option() -> Any:
-    off: Any = False
-    return typer.Option(
-        off,
-        "--help-all",
-        help="Show this page with the environment variables.",
-        show_default=False,
-        is_eager=True,
-        expose_value=False,
-        callback=show_all,
-    )
-
-
-def _switch(about: str, *flags: str) -> Any:
-    off: Any = False
-    return typer.Option(off, *flags, help=about, show_default=False)
+def _switch(name: str, about: str, *flags: str, **more: Any) -> inspect.Parameter:
+    option = typer.Option(_OFF, *flags, help=about, show_default=False, **more)
+    return _named(_COMMON + name, bool, option)
 
 
 def _named(name: str, kind: Any, default: Any) -> inspect.Parameter:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from audioloom_stage._terminal import write_line
 from audioloom_stage.escapes import printable, safe_text
-from audioloom_stage.exit_codes import FULL, MEANING, ExitCode, exit_code
+from audioloom_stage.exit_codes import FULL, ExitCode, exit_code
 from audioloom_stage.redaction import redact
 from audioloom_stage.result import JSON, error_object
 
@@ -44,7 +44,7 @@ def report(error: BaseException, *, program: str, debug: bool, as_json: bool) ->
 def tell(error: BaseException, code: ExitCode, program: str) -> dict[str, str]:
     """Return the parts of an error's text that are not empty, the headline first."""
     told = {
-        "error": str(getattr(error, "summary", "")) or MEANING[code],
+        "error": str(getattr(error, "summary", "")) or code.meaning,
         "where": str(getattr(error, "where", "")),
         "expected": str(getattr(error, "expected", "")),
         "found": str(getattr(error, "found", "")),
@@ -92,7 +92,7 @@ def _of_a_library(error: BaseException) -> dict[str, str]:
             "found": _named(error),
             "try": "install the program anew, with all that it needs, in a new environment",
         }
-    return {"error": f"{MEANING[exit_code(error)]}: {_named(error)}"}
+    return {"error": f"{exit_code(error).meaning}: {_named(error)}"}
 
 
 def _named(error: BaseException) -> str:

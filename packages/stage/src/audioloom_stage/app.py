@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import typer
 from typer.core import TyperCommand
 
-from audioloom_stage._declaration import Declaration
-from audioloom_stage.exit_codes import MEANING
+from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.result import Result
 
 if TYPE_CHECKING:
     from pydantic import BaseModel  # 0.2 s, which a list of commands can do without
 
+    from audioloom_stage._options import Option
+
 Model = TypeVar("Model", bound="BaseModel")
 
-_EPILOG = "Exit codes: " + ", ".join(f"{code.value} {text}" for code, text in MEANING.items())
-_CONTEXT = {"help_option_names": ["--help", "-h"], "max_content_width": 100}
+_EPILOG = "Exit codes: " + ", ".join(f"{code.value} {code.meaning}" for code in ExitCode)
+_OFF: Any = False
+LOOK: dict[str, Any] = {
+    "no_args_is_help": True,
+    "rich_markup_mode": None,  # rich would cost 0.18 s before the first letter of a help page
+    "context_settings": {"help_option_names": ["--help", "-h"], "max_content_width": 100},
+}
+"""What typer is told of every page of help."""
 
 
 class StageApp(typer.Typer):
-    """A typer application that knows its stage and the fields of all its commands.
+    """The command line of a stage; `command` fills it and `run_app` runs it.
+
+    Args:
+        stage: `sharder`; the program is then `audioloom-sharder`, the table `[sharder]`.
+        help: the purpose of the stage, one sentence.
+        stages: every stage that reads the configuration file; their tables are no mistakes.
+        settings: the module of the settings models, imported when a command is called.
+        families: first words of two-word commands (`env` of `env pack`), each with its help.
+        version: by default the version of the installed distribution `audioloom-<stage>`.
 
     Attributes:
-        stage: the stage's name: `yarn-launcher`.
-        stages: every stage that reads this configuration file.
-        program: the program's name: `audioloom-yarn-launcher`.
-        settings: the module of the settings models, or nothing.
         declarations: its commands.
     """
 
@@ -42,25 +57,15 @@ class StageApp(typer.Typer):
         families: Mapping[str, str] | None = None,
         version: str | None = None,
     ) -> None:
-        super().__init__(
-            name=f"audioloom-{stage}",
-            help=help,
-            epilog=_EPILOG,
-            no_args_is_help=True,
-            # rich would cost 0.18 s before the first letter of a help page
-            rich_markup_mode=None,
-            pretty_exceptions_enable=False,
-            context_settings=_CONTEXT,
-        )
         self.stage = stage
         self.stages = tuple(stages)
         self.program = f"audioloom-{stage}"
         self.settings = settings
         self.declarations: list[Declaration[Any]] = []
-        self._families = {
-            name: _family(self, name, about) for name, about in (families or {}).items()
-        }
         self._version = version
+        super().__init__(
+            name=self.program, help=help, epilog=_EPILOG, pretty_exceptions_enable=False, **LOOK
+        )
         flag: Any = typer.Option(
             _OFF,
             "--version",
@@ -74,6 +79,11 @@ class StageApp(typer.Typer):
             del version
 
         self.callback()(root)
+        self._families: dict[str, typer.Typer] = {"": self}
+        for name, about in (families or {}).items():
+            self._families[name] = family = typer.Typer(name=name, help=about, **LOOK)
+            family.callback()(_never_called)
+            self.add_typer(family)
 
     @property
     def known(self) -> frozenset[str]:
@@ -106,61 +116,64 @@ class StageApp(typer.Typer):
     def place(self, name: str) -> tuple[typer.Typer, str]:
         """Return the family of a command and its last word: `env pack` is `pack` of `env`."""
         family, _, last = name.rpartition(" ")
-        return (self._families[family] if family else self), last
-
-    @property
-    def version(self) -> str:
-        """The stage's version, as passed or as installed."""
-        if self._version is None:
-            from importlib.metadata import version  # noqa: PLC0415 - 15 ms, seldom needed
-
-            self._version = version(self.program)
-        return self._version
+        return self._families[family], last
 
     def _print_version(self, wanted: bool) -> None:  # noqa: FBT001 - typer's form of a callback
         if wanted:
-            typer.echo(f"{self.program} {self.version}")
+            from importlib.metadata import version  # noqa: PLC0415 - 15 ms, seldom needed
+
+            typer.echo(f"{self.program} {self._version or version(self.program)}")
             raise typer.Exit
 
 
-_OFF: Any = False
+@dataclass(frozen=True)
+class Declaration(Generic[Model]):
+    """One command.
 
-
-def _family(app: StageApp, name: str, help: str) -> typer.Typer:  # noqa: A002 - typer's word
-    made = typer.Typer(
-        name=name,
-        help=help,
-        no_args_is_help=True,
-        rich_markup_mode=None,
-        context_settings=_CONTEXT,
-    )
-    app.add_typer(made)
-    made.callback()(_never_called)
-    return made
-
-
-def stage_app(
-    stage: str,
-    *,
-    help: str,  # noqa: A002 - typer's word
-    stages: Iterable[str] = (),
-    settings: str = "",
-    families: Mapping[str, str] | None = None,
-    version: str | None = None,
-) -> StageApp:
-    """Make the command line of a stage; `command` fills it and `run_app` runs it.
-
-    Args:
-        stage: `sharder`; the program is then `audioloom-sharder`, the table `[sharder]`.
-        help: the purpose of the stage, one sentence.
-        stages: every stage that reads the configuration file; their tables are no mistakes.
-        settings: the module of the settings models, imported when a command is called.
-        families: first words of two-word commands (`env` of `env pack`), each with its help.
-        version: by default the version of the installed distribution `audioloom-<stage>`.
+    Attributes:
+        name: the words of the command: `run`, `env pack`.
+        given: the settings model, if it was passed.
     """
-    return StageApp(
-        stage, help=help, stages=stages, settings=settings, families=families, version=version
-    )
+
+    app: StageApp
+    name: str
+    function: Callable[[Model], Result]
+    given: type[Model] | None
+
+    @property
+    def kind(self) -> str:
+        """The `kind` in the JSON object of the command's result."""
+        return f"audioloom.{self.app.stage}.{self.name.replace(' ', '.')}"
+
+    @property
+    def help(self) -> str:
+        """The help text of the command, from the function's docstring."""
+        return inspect.getdoc(self.function) or ""
+
+    @cached_property
+    def settings(self) -> type[Model]:
+        """The settings model: as passed, else what the function's annotation names.
+
+        Raises:
+            TypeError: the annotation names no settings model.
+        """
+        hints = [kind for key, kind in self.function.__annotations__.items() if key != "return"]
+        found: object = self.given or (hints[0] if len(hints) == 1 else None)
+        if isinstance(found, str) and self.app.settings:
+            found = getattr(import_module(self.app.settings), found, None)
+        if not isinstance(found, type):
+            raise TypeError(
+                f"{self.name}: annotate its one argument with a settings model of"
+                f" {self.app.settings or 'the module that StageApp(settings=…) names'}"
+            )
+        return cast("type[Model]", found)
+
+    @cached_property
+    def declared(self) -> tuple[Option, ...]:
+        """The options of the settings model."""
+        from audioloom_stage._options import options  # noqa: PLC0415 - it imports pydantic
+
+        return options(self.settings, self.app.stage)
 
 
 def command(
@@ -189,16 +202,7 @@ def command(
 
     def declare(function: Callable[[Model], Result]) -> Callable[[Model], Result]:
         called = name or getattr(function, "__name__", "run").rstrip("_").replace("_", "-")
-        made = Declaration(
-            stage=app.stage,
-            stages=app.stages,
-            program=app.program,
-            name=called,
-            function=function,
-            given=settings,
-            module=app.settings,
-            known=lambda: app.known,
-        )
+        made = Declaration(app, called, function, settings)
         if settings is not None:
             _ = made.declared  # check the model now, not at the first call
         app.declarations.append(made)
@@ -222,7 +226,7 @@ class LateCommand(TyperCommand):
         """Let the real command parse the words."""
         from audioloom_stage._command import build  # noqa: PLC0415 - it imports pydantic
 
-        return build(self.declaration, _CONTEXT).make_context(info_name, args, *more, **extra)
+        return build(self.declaration).make_context(info_name, args, *more, **extra)
 
 
 def _never_called() -> None:

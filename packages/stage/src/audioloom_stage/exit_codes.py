@@ -6,41 +6,35 @@ and a subclass made in a stage is found through its parent.
 
 import errno
 from enum import IntEnum
+from typing import Self
 
 
 class ExitCode(IntEnum):
-    """The meaning of each exit code of the audioloom programs."""
+    """The exit codes of the audioloom programs, each with its meaning."""
 
-    DONE = 0
-    USAGE = 2
-    BAD_DATA = 65
-    INPUT_MISSING = 66
-    SERVICE_DOWN = 69
-    OUR_BUG = 70
-    NAME_TAKEN = 73
-    OUTCOME_UNKNOWN = 74
-    TRY_AGAIN = 75
-    NO_PERMISSION = 77
-    CONFIGURATION = 78
-    INTERRUPTED = 130
-    UNREAD = 141
+    meaning: str
 
+    DONE = 0, "done"
+    USAGE = 2, "wrong usage"
+    BAD_DATA = 65, "bad data"
+    INPUT_MISSING = 66, "input missing"
+    SERVICE_DOWN = 69, "a service is down"
+    OUR_BUG = 70, "our own bug"
+    NAME_TAKEN = 73, "output exists with another recipe"
+    OUTCOME_UNKNOWN = 74, "outcome unknown: look before running again"
+    TRY_AGAIN = 75, "try again"
+    NO_PERMISSION = 77, "no permission"
+    CONFIGURATION = 78, "bad configuration"
+    INTERRUPTED = 130, "interrupted"
+    UNREAD = 141, "done, but nobody read the result"
 
-MEANING = {
-    ExitCode.DONE: "done",
-    ExitCode.USAGE: "wrong usage",
-    ExitCode.BAD_DATA: "bad data",
-    ExitCode.INPUT_MISSING: "input missing",
-    ExitCode.SERVICE_DOWN: "a service is down",
-    ExitCode.OUR_BUG: "our own bug",
-    ExitCode.NAME_TAKEN: "output exists with another recipe",
-    ExitCode.OUTCOME_UNKNOWN: "outcome unknown: look before running again",
-    ExitCode.TRY_AGAIN: "try again",
-    ExitCode.NO_PERMISSION: "no permission",
-    ExitCode.CONFIGURATION: "bad configuration",
-    ExitCode.INTERRUPTED: "interrupted",
-    ExitCode.UNREAD: "done, but nobody read the result",
-}
+    def __new__(cls, code: int, meaning: str) -> Self:
+        """Give a code its meaning."""
+        made = int.__new__(cls, code)
+        made._value_ = code
+        made.meaning = meaning
+        return made
+
 
 TABLE = {
     "audioloom_stage.Usage": ExitCode.USAGE,

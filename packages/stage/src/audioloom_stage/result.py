@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TextIO, TypeAlias
 
 from audioloom_stage.escapes import printable_json, safe_text
-from audioloom_stage.exit_codes import MEANING, ExitCode
+from audioloom_stage.exit_codes import ExitCode
 from audioloom_stage.redaction import redact_values
 
 JSON: TypeAlias = "bool | int | float | str | Sequence[JSON] | Mapping[str, JSON] | None"
@@ -89,7 +89,7 @@ def error_object(code: int, message: str = "", **parts: str) -> dict[str, JSON]:
     known = next((each for each in ExitCode if each == code), None)
     return {
         "class": known.name.lower() if known else "command_failed",
-        "message": message or (MEANING[known] if known else f"exit code {code}"),
+        "message": message or (known.meaning if known else f"exit code {code}"),
         **{part: parts.get(part) or None for part in ("where", "expected", "found", "hint")},
     }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from audioloom_stage.app import command, stage_app
+from audioloom_stage.app import StageApp, command
 from audioloom_stage.program import run_app
 from audioloom_stage.result import Result
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         VerifySettings,
     )
 
-app = stage_app(
+app = StageApp(
     "featurizer",
     help="Extract MFCC features of recordings, as Parquet files.",
     stages=("featurizer", "sharder", "trainer", "yarn-launcher"),

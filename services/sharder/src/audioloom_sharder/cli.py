@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from audioloom_stage import Result, command, run_app, stage_app
+from audioloom_stage import Result, StageApp, command, run_app
 
 if TYPE_CHECKING:
     from audioloom_sharder.settings import (
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         VerifySettings,
     )
 
-app = stage_app(
+app = StageApp(
     "sharder",
     help="Write features as TFRecord shards for any number of replicas that divides --lanes.",
     stages=("featurizer", "sharder", "trainer", "yarn-launcher"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from audioloom_stage import Result, command, run_app, stage_app
+from audioloom_stage import Result, StageApp, command, run_app
 
 if TYPE_CHECKING:
     from audioloom_trainer.settings import (
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         VerifySettings,
     )
 
-app = stage_app(
+app = StageApp(
     "trainer",
     help="Train a Keras model on shards, alone or as a worker of TF_CONFIG.",
     stages=("featurizer", "sharder", "trainer", "yarn-launcher"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from audioloom_stage import Result, command, run_app, stage_app
+from audioloom_stage import Result, StageApp, command, run_app
 
 if TYPE_CHECKING:
     from audioloom_yarn_launcher.settings import (
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         StatusSettings,
     )
 
-app = stage_app(
+app = StageApp(
     "yarn-launcher",
     help="Run a command as a gang of workers, on this machine or on YARN.",
     stages=("featurizer", "sharder", "trainer", "yarn-launcher"),
