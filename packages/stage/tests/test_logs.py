@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import structlog
-from audioloom_stage import LogSettings, bind, bound, configure_logs, current_logs
+from audioloom_stage import LogSettings, bind, configure_logs, current_logs
 
 
 def lines(stderr: str) -> list[dict[str, Any]]:
@@ -85,7 +85,7 @@ def test_bound_values_are_on_every_line_inside(
     configure_logs(LogSettings("json", bound={"stage": "toy"}))
     log = structlog.get_logger()
     bind(run="r")
-    with bound(input="a.wav"):
+    with structlog.contextvars.bound_contextvars(input="a.wav"):
         log.info("in")
     log.info("out")
     told = lines(capsys.readouterr().err)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from audioloom_stage._process_exit import as_program
     from audioloom_stage.app import StageApp, command
     from audioloom_stage.escapes import printable, safe_text
-    from audioloom_stage.logs import LogSettings, bind, bound, configure_logs, current_logs
+    from audioloom_stage.logs import LogSettings, bind, configure_logs, current_logs
     from audioloom_stage.program import run_app
     from audioloom_stage.progress_bar import Progress, progress
     from audioloom_stage.redaction import (
@@ -68,7 +68,6 @@ __all__ = [
     "Usage",
     "as_program",
     "bind",
-    "bound",
     "command",
     "configure_logs",
     "current_logs",
@@ -90,7 +89,7 @@ _LATE = {
     "app": ("StageApp", "command"),
     "progress_bar": ("Progress", "progress"),
     "escapes": ("printable", "safe_text"),
-    "logs": ("LogSettings", "bind", "bound", "configure_logs", "current_logs"),
+    "logs": ("LogSettings", "bind", "configure_logs", "current_logs"),
     "redaction": (
         "MASK",
         "is_secret_name",

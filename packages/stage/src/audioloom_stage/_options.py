@@ -2,6 +2,7 @@
 
 import json
 import types
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -16,22 +17,9 @@ from audioloom_stage.units import Duration, Size
 
 Shape = Literal["switch", "one", "many", "pairs"]
 
-# Names that every command uses already.
-COMMON_FLAGS = frozenset(
-    [
-        "--config",
-        "--json",
-        "--log-format",
-        "--verbose",
-        "-v",
-        "--quiet",
-        "-q",
-        "--debug",
-        "--help",
-        "-h",
-        "--help-all",
-    ]
-)
+COMMON_FLAGS = frozenset(["--config", "--json", "--log-format", "--verbose", "-v", "--quiet", "-q"])
+COMMON_FLAGS |= {"--debug", "--help", "-h", "--help-all"}
+"""The flags that every command has already."""
 
 _SEVERAL = (list, tuple, set, frozenset, Sequence)
 _WORDS = {bool: "BOOL", int: "INT", float: "NUMBER", str: "TEXT"}
@@ -94,13 +82,12 @@ class Option:
 
         Many values are separated by commas, or are a JSON list; pairs likewise, or a JSON object.
         """
-        if self.shape == "many":
-            whole = _json(text) if text.lstrip().startswith("[") else None
-            return whole if isinstance(whole, list) else self.gather(_split(text))
-        if self.shape == "pairs":
-            whole = _json(text) if text.lstrip().startswith("{") else None
-            return whole if isinstance(whole, dict) else self.gather(_split(text))
-        return self.choices.get(text, text)
+        if self.shape in ("one", "switch"):
+            return self.choices.get(text, text)
+        whole = _json(text)
+        if isinstance(whole, list if self.shape == "many" else dict):
+            return whole
+        return self.gather([word.strip() for word in text.split(",") if word.strip()])
 
     def gather(self, words: Sequence[str]) -> object:
         """Combine the values of a flag that was given several times.
@@ -133,25 +120,21 @@ def options(model: type[BaseModel], stage: str) -> tuple[Option, ...]:
     if not config.get("frozen") or config.get("extra") != "forbid":
         raise TypeError(f"{model.__name__} must be frozen and forbid extra fields: derive Settings")
     groups = _groups(model)
-    declared = tuple(
-        _option(name, field, stage, groups.get(name, ""))
-        for name, field in model.model_fields.items()
-    )
     order = ["", *groups]
-    declared = tuple(
-        sorted(
-            declared,
-            key=lambda option: (
-                not option.positional,
-                order.index(option.name if option.group else ""),
-            ),
+    declared = [
+        _option(name, model.model_fields[name], stage, groups.get(name, ""))
+        for name in sorted(
+            model.model_fields, key=lambda name: order.index(name if name in groups else "")
         )
-    )
+    ]
     places = [option for option in declared if option.positional]
     if any(option.shape == "many" for option in places[:-1]):
         raise TypeError(f"{model.__name__}: a positional that takes several must be the last")
-    _refuse_two_of_a_kind(model.__name__, declared)
-    return declared
+    used = Counter(COMMON_FLAGS)
+    used.update(flag for option in declared for flag in option.flags)
+    if twice := [flag for flag, count in used.items() if count > 1]:
+        raise TypeError(f"{model.__name__}: two options have the flag {twice[0]}")
+    return (*places, *(option for option in declared if not option.positional))
 
 
 def _groups(model: type[BaseModel]) -> dict[str, str]:
@@ -163,14 +146,6 @@ def _groups(model: type[BaseModel]) -> dict[str, str]:
                 raise TypeError(f"{model.__name__}: no field of the group {group}: {unknown}")
             found = {**found, **{name: group for name in names.split() if name not in found}}
     return found
-
-
-def _refuse_two_of_a_kind(model: str, declared: Sequence[Option]) -> None:
-    seen = set(COMMON_FLAGS)
-    for flag in (flag for option in declared for flag in option.flags):
-        if flag in seen:
-            raise TypeError(f"{model}: two options have the flag {flag}")
-        seen.add(flag)
 
 
 def prefix(stage: str) -> str:
@@ -288,10 +263,6 @@ def _shown_default(field: FieldInfo, shape: Shape) -> str:
 
 def _word(value: object) -> str:
     return str(value.value if isinstance(value, Enum) else value)
-
-
-def _split(text: str) -> list[str]:
-    return [word.strip() for word in text.split(",") if word.strip()]
 
 
 def _json(text: str) -> object:

@@ -1,19 +1,10 @@
 """Errors of a stage that cannot go on.
 
-* StageError
-  - Usage              the command line itself is wrong
-  - BadData            what came in is not what it should be
-  - InputMissing       what was named is not there
-  - ServiceDown        something this stage needs does not answer
-  - NameTaken          the output exists, made by another recipe
-  - OutcomeUnknown     nobody can tell whether it was done: look before running again
-  - TryAgain           a peer was lost or time ran out: the same command may succeed
-  - NoPermission       this user may not
-  - BadConfiguration   a variable or a configuration file is wrong
-
 Each has its exit code in `audioloom_stage.exit_codes`, the only place that knows the numbers.
 A stage subclasses the one that fits and needs no entry there.
 """
+
+from copyreg import __newobj__ as blank  # type: ignore[attr-defined]
 
 
 class StageError(Exception):
@@ -44,23 +35,15 @@ class StageError(Exception):
         self.hint = hint
 
     def __str__(self) -> str:
-        contrast = ", ".join(
-            f"{word} {text}"
-            for word, text in (("expected", self.expected), ("found", self.found))
-            if text
-        )
-        text = ": ".join(part for part in (self.where, self.summary, contrast) if part)
+        expected = self.expected and f"expected {self.expected}"
+        found = self.found and f"found {self.found}"
+        contrast = ", ".join(filter(None, (expected, found)))
+        text = ": ".join(filter(None, (self.where, self.summary, contrast)))
         return f"{text}. {self.hint}" if self.hint else text
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors cross process borders (Spark tasks), where keyword arguments do not survive.
-        return _blank, (type(self), self.args), self.__dict__
-
-
-def _blank(kind: type[StageError], args: tuple[object, ...]) -> StageError:
-    error = kind.__new__(kind, *args)
-    error.args = args
-    return error
+        return blank, (type(self), *self.args), self.__dict__
 
 
 class Usage(StageError):

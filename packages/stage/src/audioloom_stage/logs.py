@@ -8,8 +8,7 @@ import json
 import logging
 import os
 import sys
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import structlog
@@ -100,18 +99,12 @@ def configure_logs(settings: LogSettings) -> None:
 
 def current_logs() -> LogSettings:
     """Return how this process logs, with bound values; a task passes it to `configure_logs`."""
-    bound_now = structlog.contextvars.get_contextvars()
-    return LogSettings(_current.format, _current.level, _current.debug, dict(bound_now))
+    return replace(_current, bound=structlog.contextvars.get_contextvars())
 
 
 def bind(**values: Any) -> None:
     """Put values such as `run=name` on every later log line."""
     structlog.contextvars.bind_contextvars(**values)
-
-
-def bound(**values: Any) -> AbstractContextManager[None]:
-    """Put values on every log line of a `with` block."""
-    return structlog.contextvars.bound_contextvars(**values)
 
 
 _OURS = "audioloom"

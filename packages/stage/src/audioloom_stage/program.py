@@ -6,9 +6,9 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -24,15 +24,7 @@ if TYPE_CHECKING:
     from audioloom_stage.app import StageApp
 
 
-class Main(Protocol):
-    """The `main` of a stage."""
-
-    def __call__(self, argv: Sequence[str] | None = None) -> int:
-        """Take the words after the program's name, and return the exit code."""
-        ...
-
-
-def run_app(app: StageApp) -> Main:
+def run_app(app: StageApp) -> Callable[..., int]:
     """Make the `main` of a stage, which takes the words after the program's name.
 
     It returns the exit code and never raises or exits, so a console script and a test call it

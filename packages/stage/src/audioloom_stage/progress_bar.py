@@ -70,7 +70,8 @@ class Progress:
 
     def _line(self, seconds: float) -> str:
         rate = self.done / seconds if seconds > 0 else 0.0
-        return bar_line(self._what, self._unit, self.done, self.total, rate)[: _columns()]
+        columns = max(shutil.get_terminal_size().columns - 1, 1)
+        return bar_line(self._what, self._unit, self.done, self.total, rate)[:columns]
 
 
 def bar_line(what: str, unit: str, done: int, total: int | None, rate: float | None) -> str:
@@ -92,10 +93,6 @@ def bar_line(what: str, unit: str, done: int, total: int | None, rate: float | N
         if rate:
             text += f"  {_clock((total - done) / rate)} left"
     return text
-
-
-def _columns() -> int:
-    return max(shutil.get_terminal_size().columns - 1, 1)
 
 
 @contextmanager

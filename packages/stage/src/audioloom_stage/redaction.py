@@ -65,41 +65,9 @@ _NUMBER = re.compile(r"[+-]?[0-9]*\.?[0-9]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 _REFERENCE = re.compile("env:[A-Za-z_][A-Za-z0-9_]*")
 _NO_PASSWORD = re.compile(r"[0-9]{1,5}(:[0-9]{1,5})?|(?:\.{0,2}|~)/.*", re.DOTALL)
 """A port or a path: what `-p` takes of programs that know no password."""
-_PROSE = frozenset(
-    [
-        "a",
-        "and",
-        "as",
-        "by",
-        "can",
-        "cannot",
-        "for",
-        "from",
-        "has",
-        "if",
-        "in",
-        "is",
-        "it",
-        "may",
-        "must",
-        "needs",
-        "nor",
-        "not",
-        "of",
-        "on",
-        "or",
-        "so",
-        "takes",
-        "than",
-        "that",
-        "the",
-        "to",
-        "was",
-        "what",
-        "where",
-        "which",
-        "with",
-    ]
+_PROSE = re.compile(
+    "a|and|as|by|can|cannot|for|from|has|if|in|is|it|may|must|needs|nor|not|of|on|or|so|takes|than"
+    "|that|the|to|was|what|where|which|with"
 )
 """What may follow a flag in a sentence about it."""
 
@@ -152,7 +120,10 @@ def redact_words(command: Iterable[str], *, passwords_only: bool = False) -> tup
         passwords_only: leave ambiguous flags unmasked: `-p`, `--auth` and `--token` also take
             probabilities, methods and kinds. For comparing commands, not for showing them.
     """
-    is_secret = _is_password if passwords_only else is_secret_name
+
+    def is_secret(name: str) -> bool:
+        return is_secret_name(name) and (not passwords_only or _is_always_secret(name))
+
     masked = _certain if passwords_only else redact
     found: list[str] = []
     before = flag = ""
@@ -223,10 +194,6 @@ def is_secret_name(name: str) -> bool:
     return _is_always_secret(name) or _is_soft(words)
 
 
-def _is_password(name: str) -> bool:
-    return is_secret_name(name) and _is_always_secret(name)
-
-
 def _is_always_secret(name: str) -> bool:
     return _ALWAYS.search("".join(_WORDS.findall(name)).lower()) is not None
 
@@ -289,7 +256,7 @@ def _certain(text: str) -> str:
 
 def _bearer(found: re.Match[str]) -> str:
     last = found[3].lower().rstrip(".")
-    said = last in _PROSE or last in ("auth", "authentication", "token", "tokens")
+    said = _PROSE.fullmatch(last) or last in ("auth", "authentication", "token", "tokens")
     return found[0] if said else f"{found[1]}{found[2]}{MASK}"
 
 
@@ -376,11 +343,11 @@ def _is_secret(named: re.Match[str], value: str) -> bool:
         # As a sentence goes on: "unexpected token: x".
         if not _is_always_secret(name):
             return len(bare) >= 6 and any(c.isdigit() for c in bare)  # noqa: PLR2004
-        return bare.lower() not in _PROSE
+        return not _PROSE.fullmatch(bare.lower())
     return True
 
 
 def _is_value_of_flag(value: str, bare: str) -> bool:
     if value.startswith("-"):
         return value.startswith("--") and not _USUAL_FLAG.match(value) and bool(bare.strip("-"))
-    return bare.lower() not in _PROSE
+    return not _PROSE.fullmatch(bare.lower())

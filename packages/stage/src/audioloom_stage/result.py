@@ -130,7 +130,8 @@ def reserved_stdout() -> Iterator[Write]:
         return
     global _columns  # noqa: PLW0603 - there is one stdout
     sys.stdout.flush()
-    _columns = _width(1)
+    with contextlib.suppress(OSError):  # it is no terminal
+        _columns = os.get_terminal_size(1).columns
     # Not a number below 3: where stderr is closed, that would make the result's channel stderr.
     kept = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
     _point_at_stderr()
@@ -142,13 +143,6 @@ def reserved_stdout() -> Iterator[Write]:
         os.dup2(kept, 1)
         os.close(kept)
         _columns = None
-
-
-def _width(descriptor: int) -> int | None:
-    try:
-        return os.get_terminal_size(descriptor).columns if os.isatty(descriptor) else None
-    except OSError:
-        return None
 
 
 def _descriptor() -> int | None:

@@ -1,7 +1,7 @@
 """Parse sizes and durations as people write them: one parser for all settings."""
 
 import re
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import GetCoreSchemaHandler
 from pydantic_core import PydanticCustomError, core_schema
@@ -14,20 +14,37 @@ _LARGEST = 10**18
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
-class Size(int):
+class _Quantity:
+    """A number that people write with a unit."""
+
+    plain: ClassVar[type]
+    units: ClassVar[dict[str, int]]
+    expected: ClassVar[str]
+
+    @classmethod
+    def parse(cls, value: object) -> Self:
+        """Read a text or a number.
+
+        Raises:
+            PydanticCustomError: a `ValueError`; the text is no such quantity.
+        """
+        return cls(_read(value, cls.units, cls.expected))  # type: ignore[call-arg]
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, source: Any, handler: GetCoreSchemaHandler
+    ) -> core_schema.CoreSchema:
+        plain = core_schema.plain_serializer_function_ser_schema(cls.plain)
+        return core_schema.no_info_plain_validator_function(cls.parse, serialization=plain)
+
+
+class Size(_Quantity, int):
     """A number of bytes: `8GB`, `8GiB`, `20 GiB` or `65536`.
 
     GB counts in thousands and GiB in 1024. In a manifest or in JSON it is a plain number.
     """
 
-    @classmethod
-    def parse(cls, value: object) -> Self:
-        """Read a size from a text or a number.
-
-        Raises:
-            PydanticCustomError: a `ValueError`; the text is no size.
-        """
-        return cls(_read(value, _SIZES, "a size such as 8GB, 8GiB or 65536"))
+    plain, units, expected = int, _SIZES, "a size such as 8GB, 8GiB or 65536"
 
     @property
     def text(self) -> str:
@@ -37,26 +54,11 @@ class Size(int):
                 return f"{self >> power}{unit}"
         return str(int(self))
 
-    @classmethod
-    def __get_pydantic_core_schema__(
-        cls, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(int)
-        )
 
-
-class Duration(float):
+class Duration(_Quantity, float):
     """A number of seconds: `90s`, `30m`, `24h`, `7d` or `90`."""
 
-    @classmethod
-    def parse(cls, value: object) -> Self:
-        """Read a duration from a text or a number.
-
-        Raises:
-            PydanticCustomError: a `ValueError`; the text is no duration.
-        """
-        return cls(_read(value, _SECONDS, "a duration such as 90s, 30m, 24h or 7d"))
+    plain, units, expected = float, _SECONDS, "a duration such as 90s, 30m, 24h or 7d"
 
     @property
     def text(self) -> str:
@@ -66,14 +68,6 @@ class Duration(float):
             if self >= 2 * seconds and not self % seconds:
                 return f"{int(self) // seconds}{unit}"
         return str(float(self)).removesuffix(".0") + "s"
-
-    @classmethod
-    def __get_pydantic_core_schema__(
-        cls, source: Any, handler: GetCoreSchemaHandler
-    ) -> core_schema.CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            cls.parse, serialization=core_schema.plain_serializer_function_ser_schema(float)
-        )
 
 
 def _read(value: object, units: dict[str, int], expected: str) -> float:
