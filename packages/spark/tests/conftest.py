@@ -10,8 +10,10 @@ from collections.abc import Iterator
 import pytest
 from audioloom_environment import ship
 from audioloom_mini_cluster.client import Running, running
-from audioloom_spark import Yarn, spark_session
+from audioloom_spark.session import spark_session
+from audioloom_spark.settings import SparkSettings
 from audioloom_spark.yarn import _LEFT_OUT
+from audioloom_stage.units import Size
 from audioloom_storage import Location, locate
 from pyspark.sql import SparkSession
 
@@ -28,12 +30,18 @@ def cluster() -> Iterator[Running]:
 
 
 @pytest.fixture(scope="session")
-def yarn(cluster: Running) -> Yarn:
-    return Yarn(locate(cluster.base) / "environments", executors=2, cores=1, memory=MEMORY)
+def yarn(cluster: Running) -> SparkSettings:
+    return SparkSettings(
+        master="yarn",
+        executors=2,
+        executor_cores=1,
+        executor_memory=Size(MEMORY),
+        environments=f"{cluster.base}/environments",
+    )
 
 
 @pytest.fixture(scope="session")
-def shipped(yarn: Yarn, tmp_path_factory: pytest.TempPathFactory) -> Location:
+def shipped(yarn: SparkSettings, tmp_path_factory: pytest.TempPathFactory) -> Location:
     """This very environment, packed from a copy of it that is gone by now."""
     copy = tmp_path_factory.mktemp("moved") / "environment"
     try:
@@ -41,15 +49,15 @@ def shipped(yarn: Yarn, tmp_path_factory: pytest.TempPathFactory) -> Location:
     except (OSError, shutil.Error):  # another file system
         shutil.copytree(sys.prefix, copy, symlinks=True, dirs_exist_ok=True)
     try:
-        return ship(copy, yarn.folder, exclude=_LEFT_OUT)
+        return ship(copy, locate(str(yarn.environments)), exclude=_LEFT_OUT)
     finally:
         shutil.rmtree(copy)
 
 
 @pytest.fixture(scope="module")  # a process has one Spark at a time
-def on_yarn(cluster: Running, yarn: Yarn, shipped: Location) -> Iterator[SparkSession]:
+def on_yarn(cluster: Running, yarn: SparkSettings, shipped: Location) -> Iterator[SparkSession]:
     """Spark on the cluster; its tasks run where they had better, however long that takes."""
-    settings = {"spark.locality.wait": "600s"}
-    with spark_session("test", "yarn", yarn=yarn, settings=settings) as session:
+    patient = {"spark.locality.wait": "600s"}
+    with spark_session("test", yarn, conf=patient) as session:
         yield session
     assert [] == cluster.applications()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_spark.cluster import check_answers, local_address, read_conf
-from audioloom_spark.errors import ClusterDown, NoCluster
+from audioloom_stage import BadConfiguration, ServiceDown
 
 
 def conf(folder: Path, name: str = "yarn-site.xml", **properties: str) -> dict[str, str]:
@@ -22,7 +22,7 @@ def conf(folder: Path, name: str = "yarn-site.xml", **properties: str) -> dict[s
 
 def test_no_variable_is_told() -> None:
     """The message names the variable and what it should be."""
-    with pytest.raises(NoCluster, match="HADOOP_CONF_DIR"):
+    with pytest.raises(BadConfiguration, match="HADOOP_CONF_DIR"):
         read_conf({})
 
 
@@ -32,14 +32,14 @@ def test_a_folder_without_yarn_is_told(tmp_path: Path, made: bool) -> None:
     folder = tmp_path / "conf"
     if made:
         folder.mkdir()
-    with pytest.raises(NoCluster, match=r"yarn-site\.xml"):
+    with pytest.raises(BadConfiguration, match=r"yarn-site\.xml"):
         read_conf({"HADOOP_CONF_DIR": str(folder)})
 
 
 def test_a_broken_file_is_told(tmp_path: Path) -> None:
     """By name."""
     (tmp_path / "yarn-site.xml").write_text("<configuration>")
-    with pytest.raises(NoCluster, match=r"yarn-site\.xml"):
+    with pytest.raises(BadConfiguration, match=r"yarn-site\.xml"):
         read_conf({"HADOOP_CONF_DIR": str(tmp_path)})
 
 
@@ -48,7 +48,7 @@ def test_nobody_listens_is_told() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and nobody listens
         port = taken.getsockname()[1]
-        with pytest.raises(ClusterDown, match=f"127.0.0.1:{port}") as caught:
+        with pytest.raises(ServiceDown, match=f"127.0.0.1:{port}") as caught:
             check_answers("ResourceManager", [("127.0.0.1", port)], "yarn.resourcemanager.address")
     assert "yarn.resourcemanager.address" in str(caught.value)
 

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import pytest
 from audioloom_spark.diagnostics import reason
-from audioloom_spark.errors import BadRequest, NodesUnfit, NotAllowed, SparkGaveUp
+from audioloom_stage import BadConfiguration, NoPermission, TryAgain
 
 SAID = {
     "Failed to submit application_1 to YARN : Application application_1 submitted by user anna to"
-    " unknown queue: nightly\n\tat org.apache": (BadRequest, "unknown queue: nightly"),
+    " unknown queue: nightly\n\tat org.apache": (BadConfiguration, "unknown queue: nightly"),
     "Required executor memory (1024 MB), offHeap memory (0) MB, overhead (93389 MB), and PySpark"
     " memory (0 MB) is above the max threshold (6144 MB) of this cluster! Please": (
-        BadRequest,
+        BadConfiguration,
         "max threshold (6144 MB) of this cluster",
     ),
     "InvalidResourceRequestException: Invalid resource request! Cannot allocate. Requested resource"
     " type=[vcores], maximum allowed allocation=<memory:6144, vCores:8>, please": (
-        BadRequest,
+        BadConfiguration,
         "maximum allowed allocation=<memory:6144, vCores:8>",
     ),
     "Last 4096 bytes of stderr :\n/bin/bash: line 1: /x/bin/java: No such file or directory\n": (
-        NodesUnfit,
+        BadConfiguration,
         "/x/bin/java: No such file or directory",
     ),
     "Exception in thread main java.lang.UnsupportedClassVersionError: org/apache/spark/X has been"
-    " compiled by a more recent version\nfoo": (NodesUnfit, "more recent version"),
+    " compiled by a more recent version\nfoo": (BadConfiguration, "more recent version"),
     "org.apache.hadoop.yarn.exceptions.YarnException: org.apache.hadoop.security."
     "AccessControlException: User anna does not have permission to submit application_1 to queue"
-    " root.night\n\tat org.apache": (NotAllowed, "permission to submit application_1 to queue"),
+    " root.night\n\tat org.apache": (NoPermission, "permission to submit application_1 to queue"),
     "org.apache.hadoop.security.AccessControlException: Permission denied: user=anna, access=WRITE,"
-    ' inode="/user":root:supergroup:drwxr-xr-x\n\tat x': (NotAllowed, 'inode="/user"'),
-    "Application application_17_1 was killed by user anna at 10.0.0.1": (SparkGaveUp, "killed by"),
+    ' inode="/user":root:supergroup:drwxr-xr-x\n\tat x': (NoPermission, 'inode="/user"'),
+    "Application application_17_1 was killed by user anna at 10.0.0.1": (TryAgain, "killed by"),
     "Application application_17_1 failed 1 times due to AM Container exited with exitCode: -1000\n"
-    "Failing this attempt.Diagnostics: no disk": (SparkGaveUp, "Diagnostics: no disk"),
+    "Failing this attempt.Diagnostics: no disk": (TryAgain, "Diagnostics: no disk"),
 }
 
 

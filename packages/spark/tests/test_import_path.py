@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from audioloom_spark import run_units, spark_session
-from audioloom_spark.session import variables_set
+from audioloom_spark.session import spark_session, variables_set
+from audioloom_spark.settings import SparkSettings
+from audioloom_spark.units import run_units
 from audioloom_stage import BadConfiguration, ExitCode, exit_code
 from pyspark.sql import SparkSession
 
@@ -34,7 +35,7 @@ def working_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 @pytest.fixture(scope="module")
 def session(working_folder: Path) -> Iterator[SparkSession]:
     del working_folder
-    with spark_session("test", "local[1]") as session:
+    with spark_session("test", SparkSettings(master="local[1]")) as session:
         yield session
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from audioloom_environment import ChangedWhilePacking
-from audioloom_spark.errors import NoCluster
 from audioloom_spark.jars import ship_jars
+from audioloom_stage import BadConfiguration
 from audioloom_storage import is_temporary, list_folder, locate
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 
@@ -25,7 +25,7 @@ def home(folder: Path, **jars: str) -> Path:
 
 def test_no_jars_are_told(tmp_path: Path) -> None:
     """A Spark without jars is none."""
-    with pytest.raises(NoCluster, match="jars"):
+    with pytest.raises(BadConfiguration, match="jars"):
         ship_jars(tmp_path, locate(tmp_path))
 
 

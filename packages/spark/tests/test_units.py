@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from audioloom_spark import run_units, spark_session
+from audioloom_spark.session import spark_session
+from audioloom_spark.settings import SparkSettings
+from audioloom_spark.units import run_units
 from audioloom_stage import TryAgain
 from pyspark.sql import SparkSession
 
@@ -17,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket.socket:Resource
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[SparkSession]:
-    with spark_session("test", "local[2]") as session:
+    with spark_session("test", SparkSettings(master="local[2]")) as session:
         yield session
 
 
@@ -80,10 +82,12 @@ def test_no_units_need_no_job(session: SparkSession) -> None:
 def test_nothing_stays_behind(tmp_path: Path) -> None:
     """After a session its JVM, its workers and its scratch folder are gone; stdout is untouched."""
     program = (
-        "from audioloom_spark import run_units, spark_session\n"
+        "from audioloom_spark.session import spark_session\n"
+        "from audioloom_spark.settings import SparkSettings\n"
+        "from audioloom_spark.units import run_units\n"
         "import psutil\n"
         "for _ in range(2):\n"
-        "    with spark_session('t', 'local[1]') as s:\n"
+        "    with spark_session('t', SparkSettings(master='local[1]')) as s:\n"
         "        list(run_units(s, [1], lambda u: u))\n"
         "    assert not psutil.Process().children(recursive=True)\n"
     )

@@ -3,7 +3,7 @@ import sys
 from types import ModuleType
 
 import pytest
-from audioloom_spark.worker_gc import freeze_modules
+from audioloom_spark.units import freeze_modules
 
 
 @pytest.fixture(autouse=True)

@@ -14,15 +14,17 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 from audioloom_mini_cluster.client import Running
-from audioloom_spark import Yarn, run_units, spark_session
+from audioloom_spark.session import spark_session
+from audioloom_spark.settings import SparkSettings
+from audioloom_spark.units import run_units
 from audioloom_stage.exit_codes import exit_code
-from audioloom_storage import Location, locate
+from audioloom_storage import Location
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
 from conftest import MEMORY
@@ -109,9 +111,9 @@ AT_ONCE = {
         78, ("nightly", "--queue with one of default"), asked={"queue": "nightly"}
     ),
     "too much memory": Wrong(
-        78, ("--executor-memory of at most 6144 MiB",), asked={"memory": MEMORY * 99}
+        78, ("--executor-memory of at most 6144 MiB",), asked={"executor_memory": MEMORY * 99}
     ),
-    "too many cores": Wrong(78, ("--executor-cores of at most 8",), asked={"cores": 99}),
+    "too many cores": Wrong(78, ("--executor-cores of at most 8",), asked={"executor_cores": 99}),
     "no Java here": Wrong(
         78, ("JAVA_HOME=/nowhere", "apt-get install"), variables={"JAVA_HOME": "/nowhere"}
     ),
@@ -136,7 +138,7 @@ ONCE_YARN_HAS_IT = {
 
 
 def told(
-    wrong: Wrong, cluster: Running, yarn: Yarn, folder: Path, patch: pytest.MonkeyPatch
+    wrong: Wrong, cluster: Running, yarn: SparkSettings, folder: Path, patch: pytest.MonkeyPatch
 ) -> None:
     """Start Spark, and compare what is said."""
     wrong.made(cluster, folder)
@@ -151,7 +153,7 @@ def told(
     }
     with (
         pytest.raises(Exception) as caught,  # noqa: PT011 - compared below, by code and words
-        spark_session("test", "yarn", yarn=replace(yarn, **asked)),
+        spark_session("test", yarn.model_copy(update=asked)),
     ):
         pass
     text = str(caught.value)
@@ -162,25 +164,29 @@ def told(
 
 @pytest.mark.parametrize("name", AT_ONCE)
 def test_before_anything_is_shipped(
-    name: str, cluster: Running, yarn: Yarn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str,
+    cluster: Running,
+    yarn: SparkSettings,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """No application is started for it."""
     before = sorted(cluster.applications(states=""))
-    nothing = replace(yarn, folder=locate(cluster.hdfs) / "nothing-here")
+    nothing = yarn.model_copy(update={"environments": f"{cluster.hdfs}/nothing-here"})
     told(AT_ONCE[name], cluster, nothing, tmp_path, monkeypatch)
     assert before == sorted(cluster.applications(states=""))
 
 
-def test_one_who_may_not_write(cluster: Running, yarn: Yarn) -> None:
+def test_one_who_may_not_write(cluster: Running, yarn: SparkSettings) -> None:
     """In a process of its own: a client of HDFS stays who it was."""
     program = f"""
-from audioloom_spark import Yarn, spark_session
+from audioloom_spark.session import spark_session
+from audioloom_spark.settings import SparkSettings
 from audioloom_stage import exit_code
-from audioloom_storage import locate
 
-yarn = Yarn(locate({cluster.hdfs!r}) / "nothing-here", executors=1, cores=1, memory={MEMORY})
+yarn = SparkSettings(master="yarn", executors=1, executor_cores=1, executor_memory={MEMORY})
 try:
-    with spark_session("test", "yarn", yarn=yarn):
+    with spark_session("test", yarn, {cluster.hdfs!r} + "/nothing-here"):
         pass
 except Exception as error:
     print(int(exit_code(error)), error)
@@ -193,9 +199,9 @@ except Exception as error:
 
 
 @pytest.fixture(scope="module")
-def unpacked(yarn: Yarn, shipped: Location) -> Yarn:
+def unpacked(yarn: SparkSettings, shipped: Location) -> SparkSettings:
     """Jars and environment lie on the nodes, as they do after the first run."""
-    with spark_session("first", "yarn", yarn=yarn) as session:
+    with spark_session("first", yarn) as session:
         list(run_units(session, range(4), abs))
     return yarn
 
@@ -205,7 +211,7 @@ def unpacked(yarn: Yarn, shipped: Location) -> Yarn:
 def test_once_yarn_has_it(
     name: str,
     cluster: Running,
-    unpacked: Yarn,
+    unpacked: SparkSettings,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -215,7 +221,7 @@ def test_once_yarn_has_it(
 
 
 @pytest.mark.slow
-def test_a_full_queue_is_told(cluster: Running, unpacked: Yarn) -> None:
+def test_a_full_queue_is_told(cluster: Running, unpacked: SparkSettings) -> None:
     """An application that waits for another says why, and starts as soon as it may."""
     with second_program(cluster, unpacked) as second:
         with taking_all(unpacked):
@@ -229,7 +235,7 @@ def test_a_full_queue_is_told(cluster: Running, unpacked: Yarn) -> None:
 
 
 @pytest.mark.slow
-def test_one_who_waits_may_go(cluster: Running, unpacked: Yarn) -> None:
+def test_one_who_waits_may_go(cluster: Running, unpacked: SparkSettings) -> None:
     """Ctrl-C takes the application out of the queue too."""
     with second_program(cluster, unpacked) as second, taking_all(unpacked):
         second.begin()
@@ -242,10 +248,12 @@ def test_one_who_waits_may_go(cluster: Running, unpacked: Yarn) -> None:
 
 
 @contextmanager
-def taking_all(yarn: Yarn) -> Iterator[None]:
+def taking_all(yarn: SparkSettings) -> Iterator[None]:
     """An application that leaves no room for another."""
-    most = replace(yarn, executors=3, memory=3 * MEMORY // 2)  # one a node
-    with spark_session("takes all", "yarn", yarn=most) as session:
+    most = yarn.model_copy(
+        update={"executors": 3, "executor_memory": 3 * MEMORY // 2}
+    )  # one a node
+    with spark_session("takes all", most) as session:
         list(run_units(session, range(4), abs))
         yield
 
@@ -267,14 +275,17 @@ class Second:
 
 
 @contextmanager
-def second_program(cluster: Running, yarn: Yarn) -> Iterator[Second]:
+def second_program(cluster: Running, yarn: SparkSettings) -> Iterator[Second]:
     program = f"""
-from audioloom_spark import Yarn, spark_session
-from audioloom_storage import locate
+from audioloom_spark.session import spark_session
+from audioloom_spark.settings import SparkSettings
 
-yarn = Yarn(locate({yarn.folder.uri!r}), executors=1, cores=1, memory={MEMORY})
 input()
-with spark_session("second", "yarn", yarn=yarn):
+yarn = SparkSettings(
+    master="yarn", executors=1, executor_cores=1, executor_memory={MEMORY},
+    environments={yarn.environments!r},
+)
+with spark_session("second", yarn):
     print("it started", flush=True)
 """
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}

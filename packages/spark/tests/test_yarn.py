@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 from audioloom_mini_cluster.client import Running
-from audioloom_spark import Locality, Yarn, block_hosts, run_units
+from audioloom_spark.locality import Locality, block_hosts
+from audioloom_spark.settings import SparkSettings
+from audioloom_spark.units import run_units
 from audioloom_spark.yarn import bind_address
 from audioloom_storage import Location, list_folder, locate, publish
 from pyspark.sql import SparkSession
@@ -21,7 +23,7 @@ SYSTEM = ("ld-linux", "libc.", "libm.", "libdl.", "librt.", "libpthread.", "libg
 
 
 def test_executors_run_what_was_shipped(
-    on_yarn: SparkSession, shipped: Location, yarn: Yarn, cluster: Running
+    on_yarn: SparkSession, shipped: Location, yarn: SparkSettings, cluster: Running
 ) -> None:
     """Interpreter, modules and libraries lie in the containers; what they were made of is gone."""
 
@@ -39,7 +41,7 @@ def test_executors_run_what_was_shipped(
             "mapped": sorted({line.split(None, 5)[5] for line in lines if ".so" in line}),
         }
 
-    archives = [entry.location.name for entry in list_folder(yarn.folder)]
+    archives = [entry.location.name for entry in list_folder(locate(str(yarn.environments)))]
     assert [shipped.name] == [name for name in archives if name.endswith(".tar.gz")]
     for found in run_units(on_yarn, range(4), look):
         assert found["node"] in cluster.nodes

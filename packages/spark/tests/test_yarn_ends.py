@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from audioloom_spark import Yarn, run_units, spark_session
-from audioloom_spark.errors import SparkGaveUp
+from audioloom_spark.session import spark_session
+from audioloom_spark.settings import SparkSettings
+from audioloom_spark.units import run_units
+from audioloom_stage import TryAgain
 from audioloom_storage import Location
 
 pytestmark = [
@@ -15,7 +17,7 @@ pytestmark = [
 ]
 
 
-def test_a_container_over_its_memory_is_told(yarn: Yarn, shipped: Location) -> None:
+def test_a_container_over_its_memory_is_told(yarn: SparkSettings, shipped: Location) -> None:
     """With what was used and allowed, and the flag that helps."""
 
     def devour(_: int) -> int:
@@ -27,14 +29,16 @@ def test_a_container_over_its_memory_is_told(yarn: Yarn, shipped: Location) -> N
 
     once = {"spark.task.maxFailures": "1"}
     with (
-        spark_session("test", "yarn", yarn=yarn, settings=once) as session,
-        pytest.raises(SparkGaveUp, match="exceeding physical memory limits") as caught,
+        spark_session("test", yarn, conf=once) as session,
+        pytest.raises(TryAgain, match="exceeding physical memory limits") as caught,
     ):
         list(run_units(session, [0], devour))
     assert "--executor-memory" in str(caught.value)
 
 
-def test_a_killed_application_ends_the_work(yarn: Yarn, shipped: Location, tmp_path: Path) -> None:
+def test_a_killed_application_ends_the_work(
+    yarn: SparkSettings, shipped: Location, tmp_path: Path
+) -> None:
     """The units that wait for it do not wait for ever, and the reason is told."""
 
     def forever(_: int) -> None:
@@ -44,9 +48,9 @@ def test_a_killed_application_ends_the_work(yarn: Yarn, shipped: Location, tmp_p
         while True:
             time.sleep(1)
 
-    with spark_session("test", "yarn", yarn=yarn) as session:
+    with spark_session("test", yarn) as session:
         _Killer(session.sparkContext, tmp_path / "begun").start()
-        with pytest.raises(SparkGaveUp, match="killed"):
+        with pytest.raises(TryAgain, match="killed"):
             list(run_units(session, [0], forever))
 
 

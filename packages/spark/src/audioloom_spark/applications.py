@@ -7,7 +7,6 @@ import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
@@ -18,29 +17,19 @@ _SECONDS = 60.0  # a busy machine takes its time, and the JVM ends afterwards
 _TIME = re.compile(r"^\[[^\]]*\] *")
 
 
-@dataclass(frozen=True)
-class Application:
-    """An application that YARN has accepted and not started.
-
-    Attributes:
-        id: `application_…`.
-        queue: the queue that it waits in.
-        says: the reason in YARN's words; empty without one.
-    """
-
-    id: str
-    queue: str
-    says: str
-
-
-def waiting(jvm: Any, tag: str) -> Application | None:
-    """Return the application of this tag while it waits for its master to start, else None."""
+def waiting(jvm: Any, tag: str) -> dict[str, str]:
+    """Return a log line on the application that waits for its master to start; empty if none."""
     with _client(jvm) as client:
         for report in _tagged(jvm, client, tag):
             if str(report.getYarnApplicationState()) in ("SUBMITTED", "ACCEPTED"):
-                says = _TIME.sub("", " ".join(str(report.getDiagnostics() or "").split()))
-                return Application(str(report.getApplicationId()), str(report.getQueue()), says)
-    return None
+                says = " ".join(str(report.getDiagnostics() or "").split())
+                return {
+                    "event": "waiting: YARN has not started the application yet",
+                    "application": str(report.getApplicationId()),
+                    "queue": str(report.getQueue()),
+                    "yarn_says": _TIME.sub("", says),
+                }
+    return {}
 
 
 def end(jvm: Any, tag: str) -> None:

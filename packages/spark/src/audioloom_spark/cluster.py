@@ -20,8 +20,7 @@ from audioloom_hadoop.configuration import (
     unreachable,
 )
 from audioloom_hadoop.rest import ask
-
-from audioloom_spark.errors import BadRequest, ClusterDown, NoCluster
+from audioloom_stage import BadConfiguration, ServiceDown
 
 _VARIABLES = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")  # as in Spark
 _SECONDS = 5.0
@@ -31,29 +30,23 @@ def read_conf(environment: Mapping[str, str] = os.environ) -> Hadoop:
     """Read the configuration of the cluster.
 
     Raises:
-        NoCluster: neither HADOOP_CONF_DIR nor YARN_CONF_DIR leads to one.
+        BadConfiguration: neither HADOOP_CONF_DIR nor YARN_CONF_DIR leads to one.
     """
     try:
         return find_hadoop(environment, variables=_VARIABLES)
     except NotConfigured as error:
-        raise NoCluster(
-            "Spark does not know the cluster.",
-            where=error.where,
-            expected=error.expected,
-            found=error.found,
-            hint=error.hint,
-        ) from error
+        raise BadConfiguration("Spark does not know the cluster.", **vars(error)) from error
 
 
 def check_answers(what: str, addresses: Sequence[Address], setting: str) -> None:
     """Check that one of these addresses, if there are any, accepts a connection.
 
     Raises:
-        ClusterDown: no address does, within seconds.
+        ServiceDown: no address does, within seconds.
     """
     refusals = unreachable(addresses, _SECONDS)
     if refusals:
-        raise ClusterDown(
+        raise ServiceDown(
             f"No {what} answers.",
             found=refusals,
             hint=f"See that it runs, and that {setting} in HADOOP_CONF_DIR is right.",
@@ -82,41 +75,38 @@ def check_size(pages: Sequence[str], *, memory: int, cores: int) -> None:
         cores: cores of an executor.
 
     Raises:
-        BadRequest: no node is; the largest are named.
+        BadConfiguration: no node is; the largest are named.
     """
     answer = _ask(pages, "nodes").get("nodes") or {}
     nodes = [node for node in rows(answer.get("node")) if node.get("state") == "RUNNING"]
     if not nodes:
         return
-    largest = max(_total(node, "usedMemoryMB", "availMemoryMB") for node in nodes)
-    most = max(_total(node, "usedVirtualCores", "availableVirtualCores") for node in nodes)
-    if memory >> 20 > largest:
-        raise BadRequest(
-            "No node has the memory for an executor.",
-            expected=f"--executor-memory of at most {largest} MiB",
-            found=f"{memory >> 20} MiB",
-            where=pages[0],
-        )
-    if cores > most:
-        raise BadRequest(
-            "No node has the cores for an executor.",
-            expected=f"--executor-cores of at most {most}",
-            found=cores,
-            where=pages[0],
-        )
+    most_memory = max(_total(node, "usedMemoryMB", "availMemoryMB") for node in nodes)
+    most_cores = max(_total(node, "usedVirtualCores", "availableVirtualCores") for node in nodes)
+    for what, asked, most, unit in (
+        ("memory", memory >> 20, most_memory, " MiB"),
+        ("cores", cores, most_cores, ""),
+    ):
+        if asked > most:
+            raise BadConfiguration(
+                f"No node has the {what} for an executor.",
+                expected=f"--executor-{what} of at most {most}{unit}",
+                found=f"{asked}{unit}",
+                where=pages[0],
+            )
 
 
 def check_queue(pages: Sequence[str], queue: str) -> None:
     """Check that a queue of that name accepts applications.
 
     Raises:
-        BadRequest: the queue does not; the queues that do are named.
+        BadConfiguration: the queue does not; the queues that do are named.
     """
     scheduler = _ask(pages, "scheduler").get("scheduler") or {}
     leaves = list(_leaves(scheduler.get("schedulerInfo") or {}))
     known = {name for leaf in leaves for name in leaf}
     if known and queue not in known and "root." + queue not in known:
-        raise BadRequest(
+        raise BadConfiguration(
             "No queue of that name takes applications.",
             expected=f"--queue with one of {', '.join(sorted(leaf[0] for leaf in leaves))}",
             found=queue,

@@ -3,36 +3,34 @@
 import re
 
 from audioloom_hadoop.diagnostics import Cause, diagnose
-from audioloom_stage import StageError, TryAgain
-
-from audioloom_spark.errors import BadRequest, ModuleMissing, NodesUnfit, NotAllowed, SparkGaveUp
+from audioloom_stage import BadConfiguration, NoPermission, StageError, TryAgain
 
 _MOST = 300
 
-_JAVA = (NodesUnfit, "Name the JAVA_HOME of a Java 17 on the nodes by --node-java.")
-_MEMORY = (SparkGaveUp, "Ask for more by --executor-memory, or for fewer --executor-cores.")
+_JAVA = (BadConfiguration, "Name the JAVA_HOME of a Java 17 on the nodes by --node-java.")
+_MEMORY = (TryAgain, "Ask for more by --executor-memory, or for fewer --executor-cores.")
 _ERRORS: dict[Cause, tuple[type[StageError], str]] = {
-    Cause.NO_QUEUE: (BadRequest, "Name a queue of this cluster by --queue."),
-    Cause.QUEUE_DENIED: (NotAllowed, "Name a queue that you may use by --queue."),
+    Cause.NO_QUEUE: (BadConfiguration, "Name a queue of this cluster by --queue."),
+    Cause.QUEUE_DENIED: (NoPermission, "Name a queue that you may use by --queue."),
     Cause.FILE_DENIED: (
-        NotAllowed,
+        NoPermission,
         "Spark keeps what belongs to an application below the user's home on HDFS: have"
         " /user/NAME made for you.",
     ),
-    Cause.TOO_MUCH_MEMORY: (BadRequest, "Ask for less by --executor-memory."),
-    Cause.TOO_LARGE: (BadRequest, "Ask for less by --executor-cores or --executor-memory."),
+    Cause.TOO_MUCH_MEMORY: (BadConfiguration, "Ask for less by --executor-memory."),
+    Cause.TOO_LARGE: (BadConfiguration, "Ask for less by --executor-cores or --executor-memory."),
     Cause.NO_JAVA: _JAVA,
     Cause.OLD_JAVA: _JAVA,
     Cause.BAD_JAVA: _JAVA,
     Cause.EXECUTOR_OUT_OF_MEMORY: _MEMORY,
     Cause.OUT_OF_MEMORY: _MEMORY,
     Cause.EXECUTORS_FAILED: (
-        SparkGaveUp,
+        TryAgain,
         "`yarn logs -applicationId` shows what the containers said.",
     ),
-    Cause.KILLED: (SparkGaveUp, ""),
+    Cause.KILLED: (TryAgain, ""),
     Cause.FAILED: (
-        SparkGaveUp,
+        TryAgain,
         "`yarn logs -applicationId` with this name shows what its containers said.",
     ),
 }
@@ -43,12 +41,12 @@ _NO_MODULE = re.compile(
 )
 
 
-def missing_module(text: str) -> ModuleMissing | None:
+def missing_module(text: str) -> BadConfiguration | None:
     """Return the module that Spark's Python workers could not import, if Spark says so."""
     match = _NO_MODULE.search(text)
     if match is None:
         return None
-    return ModuleMissing(
+    return BadConfiguration(
         "Spark's Python workers lack a module",
         expected="the modules of this installation",
         found=match[1][:_MOST],

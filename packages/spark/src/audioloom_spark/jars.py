@@ -10,9 +10,8 @@ import structlog
 from audioloom_environment import ChangedWhilePacking, put_own
 from audioloom_environment.files import Member, file_member
 from audioloom_environment.records import Claim, read_distributions
+from audioloom_stage import BadConfiguration
 from audioloom_storage import Location
-
-from audioloom_spark.errors import NoCluster
 
 log = structlog.get_logger()
 
@@ -32,12 +31,12 @@ def ship_jars(home: Path, folder: Location) -> Location:
         already.)
 
     Raises:
-        NoCluster: there are no jars.
+        BadConfiguration: there are no jars.
         ChangedWhilePacking: a jar is not the one that pyspark installed.
     """
     jars = _jars(home)
     if not jars:
-        raise NoCluster(where=home / "jars", expected="the jars of pyspark", found="none")
+        raise BadConfiguration(where=home / "jars", expected="the jars of pyspark", found="none")
 
     def write(file: BinaryIO) -> None:
         megabytes = sum(jar.size for jar in jars.values()) >> 20
@@ -46,7 +45,9 @@ def ship_jars(home: Path, folder: Location) -> Location:
             for path, jar in jars.items():
                 _add(archive, path, jar)
 
-    location, _ = put_own(folder, f"spark-jars-{_digest(jars)}.tar", write)
+    listed = "".join(f"{jar.path}\0{jar.sha256}\n" for jar in jars.values())
+    digest = hashlib.sha256(listed.encode()).hexdigest()[:_DIGITS]
+    location, _ = put_own(folder, f"spark-jars-{digest}.tar", write)
     return location
 
 
@@ -76,10 +77,3 @@ def _add(archive: tarfile.TarFile, path: Path, jar: Member) -> None:
     info = tarfile.TarInfo(jar.path)  # no owner, no time: the same bytes
     info.size = len(data)
     archive.addfile(info, io.BytesIO(data))
-
-
-def _digest(jars: dict[Path, Member]) -> str:
-    sha256 = hashlib.sha256()
-    for jar in jars.values():
-        sha256.update(f"{jar.path}\0{jar.sha256}\n".encode())
-    return sha256.hexdigest()[:_DIGITS]

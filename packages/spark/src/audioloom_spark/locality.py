@@ -36,16 +36,15 @@ def block_hosts(
         session: from `spark_session`: Hadoop's own client is asked, once for each file.
         inputs: for each unit, the files that matter: a few large ones speak for many small.
     """
-    return [_hosts(session, locations) for locations in inputs]
-
-
-def _hosts(session: SparkSession, locations: Sequence[Location]) -> tuple[str, ...]:
-    held: Counter[str] = Counter()
-    for location in locations:
-        if location.scheme in _WITH_BLOCKS:
-            held.update(_bytes_by_host(session, location))
-    most = sorted(held.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(host for host, _ in most[:_MOST_HOSTS])
+    found = []
+    for locations in inputs:
+        held: Counter[str] = Counter()
+        for location in locations:
+            if location.scheme in _WITH_BLOCKS:
+                held.update(_bytes_by_host(session, location))
+        most = sorted(held.items(), key=lambda item: (-item[1], item[0]))
+        found.append(tuple(host for host, _ in most[:_MOST_HOSTS]))
+    return found
 
 
 def _bytes_by_host(session: SparkSession, location: Location) -> Counter[str]:

@@ -42,36 +42,33 @@ def warn_while_waiting(tag: str) -> Iterator[None]:
 
 
 def _watch(tag: str, over: threading.Event) -> None:
-    last, say_at = "", 0.0
-    facts: dict[str, Any]
+    last, say_at = None, 0.0
     while not over.wait(_POLL_SECONDS):
-        event, facts = "", {}
+        told: dict[str, Any] = {}
         with suppress(Exception):  # Spark starts or ends just now and reports its errors itself
-            event, facts = _waited_for(tag)
-        if event != last:
-            last, say_at = event, time.monotonic() + _PATIENCE_SECONDS
-        elif event and time.monotonic() >= say_at and not over.is_set():
-            log.warning(event, **facts)
+            told = _waited_for(tag)
+        if told.get("event") != last:
+            last, say_at = told.get("event"), time.monotonic() + _PATIENCE_SECONDS
+        elif told and time.monotonic() >= say_at and not over.is_set():
+            log.warning(**told)
             say_at = time.monotonic() + _AGAIN_SECONDS
 
 
-def _waited_for(tag: str) -> tuple[str, dict[str, Any]]:
-    """Return a message and its facts; nothing where Spark is at work, or has not come so far."""
+def _waited_for(tag: str) -> dict[str, Any]:
+    """Return a log line; nothing where Spark is at work, or has not come so far."""
     from pyspark import SparkContext  # noqa: PLC0415 - a second of import, after the checks
 
     jvm: Any = SparkContext._jvm  # noqa: SLF001 - the way to Java
-    if jvm is None:
-        return "", {}
     context: Any = SparkContext._active_spark_context  # noqa: SLF001 - it may just be starting
     java = getattr(context, "_jsc", None)
+    if jvm is None:
+        return {}
     if java is None:
-        found = applications.waiting(jvm, tag)
-        if found is None:
-            return "", {}
-        facts = {"application": found.id, "queue": found.queue, "yarn_says": found.says}
-        return "waiting: YARN has not started the application yet", facts
+        return applications.waiting(jvm, tag)
     if len(java.sc().statusTracker().getExecutorInfos()) > 1:  # the driver is one of the executors
-        return "", {}
-    queue = context.getConf().get("spark.yarn.queue", "default")
-    facts = {"application": context.applicationId, "queue": queue}
-    return "waiting: no executor, YARN gives none or its node is still unpacking", facts
+        return {}
+    return {
+        "event": "waiting: no executor, YARN gives none or its node is still unpacking",
+        "application": context.applicationId,
+        "queue": context.getConf().get("spark.yarn.queue", "default"),
+    }

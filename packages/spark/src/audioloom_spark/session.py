@@ -12,13 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import structlog
+from audioloom_storage import Location
 
 from audioloom_spark.applications import diagnostics, end
 from audioloom_spark.diagnostics import reason
 from audioloom_spark.java import find_java
 from audioloom_spark.jvm_stderr import filtered_stderr
 from audioloom_spark.queue_watch import warn_while_waiting
-from audioloom_spark.yarn import ENVIRONMENT_PYTHON, Yarn, prepare
+from audioloom_spark.settings import SparkSettings
+from audioloom_spark.yarn import ENVIRONMENT_PYTHON, prepare
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,18 +53,18 @@ logger.shell.level = error
 @contextmanager
 def spark_session(
     application: str,
-    master: str = "local[*]",
+    settings: SparkSettings,
+    root: Location | str = ".",
     *,
-    yarn: Yarn | None = None,
-    settings: Mapping[str, str] | None = None,
+    conf: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """Yield a session for one run of a stage, then stop it and remove its scratch folder.
 
     Args:
         application: the name that Spark shows.
-        master: `local[N]`, `local[*]`, `yarn`.
-        yarn: the resources to request, with the master `yarn`.
-        settings: further `spark.*` settings; they win over ours.
+        settings: the master, and the resources to request of YARN.
+        root: the root of the runs, below which files lie that are shipped to YARN's nodes.
+        conf: further `spark.*` settings; they win over ours.
 
     Raises:
         BadConfiguration: no usable Java, no cluster, or a cluster that cannot give the resources.
@@ -74,18 +76,19 @@ def spark_session(
     from pyspark.sql import SparkSession  # noqa: PLC0415
 
     home = Path(pyspark.__file__).parent
-    conf = dict(settings or {})
-    tag = f"audioloom-{uuid.uuid4().hex}" if yarn is not None else ""
-    if yarn is not None:
-        conf = {**prepare(yarn, home), "spark.yarn.tags": tag, **conf}
+    on_yarn = settings.master == "yarn"
+    tag = f"audioloom-{uuid.uuid4().hex}" if on_yarn else ""
+    of_yarn = {**prepare(settings, root, home), "spark.yarn.tags": tag} if on_yarn else {}
 
     with tempfile.TemporaryDirectory(prefix="audioloom-spark-") as scratch:
         log4j = Path(scratch, "log4j2.properties")
         log4j.write_text(_LOG4J)
         # In client mode the workers' Python comes from the environment alone.
+        python = os.environ.get("PYSPARK_PYTHON", sys.executable)
+        python = ENVIRONMENT_PYTHON if on_yarn else python
         path = _without_working_folder(os.environ.get("PYTHONPATH", ""))
         environment = {
-            "PYSPARK_PYTHON": _workers_python(yarn),
+            "PYSPARK_PYTHON": python,
             "PYSPARK_DRIVER_PYTHON": sys.executable,
             "JAVA_HOME": str(java.resolve().parent.parent),
             "SPARK_HOME": str(home),  # no other Spark of this machine
@@ -96,12 +99,12 @@ def spark_session(
         }
         waiting = warn_while_waiting(tag) if tag else nullcontext()
         with variables_set(environment), waiting:
-            builder = SparkSession.builder.appName(application).master(master)
-            for key, value in {**_defaults(scratch, log4j), **conf}.items():
+            builder = SparkSession.builder.appName(application).master(settings.master)
+            for key, value in {**_defaults(scratch, log4j), **of_yarn, **(conf or {})}.items():
                 builder = builder.config(key, value)
             with filtered_stderr() as messages:
                 session = _start(builder, tag)
-            if yarn is not None:
+            if on_yarn:
                 log.info("Spark runs on YARN", application=session.sparkContext.applicationId)
             try:
                 yield session
@@ -110,12 +113,6 @@ def spark_session(
                 session.stop()
                 _end_gateway(gateway)
                 messages.join(timeout=5)  # the JVM's last words come before our next line
-
-
-def _workers_python(yarn: Yarn | None) -> str:
-    if yarn is not None:
-        return ENVIRONMENT_PYTHON
-    return os.environ.get("PYSPARK_PYTHON", sys.executable)
 
 
 def _without_working_folder(path: str) -> str:

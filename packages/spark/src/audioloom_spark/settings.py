@@ -36,13 +36,23 @@ class SparkSettings(Settings):
         None, description="Folder for what the nodes fetch. Default: environments/ in the root."
     )
 
+    @property
+    def heap(self) -> int:
+        """The bytes of an executor's Java heap."""
+        return min(1 << 30, max(512 << 20, self.executor_memory // 4))
+
+    @property
+    def task_memory(self) -> int:
+        """Bytes for the Python of one task on YARN, all its processes together."""
+        return (self.executor_memory - self.heap) // self.executor_cores
+
     def check_configured(self) -> None:
         """See that a cluster is configured, where the master is one; to be called before all else.
 
         The same configuration says how HDFS is read: without it that fails first, and slowly.
 
         Raises:
-            NoCluster: HADOOP_CONF_DIR leads to none.
+            BadConfiguration: HADOOP_CONF_DIR leads to none.
         """
         if self.master == "yarn":
             from audioloom_spark.cluster import read_conf  # noqa: PLC0415 - these are declarations

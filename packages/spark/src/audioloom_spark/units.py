@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import queue
 import re
+import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from audioloom_stage import StageError
+from audioloom_stage import StageError, TryAgain
 
 from audioloom_spark.applications import diagnostics
 from audioloom_spark.diagnostics import missing_module, reason
-from audioloom_spark.errors import SparkGaveUp
 from audioloom_spark.locality import Locality, placed
-from audioloom_spark.worker_gc import freeze_modules
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -31,17 +31,17 @@ class UnitFailedError(Exception):
 
 
 @dataclass(frozen=True)
-class _Failure:
-    error: BaseException
-
-
-@dataclass(frozen=True)
 class _Answer:
-    """The message of a task: the unit, the host, and the answer or a failure."""
+    """The message of a task: the unit, the host, and the answer or an error."""
 
     number: int
     host: str
     value: Any
+    error: Exception | None
+
+
+_Inbox: TypeAlias = "queue.SimpleQueue[_Answer | StageError | None]"
+"""Answers, or why Spark gave up; None is the end."""
 
 
 def run_units(
@@ -67,7 +67,7 @@ def run_units(
     Raises:
         Exception: the error of the first failing unit, once Spark has spent its retries; the other
             tasks are cancelled. Closing the iterator early cancels them too.
-        ModuleMissing: the workers cannot import what a unit needs to begin.
+        BadConfiguration: the workers cannot import what a unit needs to begin.
         TryAgain: Spark itself ended the work, as when a worker was killed.
     """
     if not units:
@@ -75,8 +75,8 @@ def run_units(
     from pyspark import InheritableThread  # noqa: PLC0415
 
     context = session.sparkContext
-    inbox: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    answers = context.accumulator(_Inbox(inbox), _answers_parameter())
+    inbox: _Inbox = queue.SimpleQueue()
+    answers = context.accumulator(inbox, _answers_parameter())
     group = f"audioloom-{uuid.uuid4().hex}"
     tries = _tries(session)
     preferred = [tuple(each) for each in hosts] if hosts is not None else [()] * len(units)
@@ -85,7 +85,7 @@ def run_units(
         for number, unit in pieces:
             # YARN tells each container its node, by the name that Spark and HDFS know.
             where = os.environ.get("NM_HOST", "")
-            answers.add([_Answer(number, where, _attempt(task, unit, tries))])
+            answers.add([_Answer(number, where, *_attempt(task, unit, tries))])
         freeze_modules()
 
     def job() -> None:
@@ -94,9 +94,9 @@ def run_units(
         try:
             pieces = list(zip(enumerate(units), preferred, strict=True))
             placed(session, pieces).foreachPartition(work)
-            inbox.put(_DONE)
+            inbox.put(None)
         except Exception as error:  # noqa: BLE001 - whatever Spark says goes to the caller
-            inbox.put(_Failure(_gave_up(error, session)))
+            inbox.put(_gave_up(error, session))
 
     thread = InheritableThread(target=job, name="audioloom-units", daemon=True)
     thread.start()
@@ -108,35 +108,26 @@ def run_units(
         thread.join()
 
 
-_DONE = object()
-
-
 def _answers(
-    inbox: queue.SimpleQueue[Any], preferred: Sequence[tuple[str, ...]], locality: Locality
+    inbox: _Inbox, preferred: Sequence[tuple[str, ...]], locality: Locality
 ) -> Iterator[Any]:
-    while (answer := inbox.get()) is not _DONE:
-        value = answer
-        if isinstance(answer, _Answer):
-            value = answer.value
-            if preferred[answer.number]:
-                locality.units += 1
-                locality.local += answer.host in preferred[answer.number]
-        if isinstance(value, _Failure):
-            raise value.error
-        yield value
-
-
-class _Inbox:
-    """The driver's side of the accumulator: a queue. In a task the value is a plain list."""
-
-    def __init__(self, inbox: queue.SimpleQueue[Any]) -> None:
-        self.inbox = inbox
+    while (answer := inbox.get()) is not None:
+        if isinstance(answer, StageError):
+            raise answer
+        if preferred[answer.number]:
+            locality.units += 1
+            locality.local += answer.host in preferred[answer.number]
+        if answer.error is not None:
+            raise answer.error
+        yield answer.value
 
 
 def _answers_parameter() -> Any:
     from pyspark.accumulators import AccumulatorParam  # noqa: PLC0415
 
     class Answers(AccumulatorParam[Any]):  # type: ignore[misc]  # pyspark is not analysed
+        """The value is the queue in the driver, and a list in a task."""
+
         def zero(self, value: Any) -> list[Any]:  # noqa: ARG002 - a task starts from nothing
             return []
 
@@ -145,23 +136,25 @@ def _answers_parameter() -> Any:
                 value1.extend(value2)
             else:
                 for answer in value2:
-                    value1.inbox.put(answer)
+                    value1.put(answer)
             return value1
 
     return Answers()
 
 
-def _attempt(task: Callable[[Unit], Answer], unit: Unit, tries: int) -> Answer | _Failure:
+def _attempt(
+    task: Callable[[Unit], Answer], unit: Unit, tries: int
+) -> tuple[Answer | None, Exception | None]:
     """Run a unit. Before the last try an error goes to Spark, which retries, perhaps elsewhere."""
     from pyspark import TaskContext  # noqa: PLC0415
 
     context = TaskContext.get()
     try:
-        return task(unit)
+        return task(unit), None
     except Exception as error:
         if context is not None and context.attemptNumber() + 1 < tries:
             raise
-        return _Failure(_travelling(error))
+        return None, _travelling(error)
 
 
 def _gave_up(error: Exception, session: SparkSession) -> StageError:
@@ -175,7 +168,7 @@ def _gave_up(error: Exception, session: SparkSession) -> StageError:
         reported = reason(f"{yarn_diagnostics}\n{text}")
     if reported is None:
         said = _REASON.search(text) or _FIRST_LINE.search(text)
-        reported = SparkGaveUp(
+        reported = TryAgain(
             "Spark gave up",
             found=said[1][:300] if said else type(error).__name__,
             hint="If a worker was killed, memory may be short. Finished units are not done again.",
@@ -202,3 +195,20 @@ def _tries(session: SparkSession) -> int:
     if master.startswith("local") and "," not in master:
         return 1
     return int(session.sparkContext.getConf().get("spark.task.maxFailures", "4") or "4")
+
+
+_known = 0  # modules
+
+
+def freeze_modules() -> None:
+    """Keep imported modules out of the garbage collection of Spark's Python workers.
+
+    Spark collects all garbage after each task. Over what pyspark, NumPy and PyArrow import that is
+    some 50 ms of processor time, which is more than a small unit takes. Done only where modules
+    were imported since the last call: an object that is alive now is never collected any more.
+    """
+    global _known  # noqa: PLW0603 - one worker, one process
+    if len(sys.modules) != _known:
+        _known = len(sys.modules)
+        gc.collect()
+        gc.freeze()

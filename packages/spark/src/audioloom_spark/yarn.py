@@ -6,7 +6,6 @@ included, come from storage, each under a digest of what is inside, each uploade
 
 import socket
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import structlog
@@ -18,7 +17,6 @@ from audioloom_spark.settings import SparkSettings
 
 log = structlog.get_logger()
 
-YARN = "yarn"
 FOLDER = "environments"
 
 #: An executor's Python: YARN unpacks the archive into the container.
@@ -27,68 +25,17 @@ ENVIRONMENT_PYTHON = "./environment/bin/python"
 # Spark brings its own Python part along.
 _LEFT_OUT = ("pyspark", "py4j")
 
-_LEAST_HEAP = 512 << 20
-_MOST_HEAP = 1 << 30
 
-
-@dataclass(frozen=True)
-class Yarn:
-    """The resources that are requested of a cluster; see `SparkSettings`.
-
-    Attributes:
-        folder: the folder of files that are shipped to the nodes.
-        memory: bytes of an executor's container.
-    """
-
-    folder: Location
-    executors: int
-    cores: int
-    memory: int
-    queue: str | None = None
-    driver_address: str | None = None
-    node_java: str | None = None
-
-    @property
-    def heap(self) -> int:
-        """The bytes of an executor's Java heap."""
-        return min(_MOST_HEAP, max(_LEAST_HEAP, self.memory // 4))
-
-    @property
-    def task_memory(self) -> int:
-        """Bytes for the Python of one task, all its processes together."""
-        return (self.memory - self.heap) // self.cores
-
-
-def yarn_of(settings: SparkSettings, root: Location) -> Yarn | None:
-    """Return the resources that a stage's settings request, or None if the master is no cluster.
-
-    Args:
-        settings: the stage's settings.
-        root: the root of its runs.
-    """
-    if settings.master != YARN:
-        return None
-    given = settings.environments
-    return Yarn(
-        folder=root / FOLDER if given is None else locate(given),
-        executors=settings.executors,
-        cores=settings.executor_cores,
-        memory=int(settings.executor_memory),
-        queue=settings.queue,
-        driver_address=settings.driver_address,
-        node_java=settings.node_java,
-    )
-
-
-def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
+def prepare(settings: SparkSettings, root: Location | str, home: Path) -> dict[str, str]:
     """Check that the cluster answers, ship what its nodes need, and return Spark's settings.
 
     Args:
-        yarn: the requested resources.
+        settings: the requested resources.
+        root: the root of the runs, below which the shipped files lie unless the settings say where.
         home: SPARK_HOME.
 
     Raises:
-        NoCluster, ClusterDown, BadRequest: before anything is shipped.
+        BadConfiguration, ServiceDown: before anything is shipped.
         StorageError, NotRelocatable, …: the files could not be shipped.
     """
     from audioloom_environment import ship  # noqa: PLC0415 - only those who ship pay for it
@@ -96,23 +43,24 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
     conf = read_conf()
     check_answers("ResourceManager", conf.managers, "yarn.resourcemanager.address")
     check_answers("NameNode", conf.name_nodes, "fs.defaultFS")
-    asked = conf.pages
-    check_size(asked, memory=yarn.memory, cores=yarn.cores)
-    if yarn.queue is not None:
-        check_queue(asked, yarn.queue)
-    address = yarn.driver_address or local_address(conf.managers)
-    log.info("starting Spark on YARN", executors=yarn.executors, driver_address=address)
-    environment = ship(sys.prefix, yarn.folder, exclude=_LEFT_OUT)
-    jars = ship_jars(home, yarn.folder)
+    memory, cores = settings.executor_memory, settings.executor_cores
+    check_size(conf.pages, memory=memory, cores=cores)
+    if settings.queue is not None:
+        check_queue(conf.pages, settings.queue)
+    address = settings.driver_address or local_address(conf.managers)
+    log.info("starting Spark on YARN", executors=settings.executors, driver_address=address)
+    folder = locate(settings.environments or locate(root) / FOLDER)
+    environment = ship(sys.prefix, folder, exclude=_LEFT_OUT)
+    jars = ship_jars(home, folder)
     spark_conf = {
         "spark.submit.deployMode": "client",
         "spark.yarn.archive": jars.uri,
         "spark.yarn.dist.archives": f"{environment.uri}#environment",
-        "spark.executor.instances": str(yarn.executors),
-        "spark.executor.cores": str(yarn.cores),
-        "spark.executor.memory": f"{yarn.heap >> 20}m",
+        "spark.executor.instances": str(settings.executors),
+        "spark.executor.cores": str(cores),
+        "spark.executor.memory": f"{settings.heap >> 20}m",
         # Tasks work in Python: they get the memory that the JVM does not take.
-        "spark.executor.memoryOverhead": f"{(yarn.memory - yarn.heap) >> 20}m",
+        "spark.executor.memoryOverhead": f"{(memory - settings.heap) >> 20}m",
         "spark.yarn.am.memory": "512m",
         # A failure at the start would repeat: report it, instead of trying for minutes.
         "spark.yarn.maxAppAttempts": "1",
@@ -128,11 +76,11 @@ def prepare(yarn: Yarn, home: Path) -> dict[str, str]:
         "spark.executorEnv.PYTHONSAFEPATH": "1",
         "spark.python.daemon.module": "audioloom_spark.daemon",
     }
-    if yarn.queue is not None:
-        spark_conf["spark.yarn.queue"] = yarn.queue
-    if yarn.node_java is not None:
-        spark_conf["spark.yarn.appMasterEnv.JAVA_HOME"] = yarn.node_java
-        spark_conf["spark.executorEnv.JAVA_HOME"] = yarn.node_java
+    if settings.queue is not None:
+        spark_conf["spark.yarn.queue"] = settings.queue
+    if settings.node_java is not None:
+        spark_conf["spark.yarn.appMasterEnv.JAVA_HOME"] = settings.node_java
+        spark_conf["spark.executorEnv.JAVA_HOME"] = settings.node_java
     return spark_conf
 
 

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from audioloom_featurizer.extraction.spark import limits_for_yarn
 from audioloom_featurizer.sandbox.supervisor import WorkerLimits
-from audioloom_spark import Yarn
-from audioloom_storage import locate
+from audioloom_spark.settings import SparkSettings
+from audioloom_stage.units import Size
 
 GB, MB = 1 << 30, 1 << 20
 
@@ -21,13 +19,15 @@ GB, MB = 1 << 30, 1 << 20
     ],
 )
 def test_a_decoder_is_ended_before_its_container_is(
-    tmp_path: Path, memory: int, cores: int, asked: int, given: int
+    memory: int, cores: int, asked: int, given: int
 ) -> None:
     """Else the whole executor would be lost, four times, and with it the job."""
-    yarn = Yarn(folder=locate(tmp_path), executors=1, cores=cores, memory=memory)
+    yarn = SparkSettings(master="yarn", executor_cores=cores, executor_memory=Size(memory))
     assert given == limits_for_yarn(WorkerLimits(memory=asked), yarn).memory
 
 
 def test_on_this_machine_it_is_what_was_asked_for() -> None:
     """Nobody ends anything here."""
-    assert WorkerLimits(memory=8 * GB) == limits_for_yarn(WorkerLimits(memory=8 * GB), None)
+    assert WorkerLimits(memory=8 * GB) == limits_for_yarn(
+        WorkerLimits(memory=8 * GB), SparkSettings()
+    )

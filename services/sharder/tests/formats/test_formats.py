@@ -120,7 +120,8 @@ def rows_in(name: str, paths: list[Path]) -> Iterator[dict]:
 @pytest.mark.filterwarnings("ignore:unclosed <socket.socket:ResourceWarning")
 def test_spark_reads_columns(sharder: Callable, tmp_path: Path) -> None:
     """Its readers of Parquet and ORC share no code with the writers: every row, every column."""
-    from audioloom_spark import spark_session
+    from audioloom_spark.session import spark_session
+    from audioloom_spark.settings import SparkSettings
 
     features = make_features(tmp_path, [ROWS])
     runs = [
@@ -128,7 +129,7 @@ def test_spark_reads_columns(sharder: Callable, tmp_path: Path) -> None:
         for name in ("parquet", "orc")
     ]
     known = {row.path: row for row in ROWS}
-    with spark_session("test", "local[1]") as spark:
+    with spark_session("test", SparkSettings(master="local[1]")) as spark:
         for opened in runs:
             paths = [str(path) for path in shards_of(opened)]
             name = opened.manifest.recipe.format

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from audioloom_spark import spark_session
+from audioloom_spark.session import spark_session
+from audioloom_spark.settings import SparkSettings
 
 PATTERN = r"(?P<label>[a-z]{2})/(?P<group>.+)\.wav"
 RATE, SAMPLES = 16_000, 160_000
@@ -25,7 +26,7 @@ PIECES = 32
 
 def ours(source: Path, out: Path, cores: int) -> float:
     """`audioloom-featurizer scan` and `run`, in a session that stands already."""
-    with spark_session("audioloom", f"local[{cores}]") as session:
+    with spark_session("audioloom", SparkSettings(master=f"local[{cores}]")) as session:
         begin = time.perf_counter()
         from audioloom_featurizer.commands.run import run  # noqa: PLC0415 - it counts
         from audioloom_featurizer.commands.scan import scan  # noqa: PLC0415
@@ -50,7 +51,7 @@ def naive(source: Path, out: Path, cores: int) -> float:
     """
     # Java as it is: the recordings go through it here.
     settings = {"spark.driver.extraJavaOptions": ""}
-    with spark_session("naive", f"local[{cores}]", settings=settings) as session:
+    with spark_session("naive", SparkSettings(master=f"local[{cores}]"), conf=settings) as session:
         begin = time.perf_counter()
         from pyspark.sql.functions import udf  # noqa: PLC0415
         from pyspark.sql.types import BinaryType  # noqa: PLC0415

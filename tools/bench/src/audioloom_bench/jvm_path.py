@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyspark
 from audioloom_mini_cluster.jars import default_cache, ensure, parse
-from audioloom_spark import find_java
+from audioloom_spark.java import find_java
 
 _COMPILER = "ecj-"
 

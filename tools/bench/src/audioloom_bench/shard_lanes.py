@@ -48,11 +48,11 @@ Job = Callable[[int], None]
 @contextmanager
 def ours(asked: Asked) -> Iterator[Job]:
     """`audioloom-sharder run`, whole; its session is kept for the jobs after the first."""
-    import audioloom_spark  # noqa: PLC0415 - imports count
     from audioloom_sharder.commands.run import run  # noqa: PLC0415
     from audioloom_sharder.settings import RunSettings  # noqa: PLC0415
+    from audioloom_spark import session  # noqa: PLC0415 - imports count
 
-    start = audioloom_spark.spark_session
+    start = session.spark_session
     with ExitStack() as stack:
         kept: list[Any] = []
 
@@ -62,7 +62,7 @@ def ours(asked: Asked) -> Iterator[Job]:
                 kept.append(stack.enter_context(start(*options, **more)))
             yield kept[0]
 
-        stack.enter_context(patch.object(audioloom_spark, "spark_session", keeping))
+        stack.enter_context(patch.object(session, "spark_session", keeping))
 
         def job(number: int) -> None:
             settings: dict[str, Any] = {
@@ -160,14 +160,16 @@ LANES = {each.__name__: each for each in (naive, jvm_path, shuffled, ours, floor
 
 @contextmanager
 def _session(name: str, asked: Asked, settings: dict[str, str] | None = None) -> Iterator[Any]:
-    from audioloom_spark import spark_session  # noqa: PLC0415 - imports count
+    from audioloom_spark.session import spark_session  # noqa: PLC0415 - imports count
+    from audioloom_spark.settings import SparkSettings  # noqa: PLC0415
 
     told = {
         "spark.driver.memory": _NAIVE_MEMORY,
         "spark.driver.extraClassPath": asked.classes,
         "spark.driver.extraJavaOptions": "",  # Java as it is: payload goes through it here
     }
-    with spark_session(name, asked.master, settings={**told, **(settings or {})}) as session:
+    spark = SparkSettings(master=asked.master)
+    with spark_session(name, spark, conf={**told, **(settings or {})}) as session:
         yield session
 
 

@@ -7,15 +7,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from audioloom_spark import (
-    Locality,
-    SparkSettings,
-    Yarn,
-    block_hosts,
-    run_units,
-    spark_session,
-    yarn_of,
-)
+from audioloom_spark.locality import Locality, block_hosts
+from audioloom_spark.session import spark_session
+from audioloom_spark.settings import SparkSettings
+from audioloom_spark.units import run_units
 from audioloom_storage import Location
 
 from audioloom_featurizer.extraction.partition import Unit
@@ -28,11 +23,11 @@ LEAST_BYTES = 256 << 20
 """With less, good recordings would be refused too."""
 
 
-def limits_for_yarn(limits: WorkerLimits, yarn: Yarn | None) -> WorkerLimits:
+def limits_for_yarn(limits: WorkerLimits, settings: SparkSettings) -> WorkerLimits:
     """Keep the memory limit below the memory at which YARN kills a task's container."""
-    if yarn is None:
+    if settings.master != "yarn":
         return limits
-    fits = max(LEAST_BYTES, yarn.task_memory - SUPERVISOR_BYTES)
+    fits = max(LEAST_BYTES, settings.task_memory - SUPERVISOR_BYTES)
     return replace(limits, memory=min(limits.memory, fits))
 
 
@@ -59,12 +54,11 @@ def extract_in_spark(
         source: the folder of the recordings, whose blocks decide on which node a unit runs.
         counts: on a cluster, receives the number of units that ran where their blocks are.
     """
-    yarn = yarn_of(settings, root)
-    limits = limits_for_yarn(limits, yarn)
+    limits = limits_for_yarn(limits, settings)
     locality = Locality()
-    with spark_session("audioloom-featurizer", settings.master, yarn=yarn) as session:
+    with spark_session("audioloom-featurizer", settings, root) as session:
         largest = [[source.child(path) for path in unit.largest] for unit in units]
-        hosts = None if yarn is None else block_hosts(session, largest)
+        hosts = block_hosts(session, largest) if settings.master == "yarn" else None
         work = partial(run_supervised, pickle.dumps(task), limits)
         pickled = [pickle.dumps(unit) for unit in units]
         with closing(

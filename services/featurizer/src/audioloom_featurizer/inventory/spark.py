@@ -5,7 +5,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from audioloom_spark import SparkSettings, run_units, spark_session, yarn_of
+from audioloom_spark.session import spark_session
+from audioloom_spark.settings import SparkSettings
+from audioloom_spark.units import run_units
 from audioloom_stage import BadData, NoPermission, ServiceDown, StageError, redact
 from audioloom_storage import Location
 
@@ -21,8 +23,7 @@ def spark_runner(settings: SparkSettings, root: Location) -> Iterator[Callable[.
         settings: where Spark runs.
         root: the root that the run lies under.
     """
-    yarn = yarn_of(settings, root)
-    with spark_session("audioloom-featurizer", settings.master, yarn=yarn) as session:
+    with spark_session("audioloom-featurizer", settings, root) as session:
         yield partial(run_units, session)
 
 
@@ -47,14 +48,13 @@ def fetch(
         MissingDriver: no jar has a driver for this URL.
         ServiceDown, NoPermission, InvalidOption, BadData: the database refused.
     """
-    yarn = yarn_of(settings, root)
     own = {
         "spark.jars": ",".join(database.jars),
         "spark.jars.packages": ",".join(database.packages),
     }
     own = {key: value for key, value in own.items() if value}
-    master = settings.master or "local[1]"
-    with spark_session("audioloom-featurizer", master, yarn=yarn, settings=own) as session:
+    settings = settings.model_copy(update={"master": settings.master or "local[1]"})
+    with spark_session("audioloom-featurizer", settings, root, conf=own) as session:
         options = {
             "url": database.url,
             "query": database.query,

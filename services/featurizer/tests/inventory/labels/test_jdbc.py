@@ -21,7 +21,7 @@ from audioloom_featurizer.settings import ScanSettings
 from audioloom_manifest import read_manifest
 from audioloom_mini_cluster.errors import JarsMissing
 from audioloom_mini_cluster.jars import Jar, default_cache, ensure
-from audioloom_spark import find_java
+from audioloom_spark.java import find_java
 from audioloom_stage import NoPermission, ServiceDown
 from featurizer_work import scan
 

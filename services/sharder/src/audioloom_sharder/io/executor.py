@@ -11,7 +11,7 @@ import structlog
 from audioloom_storage import Location, Unavailable
 
 if TYPE_CHECKING:
-    from audioloom_spark import SparkSettings
+    from audioloom_spark.settings import SparkSettings
     from pyspark.sql import SparkSession
 
 log = structlog.get_logger()
@@ -61,21 +61,16 @@ def executor(
             if not units:
                 return
             # The imports take half a second, which `--help` and a finished run need not spend.
-            from audioloom_spark import (  # noqa: PLC0415
-                Locality,
-                block_hosts,
-                run_units,
-                spark_session,
-                yarn_of,
-            )
+            from audioloom_spark.locality import Locality, block_hosts  # noqa: PLC0415
+            from audioloom_spark.session import spark_session  # noqa: PLC0415
+            from audioloom_spark.units import run_units  # noqa: PLC0415
 
-            yarn = yarn_of(settings, root)
             if not session:
                 log.info("starting Spark", master=settings.master)
-                started = spark_session("audioloom-sharder", settings.master, yarn=yarn)
+                started = spark_session("audioloom-sharder", settings, root)
                 session.append(stack.enter_context(started))
             hosts = None
-            if yarn is not None and reads is not None:
+            if settings.master == "yarn" and reads is not None:
                 hosts = block_hosts(session[0], [[reads(unit)] for unit in units])
             locality = Locality()
             patient = partial(_retry_once, task)
