@@ -55,7 +55,6 @@ from audioloom_manifest.late_files import Patience
 from audioloom_manifest.layout import (
     FOLDERS,
     MANIFEST_NAME,
-    manifest_location,
     root_of,
     run_folder,
 )
@@ -135,7 +134,6 @@ __all__ = [
     "find_committed",
     "garbage",
     "list_manifests",
-    "manifest_location",
     "parse_manifest",
     "publish_receipt",
     "read_manifest",

@@ -1,17 +1,6 @@
-"""What can be wrong with a manifest, and where.
+"""What can be wrong with a manifest, and where."""
 
-* ManifestError
-  * MissingManifest       nothing is there (also a FileNotFoundError)
-  * MalformedManifest     not JSON, or a field is missing, of another type or out of bounds
-  * UnknownKind           a kind that no stage of ours writes
-  * WrongKind             a good manifest of another kind than the one asked for
-  * UnsupportedVersion    another major version: reading it would be guessing
-  * WrongChecksum         bytes differ from what the manifest (or its files list) says
-  * WrongIdentity         its identity is not that of its recipe, inputs and files
-  * MissingFile           a file that the manifest names is not there
-  * NameTaken             a run of that name was made by another recipe or from other inputs
-* RecordError             bytes that are not the record, index or stream they should be
-"""
+from copyreg import __newobj__ as blank  # type: ignore[attr-defined]
 
 
 class ManifestError(Exception):
@@ -37,13 +26,7 @@ class ManifestError(Exception):
 
     def __reduce__(self) -> tuple[object, ...]:
         # Errors cross process borders (Spark tasks); keyword arguments do not survive pickling.
-        return _rebuild, (type(self), self.where, self.expected, self.found, self.hint)
-
-
-def _rebuild(
-    kind: type[ManifestError], where: str, expected: str, found: str, hint: str
-) -> ManifestError:
-    return kind(where=where, expected=expected, found=found, hint=hint)
+        return blank, (type(self), *self.args), self.__dict__
 
 
 class MissingManifest(ManifestError, FileNotFoundError):
@@ -63,7 +46,7 @@ class WrongKind(ManifestError, ValueError):
 
 
 class UnsupportedVersion(ManifestError, ValueError):
-    """The manifest was written for another major version of the contract."""
+    """Another major version of the contract: reading it would be guessing."""
 
 
 class WrongChecksum(ManifestError, ValueError):

@@ -20,7 +20,7 @@ from audioloom_manifest.envelope import Kind
 from audioloom_manifest.errors import ManifestError
 from audioloom_manifest.file_list import is_files_list
 from audioloom_manifest.layout import MANIFEST_NAME
-from audioloom_manifest.reader import Opened, list_manifests
+from audioloom_manifest.reader import list_manifests
 from audioloom_manifest.receipts import RECEIPTS
 
 _KEPT = re.compile(rf"{re.escape(MANIFEST_NAME)}|{RECEIPTS}/[^/]+\.json")
@@ -55,7 +55,9 @@ def garbage(
     for folder, found in list_manifests(root, kind):
         if isinstance(found, ManifestError):
             continue
-        named = None if found is None else _named(found)
+        named = {MANIFEST_NAME}
+        if found is not None:
+            named |= {found.manifest.files.name, *(entry.path for entry in found.entries)}
         for entry in walk(folder, within=root, links=False):
             if entry.modified_ns > before:
                 continue
@@ -63,7 +65,8 @@ def garbage(
             finished = finished_path(path)
             ours = is_files_list(finished) or is_ours(finished)
             if finished == path:
-                left = ours and named is not None and path not in named and not _kept(path)
+                receipt = path.startswith(f"{RECEIPTS}/")
+                left = ours and found is not None and path not in named and not receipt
             else:
                 left = ours or is_kept(finished) or _KEPT.fullmatch(finished) is not None
             if left:
@@ -81,12 +84,3 @@ def remove_garbage(root: Location, found: Iterable[Entry]) -> Iterator[Entry]:
             if stat(entry.location) == entry:
                 remove(entry.location, within=root)
                 yield entry
-
-
-def _named(opened: Opened) -> set[str]:  # type: ignore[type-arg]  # any kind
-    paths = {entry.path for entry in opened.files()}
-    return paths | {MANIFEST_NAME, opened.manifest.files.name}
-
-
-def _kept(path: str) -> bool:
-    return path.startswith(f"{RECEIPTS}/")

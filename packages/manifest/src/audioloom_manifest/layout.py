@@ -20,11 +20,6 @@ def run_folder(root: Location, kind: Kind, name: str) -> Location:
     return root / FOLDERS[kind] / name
 
 
-def manifest_location(folder: Location) -> Location:
-    """The manifest of a run folder."""
-    return folder / MANIFEST_NAME
-
-
 def root_of(folder: Location) -> Location:
     """The root that a run folder lies under, by the layout."""
     return folder.parent.parent

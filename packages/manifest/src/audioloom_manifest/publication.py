@@ -32,7 +32,7 @@ from audioloom_manifest.fields import Part
 from audioloom_manifest.file_list import files_list
 from audioloom_manifest.identity import run_identity
 from audioloom_manifest.kinds import MODELS
-from audioloom_manifest.layout import manifest_location
+from audioloom_manifest.layout import MANIFEST_NAME
 from audioloom_manifest.reader import Opened, read_manifest
 
 
@@ -112,7 +112,7 @@ def commit(plan: Plan, attempt: Attempt, files: Sequence[FileEntry], stats: Part
     make_folder(plan.folder)
     with suppress(AlreadyExists):  # its name is its digest: the same list, from an earlier try
         publish(plan.folder / ref.name, data)
-    where = manifest_location(plan.folder)
+    where = plan.folder / MANIFEST_NAME
     try:
         publish(where, canonical_bytes(model.to_json(), indent=2))
     except (AlreadyExists, UnknownOutcome) as error:

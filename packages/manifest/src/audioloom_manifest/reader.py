@@ -73,11 +73,6 @@ class Opened(Generic[M_co]):
         """The root that the run lies under."""
         return root_of(self.folder)
 
-    @property
-    def newer_minor(self) -> bool:
-        """Whether it is of a later minor version, so that unknown fields were passed over."""
-        return _is_newer(self.manifest)
-
     def files(self, *roles: str) -> list[FileEntry]:
         """The data files, all or those of the named roles, in path order."""
         return [entry for entry in self.entries if not roles or entry.role in roles]
@@ -140,7 +135,7 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
         raise MalformedManifest(
             where=where, expected=f"at most {MOST_MANIFEST_BYTES} bytes", found=str(error)
         ) from error
-    value, manifest = _parse(data, where, expect)
+    value, manifest = parse_manifest(data, where, expect)
     folder, listed = where.parent, read_list(where.parent, manifest.files)
     place = folder / manifest.files.name
     found = parse_list(listed, manifest.files, where=place, newer_minor=_is_newer(manifest))
@@ -149,15 +144,14 @@ def read_manifest(place: str | Location, expect: Kind | None = None) -> Opened[A
     return Opened(manifest, folder, hashlib.sha256(data).hexdigest(), entries)
 
 
-def parse_manifest(data: bytes, *, where: object, expect: Kind | None = None) -> Envelope:
-    """Check manifest bytes and make the model of their kind: `read_manifest` without the I/O.
+def parse_manifest(
+    data: bytes, where: object, expect: Kind | None
+) -> tuple[dict[str, Any], Envelope]:
+    """Check manifest bytes as far as it goes without the list of files, and so the identity.
 
-    So without what needs the list of files, the identity.
+    Returns:
+        The JSON object, and the model of its kind.
     """
-    return _parse(data, where, expect)[1]
-
-
-def _parse(data: bytes, where: object, expect: Kind | None) -> tuple[dict[str, Any], Envelope]:
     value = parse_json(data, where=where)
     kind, minor = _head(value, where)
     if expect is not None and kind != expect:

@@ -7,6 +7,7 @@ delimiter is a tab, a semicolon or a comma, whichever comes first in this list.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -174,12 +175,10 @@ def open_table(location: Location) -> Table:
 
 
 def _names(part: Location) -> list[str]:
-    with _reading(part), open_read(part) as file:
-        if file.read(4) == b"PAR1":
-            file.seek(0)
+    with _opened(part) as (file, is_parquet):
+        if is_parquet:
             with pq.ParquetFile(file) as parquet:
                 return list(parquet.schema_arrow.names)
-        file.seek(0)
         line = file.readline(MOST_LINE_BYTES + 1)
     return [name.strip().strip('"') for name in _header(line, part).split(_delimiter(line))]
 
@@ -205,13 +204,11 @@ def _delimiter(line: bytes) -> str:
 
 
 def _batches(part: Location, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    with _reading(part), open_read(part) as file:
-        if file.read(4) == b"PAR1":
-            file.seek(0)
+    with _opened(part) as (file, is_parquet):
+        if is_parquet:
             with pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False) as parquet:
                 yield from parquet.iter_batches(_ROWS, columns=list(columns), use_threads=False)
             return
-        file.seek(0)
         delimiter = _delimiter(file.readline(MOST_LINE_BYTES))
         file.seek(0)
         with pa_csv.open_csv(
@@ -228,12 +225,19 @@ def _batches(part: Location, columns: Sequence[str]) -> Iterator[pa.RecordBatch]
 
 
 @contextmanager
-def _reading(part: Location) -> Iterator[None]:
-    """Turn Arrow's errors into `BadTable`, with the line of bytes that are no UTF-8."""
+def _opened(part: Location) -> Iterator[tuple[BinaryIO, bool]]:
+    """Open a file, and say whether it is Parquet; Arrow's errors become `BadTable`.
+
+    It names the line of bytes that are no UTF-8.
+    """
+    is_parquet = False
     try:
-        yield
+        with open_read(part) as file:
+            is_parquet = file.read(4) == b"PAR1"
+            file.seek(0)
+            yield file, is_parquet
     except pa.ArrowException as error:
-        if (line := _first_line_that_is_no_text(part)) is not None:
+        if not is_parquet and (line := _first_line_that_is_no_text(part)) is not None:
             raise _no_text(part, line) from None
         raise BadTable(
             where=part,
@@ -253,9 +257,6 @@ def _no_text(part: Location, line: int) -> BadTable:
 
 def _first_line_that_is_no_text(part: Location) -> int | None:
     with open_read(part) as file:
-        if file.read(4) == b"PAR1":
-            return None
-        file.seek(0)
         number = 1
         while line := file.readline(MOST_LINE_BYTES):
             try:

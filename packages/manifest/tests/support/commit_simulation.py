@@ -341,7 +341,7 @@ class Simulation:
         try:
             again = rerun.run(self.root)
         except NameTaken:
-            if before is None or parse_manifest(before, where="").recipe == FIRST:
+            if before is None or parse_manifest(before, "", None)[1].recipe == FIRST:
                 raise Violation("the rerun was refused its own name") from None
         except Exception as error:
             raise Violation(f"the rerun was told {error!r}") from error

@@ -72,7 +72,7 @@ def test_a_manifest_that_is_damaged_is_none_to_answer_with(tmp_path: Path, text:
 
 def test_a_manifest_that_was_made_up_is_none_to_answer_with(tmp_path: Path) -> None:
     """It holds as long as its identity is that of its content."""
-    like = parse_manifest(FIXTURE.read_bytes(), where=FIXTURE, expect="training-run")
+    like = parse_manifest(FIXTURE.read_bytes(), FIXTURE, "training-run")[1]
     folder = locate(tmp_path) / "runs/mine"
     (tmp_path / "runs/mine").mkdir(parents=True)
     (tmp_path / "runs/mine/w").write_text("abc")

@@ -125,31 +125,28 @@ def value(payload: bytes | memoryview, key: str, kind: type[V]) -> V:
 
 
 def _record(found: dict[str, object]) -> Record:
-    expected = dict(Record.__annotations__)
     target = found.setdefault("target", None)
-    if unknown := sorted(found.keys() - expected.keys()):
+    if unknown := sorted(found.keys() - Record.__annotations__.keys()):
         raise RecordError(f"an unknown feature {unknown[0]!r}")
-    if missing := sorted(expected.keys() - found.keys()):
+    if missing := sorted(Record.__annotations__.keys() - found.keys()):
         raise RecordError(f"no feature {missing[0]!r}")
-    texts = {name: found[name] for name in ("group", "label", "path")}
-    numbers = {name: found[name] for name in ("channel", "label_id", "valid_frames", "window")}
-    for name, number in numbers.items():
-        if not isinstance(number, int):
-            raise RecordError(f"{name!r} is not one int64")
-    for name, text in texts.items():
-        if not isinstance(text, bytes):
-            raise RecordError(f"{name!r} is not one bytes value")
-    if target is not None and not isinstance(target, _Packed):
-        raise RecordError("'target' is not one float")
-    mfcc = found["mfcc"]
-    if not isinstance(mfcc, bytes):
-        raise RecordError("'mfcc' holds neither floats nor bytes")
-    return Record(
-        mfcc=bytes(mfcc),
-        target=None if target is None else _single("target", target),
-        **{name: _utf8(name, text) for name, text in texts.items()},  # type: ignore[arg-type]
-        **numbers,  # type: ignore[arg-type]
-    )
+    for name, (kind, what) in _KINDS.items():
+        if not isinstance(found[name], kind):
+            raise RecordError(f"{name!r} is not {what}")
+    if target is not None:
+        if not isinstance(target, _Packed):
+            raise RecordError("'target' is not one float")
+        found["target"] = _single("target", target)
+    for name in _TEXTS:
+        found[name] = _utf8(name, found[name])
+    return Record(**{**found, "mfcc": bytes(found["mfcc"])})  # type: ignore[call-overload]
+
+
+_INTEGERS, _TEXTS = ("channel", "label_id", "valid_frames", "window"), ("group", "label", "path")
+_KINDS = {
+    **dict.fromkeys(_INTEGERS, (int, "one int64")),
+    **dict.fromkeys((*_TEXTS, "mfcc"), (bytes, "one bytes value")),
+}
 
 
 class _Packed(bytes):
