@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from audioloom_storage import NotFound
-from audioloom_yarn_launcher.commands.doctor import Check, look
+from audioloom_yarn_launcher.commands.doctor import look
 from audioloom_yarn_launcher.errors import NoCluster
 from audioloom_yarn_launcher.preflight.check_result import ok
 
@@ -29,20 +29,20 @@ def test_no_check_hides_another() -> None:
         raise NotFound("nothing lies there", where="/x")
 
     for_ever = threading.Event()
-    checks = [
-        Check("refuses", refuse),
-        Check("misses", miss),
-        Check("breaks", partial(getitem, {}, "key")),
-        Check("hangs", for_ever.wait, within_s=0.05),  # type: ignore[arg-type]
-        Check("is well", lambda: ok("is well", "yes")),
-    ]
-    found = look(checks)
+    checks: dict[str, Any] = {
+        "refuses": refuse,
+        "misses": miss,
+        "breaks": partial(getitem, {}, "key"),
+        "hangs": for_ever.wait,
+        "is well": lambda: ok("is well", "yes"),
+    }
+    found = look(checks, within_s=1.5)
     for_ever.set()
     assert [
         ("refuses", "failure", "there is none: found nothing", "Get one."),
         ("misses", "failure", "/x: nothing lies there", ""),
         ("breaks", "warning", "cannot tell: KeyError: 'key'"),
-        ("hangs", "failure", "no answer within 0.05 s"),
+        ("hangs", "failure", "no answer within 1.5 s"),
         ("is well", "ok", "yes", ""),
     ] == [
         (each.check, each.state, each.text, each.hint)[: 3 if each.check in LONG else 4]

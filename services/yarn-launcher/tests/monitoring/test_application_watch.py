@@ -48,15 +48,17 @@ class Begun:
         return Application("RUNNING" if self.reasons else "FINISHED", "")
 
 
-@pytest.mark.parametrize("wait", [ApplicationWatch.to_the_end, ApplicationWatch.until_begun])
-def test_an_application_that_is_not_started_in_time_is_ended(tmp_path: Path, wait: Any) -> None:
+@pytest.mark.parametrize("until_begun", [False, True])
+def test_an_application_that_is_not_started_in_time_is_ended(
+    tmp_path: Path, until_begun: bool
+) -> None:
     """Whether somebody waits for its end or only for its beginning: try again, and why."""
     full: Any = Full()
     watch = ApplicationWatch(
         full, locate(tmp_path), "l", "application_1_1", SignalState(), start_s=0.001
     )
     with pytest.raises(TryAgain) as raised:
-        wait(watch)
+        watch.wait(until_begun=until_begun)
     assert ["application_1_1"] == full.killed
     assert 75 == exit_code(raised.value)
     assert "within 0.001 s (--timeout-start)" == raised.value.expected
@@ -70,9 +72,9 @@ def test_without_a_limit_one_leaves_an_application_that_waits(
     monkeypatch.setattr("audioloom_yarn_launcher.monitoring.application_watch.BEGIN_WITHIN_S", 0.01)
     full: Any = Full()
     assert (
-        ApplicationWatch(
-            full, locate(tmp_path), "l", "application_1_1", SignalState()
-        ).until_begun()
+        ApplicationWatch(full, locate(tmp_path), "l", "application_1_1", SignalState()).wait(
+            until_begun=True
+        )
         is None
     )
     assert [] == full.killed
@@ -116,7 +118,7 @@ def test_the_limit_of_the_start_is_not_that_of_a_second_master(tmp_path: Path) -
     watch = ApplicationWatch(
         cluster, locate(tmp_path), "l", "application_1_1", SignalState(), start_s=0.001
     )
-    assert "FINISHED" == watch.to_the_end().report.state
+    assert "FINISHED" == watch.wait().report.state
     assert [] == cluster.did
 
 
@@ -143,8 +145,6 @@ def test_what_containers_are_waited_for_is_told_once(
     monkeypatch.setattr(application_watch, "why_not_allocated", lambda *_, **__: reasons.pop(0))
     cluster: Any = Begun(reasons)
     with capture_logs() as logs:
-        ApplicationWatch(
-            cluster, locate(tmp_path), "l", "application_1_1", SignalState()
-        ).to_the_end()
+        ApplicationWatch(cluster, locate(tmp_path), "l", "application_1_1", SignalState()).wait()
     assert ["no GPUs", "no memory"] == [each["because"] for each in logs if "because" in each]
     assert [] == reasons

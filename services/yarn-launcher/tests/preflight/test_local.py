@@ -1,7 +1,10 @@
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from audioloom_yarn_launcher.preflight import local
+from audioloom_yarn_launcher.yarn.credentials import Life
 
 PROXY = "http://proxy:3128"
 JARS = "/conf:/h/hadoop-common.jar"
@@ -47,17 +50,23 @@ def test_a_proxy_between_here_and_the_driver_is_a_failure(
         assert "export no_proxy=127.0.0.1,localhost,rm.example.org" == found.hint
 
 
-def test_a_folder_where_no_program_may_run_is_named() -> None:
+def test_a_folder_where_no_program_may_run_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """With what to set."""
-    found = local.check_temp_dirs({"/scratch": True, "/var": False})
+    monkeypatch.setattr(local, "is_noexec", lambda folder: folder == "/scratch")
+    found = local.check_temp_dirs({"/scratch", "/var"})
     assert ("failure", "/scratch is mounted noexec") == (found.state, found.text.partition(":")[0])
     assert "JAVA_TOOL_OPTIONS" in found.hint
-    assert "ok" == local.check_temp_dirs({"/var": False}).state
+    assert "ok" == local.check_temp_dirs({"/var"}).state
 
 
-def test_little_room_is_a_warning() -> None:
+@pytest.mark.parametrize(("mebibytes", "state"), [(2047, "warning"), (2048, "ok")])
+def test_little_room_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, mebibytes: int, state: str
+) -> None:
     """Not a failure: a run that is shipped already needs none."""
-    assert ["warning", "ok"] == [local.check_room({"/x": mb}).state for mb in (2047, 2048)]
+    usage = SimpleNamespace(free=mebibytes << 20)
+    monkeypatch.setattr(local.shutil, "disk_usage", lambda _: usage)
+    assert state == local.check_room("/x").state
 
 
 @pytest.mark.parametrize(
@@ -76,9 +85,15 @@ def test_a_class_path_without_what_asks_for_tokens_is_told(
     assert state == local.check_class_path(text, kerberos=kerberos).state
 
 
-def test_a_key_that_was_made_anew_is_said_to_be() -> None:
+def test_a_key_that_was_made_anew_is_said_to_be(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What ran under the old one can only be ended by YARN now."""
-    days = [datetime(2026, month, 1, tzinfo=UTC) for month in (1, 12)]
-    assert "renewed, good from 2026-01-01 to 2026-12-01" == (
-        local.check_key(days[0], days[1], renewed=True).text
-    )
+    now = datetime.now(UTC)
+    life = Life(now - timedelta(days=99), now + timedelta(days=99))
+    skein = SimpleNamespace(properties=SimpleNamespace(config_dir=str(tmp_path)))
+    monkeypatch.setattr(local, "import_skein", lambda: skein)
+    monkeypatch.setattr(local, "own_key", lambda _: (tmp_path / "skein.crt").write_text("new"))
+    monkeypatch.setattr(local, "life_of", lambda _: life)
+    good = f"good from {life.begins:%Y-%m-%d} to {life.ends:%Y-%m-%d}"
+    assert [f"renewed, {good}", good] == [local.key().text for _ in range(2)]

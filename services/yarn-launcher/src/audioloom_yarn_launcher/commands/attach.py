@@ -5,7 +5,7 @@ import time
 import structlog
 from audioloom_stage import InputMissing, Result, bind
 
-from audioloom_yarn_launcher.commands.result import ended, left
+from audioloom_yarn_launcher.commands.result import report_application
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.monitoring.run_status import RunStatus, locate_run, read_run_status
@@ -39,8 +39,8 @@ def attach_run(settings: AttachSettings) -> Result:
     log.info("waiting for the application", application=application)
     heard = SignalState()
     with connect(find_hadoop()) as cluster, taking_signals(heard, may_leave=True):
-        ending = ApplicationWatch(cluster, folder, launch, application, heard).to_the_end()
-    return left(folder, application) if ending is None else ended(folder, ending)
+        ending = ApplicationWatch(cluster, folder, launch, application, heard).wait()
+    return report_application(folder, application, ending)
 
 
 def _wait_here(view: RunStatus) -> Result:

@@ -61,15 +61,12 @@ def coordinate(spec: RunSpec) -> int:
         text = str(error) if isinstance(error, StageError) else f"{type(error).__name__}: {error}"
         code = int(exit_code(error))
         log.exception("the coordinator cannot go on", exit_code=code)
-        _end(application, "FAILED", code, text)
-        return code
+        return _end(application, "FAILED", code, text)
     if cause is None:
-        _end(application, "SUCCEEDED", 0, "the run is over")
-        return 0
+        return _end(application, "SUCCEEDED", 0, "the run is over")
     log.error(cause.text, exit_code=cause.exit_code)
     status = "KILLED" if cause.kind == "interrupted" else "FAILED"
-    _end(application, status, cause.exit_code, cause.text)
-    return cause.exit_code
+    return _end(application, status, cause.exit_code, cause.text)
 
 
 def _run(spec: RunSpec, application: Any) -> Cause | None:
@@ -105,8 +102,9 @@ def _obey_clients(gang: Gang) -> None:
     look()
 
 
-def _end(application: Any, status: str, code: int, text: str) -> None:
+def _end(application: Any, status: str, code: int, text: str) -> int:
     sys.stderr.flush()
     told = safe_text(text)  # YARN shows it to all who may see its pages
     with suppress(import_skein().exceptions.SkeinError):
         application.shutdown(status, outcome_text(code, told))
+    return code

@@ -5,11 +5,12 @@ none of the others from being asked.
 """
 
 import os
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 
 import structlog
@@ -48,19 +49,8 @@ PROBE_WITHIN_S = 180.0
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class Check:
-    """One check of `doctor`.
-
-    Args:
-        name: as its line has it, if it does not answer.
-        ask: answers, or raises what `run` would.
-        within_s: how long it may take.
-    """
-
-    name: str
-    ask: Callable[[], CheckResult | Iterable[CheckResult]]
-    within_s: float = AT_ONCE_S
+Ask = Callable[[], CheckResult | Iterable[CheckResult]]
+"""A check, which answers or raises what `run` would."""
 
 
 def examine(settings: DoctorSettings) -> Result:
@@ -71,45 +61,45 @@ def examine(settings: DoctorSettings) -> Result:
     return Result(lines(found), data, exit_code=CONFIGURATION if has_failed(found) else 0)
 
 
-def look(checks: Iterable[Check]) -> list[CheckResult]:
-    """Run all checks at once; return their results in order."""
-    checks = list(checks)
-    with ThreadPoolExecutor(max(1, len(checks)), "doctor") as pool:
-        return [each for found in pool.map(_look, checks) for each in found]
+def look(checks: Mapping[str, Ask], within_s: float = AT_ONCE_S) -> list[CheckResult]:
+    """Make all checks at once; return their results in order."""
+    with ThreadPoolExecutor(len(checks), "doctor") as pool:
+        found = pool.map(lambda name: _look(name, checks[name], within_s), checks)
+        return [each for results in found for each in results]
 
 
-def _look(check: Check) -> list[CheckResult]:
+def _look(name: str, check: Ask, within_s: float = AT_ONCE_S) -> list[CheckResult]:
     def ask() -> list[CheckResult]:
-        found = check.ask()
+        found = check()
         return [found] if isinstance(found, CheckResult) else list(found)
 
     try:
-        return within(check.within_s, ask)
+        return within(within_s, ask)
     except TimeoutError as error:
-        return [failure(check.name, str(error), "Ask who runs it, or try again later.")]
+        return [failure(name, str(error), "Ask who runs it, or try again later.")]
     except StageError as error:
         told = StageError(error.summary, expected=error.expected, found=error.found)
         told.where = error.where
-        return [failure(check.name, str(told), error.hint)]
+        return [failure(name, str(told), error.hint)]
     except StorageError as error:
         found = ": ".join(filter(None, (error.where, error.found)))
-        return [failure(check.name, found, error.hint)]
+        return [failure(name, found, error.hint)]
     except Exception as error:  # noqa: BLE001 - a check of ours that fails says nothing of the rest
-        return [cannot_tell(check.name, f"{type(error).__name__}: {error}")]
+        return [cannot_tell(name, f"{type(error).__name__}: {error}")]
 
 
 def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
     root, shape = locate(settings.root), _shape(settings)
-    here = [
-        Check("configuration", lambda: local.configuration(find_hadoop())),
-        Check("Java here", local.java),
-        Check("temp dir", local.temp_dirs),
-        Check("room here", local.room),
-        Check("skein's key", local.key),
-    ]
+    here: dict[str, Ask] = {
+        "configuration": lambda: local.configuration(find_hadoop()),
+        "Java here": local.java,
+        "temp dir": lambda: local.check_temp_dirs({tempfile.gettempdir(), local.JAVA_FOLDER}),
+        "room here": lambda: local.check_room(tempfile.gettempdir()),
+        "skein's key": local.key,
+    }
     there: dict[str, Callable[[Hadoop], CheckResult | Iterable[CheckResult]]] = {
         "class path": local.class_path,
-        "proxies": local.proxies,
+        "proxies": lambda hadoop: local.check_proxies(os.environ, hadoop.pages),
         "identity": lambda hadoop: local.identity(hadoop, login),
         "ResourceManager": cluster_checks.resource_manager,
         "NameNode": cluster_checks.default_system,
@@ -120,7 +110,7 @@ def _before(settings: DoctorSettings, login: Login | None) -> list[CheckResult]:
         "log aggregation": cluster_checks.log_aggregation,
         "tokens": lambda hadoop: cluster_checks.tokens(hadoop, _hours(settings.planned_duration)),
     }
-    return look([*here, *(Check(name, partial(_configured, name, there[name])) for name in there)])
+    return look(here | {name: partial(_configured, name, ask) for name, ask in there.items()})
 
 
 def _configured(
@@ -142,14 +132,14 @@ def _with_driver(settings: DoctorSettings, login: Login | None) -> Iterator[Chec
             clusters.append(stack.enter_context(connect(find_hadoop(), login)))
             return ok("skein's driver", "started, and answers by TLS")
 
-        yield from _look(Check("skein's driver", start, DRIVER_WITHIN_S))
+        yield from _look("skein's driver", start, DRIVER_WITHIN_S)
         if not clusters:
             for name in ("request", "environment", *(("probe",) if settings.probe else ())):
                 yield cannot_tell(name, "it takes skein's driver", "See skein's driver.")
             return
         (cluster,) = clusters
-        yield from _look(Check("request", lambda: _request(cluster, shape)))
-        environment = _look(Check("environment", lambda: _environment(settings)))
+        yield from _look("request", lambda: _request(cluster, shape))
+        environment = _look("environment", lambda: _environment(settings))
         yield from environment
         if settings.probe and not has_failed(environment):
             yield from _probe(cluster, shape, settings)
@@ -176,11 +166,11 @@ def _probe(cluster: Cluster, shape: Shape, settings: DoctorSettings) -> Iterator
         launchers.append(ship_launcher(root))
         return ok("launcher", f"lies at {launchers[0]}")
 
-    yield from _look(Check("launcher", ship, SHIP_WITHIN_S))
+    yield from _look("launcher", ship, SHIP_WITHIN_S)
     if launchers:
         log.info("a container looks at a node")
         ask = partial(_ask_node, cluster, shape, launchers[0])
-        yield from _look(Check("probe", ask, PROBE_WITHIN_S + AT_ONCE_S))
+        yield from _look("probe", ask, PROBE_WITHIN_S + AT_ONCE_S)
 
 
 def _ask_node(cluster: Cluster, shape: Shape, launcher: str) -> Iterable[CheckResult]:

@@ -14,19 +14,22 @@ from audioloom_yarn_launcher.runs.termination import ApplicationEnd, close_recor
 from audioloom_yarn_launcher.yarn.diagnostics import coordinator_outcome, refusal
 
 
-def left(folder: Location, application: str) -> Result:
-    """Report that the application runs on and nobody here waits for it."""
+def report_application(folder: Location, application: str, ending: ApplicationEnd | None) -> Result:
+    """Report an application: that it goes on, or its end, with workers and cause on stderr.
+
+    Raises:
+        StageError: its coordinator did not begin.
+    """
+    return _left(folder, application) if ending is None else _ended(folder, ending)
+
+
+def _left(folder: Location, application: str) -> Result:
     data: dict[str, JSON] = {"run": folder.uri, "application": application, "detached": True}
     words = ("status", "logs --follow", "attach", "kill")
     return Result(str(folder), data, next=tuple(f"{PROGRAM} {each} {folder}" for each in words))
 
 
-def ended(folder: Location, ending: ApplicationEnd) -> Result:
-    """Report an ended application: its workers and first cause on stderr, and the result.
-
-    Raises:
-        StageError: its coordinator did not begin.
-    """
+def _ended(folder: Location, ending: ApplicationEnd) -> Result:
     told = coordinator_outcome(ending.report.diagnostics)
     if not ending.attempts and told is not None:
         if told[0]:

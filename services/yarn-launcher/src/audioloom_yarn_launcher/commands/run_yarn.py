@@ -9,7 +9,7 @@ import structlog
 from audioloom_stage import Result, Usage, bind
 from audioloom_storage import StorageError, exists, is_shared, locate, stat
 
-from audioloom_yarn_launcher.commands.result import ended, left
+from audioloom_yarn_launcher.commands.result import report_application
 from audioloom_yarn_launcher.coordinator.report import result_of
 from audioloom_yarn_launcher.monitoring.application_watch import ApplicationWatch
 from audioloom_yarn_launcher.rendezvous.resources import Resources, mebibytes
@@ -83,8 +83,8 @@ def launch_on_yarn(settings: RunSettings) -> Result:
                 *(cluster, spec.location, spec.launch, application, signals),
                 start_s=settings.timeout_start,
             )
-            ending = watch.until_begun() if settings.detach else watch.to_the_end()
-    return left(spec.location, application) if ending is None else ended(spec.location, ending)
+            ending = watch.wait(until_begun=settings.detach)
+    return report_application(spec.location, application, ending)
 
 
 def _submit(cluster: Cluster, shape: Shape, spec: RunSpec, launcher: str) -> str:

@@ -1,5 +1,6 @@
 """The watch of an application: it logs events and passes signals on to the coordinator."""
 
+import math
 import signal
 import time
 from dataclasses import dataclass, field
@@ -53,16 +54,17 @@ class ApplicationWatch:
     def _stop(self) -> Stop:
         return Stop(signal=self.heard.number, times=self.heard.times)
 
-    def to_the_end(self) -> ApplicationEnd | None:
-        """Wait for the end of the application; end it when a signal comes.
+    def wait(self, *, until_begun: bool = False) -> ApplicationEnd | None:
+        """Wait for the end of the application, or until the run has begun; a signal ends it.
 
         Returns:
-            The end of the application, or None if a person chose to leave it running.
+            The end of the application; None if it goes on, begun or left by a person.
 
         Raises:
             TryAgain: YARN did not start the application in time, so it was ended.
         """
-        read, wait = time.monotonic(), FIRST_READ_S
+        read, pause = time.monotonic(), FIRST_READ_S
+        deadline = time.monotonic() + (BEGIN_WITHIN_S if until_begun else math.inf)
         while True:
             report = self._report()
             if report is not None and report.ended:
@@ -73,26 +75,15 @@ class ApplicationWatch:
             if self.heard.left:
                 return None
             if time.monotonic() >= read:
-                self._tell_shortage(self._attempts())
-                read, wait = time.monotonic() + wait, min(1.2 * wait, MOST_READ_S)
-            time.sleep(LOOK_EVERY_S)
-
-    def until_begun(self) -> ApplicationEnd | None:
-        """Wait until the run has begun; return the end of an application that has ended, else None.
-
-        Raises:
-            TryAgain: as in `to_the_end`; with a limit, the wait lasts until YARN has started it.
-        """
-        deadline = time.monotonic() + BEGIN_WITHIN_S
-        while time.monotonic() < deadline or (self.start_s and not self._running):
-            report = self._report()
-            if self.heard.times or self.heard.left or (report is not None and report.ended):
-                return self.to_the_end()
-            if self._attempts():
+                attempts = self._attempts()
+                if until_begun and attempts:
+                    return None
+                self._tell_shortage(attempts)
+                read, pause = time.monotonic() + pause, min(1.2 * pause, MOST_READ_S)
+            if time.monotonic() >= deadline and (self._running or not self.start_s):
+                log.warning("the application waits for its first container, and goes on waiting")
                 return None
             time.sleep(LOOK_EVERY_S)
-        log.warning("the application waits for its first container, and goes on waiting")
-        return None
 
     def _ending(self, report: Application) -> ApplicationEnd:
         return ApplicationEnd(self.application, report, self._attempts(), self.heard.number)

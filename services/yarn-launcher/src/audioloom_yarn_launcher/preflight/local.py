@@ -5,8 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -52,27 +51,9 @@ def class_path(hadoop: Hadoop) -> CheckResult:
     return check_class_path(done.stdout, kerberos=has_kerberos(hadoop))
 
 
-def proxies(hadoop: Hadoop) -> CheckResult:
-    """Check the variables that lead connections to a proxy."""
-    hosts = sorted({urlsplit(page).hostname or page for page in hadoop.pages})
-    return check_proxies(os.environ, hosts)
-
-
-def temp_dirs() -> CheckResult:
-    """Check that programs may run from the folders for temporary files."""
-    folders = {tempfile.gettempdir(), JAVA_FOLDER}
-    return check_temp_dirs({folder: is_noexec(folder) for folder in folders})
-
-
 def is_noexec(folder: str) -> bool:
     """Return whether the file system of a folder is mounted `noexec`."""
     return bool(os.statvfs(folder).f_flag & os.ST_NOEXEC)
-
-
-def room() -> CheckResult:
-    """Check the free disk space for staged files."""
-    folder = tempfile.gettempdir()
-    return check_room({folder: shutil.disk_usage(folder).free >> 20})
 
 
 def key() -> CheckResult:
@@ -82,10 +63,10 @@ def key() -> CheckResult:
     before = _bytes(folder / "skein.crt")
     found = own_key(skein)
     life = life_of(found)
-    if life.is_good(datetime.now(UTC)):
-        renewed = before != _bytes(folder / "skein.crt")
-        return check_key(life.begins, life.ends, renewed=renewed)
-    return failure("skein's key", f"the one in {folder} is no good", f"rm -r {folder}")
+    if not life.is_good(datetime.now(UTC)):
+        return failure("skein's key", f"the one in {folder} is no good", f"rm -r {folder}")
+    renewed = "renewed, " if before != _bytes(folder / "skein.crt") else ""
+    return ok("skein's key", f"{renewed}good from {life.begins:%Y-%m-%d} to {life.ends:%Y-%m-%d}")
 
 
 def identity(hadoop: Hadoop, login: Login | None) -> CheckResult:
@@ -118,28 +99,27 @@ def _bytes(path: Path) -> bytes:
 
 def check_java(said: str) -> CheckResult:
     """Check the output of `java -version`."""
-    first = java_line(said)
-    version = java_version(said)
+    version, first = read_java(said)
     if version is None or not OLDEST_JAVA <= version <= NEWEST_JAVA:
         hint = "Set JAVA_HOME to a Java 8, 11 or 17, as the cluster has it."
         return failure("Java here", f"java -version says {first}", hint)
     return ok("Java here", first)
 
 
-def java_line(said: str) -> str:
-    """Find the version line in Java's output, which may also have lines on JAVA_TOOL_OPTIONS."""
-    lines = said.strip().splitlines()
-    return next((line for line in lines if _VERSION.search(line)), lines[0] if lines else "nothing")
+def read_java(said: str) -> tuple[int | None, str]:
+    """Find the version in the output of `java -version`: the major one, and its line.
+
+    The output may also have lines on JAVA_TOOL_OPTIONS.
+    """
+    lines = said.strip().splitlines() or ["nothing"]
+    found = next((line for line in lines if _VERSION.search(line)), lines[0])
+    match = _VERSION.search(found)
+    return int(match[1]) if match else None, found
 
 
-def java_version(said: str) -> int | None:
-    """Parse the major version from the output of `java -version`."""
-    match = _VERSION.search(said)
-    return int(match[1]) if match else None
-
-
-def check_proxies(variables: Mapping[str, str], hosts: Sequence[str]) -> CheckResult:
-    """Check the variables that lead connections to a proxy, of those to these hosts over HTTP."""
+def check_proxies(variables: Mapping[str, str], pages: Sequence[str]) -> CheckResult:
+    """Check the variables that lead connections to a proxy, of those to pages of the cluster."""
+    hosts = sorted({urlsplit(page).hostname or page for page in pages})
     exempt = variables.get("no_proxy") or variables.get("NO_PROXY") or ""
     for_grpc = variables.get("no_grpc_proxy") or variables.get("no_proxy") or ""
     hint = f"export no_proxy={','.join([_DRIVER, 'localhost', *hosts])}"
@@ -159,35 +139,26 @@ def _is_exempt(host: str, listed: str) -> bool:
     return any(host == name or host.endswith(f".{name}") for name in names)
 
 
-def check_temp_dirs(noexec: Mapping[str, bool]) -> CheckResult:
+def check_temp_dirs(folders: Iterable[str]) -> CheckResult:
     """Check that no folder for temporary files is mounted `noexec`."""
-    bad = sorted(folder for folder, is_noexec in noexec.items() if is_noexec)
-    if bad:
+    folders = sorted(folders)
+    if bad := [folder for folder in folders if is_noexec(folder)]:
         return failure(
             "temp dir",
             f"{', '.join(bad)} is mounted noexec: Java cannot load the libraries it puts there",
             "export TMPDIR=/a/folder JAVA_TOOL_OPTIONS=-Djava.io.tmpdir=/a/folder",
         )
-    return ok("temp dir", ", ".join(sorted(noexec)))
+    return ok("temp dir", ", ".join(folders))
 
 
-def check_room(free_mb: Mapping[str, int]) -> CheckResult:
+def check_room(folder: str) -> CheckResult:
     """Check the free disk space for staged files: job files, archives of environments."""
-    told = ", ".join(f"{mb} MiB free in {folder}" for folder, mb in sorted(free_mb.items()))
-    short = [folder for folder, mb in free_mb.items() if mb < ROOM_MB]
-    if short:
-        return warning(
-            "room here",
-            told,
-            f"Packing an environment takes up to {ROOM_MB} MiB: clear up, or set TMPDIR.",
-        )
+    free = shutil.disk_usage(folder).free >> 20
+    told = f"{free} MiB free in {folder}"
+    if free < ROOM_MB:
+        hint = f"Packing an environment takes up to {ROOM_MB} MiB: clear up, or set TMPDIR."
+        return warning("room here", told, hint)
     return ok("room here", told)
-
-
-def check_key(begins: datetime, ends: datetime, *, renewed: bool) -> CheckResult:
-    """Check the validity of skein's certificate, which may just have been renewed."""
-    done = "renewed, " if renewed else ""
-    return ok("skein's key", f"{done}good from {begins:%Y-%m-%d} to {ends:%Y-%m-%d}")
 
 
 def check_class_path(text: str, *, kerberos: bool) -> CheckResult:

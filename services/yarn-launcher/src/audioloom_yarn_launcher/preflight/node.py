@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict
 
 from audioloom_yarn_launcher.errors import ApplicationLost
 from audioloom_yarn_launcher.preflight.check_result import CheckResult, failure, ok, warning
-from audioloom_yarn_launcher.preflight.local import OLDEST_JAVA, java_line, java_version
+from audioloom_yarn_launcher.preflight.local import OLDEST_JAVA, read_java
 from audioloom_yarn_launcher.rendezvous.roles import WORKER
 from audioloom_yarn_launcher.system.polling import poll
 from audioloom_yarn_launcher.yarn.application_spec import Shape, describe
@@ -76,7 +76,7 @@ def check_node(
 
 
 def _java(answer: Answer) -> CheckResult:
-    version, first = java_version(answer.java), java_line(answer.java)
+    version, first = read_java(answer.java)
     if version is None or version < OLDEST_JAVA:
         hint = "Ask who runs the cluster for Java 8 or newer, or --coordinator-env JAVA_HOME=/…"
         return warning("node's Java", f"java -version says {first}", hint)
