@@ -1,15 +1,4 @@
-"""Errors that end a command of the sharder.
-
-* BadData (of audioloom_stage: exit code 65)
-  - DamagedRecord      a record, index or file is damaged
-  - BadFeatures        features cannot become shards: no label, no group, a wrong size
-  - DuplicateRecord    one window of a recording occurs twice
-  - EmptySplit         no group falls into a requested split
-  - MixedInputs        the features manifests were made by different recipes
-  - DamagedShards      the shards differ from their manifest
-  - TornGroup          a pattern or a table puts one group into two splits
-* Usage (exit code 2)
-  - InvalidOption      the options for splits are invalid or contradict each other
+"""Errors that end a command of the sharder: BadData with exit code 65, Usage with exit code 2.
 
 A split table that cannot be read is `audioloom_manifest.tables.BadTable` (exit code 65).
 """

@@ -76,7 +76,7 @@ def test_the_rule_is_that_of_a_sort() -> None:
     cuts = find_cuts(histograms, "over")
     rules = copies_per_label(Counter(labels), "over", cuts, hashes_in_cuts(labels, hashes, cuts))
     assert (1, 0) == rules["a"]
-    assert 2 == rules["b"].whole
+    assert 2 == rules["b"][0]
     lowest = min(range(7, 10), key=lambda at: tuple(hashes[at]))
     expected = [1] * 7 + [2 + (at == lowest) for at in range(7, 10)]
     assert expected == copies_of_windows(labels, hashes, rules).tolist()

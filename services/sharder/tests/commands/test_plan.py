@@ -15,7 +15,9 @@ ROWS = windows(300, groups=150)
 
 
 def _split(records: int, lanes: int = 24, shards: int = 24) -> SplitLayout:
-    return SplitLayout("train", records, records * 100, {}, lanes, shards, 0)
+    return SplitLayout(
+        name="train", records=records, bytes=records * 100, lanes=lanes, shards=shards, first=0
+    )
 
 
 def test_replicas_that_do_not_divide_have_no_epoch() -> None:

@@ -6,12 +6,12 @@ from itertools import pairwise
 import fastavro
 import numpy as np
 import pytest
-from audioloom_manifest import ShardFeature
 from audioloom_manifest.records.example import Record
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats import avro
-from audioloom_sharder.formats.schema import RecordSchema
+from audioloom_sharder.rules import Rules
 from audioloom_storage.errors import Unavailable
+from sharder_rules import rules_of
 
 VALUES = np.arange(12, dtype="<f4") / 7
 RECORDS = [
@@ -30,19 +30,19 @@ RECORDS = [
 ]
 
 
-def schema(dtype: str, *, target: bool = False) -> RecordSchema:
-    feature = ShardFeature(name="mfcc", dtype=dtype, shape=(2, 3))
-    return RecordSchema(feature, "number" if target else "label", None)
+def rules(dtype: str, compression: str = "none", *, target: bool = False) -> Rules:
+    learned = "number" if target else "label"
+    return rules_of(dtype=dtype, compression=compression, target=learned)
 
 
 def written(compression: str = "none", records: list[Record] | None = None) -> bytes:
     found = RECORDS if records is None else records
     target = found[0].target is not None
-    return b"".join(avro.write(found, schema("float32", target=target), compression))
+    return b"".join(avro.write(found, rules("float32", compression, target=target)))
 
 
 def read(data: bytes, compression: str = "none", *, target: bool = False) -> list[Record]:
-    return list(avro.read(io.BytesIO(data), schema("float32", target=target), compression))
+    return list(avro.read(io.BytesIO(data), rules("float32", compression, target=target)))
 
 
 def test_every_cut_and_every_changed_byte_is_no_other_error() -> None:
@@ -70,7 +70,7 @@ def test_the_storage_fails_by_its_own_name() -> None:
             return super().read(size)
 
     with pytest.raises(Unavailable):
-        list(avro.read(Failing(written()), schema("float32"), "none"))
+        list(avro.read(Failing(written()), rules("float32")))
 
 
 @pytest.mark.parametrize(("compression", "target"), [("deflate", False), ("none", True)])
@@ -93,8 +93,8 @@ def test_what_was_written_is_read(compression: str, target: float | None) -> Non
 def test_half_precision_is_widened() -> None:
     """Avro has no such numbers; what comes back is what was there."""
     halves = [record._replace(mfcc=VALUES.astype("<f2").tobytes()) for record in RECORDS]
-    data = b"".join(avro.write(halves, schema("float16"), "none"))
-    assert halves == list(avro.read(io.BytesIO(data), schema("float16"), "none"))
+    data = b"".join(avro.write(halves, rules("float16")))
+    assert halves == list(avro.read(io.BytesIO(data), rules("float16")))
 
 
 def test_blocks_are_of_bounded_size() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from audioloom_sharder.splits.ratios import parse_ratios
-from audioloom_sharder.splits.stratified import FREE, stratify
+from audioloom_sharder.splits.ratios import NO_SPLIT, parse_ratios
+from audioloom_sharder.splits.stratified import stratify
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-SHARES = parse_ratios("train=0.8,val=0.1,test=0.1")
+SHARES = tuple(parse_ratios("train=0.8,val=0.1,test=0.1").values())
 TEST, TRAIN, VAL = range(3)
 
 Counts = dict[tuple[int, int], int]
@@ -27,7 +27,7 @@ def _assign(counts: Counts, pinned: dict[int, int] | None = None) -> dict[int, i
     rows = sorted(counts)
     groups = np.array([group for group, _ in rows], np.uint64)
     different = np.unique(groups).tolist()
-    pins = np.array([(pinned or {}).get(group, FREE) for group in different], np.uint8)
+    pins = np.array([(pinned or {}).get(group, NO_SPLIT) for group in different], np.uint8)
     labels = np.array([label for _, label in rows], np.uint64)
     records = np.array([counts[row] for row in rows], np.int64)
     found = stratify(groups, labels, records, SHARES, pins)
@@ -39,7 +39,7 @@ def _missing(counts: Counts, found: dict[int, int], label: int) -> list[float]:
     mine = {group: size for (group, one), size in counts.items() if one == label}
     total = sum(mine.values())
     return [
-        float(share.ratio) * total - sum(mine[group] for group in mine if found[group] == number)
+        float(share) * total - sum(mine[group] for group in mine if found[group] == number)
         for number, share in enumerate(SHARES)
     ]
 

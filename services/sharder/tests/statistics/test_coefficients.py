@@ -7,6 +7,7 @@ import pytest
 from audioloom_manifest import Feature
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.statistics.coefficients import (
+    COEFFICIENT_SUMS,
     CoefficientSums,
     coefficient_sums,
 )
@@ -70,7 +71,8 @@ def test_order_and_division_change_nothing(
 def test_they_travel_in_a_receipt() -> None:
     """Whole numbers beyond 2^53 too."""
     moments = CoefficientSums(3, (2**80, -1), (2**90, 5))
-    assert moments == CoefficientSums.from_json(json.loads(json.dumps(moments.to_json())))
+    sent = json.dumps(COEFFICIENT_SUMS.dump_python(moments, mode="json"))
+    assert moments == COEFFICIENT_SUMS.validate_python(json.loads(sent, parse_int=float))
 
 
 def test_of_a_constant_the_variance_is_zero() -> None:

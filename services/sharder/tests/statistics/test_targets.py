@@ -8,6 +8,7 @@ import pytest
 from audioloom_sharder.statistics.targets import MOST_TARGET, TargetSums, target_sums
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
 NUMBERS = st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=1)
 
@@ -43,4 +44,6 @@ def test_they_are_of_what_records_hold() -> None:
 def test_they_travel_in_a_receipt(numbers: list[float]) -> None:
     """Whole numbers of hundreds of digits too."""
     targets = target_sums(numbers)
-    assert targets == TargetSums.from_json(json.loads(json.dumps(targets.to_json())))
+    adapter = TypeAdapter(TargetSums)
+    sent = json.dumps(adapter.dump_python(targets, mode="json"))
+    assert targets == adapter.validate_python(json.loads(sent, parse_int=float))

@@ -19,22 +19,8 @@ _BIN_BITS = 10
 _BINS = 1 << _BIN_BITS
 
 
-class Copies(NamedTuple):
-    """The number of copies of a label's windows: *whole*, and one more below a hash."""
-
-    whole: int
-    one_more_below: int
-    """128 bits, as the rank hash has."""
-
-    @property
-    def threshold(self) -> str:
-        """The threshold as text, because some readers of JSON round a number of 128 bits."""
-        return f"{self.one_more_below:032x}"
-
-    @classmethod
-    def parse(cls, whole: int, threshold: str) -> "Copies":
-        """Parse the text of `threshold`."""
-        return cls(whole, int(threshold, 16))
+Copies = tuple[int, int]
+"""The whole copies of a label's windows, and the hash (128 bits) below which there is one more."""
 
 
 class Cut(NamedTuple):
@@ -114,11 +100,11 @@ def copies_per_label(
     Args:
         counts: windows of each label.
         way: fewer of the common, or more of the rare.
-        cuts: from `where_cut`.
+        cuts: from `find_cuts`.
         near: all hashes of a label in the bin of its cut, in any order.
     """
     return {
-        label: Copies(whole, sorted(near[label])[cuts[label].place] if extra else 0)
+        label: (whole, sorted(near[label])[cuts[label].place] if extra else 0)
         for label, (whole, extra) in sorted(_wanted(counts, way).items())
     }
 
@@ -128,10 +114,10 @@ def copies_of_windows(
 ) -> NDArray[np.int64]:
     """Return the number of copies of each window: one if its label has no rule."""
     names, numbers = _numbered(labels)
-    each = [rules.get(name, Copies(1, 0)) for name in names]
-    whole = np.array([one.whole for one in each], np.int64)[numbers]
-    high = np.array([one.one_more_below >> 64 for one in each], np.uint64)[numbers]
-    low = np.array([one.one_more_below & (2**64 - 1) for one in each], np.uint64)[numbers]
+    each = [rules.get(name, (1, 0)) for name in names]
+    whole = np.array([copies for copies, _ in each], np.int64)[numbers]
+    high = np.array([bound >> 64 for _, bound in each], np.uint64)[numbers]
+    low = np.array([bound & (2**64 - 1) for _, bound in each], np.uint64)[numbers]
     below = (hashes[:, 0] < high) | ((hashes[:, 0] == high) & (hashes[:, 1] < low))
     return np.asarray(whole + below)
 

@@ -6,7 +6,7 @@ from audioloom_manifest import Opened, ShardsManifest, check_files
 from audioloom_stage import Result
 
 from audioloom_sharder.errors import DamagedShards
-from audioloom_sharder.formats.codec import TFRECORD
+from audioloom_sharder.rules import TFRECORD
 
 
 def check_complete(opened: Opened[ShardsManifest]) -> None:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from audioloom_runs.tables import table
 
+from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.splits.deviation import SHOWN, Deviation, deviations
-from audioloom_sharder.splits.ratios import ratios_to_recipe
-from audioloom_sharder.windows.rules import Rules
 
 
 def deviations_text(found: Sequence[Deviation]) -> str:
@@ -26,4 +25,4 @@ def deviations_text(found: Sequence[Deviation]) -> str:
 def deviations_of(layout: Layout, rules: Rules) -> list[Deviation]:
     """Compute the deviation of each label of a layout from the requested ratios."""
     labels = {one.name: one.labels for one in layout.splits}
-    return deviations(ratios_to_recipe(rules.policy.ratios), labels)
+    return deviations(rules.recipe.splits, labels)

@@ -25,7 +25,7 @@ from audioloom_sharder.commands.committed import run_data
 from audioloom_sharder.commands.deviations import deviations_text
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.codec import decode_shard
-from audioloom_sharder.recipe import codec_of, schema_of
+from audioloom_sharder.rules import Rules
 from audioloom_sharder.settings import InspectSettings
 from audioloom_sharder.splits.deviation import SHOWN, deviations
 from audioloom_sharder.steps.merge import SHARD_ROLE
@@ -144,8 +144,7 @@ def _lineage(opened: Opened[ShardsManifest]) -> Iterator[str]:
 
 def _records(opened: Opened[ShardsManifest], split: str, count: int) -> Iterator[Record]:
     """Yield the first records of a split by rank: position by position across the shards."""
-    recipe = opened.manifest.recipe
-    codec, schema = codec_of(recipe), schema_of(recipe, opened.manifest.stats.feature)
+    rules = Rules(opened.manifest.recipe, opened.manifest.stats.feature)
     files = sorted(
         (entry for entry in opened.files(SHARD_ROLE) if entry.split == split),
         key=lambda entry: entry.shard or 0,
@@ -156,7 +155,7 @@ def _records(opened: Opened[ShardsManifest], split: str, count: int) -> Iterator
         where = opened.folder / entry.path
         with open_read(where) as stream:
             try:
-                found = decode_shard(codec, schema, stream, entry)
+                found = decode_shard(rules, stream, entry)
                 taken.append([one.record for one in islice(found, each)])
             except RecordError as error:
                 raise DamagedRecord(str(error), where=where) from error

@@ -3,14 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from audioloom_manifest import LabelCopies, Receipt, ShardFeature, ShardsStats, SplitStats
+from audioloom_manifest import Receipt, ShardsStats, SplitStats
 
-from audioloom_sharder.balance.resampling import Copies
+from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.sharding.ranking import DistinctCounts
-from audioloom_sharder.statistics.coefficients import CoefficientSums
+from audioloom_sharder.statistics.coefficients import COEFFICIENT_SUMS, CoefficientSums
 from audioloom_sharder.steps.merge import SHARD_ROLE, shard_units
-from audioloom_sharder.windows.rules import Rules
 
 
 def stats_of(
@@ -26,14 +25,13 @@ def stats_of(
     for unit, receipt in zip(shard_units(layout), receipts, strict=True):
         name = layout.splits[unit.split].name
         size[name] += sum(entry.bytes for entry in receipt.files if entry.role == SHARD_ROLE)
-        coefficients[name] += CoefficientSums.from_json(receipt.counts["moments"])
-    feature = rules.schema.feature
+        coefficients[name] += COEFFICIENT_SUMS.validate_python(receipt.counts["moments"])
     return ShardsStats(
-        feature=ShardFeature(name=feature.name, dtype=feature.dtype, shape=feature.shape),
+        feature=rules.feature,
         labels=layout.labels,
         excluded=dict(sorted(excluded.items())),
         class_weights=layout.class_weights,
-        resampling=None if rules.resampling is None else _copies(rules.resampling),
+        resampling=rules.resampling,
         splits={
             split.name: SplitStats(
                 records=split.records,
@@ -49,10 +47,3 @@ def stats_of(
             for number, split in enumerate(layout.splits)
         },
     )
-
-
-def _copies(resampling: Mapping[str, Copies]) -> dict[str, LabelCopies]:
-    return {
-        label: LabelCopies(copies=one.whole, one_more_below=one.threshold)
-        for label, one in resampling.items()
-    }

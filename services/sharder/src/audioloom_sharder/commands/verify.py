@@ -17,18 +17,15 @@ from audioloom_stage import BadData, ExitCode, Result, printable, progress
 from audioloom_storage import StorageError
 
 from audioloom_sharder.errors import DamagedShards
-from audioloom_sharder.formats.codec import Codec
 from audioloom_sharder.io.executor import RunUnits, executor
-from audioloom_sharder.recipe import ALGORITHM, codec_of, policy_of, schema_of
+from audioloom_sharder.recipe import ALGORITHM
+from audioloom_sharder.rules import Rules
 from audioloom_sharder.settings import VerifySettings
 from audioloom_sharder.sharding.assignment import records_in_shard
 from audioloom_sharder.statistics.coefficients import CoefficientSums
-from audioloom_sharder.steps.decide_splits import location_of
+from audioloom_sharder.steps.decide_splits import SourceUnit, location_of
 from audioloom_sharder.steps.merge import INDEX_ROLE, SHARD_ROLE
-from audioloom_sharder.verification.lineage import (
-    ReopenedInputs,
-    reopen_inputs,
-)
+from audioloom_sharder.verification.lineage import reopen_inputs
 from audioloom_sharder.verification.manifest import (
     check_label_stats,
     check_resampling,
@@ -84,35 +81,27 @@ def _check(
     opened: Opened[ShardsManifest], settings: VerifySettings, run_units: RunUnits
 ) -> tuple[list[str], Findings]:
     recipe, stats = opened.manifest.recipe, opened.manifest.stats
-    policy = policy_of(recipe)
-    if policy.from_data:
-        policy = replace(policy, data_splits=tuple(sorted(stats.splits)))
     copies = claimed_copies(opened)
-    codec = codec_of(recipe)
-    pairs, problems = _pairs(opened, codec)
-    inputs: ReopenedInputs | None = None
+    names = () if recipe.splits else tuple(sorted(stats.splits))
+    rules = Rules(recipe, stats.feature, data_splits=names, resampling=copies)
+    pairs, problems = _pairs(opened, rules)
+    inputs: tuple[Rules, list[SourceUnit]] | None = None
     if settings.inputs:
         try:
-            inputs = reopen_inputs(opened, settings.split_table, run_units)
-            inputs = replace(inputs, rules=replace(inputs.rules, resampling=copies))
+            decided, units = reopen_inputs(opened, settings.split_table, run_units)
+            inputs = replace(decided, resampling=copies), units
         except (ManifestError, StorageError, BadData) as error:
             problems.append(f"input: {error}")
-    groups, table, wrong = open_groups(opened, policy)
+    groups, table, wrong = open_groups(opened, rules)
     problems += wrong
     if inputs is not None and table is not None:
-        parts = list(run_units(inputs.units, partial(groups_of, inputs.rules), location_of))
-        wrong, elsewhere = compare_groups(table, parts, inputs.rules.policy.splits)
+        decided, units = inputs
+        parts = list(run_units(units, partial(groups_of, decided), location_of))
+        wrong, elsewhere = compare_groups(table, parts, decided.splits)
         problems += wrong
         groups = replace(groups, wrong=elsewhere)
-    claims = RunClaims(
-        opened.folder,
-        policy,
-        schema_of(recipe, stats.feature),
-        codec,
-        stats.labels,
-        copies,
-        groups,
-    )
+    label_ids = {label: number for number, label in enumerate(stats.labels)}
+    claims = RunClaims(opened.folder, rules, label_ids, groups)
     shards: list[Findings] = []
     with progress(len(pairs), "reading shards", "shards") as bar:
         for seen in bar.over(run_units(pairs, partial(check_shard, claims))):
@@ -122,18 +111,18 @@ def _check(
     problems += _check_stats(opened, shards)
     problems += check_label_stats(opened)
     if inputs is not None:
-        problems += _check_inputs(opened, inputs, whole, run_units)
+        problems += _check_inputs(opened, *inputs, whole, run_units)
     return sorted(problems), whole
 
 
-def _pairs(opened: Opened[ShardsManifest], codec: Codec) -> tuple[list[ShardFiles], list[str]]:
+def _pairs(opened: Opened[ShardsManifest], rules: Rules) -> tuple[list[ShardFiles], list[str]]:
     """Pair each shard with its index, if any; return also problems of the list of files."""
     files = opened.files()
     pairs, problems = [], []
     for name, stats in opened.manifest.stats.splits.items():
         data, index = (_numbered(files, name, role) for role in (SHARD_ROLE, INDEX_ROLE))
         for number in range(stats.shards):
-            if number not in data or (codec.indexed and number not in index):
+            if number not in data or (rules.indexed and number not in index):
                 problems.append(f"{name} {number:05d}: the list of files lacks shard or index")
                 continue
             pairs.append(ShardFiles(name, number, data[number], index.get(number)))
@@ -184,13 +173,17 @@ def _check_coefficients(
 
 
 def _check_inputs(
-    opened: Opened[ShardsManifest], inputs: ReopenedInputs, seen: Findings, run_units: RunUnits
+    opened: Opened[ShardsManifest],
+    rules: Rules,
+    units: Sequence[SourceUnit],
+    seen: Findings,
+    run_units: RunUnits,
 ) -> list[str]:
     """Check that the shards hold every window of the features exactly once, unchanged."""
-    task = partial(expected_findings, inputs.rules, opened.manifest.stats.labels)
+    task = partial(expected_findings, rules, opened.manifest.stats.labels)
     parts: list[Findings] = []
-    with progress(len(inputs.units), "reading features", "files") as bar:
-        parts.extend(bar.over(run_units(inputs.units, task, location_of)))
+    with progress(len(units), "reading features", "files") as bar:
+        parts.extend(bar.over(run_units(units, task, location_of)))
     whole = total_findings(parts)
     problems = [problem for part in parts for problem in part.problems]
     problems += check_resampling(opened, whole.offered)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import structlog
 
 from audioloom_sharder.commands.deviations import deviations_of
-from audioloom_sharder.sharding.layout import Layout, ShardSizes
+from audioloom_sharder.rules import Rules
+from audioloom_sharder.sharding.layout import Layout
 from audioloom_sharder.sharding.ranking import DistinctCounts
-from audioloom_sharder.windows.rules import Rules
 from audioloom_sharder.windows.summary import Summary
 
 log = structlog.get_logger()
@@ -15,28 +15,27 @@ log = structlog.get_logger()
 _LARGE = 0.5
 
 
-def log_warnings(
-    layout: Layout, rules: Rules, sizes: ShardSizes, counted: DistinctCounts, summary: Summary
-) -> None:
+def log_warnings(layout: Layout, rules: Rules, counted: DistinctCounts, summary: Summary) -> None:
     """Log every warning."""
-    for warning in warnings_of(layout, rules, sizes, counted, summary):
+    for warning in warnings_of(layout, rules, counted, summary):
         log.warning(warning)
 
 
 def warnings_of(
-    layout: Layout, rules: Rules, sizes: ShardSizes, counted: DistinctCounts, summary: Summary
+    layout: Layout, rules: Rules, counted: DistinctCounts, summary: Summary
 ) -> Iterator[str]:
     """List the omissions and the oddities of the layout, one sentence each."""
     for reason, windows in summary.excluded.items():
         # Zero also deserves a warning: the user may have misspelt a word.
         yield f"{windows:,} windows are left out ({reason})"
-    for label in sorted(set(rules.filters.only_labels or ()) - {*layout.labels}):
+    for label in sorted(set(rules.recipe.only_labels or ()) - {*layout.labels}):
         yield f"no window has the label {label!r}"
+    lanes = rules.recipe.lanes
     for split in layout.splits:
-        if split.lanes < sizes.lanes:
+        if split.lanes < lanes:
             yield (
                 f"split {split.name} has only {split.records:,} records: {split.lanes} lanes"
-                f" instead of {sizes.lanes}, so the number of replicas has to divide {split.lanes}"
+                f" instead of {lanes}, so the number of replicas has to divide {split.lanes}"
             )
     if len(layout.splits) > 1:
         if summary.ungrouped:
@@ -55,16 +54,16 @@ def warnings_of(
                 " give the copies one group"
             )
     yield from _about_labels(layout, rules)
-    if rules.resample == "over" and rules.resampling:
-        label, one = max(rules.resampling.items(), key=lambda item: item[1])
-        most = one.whole + (one.one_more_below > 0)
+    if rules.recipe.resample == "over" and rules.copies:
+        label, (copies, bound) = max(rules.copies.items(), key=lambda item: item[1])
+        most = copies + (bound > 0)
         yield f"windows of the label {label!r} occur up to {most:,} times in the training split"
 
 
 def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
-    if rules.schema.target == "label" and len(layout.labels) == 1:
+    if not rules.has_target and len(layout.labels) == 1:
         yield f"there is only one label, {layout.labels[0]!r}: nothing can be learned from it"
-    if rules.schema.target != "label":
+    if rules.has_target:
         return
     for split in layout.splits:
         missing = [label for label in layout.labels if label not in split.labels]
@@ -75,7 +74,7 @@ def _about_labels(layout: Layout, rules: Rules) -> Iterator[str]:
     far = [one for one in found if one.missed]
     if far:
         first, name = far[0], str(far[0].missed)
-        way = "groups stay whole" if rules.policy.stratify else "--stratify shares labels out"
+        way = "groups stay whole" if rules.recipe.stratify else "--stratify shares labels out"
         yield (
             f"{len(far):,} of {len(found):,} labels have less than half or more than twice their"
             f" ratio in a split, such as {first.label!r}: {first.actual[name]:.1%} of it in {name}"

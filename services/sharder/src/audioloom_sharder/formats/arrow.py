@@ -8,10 +8,9 @@ The bytes depend only on the records and the release of Arrow, which both format
 Groups of rows end after a fixed number of rows, and the file holds no time, place or source.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -21,14 +20,14 @@ from pyarrow import orc
 
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.chunk_sink import ChunkSink
-from audioloom_sharder.formats.schema import RecordSchema
+from audioloom_sharder.io.arrow_errors import damage_as
+from audioloom_sharder.rules import Rules
 
 _ROWS_AT_ONCE = 64
 _STRIPE_BYTES = 16 << 20
 #: Bytes of values in a row group, which a reader holds at once.
 _GROUP_BYTES = 8 << 20
 _VALUES = pa.list_(pa.field("element", pa.float32(), nullable=False))
-_NUMPY: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 _TYPES = {
     "channel": pa.int64(),
     "group": pa.string(),
@@ -42,94 +41,81 @@ _TYPES = {
 }
 
 
-def write_parquet(
-    records: Iterator[Record], schema: RecordSchema, compression: str
-) -> Iterator[bytes]:
+def write_parquet(records: Iterator[Record], rules: Rules) -> Iterator[bytes]:
     """Write a Parquet file, in row groups whose size depends on the feature alone."""
     sink = ChunkSink()
-    columns = _columns(schema)
+    columns = _columns(rules)
     with pq.ParquetWriter(
         sink,
         columns,
-        compression=compression,
+        compression=rules.recipe.compression,
         use_dictionary=["group", "label"],
         write_statistics=[name for name in columns.names if name != "mfcc"],
         store_schema=False,
     ) as writer:
-        for table in _tables(records, schema):
+        for table in _tables(records, rules):
             writer.write_table(table, row_group_size=len(table))
             yield from sink.take()
     yield from sink.take()
 
 
-def write_orc(records: Iterator[Record], schema: RecordSchema, compression: str) -> Iterator[bytes]:
+def write_orc(records: Iterator[Record], rules: Rules) -> Iterator[bytes]:
     """Write an ORC file, in stripes of bounded size."""
     sink = ChunkSink()
-    named = "uncompressed" if compression == "none" else compression
-    writer = orc.ORCWriter(sink, compression=named, stripe_size=_STRIPE_BYTES)
-    for table in _tables(records, schema):
+    compression = rules.recipe.compression.replace("none", "uncompressed")
+    writer = orc.ORCWriter(sink, compression=compression, stripe_size=_STRIPE_BYTES)
+    for table in _tables(records, rules):
         writer.write(table)
         yield from sink.take()
     writer.close()
     yield from sink.take()
 
 
-def read_parquet(stream: BinaryIO, schema: RecordSchema, _compression: str) -> Iterator[Record]:
+def read_parquet(stream: BinaryIO, rules: Rules) -> Iterator[Record]:
     """Read the records of a Parquet file; damage raises `DamagedRecord`."""
     with (
-        _damage_reported("Parquet"),
+        damage_as(_not_whole("Parquet")),
         pq.ParquetFile(stream, memory_map=False, pre_buffer=False) as file,
     ):
         for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE):
-            yield from _records(batch, schema)
+            yield from _records(batch, rules)
 
 
-def read_orc(stream: BinaryIO, schema: RecordSchema, _compression: str) -> Iterator[Record]:
+def read_orc(stream: BinaryIO, rules: Rules) -> Iterator[Record]:
     """Read the records of an ORC file; damage raises `DamagedRecord`."""
-    with _damage_reported("ORC"):
+    with damage_as(_not_whole("ORC")):
         file = orc.ORCFile(stream)
         for number in range(file.nstripes):
-            yield from _records(file.read_stripe(number), schema)
+            yield from _records(file.read_stripe(number), rules)
 
 
-@contextmanager
-def _damage_reported(what: str) -> Iterator[None]:
-    try:
-        yield
-    except (pa.ArrowException, OSError) as error:
-        # Arrow raises OSError for damaged pages too; errors of storage pass unchanged.
-        if type(error) is OSError and error.errno is not None:
-            raise
-        if isinstance(error, OSError) and type(error) is not OSError:
-            raise
-        text = " ".join(str(error).split())[:300]
-        raise DamagedRecord(f"not a whole {what} file: {text}") from error
+def _not_whole(what: str) -> Callable[[str], DamagedRecord]:
+    return lambda text: DamagedRecord(f"not a whole {what} file: {text}")
 
 
-def _columns(schema: RecordSchema) -> pa.Schema:
+def _columns(rules: Rules) -> pa.Schema:
     return pa.schema(
         [
             pa.field(name, kind, nullable=False)
             for name, kind in _TYPES.items()
-            if schema.has_target or name != "target"
+            if rules.has_target or name != "target"
         ]
     )
 
 
-def _tables(records: Iterator[Record], schema: RecordSchema) -> Iterator[pa.Table]:
-    rows = max(1, _GROUP_BYTES // schema.values)
+def _tables(records: Iterator[Record], rules: Rules) -> Iterator[pa.Table]:
+    rows = max(1, _GROUP_BYTES // rules.window_bytes)
     while some := list(islice(records, rows)):
-        yield _table(some, schema)
+        yield _table(some, rules)
 
 
-def _table(records: Sequence[Record], schema: RecordSchema) -> pa.Table:
-    dtype = _NUMPY[schema.feature.dtype]
+def _table(records: Sequence[Record], rules: Rules) -> pa.Table:
     raw = b"".join(record.mfcc for record in records)
-    values = np.frombuffer(raw, dtype).astype(np.float32, copy=False)
-    sizes = [len(record.mfcc) // dtype.itemsize for record in records]
+    values = np.frombuffer(raw, rules.dtype).astype(np.float32, copy=False)
+    sizes = [len(record.mfcc) // rules.dtype.itemsize for record in records]
     offsets = pa.array(np.cumsum([0, *sizes]), pa.int32())
     lists = pa.ListArray.from_arrays(offsets, pa.array(values), type=_VALUES)
-    names = _columns(schema)
+    names = _columns(rules)
     columns = [
         lists if name == "mfcc" else pa.array([getattr(one, name) for one in records], _TYPES[name])
         for name in names.names
@@ -137,8 +123,8 @@ def _table(records: Sequence[Record], schema: RecordSchema) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=names)
 
 
-def _records(batch: pa.RecordBatch, schema: RecordSchema) -> Iterator[Record]:
-    expected = _columns(schema)
+def _records(batch: pa.RecordBatch, rules: Rules) -> Iterator[Record]:
+    expected = _columns(rules)
     found = {field.name: field.type for field in batch.schema}
     if list(found) != expected.names or any(
         not _same(found[field.name], field.type) for field in expected
@@ -147,7 +133,7 @@ def _records(batch: pa.RecordBatch, schema: RecordSchema) -> Iterator[Record]:
     lists = batch.column("mfcc")
     if any(column.null_count for column in batch.columns) or lists.flatten().null_count:
         raise DamagedRecord("a value is missing")
-    values = lists.flatten().to_numpy().astype(_NUMPY[schema.feature.dtype], copy=False)
+    values = lists.flatten().to_numpy().astype(rules.dtype, copy=False)
     ends = np.cumsum(lists.value_lengths().to_numpy()).tolist()
     columns = {
         field.name: batch.column(field.name).to_pylist()

@@ -17,7 +17,7 @@ from fastavro.write import Writer
 
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.formats.chunk_sink import ChunkSink
-from audioloom_sharder.formats.schema import RecordSchema
+from audioloom_sharder.rules import Rules
 
 #: Marks the ends of blocks. fastavro's own markers are random and would change the bytes.
 _MARKER = b"audioloom shard\n"
@@ -38,33 +38,33 @@ _TYPES = {
 }
 
 
-def write(records: Iterable[Record], schema: RecordSchema, compression: str) -> Iterator[bytes]:
-    """Write an Avro file of *records*, in chunks; the compression is "none" or "deflate"."""
-    sink = ChunkSink()
+def write(records: Iterable[Record], rules: Rules) -> Iterator[bytes]:
+    """Write an Avro file of *records*, in chunks."""
+    sink, compression = ChunkSink(), rules.recipe.compression
     writer = Writer(
         cast("BinaryIO", sink),
-        _fields(schema),
+        _fields(rules),
         codec=_CODECS[compression],
         sync_interval=_BLOCK_BYTES,
         sync_marker=_MARKER,
         compression_level=_LEVEL if compression == "deflate" else None,
     )
     for record in records:
-        writer.write(_row(record, schema))
+        writer.write(_row(record, rules))
         yield from sink.take()
     writer.flush()
     yield from sink.take()
 
 
-def read(stream: BinaryIO, schema: RecordSchema, compression: str) -> Iterator[Record]:
+def read(stream: BinaryIO, rules: Rules) -> Iterator[Record]:
     """Read every record of a file that `write` made; any other file raises `DamagedRecord`."""
     try:
         rows = fastavro.reader(stream)
         found = (to_parsing_canonical_form(rows.writer_schema or "null"), rows.codec)
-        if found != (to_parsing_canonical_form(_fields(schema)), _CODECS[compression]):
+        if found != (to_parsing_canonical_form(_fields(rules)), _CODECS[rules.recipe.compression]):
             raise DamagedRecord("not an Avro file of the schema and codec that it should have")  # noqa: TRY301
         for row in rows:
-            yield _record(row, schema)
+            yield _record(row, rules)
     except (DamagedRecord, StorageError):
         raise
     except Exception as error:
@@ -72,26 +72,22 @@ def read(stream: BinaryIO, schema: RecordSchema, compression: str) -> Iterator[R
         raise DamagedRecord(f"not a whole Avro file: {str(error)[:300]}") from error
 
 
-def _fields(schema: RecordSchema) -> Any:
+def _fields(rules: Rules) -> Any:
     fields = [
         {"name": name, "type": kind}
         for name, kind in _TYPES.items()
-        if schema.has_target or name != "target"
+        if rules.has_target or name != "target"
     ]
     return fastavro.parse_schema({"type": "record", "name": "audioloom.Window", "fields": fields})
 
 
-def _row(record: Record, schema: RecordSchema) -> dict[str, object]:
+def _row(record: Record, rules: Rules) -> dict[str, object]:
     row = record._asdict()
     if record.target is None:
         del row["target"]
-    return {**row, "mfcc": np.frombuffer(record.mfcc, _dtype(schema)).tolist()}
+    return {**row, "mfcc": np.frombuffer(record.mfcc, rules.dtype).tolist()}
 
 
-def _record(row: Any, schema: RecordSchema) -> Record:
-    values = np.array(row.pop("mfcc"), _dtype(schema))
+def _record(row: Any, rules: Rules) -> Record:
+    values = np.array(row.pop("mfcc"), rules.dtype)
     return Record(mfcc=values.tobytes(), target=row.pop("target", None), **row)
-
-
-def _dtype(schema: RecordSchema) -> np.dtype[Any]:
-    return np.dtype(schema.feature.dtype).newbyteorder("<")

@@ -57,11 +57,6 @@ class Inputs:
         return self.manifests[0].root
 
     @property
-    def identities(self) -> tuple[str, ...]:
-        """The identities of the inputs, in order."""
-        return tuple(opened.manifest.identity for opened in self.manifests)
-
-    @property
     def where(self) -> str:
         """The text by which errors name the inputs."""
         return ", ".join(str(opened.folder) for opened in self.manifests)
@@ -92,7 +87,8 @@ def open_inputs(places: Sequence[str]) -> Inputs:
     first = manifests[0]
     for other in manifests[1:]:
         _check_same_recipe(first, other)
-    inputs = Inputs(manifests, tuple(_sources(manifests)))
+    sources = (Source(one.folder, entry) for one in manifests for entry in one.files(ROLE))
+    inputs = Inputs(manifests, tuple(sources))
     if inputs.feature.name != "mfcc":
         raise BadFeatures(
             expected="the feature mfcc",
@@ -108,10 +104,6 @@ def open_inputs(places: Sequence[str]) -> Inputs:
             hint="The featurizer's ledger says what became of the recordings.",
         )
     return inputs
-
-
-def _sources(manifests: Sequence[Opened[FeaturesManifest]]) -> list[Source]:
-    return [Source(one.folder, entry) for one in manifests for entry in one.files(ROLE)]
 
 
 def _check_same_recipe(one: Opened[FeaturesManifest], other: Opened[FeaturesManifest]) -> None:

@@ -1,7 +1,7 @@
 """Read features files: the identity columns of windows, and their values."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,6 +13,7 @@ from audioloom_storage import open_read
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.inputs.manifests import Source
+from audioloom_sharder.io.arrow_errors import damage_as
 from audioloom_sharder.io.buffers import buffer
 
 IDENTITY_COLUMNS = (
@@ -45,7 +46,11 @@ def read_identities(source: Source, feature: ShardFeature) -> pa.Table:
         BadFeatures: it is not Parquet, or has other columns or another number of rows.
     """
     check_file(source.folder, source.entry, content=False)
-    with _opened(source, feature) as file:
+    with (
+        open_read(source.location) as stream,
+        # A few columns of each row group: one read for neighbours instead of one per column.
+        _parsed(source, stream, feature, pre_buffer=True) as file,
+    ):
         rows = file.metadata.num_rows
         if source.entry.records is not None and rows != source.entry.records:
             raise BadFeatures(
@@ -115,39 +120,23 @@ def _checked(source: Source) -> Iterator[Any]:
 
 
 @contextmanager
-def _opened(source: Source, feature: ShardFeature) -> Iterator[pq.ParquetFile]:
-    with (
-        open_read(source.location) as stream,
-        # A few columns of each row group: one read for neighbours instead of one per column.
-        _parsed(source, stream, feature, pre_buffer=True) as file,
-    ):
-        yield file
-
-
-@contextmanager
 def _parsed(
     source: Source, stream: Any, feature: ShardFeature, *, pre_buffer: bool = False
 ) -> Iterator[pq.ParquetFile]:
-    try:
-        with pq.ParquetFile(stream, memory_map=False, pre_buffer=pre_buffer) as file:
-            _check_schema(source, file.schema_arrow, feature)
-            yield file
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise _damaged(source, error) from error
-    except OSError as error:
-        # Arrow raises OSError for damaged pages too; errors of storage pass unchanged.
-        if type(error) is OSError and error.errno is None:
-            raise _damaged(source, error) from error
-        raise
+    def damaged(text: str) -> BadFeatures:
+        return BadFeatures(
+            expected="a Parquet file of features",
+            found=text,
+            where=source.location,
+            hint=f"Check all of them with: audioloom-featurizer verify {source.folder}",
+        )
 
-
-def _damaged(source: Source, error: Exception) -> BadFeatures:
-    return BadFeatures(
-        expected="a Parquet file of features",
-        found=" ".join(str(error).split())[:300],
-        where=source.location,
-        hint=f"Check all of them with: audioloom-featurizer verify {source.folder}",
-    )
+    with (
+        damage_as(damaged),
+        pq.ParquetFile(stream, memory_map=False, pre_buffer=pre_buffer) as file,
+    ):
+        _check_schema(source, file.schema_arrow, feature)
+        yield file
 
 
 def _check_schema(source: Source, found: pa.Schema, feature: ShardFeature) -> None:
@@ -155,11 +144,12 @@ def _check_schema(source: Source, found: pa.Schema, feature: ShardFeature) -> No
     expected = features_schema(feature)
     for name in (*IDENTITY_COLUMNS, feature.name):
         kind = expected.field(name).type
-        at = found.get_all_field_indices(name)
-        if len(at) != 1 or not _same(found.field(at[0]).type, kind):
-            has = _described(found, at)
+        types = [found.field(at).type for at in found.get_all_field_indices(name)]
+        if len(types) != 1 or not _same(types[0], kind):
             raise BadFeatures(
-                expected=f"one column {name} of type {kind}", found=has, where=source.location
+                expected=f"one column {name} of type {kind}",
+                found=", ".join(map(str, types)) or "no such column",
+                where=source.location,
             )
 
 
@@ -167,7 +157,3 @@ def _same(found: pa.DataType, expected: pa.DataType) -> bool:
     if pa.types.is_string(expected):
         return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
     return bool(found == expected)
-
-
-def _described(schema: pa.Schema, at: Sequence[int]) -> str:
-    return ", ".join(str(schema.field(index).type) for index in at) or "no such column"

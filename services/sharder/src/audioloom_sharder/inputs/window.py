@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from audioloom_sharder.rules import Rules
+
 
 class Row(NamedTuple):
     """The identity columns of one window."""
@@ -29,3 +31,10 @@ def rows_of(table: pa.Table | pa.RecordBatch) -> Iterator[Row]:
 def recording_name(row: Row) -> str:
     """Return a record's name for its recording: the path, and the member of a container file."""
     return row.path if row.member is None else f"{row.path}!{row.member}"
+
+
+def group_of(row: Row, rules: Rules) -> str:
+    """Return the group that decides the split of a row; "" for a row without a group."""
+    if row.group:
+        return row.group
+    return recording_name(row) if rules.recipe.ungrouped == "by-recording" else ""

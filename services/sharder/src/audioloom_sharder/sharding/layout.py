@@ -5,10 +5,9 @@ from dataclasses import dataclass
 
 from audioloom_sharder.balance.class_weights import weights_of
 from audioloom_sharder.errors import BadFeatures, EmptySplit
+from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.assignment import lanes_for, records_in_shard, shards_for
 from audioloom_sharder.splits.ratios import training_split
-from audioloom_sharder.statistics.targets import NO_TARGETS, TargetSums
-from audioloom_sharder.windows.rules import Rules
 from audioloom_sharder.windows.summary import SplitCount, Summary
 
 MOST_LABELS = 100_000
@@ -17,27 +16,14 @@ _UNIT_BYTES = 64 << 20
 _UNIT_SHARDS = 8
 
 
-@dataclass(frozen=True)
-class ShardSizes:
-    """The requested lanes, and either the shards of the largest split or the bytes of a shard."""
-
-    lanes: int
-    shards: int | None
-    shard_bytes: int
-
-
-@dataclass(frozen=True)
-class SplitLayout:
+@dataclass(kw_only=True)
+class SplitLayout(SplitCount):
     """One split: its counts and its shards, numbered in the run from *first*."""
 
     name: str
-    records: int
-    bytes: int
-    labels: dict[str, int]
     lanes: int
     shards: int
     first: int
-    targets: TargetSums = NO_TARGETS
 
     def records_in(self, shard: int) -> int:
         """Count the records of a shard of this split."""
@@ -70,13 +56,12 @@ class Layout:
         return sum(split.records for split in self.splits)
 
 
-def make_layout(summary: Summary, rules: Rules, sizes: ShardSizes, *, where: str) -> Layout:
+def make_layout(summary: Summary, rules: Rules, where: str) -> Layout:
     """Decide the shards of every split and the numbers of the labels.
 
     Args:
         summary: the content of all features files.
         rules: the rules of the run.
-        sizes: the requested sizes.
         where: the inputs, for errors.
 
     Raises:
@@ -101,38 +86,30 @@ def make_layout(summary: Summary, rules: Rules, sizes: ShardSizes, *, where: str
             " --split, try another --seed, or leave the split out.",
         )
     labels = _vocabulary(summary, rules, where)
-    target = sizes.shard_bytes
-    if sizes.shards is not None:
-        largest = max(count.bytes for count in summary.splits.values())
-        target = max(1, largest // sizes.shards)
-    splits = []
-    first = 0
+    recipe = rules.recipe
     most = max(summary.splits.values(), key=lambda count: count.bytes)
+    target = recipe.shard_bytes or max(1, most.bytes // (recipe.shards or 1))
+    splits: list[SplitLayout] = []
+    first = 0
     for name, count in summary.splits.items():
-        lanes = lanes_for(count.records, sizes.lanes)
-        requested = sizes.shards if count is most else None
+        lanes = lanes_for(count.records, recipe.lanes)
         shards = shards_for(
             records=count.records,
             size=count.bytes,
             lanes=lanes,
-            requested=requested,
+            requested=recipe.shards if count is most else None,
             shard_bytes=target,
         )
-        splits.append(_split(name, count, lanes, shards, first))
+        splits.append(
+            SplitLayout(name=name, lanes=lanes, shards=shards, first=first, **vars(count))
+        )
         first += shards
     return Layout(tuple(splits), labels, _weights(summary, rules, labels, where))
 
 
-def _split(name: str, count: SplitCount, lanes: int, shards: int, first: int) -> SplitLayout:
-    labels = dict(sorted(count.labels.items()))
-    return SplitLayout(
-        name, count.records, count.bytes, labels, lanes, shards, first, count.targets
-    )
-
-
 def _vocabulary(summary: Summary, rules: Rules, where: str) -> tuple[str, ...]:
-    if rules.schema.labels is not None:
-        return rules.schema.labels
+    if rules.recipe.labels is not None:
+        return rules.recipe.labels
     found = set().union(*(count.labels for count in summary.splits.values()))
     if len(found) > MOST_LABELS:
         raise BadFeatures(
@@ -147,9 +124,10 @@ def _vocabulary(summary: Summary, rules: Rules, where: str) -> tuple[str, ...]:
 def _weights(
     summary: Summary, rules: Rules, labels: Sequence[str], where: str
 ) -> dict[str, float] | None:
-    if rules.class_weights is None:
+    wanted = rules.recipe.class_weights
+    if wanted is None:
         return None
-    named = () if isinstance(rules.class_weights, str) else rules.class_weights
+    named = () if isinstance(wanted, str) else wanted
     if unknown := sorted({*named} - {*labels}):
         raise BadFeatures(
             expected=f"labels out of {_shown(labels)}",
@@ -158,7 +136,7 @@ def _weights(
             hint="A label that no window has cannot weigh anything: see --class-weights.",
         )
     counts = summary.splits[training_split(tuple(summary.splits))].labels
-    return weights_of(rules.class_weights, dict(sorted(counts.items())))
+    return weights_of(wanted, dict(sorted(counts.items())))
 
 
 #: Expected, found and hint of the error, by kind of fault.
@@ -206,7 +184,7 @@ def check_faults(summary: Summary, rules: Rules, where: str) -> None:
     total = sum(one.records for one in summary.splits.values())
     expected, found, hint = _FAULTS[kind]
     raise BadFeatures(
-        expected=expected.replace("{labels}", _shown(rules.schema.labels or ())),
+        expected=expected.replace("{labels}", _shown(rules.recipe.labels or ())),
         found=f"{found} in {count:,} of {total:,} windows, the first {example}",
         where=where,
         hint=hint,

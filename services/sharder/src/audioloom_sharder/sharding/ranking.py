@@ -4,7 +4,7 @@ The ranges are disjoint and in order, so the rank of a window is the number of w
 in lower ranges plus its place within its range. Memory holds one range, whatever the total.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +14,8 @@ from numpy.typing import NDArray
 RANGE_RECORDS = 4 << 20
 
 
-@dataclass(frozen=True)
-class Duplicate:
-    """Two windows with equal keys, each as (number of the file, row in the file)."""
-
-    first: tuple[int, int]
-    second: tuple[int, int]
+Duplicate = tuple[tuple[int, int], tuple[int, int]]
+"""Two windows with equal keys, each as (number of the file, row in the file)."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +35,11 @@ def ranges_for(records: int) -> int:
     return -(-records // RANGE_RECORDS)
 
 
-def range_starts(section: NDArray[np.void], ranges: int) -> list[int]:
-    """Find the start of each range in a section sorted by hash; the last item is its length."""
+def range_starts(hashes: NDArray[np.uint64], ranges: int) -> list[int]:
+    """Find the start of each range in ascending *hashes*; the last item is their number."""
     edges = [-(-(number << 64) // ranges) for number in range(1, ranges)]
-    bounds = np.array(edges, dtype=np.uint64)
-    inner = np.searchsorted(section["high"], bounds, side="left").tolist()
-    return [0, *inner, len(section)]
+    inner = np.searchsorted(hashes, np.array(edges, dtype=np.uint64)).tolist()
+    return [0, *inner, len(hashes)]
 
 
 def ranks(
@@ -72,8 +67,8 @@ def ranks(
     duplicate = None
     if len(same):
         pair = [order[same[0]], order[same[0] + 1]]
-        at = sorted((int(source[one]), int(whole["row"][one])) for one in pair)
-        duplicate = Duplicate(at[0], at[1])
+        first, second = sorted((int(source[one]), int(whole["row"][one])) for one in pair)
+        duplicate = first, second
     found = np.empty(len(whole), dtype=np.int64)
     for split, start in enumerate(before):
         mine = order[ordered["split"] == split]
@@ -90,7 +85,7 @@ def count_distinct(
 ) -> DistinctCounts:
     """Count groups, recordings and contents in one range, over all files."""
     group = np.concatenate(groups)
-    _, first, inverse = np.unique(group["high"], return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(group["group"], return_index=True, return_inverse=True)
     sizes = np.bincount(inverse, weights=group["records"]) if len(group) else np.zeros(1)
     content = np.unique(np.concatenate(contents))
     _, often = np.unique(content["high"], return_counts=True)
@@ -105,21 +100,11 @@ def count_distinct(
 def sum_counts(counted: Sequence[DistinctCounts]) -> DistinctCounts:
     """Add up the counts of all ranges."""
     return DistinctCounts(
-        groups=[sum(column) for column in zip(*(one.groups for one in counted), strict=True)],
-        recordings=[
-            sum(column) for column in zip(*(one.recordings for one in counted), strict=True)
-        ],
+        groups=np.sum([one.groups for one in counted], axis=0).tolist(),
+        recordings=np.sum([one.recordings for one in counted], axis=0).tolist(),
         largest_group=max(one.largest_group for one in counted),
         spread=sum(one.spread for one in counted),
     )
-
-
-def ranks_before(counts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
-    """Yield the windows of each split before each range, from the counts of each range."""
-    before = [0] * len(counts[0])
-    for count in counts:
-        yield list(before)
-        before = [sum(pair) for pair in zip(before, count, strict=True)]
 
 
 def _by_split(split: NDArray[np.uint8], splits: int) -> list[int]:

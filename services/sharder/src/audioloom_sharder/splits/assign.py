@@ -1,24 +1,26 @@
 """Assign every group or recording to a split, from the members of all features files."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
-from audioloom_sharder.splits.groups_file import splits_of_groups
-from audioloom_sharder.splits.hashing import split_of
-from audioloom_sharder.splits.lookup import NO_SPLIT, SplitLookup
+from audioloom_sharder.rules import Rules
+from audioloom_sharder.splits.hashing import run_starts, split_of
+from audioloom_sharder.splits.lookup import SplitLookup
 from audioloom_sharder.splits.members import Members
-from audioloom_sharder.splits.policy import SplitPolicy
-from audioloom_sharder.splits.ratios import MOST_SPLITS
-from audioloom_sharder.splits.sources import SplitSources
-from audioloom_sharder.splits.stratified import FREE, stratify
+from audioloom_sharder.splits.previous_run import PreviousRun
+from audioloom_sharder.splits.ratios import MOST_SPLITS, NO_SPLIT
+from audioloom_sharder.splits.stratified import stratify
+from audioloom_sharder.splits.table import SplitTable
+
+SplitSource = PreviousRun | SplitTable | None
+"""The source of splits besides ratios, hashes and patterns."""
 
 
-@dataclass(frozen=True)
-class SplitDecision:
+class SplitDecision(NamedTuple):
     """The names of the splits, and for each features file the split number of each of its keys."""
 
     names: tuple[str, ...]
@@ -26,57 +28,53 @@ class SplitDecision:
 
 
 def assign_splits(
-    members: Sequence[Members], policy: SplitPolicy, sources: SplitSources, where: str
+    members: Sequence[Members], rules: Rules, source: SplitSource, where: str
 ) -> SplitDecision:
     """Assign all keys, independent of the order of the files and of the groups within them.
 
     Args:
         members: the members of each features file.
-        policy: how splits are decided.
-        sources: the previous run or the split table, where the policy needs one.
+        rules: the rules of the run.
+        source: the previous run or the split table, where there is one.
         where: the inputs, for errors.
 
     Raises:
         BadFeatures: a pattern or a table names no split, or too many.
         ManifestError, BadTable: the previous run or the table is damaged.
     """
-    if policy.split_pattern is not None:
-        return _by_pattern(members, where, policy.split_pattern)
-    if sources.table is not None:
-        table = sources.table.read(seed=policy.seed)
-        if not table.names:
-            raise BadFeatures(expected="splits", found="none", where=sources.table.location)
-        lookup = SplitLookup(table.keys, table.splits)
-        return SplitDecision(table.names, [lookup.find(one.keys) for one in members])
+    recipe = rules.recipe
+    if recipe.split_pattern is not None:
+        return _by_pattern(members, where, recipe.split_pattern)
+    if isinstance(source, SplitTable):
+        names, lookup = source.read(seed=recipe.seed)
+        if not names:
+            raise BadFeatures(expected="splits", found="none", where=source.location)
+        return SplitDecision(names, [lookup.find(one.keys) for one in members])
     whole = np.concatenate([one.rows for one in members])
-    order = ("label", "key") if policy.stratify else ("key",)
+    order = ("label", "key") if recipe.stratify else ("key",)
     whole = whole[np.lexsort([whole[name] for name in order])]
-    new = np.ones(len(whole), bool)
-    new[1:] = whole["key"][1:] != whole["key"][:-1]
-    keys = whole["key"][new]
-    pinned = np.full(len(keys), FREE, np.uint8)
-    if sources.previous_run is not None:
-        groups = sources.previous_run.read(policy.splits)
-        pinned = splits_of_groups(groups, whole["old"][new], FREE)
-    if policy.stratify:
-        splits = _stratified(whole, policy, pinned)
+    first = run_starts(whole["key"])
+    keys = whole["key"][first]
+    pinned = np.full(len(keys), NO_SPLIT, np.uint8)
+    if source is not None:
+        pinned = source.read(rules.splits).find(whole["old"][first])
+    if recipe.stratify:
+        splits = _stratified(whole, rules, pinned)
     else:
-        splits = np.where(pinned == FREE, split_of(keys, policy.ratios), pinned)
-    found = [splits[np.searchsorted(keys, one.keys)] for one in members]
-    return SplitDecision(policy.splits, found)
+        splits = np.where(pinned == NO_SPLIT, split_of(keys, rules.ratios), pinned)
+    lookup = SplitLookup(keys, splits)
+    return SplitDecision(rules.splits, [lookup.find(one.keys) for one in members])
 
 
 def _stratified(
-    whole: NDArray[np.void], policy: SplitPolicy, pinned: NDArray[np.uint8]
+    whole: NDArray[np.void], rules: Rules, pinned: NDArray[np.uint8]
 ) -> NDArray[np.uint8]:
     # A group may lie in several files, so add up its records of each label first.
-    new = np.ones(len(whole), bool)
-    new[1:] = (whole["key"][1:] != whole["key"][:-1]) | (whole["label"][1:] != whole["label"][:-1])
-    first = np.flatnonzero(new)
+    first = run_starts(whole["key"], whole["label"])
     records = np.empty(0, np.int64)
     if len(first):
         records = np.add.reduceat(whole["records"].astype(np.int64), first)
-    return stratify(whole["key"][first], whole["label"][first], records, policy.ratios, pinned)
+    return stratify(whole["key"][first], whole["label"][first], records, rules.ratios, pinned)
 
 
 def _by_pattern(members: Sequence[Members], where: str, pattern: str) -> SplitDecision:
@@ -98,6 +96,5 @@ def _by_pattern(members: Sequence[Members], where: str, pattern: str) -> SplitDe
     for one in members:
         numbers = np.full(NO_SPLIT + 1, NO_SPLIT, np.uint8)
         numbers[: len(one.names)] = [names.index(name) for name in one.names]
-        _, first = np.unique(one.rows["key"], return_index=True)
-        splits.append(numbers[one.rows["split"][first]])
+        splits.append(numbers[one.rows["split"][run_starts(one.rows["key"])]])
     return SplitDecision(names, splits)

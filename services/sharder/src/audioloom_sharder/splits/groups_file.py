@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
+from audioloom_sharder.splits.hashing import run_starts
 
 GROUP = np.dtype([("group", "<u8"), ("records", "<u8"), ("split", "u1")])
 """A row of a splits file."""
@@ -20,42 +21,18 @@ def merge_groups(parts: Sequence[NDArray[np.void]]) -> NDArray[np.void]:
     """Merge the groups of one range, over all features files.
 
     Args:
-        parts: items with `high` (the group's hash), `split` and `records`.
+        parts: `GROUP` rows of each file.
 
     Returns:
         `GROUP`, ascending; a group in two splits has two rows.
     """
     whole = np.concatenate(parts)
-    order = np.lexsort((whole["split"], whole["high"]))
-    ordered = whole[order]
-    new = np.ones(len(ordered), bool)
-    new[1:] = (ordered["high"][1:] != ordered["high"][:-1]) | (
-        ordered["split"][1:] != ordered["split"][:-1]
-    )
-    first = np.flatnonzero(new)
-    found = np.empty(len(first), GROUP)
-    found["group"], found["split"] = ordered["high"][first], ordered["split"][first]
+    whole = whole[np.lexsort((whole["split"], whole["group"]))]
+    first = run_starts(whole["group"], whole["split"])
+    found = whole[first]
     if len(first):
-        found["records"] = np.add.reduceat(ordered["records"].astype(np.uint64), first)
+        found["records"] = np.add.reduceat(whole["records"], first)
     return found
-
-
-def splits_of_groups(
-    table: NDArray[np.void], groups: NDArray[np.uint64], none: int
-) -> NDArray[np.uint8]:
-    """Look up the split number of each of *groups* (hashes); *none* for unknown groups."""
-    at = find_sorted(table["group"], groups)
-    found = np.full(len(groups), none, np.uint8)
-    found[at >= 0] = table["split"][at[at >= 0]]
-    return found
-
-
-def find_sorted(keys: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """Find the index of each of *wanted* in ascending *keys*; -1 for missing keys."""
-    at = np.searchsorted(keys, wanted)
-    at[at == len(keys)] = 0
-    known = keys[at] == wanted if len(keys) else np.zeros(len(wanted), bool)
-    return np.where(known, at, -1)
 
 
 def header(groups: int) -> bytes:

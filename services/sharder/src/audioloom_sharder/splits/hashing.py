@@ -8,11 +8,11 @@ import struct
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from hashlib import blake2b
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from audioloom_sharder.splits.ratios import SplitRatio
 
 #: 128 bits: among 10^9 records two equal hashes mean the same record, so a tie is a duplicate.
 KEY_BYTES = 16
@@ -42,17 +42,12 @@ def group_hashes(groups: Iterable[str], *, seed: int) -> NDArray[np.uint64]:
     return _numbers(hasher, (group.encode() for group in groups))
 
 
-def split_of(hashes: NDArray[np.uint64], ratios: Sequence[SplitRatio]) -> NDArray[np.uint8]:
+def split_of(hashes: NDArray[np.uint64], ratios: Sequence[Fraction]) -> NDArray[np.uint8]:
     """Find the split number of each group hash; ratios lie one after another on [0, 2^64).
 
     The split depends on group, seed and ratios alone: new recordings never move a group.
     """
-    bounds: list[int] = []
-    upto = Fraction(0)
-    for ratio in ratios[:-1]:
-        upto += ratio.ratio
-        bounds.append(int(upto * (1 << 64)))
-    edges = np.array(bounds, dtype=np.uint64)
+    edges = np.array([int(upto * (1 << 64)) for upto in accumulate(ratios[:-1])], np.uint64)
     return np.searchsorted(edges, hashes, side="right").astype(np.uint8)
 
 
@@ -68,3 +63,9 @@ def _numbers(hasher: blake2b, texts: Iterable[bytes]) -> NDArray[np.uint64]:
         digests.append(one.digest())
     # Big-endian, so that the order of the numbers is the order of the digests' bytes.
     return np.frombuffer(b"".join(digests), dtype=">u8").astype(np.uint64)
+
+
+def run_starts(*columns: NDArray[Any]) -> NDArray[np.intp]:
+    """Find the row at which each run of equal rows begins, in rows of these columns."""
+    new = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return np.flatnonzero(np.r_[len(columns[0]) > 0, new])

@@ -1,31 +1,32 @@
 """The members of a features file: its groups or recordings, their labels, and splits by pattern."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import BadFeatures
-from audioloom_sharder.inputs.filters import Filters, take
-from audioloom_sharder.inputs.window import Row, recording_name, rows_of
-from audioloom_sharder.splits.lookup import NO_SPLIT, hash_each, lookup_keys
-from audioloom_sharder.splits.policy import SplitPolicy, group_of
+from audioloom_sharder.inputs.filters import take
+from audioloom_sharder.inputs.window import Row, group_of, recording_name, rows_of
+from audioloom_sharder.rules import Rules
+from audioloom_sharder.splits.hashing import run_starts
+from audioloom_sharder.splits.lookup import hash_each, lookup_keys
 from audioloom_sharder.splits.ratios import (
     MOST_SPLITS,
+    NO_SPLIT,
     check_split_name,
     compile_pattern,
     split_of_path,
 )
 
 
-@dataclass(frozen=True)
-class Members:
+class Members(NamedTuple):
     """The members of one features file: rows of `member_dtype`, ascending, and split names."""
 
     rows: NDArray[np.void]
-    names: tuple[str, ...] = ()
+    names: Sequence[str] = ()
     """The splits that a pattern finds in the paths."""
 
     @property
@@ -34,48 +35,47 @@ class Members:
         return np.unique(self.rows["key"])
 
 
-def member_dtype(policy: SplitPolicy) -> np.dtype[np.void]:
-    """Return the dtype of a row: only the fields that the policy needs.
+def member_dtype(rules: Rules) -> np.dtype[np.void]:
+    """Return the dtype of a row: only the fields that the run needs.
 
     ``key`` decides the split; ``old`` is its hash with the seed of the previous run; ``label`` is
     the hash of a label and ``records`` the number of records with it; ``split`` is the number of
     the split that a pattern finds in the path.
     """
     fields = [("key", "<u8")]
-    if policy.previous_seed is not None:
+    if rules.previous_seed is not None:
         fields.append(("old", "<u8"))
-    if policy.stratify:
+    if rules.recipe.stratify:
         fields += [("label", "<u8"), ("records", "<u4")]
-    if policy.split_pattern is not None:
+    if rules.recipe.split_pattern is not None:
         fields.append(("split", "u1"))
     return np.dtype(fields)
 
 
-def members_of(table: pa.Table, policy: SplitPolicy, filters: Filters) -> Members:
+def members_of(table: pa.Table, rules: Rules) -> Members:
     """Collect the members of the windows that pass the filters.
 
     Raises:
         BadFeatures: a path names an invalid split, or there are too many splits.
     """
-    taken, _ = take(table, filters)
+    recipe = rules.recipe
+    taken, _ = take(table, rules)
     rows = list(rows_of(table.filter(pa.array(taken))))
-    groups = [group_of(row, policy) for row in rows]
-    found = np.zeros(len(rows), dtype=member_dtype(policy))
-    found["key"] = lookup_keys(rows, groups, policy)
+    groups = [group_of(row, rules) for row in rows]
+    found = np.zeros(len(rows), dtype=member_dtype(rules))
+    found["key"] = lookup_keys(rows, groups, rules)
     names: tuple[str, ...] = ()
     order = ["key"]
-    if policy.previous_seed is not None:
-        found["old"] = hash_each(groups, policy.previous_seed)
-    if policy.stratify:
+    if rules.previous_seed is not None:
+        found["old"] = hash_each(groups, rules.previous_seed)
+    if recipe.stratify:
         found["label"] = hash_each([row.label or "" for row in rows], 0)
         order.append("label")
-    if policy.split_pattern is not None:
-        names = _match_paths(rows, policy.split_pattern, found["split"])
+    if recipe.split_pattern is not None:
+        names = _match_paths(rows, recipe.split_pattern, found["split"])
     found = found[np.lexsort([found[name] for name in reversed(order)])]
-    new = np.ones(len(found), bool)
-    new[1:] = np.logical_or.reduce([found[name][1:] != found[name][:-1] for name in order])
-    first = np.flatnonzero(new)
-    if policy.stratify:
+    first = run_starts(*(found[name] for name in order))
+    if recipe.stratify:
         found["records"][first] = np.diff(np.r_[first, len(found)])
     return Members(found[first], names)
 

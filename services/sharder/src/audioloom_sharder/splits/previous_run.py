@@ -1,6 +1,6 @@
 """An earlier shards run whose groups stay in their splits."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord, DamagedShards, InvalidOption
 from audioloom_sharder.splits.groups_file import load
+from audioloom_sharder.splits.lookup import SplitLookup
 
 SPLITS_ROLE = "splits"
 
@@ -25,22 +26,22 @@ SPLITS_ROLE = "splits"
 class PreviousRun:
     """An earlier shards run whose groups stay in their splits."""
 
-    folder: Location
+    location: Location
+    """Its folder."""
     entry: FileEntry
     splits: tuple[str, ...]
     """The names of the splits, in the order of their numbers."""
     seed: int
     reference: InputRef
 
-    def read(self, splits: Sequence[str]) -> NDArray[np.void]:
-        """Read all groups (`GROUP`), hashed with the run's seed; split numbers count *splits*."""
-        groups = read_groups(self.folder, self.entry, len(self.splits)).copy()
+    def read(self, splits: Sequence[str]) -> SplitLookup:
+        """Read the split of each group, hashed with the run's seed; numbers count *splits*."""
+        groups = read_groups(self.location, self.entry, len(self.splits))
         numbers = np.array([splits.index(name) for name in self.splits], np.uint8)
-        groups["split"] = numbers[groups["split"]]
-        return groups
+        return SplitLookup(groups["group"], numbers[groups["split"]])
 
 
-def open_previous_run(place: str | Location, root: Location, splits: Sequence[str]) -> PreviousRun:
+def open_previous_run(place: str | Location, root: Location, splits: Iterable[str]) -> PreviousRun:
     """Open the run at *place*, for a run under *root* that has *splits*.
 
     Raises:

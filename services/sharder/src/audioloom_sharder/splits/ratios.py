@@ -4,14 +4,15 @@ Ratios are sorted by name, so the order in which they were written does not matt
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
 
 from audioloom_sharder.errors import BadFeatures, InvalidOption
 
 DEFAULT_RATIOS = "train=0.8,val=0.1,test=0.1"
 MOST_SPLITS = 100
+NO_SPLIT = 255
+"""The split number of a window or a group that has no split (yet)."""
 TRAIN = "train"
 """The name of the split to train on."""
 
@@ -20,16 +21,9 @@ _NUMBER = re.compile(r"[0-9]{0,3}(\.[0-9]{1,12})?(?<=[0-9])")
 _EXAMPLE = f"write it as {DEFAULT_RATIOS}"
 
 
-class SplitRatio(NamedTuple):
-    """The name of a split and the exact ratio of the groups that it gets."""
-
-    split: str
-    ratio: Fraction
-
-
-def parse_ratios(text: str) -> tuple[SplitRatio, ...]:
+def parse_ratios(text: str) -> dict[str, Fraction]:
     """Read ``train=0.8,val=0.1,test=0.1``; the ratios add up to exactly 1."""
-    ratios: list[SplitRatio] = []
+    ratios: dict[str, Fraction] = {}
     for piece in text.split(","):
         name, equals, number = (word.strip() for word in piece.partition("="))
         if not equals or not _NAME.fullmatch(name):
@@ -37,14 +31,13 @@ def parse_ratios(text: str) -> tuple[SplitRatio, ...]:
                 f"{piece.strip()!r} is not NAME=RATIO with a name of small letters, digits and "
                 f"underscores; {_EXAMPLE}"
             )
-        ratios.append(SplitRatio(name, _ratio(name, number)))
-    names = [ratio.split for ratio in ratios]
-    if repeated := next((name for name in names if names.count(name) > 1), None):
-        raise InvalidOption(f"the split {repeated!r} is named twice; {_EXAMPLE}")
-    total = sum((ratio.ratio for ratio in ratios), Fraction(0))
+        if name in ratios:
+            raise InvalidOption(f"the split {name!r} is named twice; {_EXAMPLE}")
+        ratios[name] = _ratio(name, number)
+    total = sum(ratios.values(), Fraction(0))
     if total != 1:
         raise InvalidOption(f"the ratios add up to {float(total):g}, expected 1; {_EXAMPLE}")
-    return tuple(sorted(ratios))
+    return dict(sorted(ratios.items()))
 
 
 def _ratio(name: str, text: str) -> Fraction:
@@ -116,13 +109,3 @@ def training_split(names: Sequence[str]) -> str:
         f"no split is named {TRAIN!r}, and class weights need a split to train on; the splits are"
         f" {', '.join(names)}"
     )
-
-
-def ratios_to_recipe(ratios: Sequence[SplitRatio]) -> dict[str, float]:
-    """Convert the ratios to the form of a recipe."""
-    return {ratio.split: float(ratio.ratio) for ratio in ratios}
-
-
-def ratios_from_recipe(splits: Mapping[str, float]) -> tuple[SplitRatio, ...]:
-    """Read the exact ratios of a recipe: the decimal numbers, not their binary neighbours."""
-    return tuple(sorted(SplitRatio(name, Fraction(repr(ratio))) for name, ratio in splits.items()))

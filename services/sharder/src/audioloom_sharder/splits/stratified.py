@@ -10,15 +10,14 @@ All arithmetic is in whole numbers, so that no machine rounds otherwise.
 """
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from audioloom_sharder.splits.ratios import SplitRatio
-
-FREE = 255
-"""The split number of a group that is not pinned."""
+from audioloom_sharder.splits.hashing import run_starts
+from audioloom_sharder.splits.ratios import NO_SPLIT
 
 _ONE = 1 << 28
 """A record, in the unit that needs are counted in: 2^34 records fit into an int64."""
@@ -30,7 +29,7 @@ def stratify(
     groups: NDArray[np.uint64],
     labels: NDArray[np.uint64],
     records: NDArray[np.int64],
-    ratios: Sequence[SplitRatio],
+    ratios: Sequence[Fraction],
     pinned: NDArray[np.uint8],
 ) -> NDArray[np.uint8]:
     """Assign each group a split number.
@@ -40,12 +39,12 @@ def stratify(
         labels: hash of the label, ascending within a group: shape (rows,).
         records: the number of the group's records with the label: shape (rows,).
         ratios: the requested ratios.
-        pinned: the split number of each distinct group in order, or `FREE`.
+        pinned: the split number of each distinct group in order, or `NO_SPLIT`.
     """
     found = pinned.copy()
     if not len(groups):
         return found
-    first = np.flatnonzero(np.r_[True, groups[1:] != groups[:-1]])
+    first = run_starts(groups)
     ends = np.r_[first[1:], len(groups)].astype(np.int64)
     group = np.repeat(np.arange(len(first), dtype=np.int32), ends - first)
     names, label = np.unique(labels, return_inverse=True)
@@ -97,7 +96,7 @@ def _in_order(
     pinned: NDArray[np.uint8],
 ) -> NDArray[np.intp]:
     """Order the free groups by stratum, larger groups first; return rows of the rarest labels."""
-    chosen = np.lexsort((rank, group))[first][pinned == FREE]
+    chosen = np.lexsort((rank, group))[first][pinned == NO_SPLIT]
     sizes = np.add.reduceat(records, first)[group[chosen]]
     order = np.lexsort((groups[chosen], -sizes, -records[chosen], rank[chosen]))
     return np.asarray(chosen[order], np.intp)
@@ -156,13 +155,13 @@ def _subtract_pinned(
     pinned: NDArray[np.uint8],
 ) -> None:
     split = pinned[group]
-    bound = split != FREE
+    bound = split != NO_SPLIT
     np.subtract.at(needs, (label[bound], split[bound]), records[bound] * _ONE)
 
 
-def _scaled(ratios: Sequence[SplitRatio]) -> list[int]:
+def _scaled(ratios: Sequence[Fraction]) -> list[int]:
     """The ratios in units of 2^-28; they add up to one, the largest takes the rounding error."""
-    parts = [max(1, round(ratio.ratio * _ONE)) for ratio in ratios]
-    largest = max(range(len(ratios)), key=lambda at: (ratios[at].ratio, -at))
+    parts = [max(1, round(ratio * _ONE)) for ratio in ratios]
+    largest = max(range(len(ratios)), key=lambda at: (ratios[at], -at))
     parts[largest] += _ONE - sum(parts)
     return parts

@@ -5,44 +5,32 @@ The table has the column `split`, and `path` or `group`. If it has both, `path` 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from audioloom_manifest import file_sha256
 from audioloom_manifest.tables import BadTable, Table, open_table
 from audioloom_storage import Location, locate
-from numpy.typing import NDArray
 
-from audioloom_sharder.splits.hashing import group_hashes
+from audioloom_sharder.splits.hashing import group_hashes, run_starts
+from audioloom_sharder.splits.lookup import SplitLookup
 from audioloom_sharder.splits.ratios import MOST_SPLITS, check_split_name
 
 _SPLIT, _PATH, _GROUP = "split", "path", "group"
 
 
-class SplitTable(NamedTuple):
-    """The content of a split table, 9 bytes a row.
-
-    Attributes:
-        names: the splits, sorted.
-        keys: hashes of the paths or groups, ascending: shape (rows,).
-        splits: the split number of each key.
-    """
-
-    names: tuple[str, ...]
-    keys: NDArray[np.uint64]
-    splits: NDArray[np.uint8]
-
-
 @dataclass(frozen=True)
-class SplitTableFile:
+class SplitTable:
     """A split table with its state at the request of the run."""
 
     location: Location
     sha256: str
     key: Literal["group", "recording"]
 
-    def read(self, *, seed: int) -> SplitTable:
-        """Read the whole table; rows with an empty split or key are skipped.
+    def read(self, *, seed: int) -> tuple[tuple[str, ...], SplitLookup]:
+        """Read the splits, sorted, and the split of each path or group, 9 bytes a row.
+
+        Rows with an empty split or key are skipped.
 
         Raises:
             BadTable: it is damaged, contradicts itself, names a bad split or too many, or has
@@ -59,7 +47,7 @@ class SplitTableFile:
         return _read(self.location, _PATH if self.key == "recording" else _GROUP, seed)
 
 
-def open_split_table(place: str | Location) -> SplitTableFile:
+def open_split_table(place: str | Location) -> SplitTable:
     """Check the columns of the table at *place*, and compute its checksum.
 
     Raises:
@@ -77,10 +65,10 @@ def open_split_table(place: str | Location) -> SplitTableFile:
         )
     key = _PATH if _PATH in table.names else _GROUP
     table.check([_SPLIT, key])
-    return SplitTableFile(location, file_sha256(location), "recording" if key == _PATH else "group")
+    return SplitTable(location, file_sha256(location), "recording" if key == _PATH else "group")
 
 
-def _read(where: Location, column: str, seed: int) -> SplitTable:
+def _read(where: Location, column: str, seed: int) -> tuple[tuple[str, ...], SplitLookup]:
     table = open_table(where)
     numbers: dict[str, int] = {}
     all_keys, all_splits = [np.empty(0, np.uint64)], [np.empty(0, np.uint8)]
@@ -99,11 +87,11 @@ def _read(where: Location, column: str, seed: int) -> SplitTable:
         split = np.array([names.index(name) for name in numbers], np.uint8)[split]
     order = np.lexsort((split, key))
     key, split = key[order], split[order]
-    same = key[1:] == key[:-1]
-    if (torn := np.flatnonzero(same & (split[1:] != split[:-1]))).size:
+    first = run_starts(key, split)
+    key, split = key[first], split[first]
+    if (torn := np.flatnonzero(key[1:] == key[:-1])).size:
         raise _contradiction(table, column, int(key[torn[0]]), seed)
-    first = np.r_[True, ~same] if len(key) else same
-    return SplitTable(names, key[first], split[first])
+    return names, SplitLookup(key, split)
 
 
 def _contradiction(table: Table, column: str, key: int, seed: int) -> BadTable:

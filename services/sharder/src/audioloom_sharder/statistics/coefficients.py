@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from audioloom_manifest import CoefficientStats, ShardFeature
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
 from audioloom_sharder.errors import BadFeatures
 from audioloom_sharder.statistics.sums import ExactSums
@@ -25,6 +26,10 @@ class CoefficientSums(ExactSums):
         """Mean and variance of each coefficient."""
         mean, variance = self.moments()
         return CoefficientStats(mean=mean, variance=variance)
+
+
+COEFFICIENT_SUMS = TypeAdapter(CoefficientSums)
+"""The form of the sums in a receipt."""
 
 
 def coefficient_sums(

@@ -4,10 +4,14 @@ Sums of floats depend on their order, but shards must not. So values are whole m
 of two, and nothing is rounded before the end.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
+
+from pydantic import PlainSerializer
+
+Whole = Annotated[int, PlainSerializer(str)]
+"""A whole number that JSON holds as text: readers of JSON round large numbers."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +28,8 @@ class ExactSums:
     SQUARE_BITS: ClassVar[int]
 
     count: int = 0
-    values: tuple[int, ...] = ()
-    squares: tuple[int, ...] = ()
+    values: tuple[Whole, ...] = ()
+    squares: tuple[Whole, ...] = ()
 
     def __add__(self, other: Self) -> Self:
         if not self.count or not other.count:
@@ -42,13 +46,3 @@ class ExactSums:
         squares = [Fraction(square, self.count << self.SQUARE_BITS) for square in self.squares]
         variances = [max(Fraction(0), q - m * m) for m, q in zip(means, squares, strict=True)]
         return tuple(map(float, means)), tuple(map(float, variances))
-
-    def to_json(self) -> list[Any]:
-        """Convert to the form in a receipt, with numbers as text: JSON readers round large ones."""
-        return [self.count, list(map(str, self.values)), list(map(str, self.squares))]
-
-    @classmethod
-    def from_json(cls, value: Sequence[Any]) -> Self:
-        """Read the sums in a receipt."""
-        count, values, squares = value
-        return cls(int(count), tuple(map(int, values)), tuple(map(int, squares)))

@@ -10,9 +10,8 @@ One file for each pair of features file and shard would mean millions of small f
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import compress, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from audioloom_manifest import Receipt
@@ -24,13 +23,14 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
 from audioloom_sharder.inputs.reader import read_windows, values_of
-from audioloom_sharder.inputs.window import rows_of
+from audioloom_sharder.inputs.window import group_of, rows_of
 from audioloom_sharder.io.buffers import buffer
+from audioloom_sharder.rules import Rules
 from audioloom_sharder.sharding.assignment import place
 from audioloom_sharder.sharding.layout import Layout
-from audioloom_sharder.splits.policy import group_of
-from audioloom_sharder.steps.job import SEGMENTS, Job, publish_unit, unit_name, write_checksummed
-from audioloom_sharder.steps.rank import RankedRange, ScannedFile, ranks_of
+from audioloom_sharder.steps.decide_splits import SourceUnit
+from audioloom_sharder.steps.job import DAMAGED_HINT, SEGMENTS, Job, publish_unit
+from audioloom_sharder.steps.rank import ranks_of
 from audioloom_sharder.windows.record import record_of
 
 ENTRY = np.dtype(
@@ -44,8 +44,7 @@ _START = np.dtype("<u4")
 RUN_BYTES = 64 << 20
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(NamedTuple):
     """One run of a segment file: the places of its entries and its table of shards."""
 
     path: str
@@ -53,8 +52,7 @@ class Run:
     starts: int
 
 
-@dataclass(frozen=True)
-class _Packed:
+class _Packed(NamedTuple):
     """Finished records in memory, with their shards and entries; offsets count from the first."""
 
     data: NDArray[np.uint8]
@@ -64,20 +62,22 @@ class _Packed:
 
 def runs_of(receipt: Receipt) -> list[Run]:
     """Read the runs of a segment from the receipt of `make_segment`."""
-    path = receipt.files[0].path
-    return [Run(path, entries, starts) for entries, starts in receipt.counts["runs"]]
+    return [Run(receipt.files[0].path, *places) for places in receipt.counts["runs"]]
 
 
 def make_segment(
-    job: Job, layout: Layout, scanned: ScannedFile, ranked: Sequence[RankedRange], number: int
+    job: Job,
+    layout: Layout,
+    scanned: Sequence[Receipt],
+    ranked: Sequence[Receipt],
+    unit: SourceUnit,
 ) -> Receipt:
-    """Encode features file *number*: a unit of the third step."""
-    unit = unit_name(job, SEGMENTS, number)
+    """Encode a features file: a unit of the third step."""
     runs: list[tuple[int, int]] = []
+    places = ranks_of(job, scanned[unit.number], ranked, unit.number)
     with buffer(RUN_BYTES) as room:
-        packed = _pack(job, layout, scanned, ranked, number, room)
-        entry = write_checksummed(job, unit, _chunks(packed, layout.shards, runs))
-    return publish_unit(job, unit, entry, {"runs": runs})
+        chunks = _chunks(_pack(job.rules, layout, unit, places, room), layout.shards, runs)
+        return publish_unit(job, SEGMENTS, unit.number, chunks, {"runs": runs})
 
 
 def read_entries(
@@ -99,22 +99,20 @@ def _take(data: bytes, dtype: np.dtype[Any], count: int) -> NDArray[Any]:
         raise DamagedRecord(
             expected=f"{count * dtype.itemsize} bytes of a segment's table",
             found=len(data),
-            hint="Remove the run's work/ folder and run again.",
+            hint=DAMAGED_HINT,
         )
     return np.frombuffer(data, dtype=dtype)
 
 
 def _pack(
-    job: Job,
+    rules: Rules,
     layout: Layout,
-    scanned: ScannedFile,
-    ranked: Sequence[RankedRange],
-    number: int,
+    unit: SourceUnit,
+    places: NDArray[np.void],
     room: NDArray[np.uint8],
 ) -> Iterator[_Packed]:
     """Encode a features file run by run; each run reuses the memory of the previous run."""
-    rules = job.rules
-    places = ranks_of(job, scanned, ranked, number)
+    size = rules.window_bytes
     counts = np.array([split.shards for split in layout.splits])
     firsts = np.array([split.first for split in layout.splits])
     found = place(places["rank"], counts[places["split"]])
@@ -124,16 +122,16 @@ def _pack(
     ids = {label: index for index, label in enumerate(layout.labels)}
     table: list[tuple[int, ...]] = []
     used = 0
-    for first, batch in read_windows(job.sources[number], rules.schema.feature):
-        values = values_of(batch, rules.schema.feature)
+    for first, batch in read_windows(unit.source, rules.feature):
+        values = values_of(batch, rules.feature)
         edges = np.searchsorted(sources, np.arange(first, first + batch.num_rows + 1))
         copies = [range(*pair) for pair in pairwise(edges.tolist())]
         for index, row in compress(enumerate(rows_of(batch)), copies):
             label = ids[row.label] if row.label else -1
-            window = values[index * rules.schema.values : (index + 1) * rules.schema.values]
-            record = record_of(row, group_of(row, rules.policy), label, window, rules.schema)
-            before, after = around(record, rules.schema.values, rules.schema.encoding)
-            length = len(before) + rules.schema.values + len(after) + OVERHEAD_BYTES
+            window = values[index * size : (index + 1) * size]
+            record = record_of(row, group_of(row, rules), label, window, rules)
+            before, after = around(record, size, rules.encoding)
+            length = len(before) + size + len(after) + OVERHEAD_BYTES
             begin = HEADER_BYTES + len(before)
             for at in copies[index]:
                 if used + length > len(room):
@@ -160,7 +158,7 @@ def _packed(room: NDArray[np.uint8], table: Sequence[tuple[int, ...]]) -> _Packe
 def _chunks(
     packed: Iterable[_Packed], shards: int, runs: list[tuple[int, int]]
 ) -> Iterator[tuple[memoryview, memoryview]]:
-    """Yield the bytes of a segment file and their part in its digest (`write_checksummed`).
+    """Yield the bytes of a segment file and their part in its digest (`publish_unit`).
 
     The places of each run's entries and starts are added to *runs*.
     """

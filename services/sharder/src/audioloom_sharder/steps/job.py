@@ -16,7 +16,7 @@ The first receipt says which file counts.
 import hashlib
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -36,14 +36,11 @@ from audioloom_storage import (
 from numpy.typing import NDArray
 
 from audioloom_sharder.errors import DamagedRecord
-from audioloom_sharder.formats.codec import Codec
-from audioloom_sharder.inputs.manifests import Source
-from audioloom_sharder.splits.sources import NO_SOURCES, SplitSources
-from audioloom_sharder.windows.rules import Rules
+from audioloom_sharder.rules import Rules
+from audioloom_sharder.splits.assign import SplitSource
 
 WORK = "work"
-_ROLE = "work"
-_HINT = "Remove the run's work/ folder and run again."
+DAMAGED_HINT = "Remove the run's work/ folder and run again."
 
 
 class Step(NamedTuple):
@@ -73,18 +70,6 @@ _INTERMEDIATE = re.compile(
 
 
 @dataclass(frozen=True)
-class SplitFiles:
-    """The files of the decided splits, if more than a hash decides them."""
-
-    path: str
-    """The file of split numbers, features file by features file."""
-    starts: tuple[int, ...]
-    """The item at which the numbers of each features file begin, and the number of items."""
-    members: tuple[tuple[str, int], ...]
-    """For each features file, the file of its groups and the number of rows there."""
-
-
-@dataclass(frozen=True)
 class Job:
     """The facts that all units of a run share."""
 
@@ -95,11 +80,8 @@ class Job:
     rules: Rules
     where: str
     """The inputs, as errors name them."""
-    sources: tuple[Source, ...]
     ranges: int
-    codec: Codec
-    split_sources: SplitSources = NO_SOURCES
-    split_files: SplitFiles | None = None
+    split_source: SplitSource
 
     @property
     def work(self) -> Location:
@@ -112,23 +94,25 @@ def unit_name(job: Job, step: Step, number: int) -> str:
     return f"{step.name}-{number:05d}-{digest([job.basis, step.name, number])[:12]}"
 
 
-def write_intermediate(job: Job, unit: str, chunks: Iterable[bytes]) -> FileEntry:
-    """Write an intermediate file."""
-    return write_checksummed(job, unit, ((chunk, chunk) for chunk in chunks))
-
-
-def write_checksummed(
-    job: Job, unit: str, chunks: Iterable[tuple[bytes | memoryview, bytes | memoryview]]
-) -> FileEntry:
-    """Write an intermediate file whose content carries its own checksums.
+def publish_unit(
+    job: Job,
+    step: Step,
+    number: int,
+    chunks: Iterable[tuple[bytes | memoryview, bytes | memoryview]],
+    counts: dict[str, Any],
+) -> Receipt:
+    """Write the intermediate file of a unit and publish its receipt; return the one that counts.
 
     Args:
         job: the run.
-        unit: the unit that writes it.
+        step: the step of the unit.
+        number: the number of the unit in the step.
         chunks: the bytes to write, and the bytes that stand for them in the file's digest. A digest
             of the whole payload would cost a sixth of a pass for nothing: readers check each
             record.
+        counts: of the receipt; complete once the chunks are written.
     """
+    unit = unit_name(job, step, number)
     path = f"{unit}-{secrets.token_hex(4)}.bin"
     sha256 = hashlib.sha256()
     size = 0
@@ -137,28 +121,48 @@ def write_checksummed(
             stream.write(chunk)
             sha256.update(seal)
             size += len(chunk)
-    return FileEntry(path=path, bytes=size, sha256=sha256.hexdigest(), role=_ROLE)
-
-
-def publish_unit(job: Job, unit: str, entry: FileEntry, counts: dict[str, Any]) -> Receipt:
-    """Publish the receipt of a unit; return the receipt that counts."""
+    entry = FileEntry(path=path, bytes=size, sha256=sha256.hexdigest(), role=WORK)
     receipt = Receipt(unit=unit, attempt=job.attempt, files=(entry,), counts=counts)
     return publish_receipt(job.work, receipt)
 
 
-def read_range(location: Location, offset: int, size: int) -> bytes:
-    """Read *size* bytes from *offset* of an intermediate file."""
-    with open_read(location) as stream:
-        stream.seek(offset)
-        data = stream.read(size)
-    if len(data) != size:
-        raise DamagedRecord(
-            expected=f"{size} bytes at {offset}",
-            found=len(data),
-            where=location,
-            hint=_HINT,
-        )
-    return data
+def publish_arrays(
+    job: Job, step: Step, number: int, arrays: Sequence[NDArray[Any]], counts: dict[str, Any]
+) -> Receipt:
+    """Publish a unit whose file holds *arrays*, one after another."""
+    offsets = np.cumsum([0, *(array.nbytes for array in arrays)]).tolist()
+    chunks = ((data, data) for data in (array.tobytes() for array in arrays))
+    return publish_unit(job, step, number, chunks, {"offsets": offsets, **counts})
+
+
+class StoredArray(NamedTuple):
+    """An array in an intermediate file."""
+
+    location: Location
+    offset: int
+    size: int
+
+    def read(self, dtype: np.dtype[Any], begin: int = 0, end: int | None = None) -> NDArray[Any]:
+        """Read the items from *begin* to *end*."""
+        offset = self.offset + begin * dtype.itemsize
+        size = self.size if end is None else (end - begin) * dtype.itemsize
+        with open_read(self.location) as stream:
+            stream.seek(offset)
+            data = stream.read(size)
+        if len(data) != size:
+            raise DamagedRecord(
+                expected=f"{size} bytes at {offset}",
+                found=len(data),
+                where=self.location,
+                hint=DAMAGED_HINT,
+            )
+        return np.frombuffer(data, dtype)
+
+
+def stored(job: Job, receipt: Receipt, number: int = 0) -> StoredArray:
+    """Return array *number* of a unit that `publish_arrays` published."""
+    offset, end = receipt.counts["offsets"][number : number + 2]
+    return StoredArray(job.work / receipt.files[0].path, offset, end - offset)
 
 
 def read_into(location: Location, offset: int, room: memoryview) -> int:
@@ -166,12 +170,6 @@ def read_into(location: Location, offset: int, room: memoryview) -> int:
     with open_read(location) as stream:
         stream.seek(offset)
         return int(stream.readinto(room))  # type: ignore[attr-defined] # it is buffered
-
-
-def read_array(location: Location, dtype: np.dtype[Any], offset: int, count: int) -> NDArray[Any]:
-    """Read *count* items of *dtype* from byte *offset* of an intermediate file."""
-    data = read_range(location, offset, count * dtype.itemsize)
-    return np.frombuffer(data, dtype=dtype)
 
 
 def is_intermediate(path: str) -> bool:

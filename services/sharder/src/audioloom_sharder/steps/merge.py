@@ -2,10 +2,9 @@
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from audioloom_manifest import FileEntry, Receipt, Uncompressed, publish_receipt
@@ -21,11 +20,12 @@ from audioloom_sharder.formats.names import index_path, shard_path
 from audioloom_sharder.io.buffers import buffer
 from audioloom_sharder.sharding.layout import Layout, SplitLayout
 from audioloom_sharder.statistics.coefficients import (
+    COEFFICIENT_SUMS,
     CoefficientSums,
     coefficient_sums,
 )
 from audioloom_sharder.steps.encode import Run, read_entries
-from audioloom_sharder.steps.job import SHARDS, Job, read_into, unit_name
+from audioloom_sharder.steps.job import DAMAGED_HINT, SHARDS, Job, read_into, unit_name
 
 SHARD_ROLE, INDEX_ROLE = "shard", "index"
 MOST_COUNTED_LABELS = 256
@@ -37,8 +37,7 @@ _Records: TypeAlias = list[memoryview]
 WINDOW_BYTES = 256 << 20
 
 
-@dataclass(frozen=True)
-class ShardUnit:
+class ShardUnit(NamedTuple):
     """Consecutive shards of one split, written by one task."""
 
     number: int
@@ -46,25 +45,16 @@ class ShardUnit:
     shards: range
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """The records of one shard in order, with their places in the segments."""
+_ROW = np.dtype([(name, "<i8") for name in ("run", "offset", "length", "values", "label")])
+"""A record of a shard, with its place in the segments; the rows of a shard are in order."""
 
-    run: NDArray[np.int64]
-    offset: NDArray[np.int64]
-    length: NDArray[np.int64]
-    values: NDArray[np.int64]
-    label: NDArray[np.int64]
-
-    def __getitem__(self, part: slice) -> "_Rows":
-        columns = (self.run, self.offset, self.length, self.values, self.label)
-        return _Rows(*(column[part] for column in columns))
+_Rows: TypeAlias = NDArray[np.void]
 
 
 def shard_units(layout: Layout) -> list[ShardUnit]:
     """Return the units of the last step."""
     pairs = [(number, part) for number, one in enumerate(layout.splits) for part in one.units()]
-    return [ShardUnit(at, split, shards) for at, (split, shards) in enumerate(pairs)]
+    return [ShardUnit(at, *pair) for at, pair in enumerate(pairs)]
 
 
 def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) -> Receipt:
@@ -73,14 +63,17 @@ def make_shards(job: Job, layout: Layout, runs: Sequence[Run], unit: ShardUnit) 
     files: list[FileEntry] = []
     coefficients: list[CoefficientSums] = []
     rows, bounds = _gather(job.work, runs, split, unit.shards)
-    with buffer(max(min(int(rows.length.sum()), WINDOW_BYTES), int(rows.length.max()))) as room:
+    with buffer(
+        max(min(int(rows["length"].sum()), WINDOW_BYTES), int(rows["length"].max()))
+    ) as room:
         read = _reader(job.work, runs, rows, room)
         for shard, part in zip(unit.shards, map(slice, bounds, bounds[1:]), strict=True):
             data, *index = _write(job, split, shard, rows[part], partial(read, part), coefficients)
             counts = _label_counts(rows[part], layout.labels)
             files += [data.model_copy(update={"labels": counts}), *index]
     name = unit_name(job, SHARDS, unit.number)
-    sums = {"moments": sum(coefficients, CoefficientSums()).to_json()}
+    total = sum(coefficients, CoefficientSums())
+    sums = {"moments": COEFFICIENT_SUMS.dump_python(total, mode="json")}
     receipt = Receipt(unit=name, attempt=job.attempt, files=tuple(files), counts=sums)
     return publish_receipt(job.folder, receipt)
 
@@ -95,10 +88,10 @@ def _gather(
     entry = np.concatenate([entries for _, entries in found])
     run = np.repeat(np.arange(len(runs)), [len(numbers) for numbers, _ in found])
     order = np.lexsort((entry["position"], shard))
-    columns = [
-        run[order],
-        *(entry[name][order].astype(np.int64) for name in ("offset", "length", "values", "label")),
-    ]
+    rows = np.empty(len(order), _ROW)
+    rows["run"] = run[order]
+    for name in ("offset", "length", "values", "label"):
+        rows[name] = entry[name][order]
     position = entry["position"][order]
     bounds = np.searchsorted(shard[order], np.arange(globally.start, globally.stop + 1)).tolist()
     for number, (begin, end) in zip(shards, pairwise(bounds), strict=True):
@@ -109,9 +102,9 @@ def _gather(
                 expected=f"positions 0 … {expected - 1}",
                 found=f"{end - begin} records",
                 where=work,
-                hint="Remove the run's work/ folder and run again.",
+                hint=DAMAGED_HINT,
             )
-    return _Rows(*columns), bounds
+    return rows, bounds
 
 
 def _write(
@@ -123,34 +116,34 @@ def _write(
     coefficients: list[CoefficientSums],
 ) -> tuple[FileEntry, ...]:
     sha256, plain = hashlib.sha256(), hashlib.sha256()
-    codec, length = job.codec, int(rows.length.sum())
+    rules, length = job.rules, int(rows["length"].sum())
 
     def examined() -> Iterator[_Records]:
         for window, records in read():
-            values = _values(job, records, window)
-            coefficients.append(
-                coefficient_sums(
-                    values, job.rules.schema.feature, where=f"{split.name} {shard:05d}"
-                )
-            )
-            if codec.is_stream:
+            values = [
+                record[at : at + rules.window_bytes]
+                for record, at in zip(records, window["values"].tolist(), strict=True)
+            ]
+            where = f"{split.name} {shard:05d}"
+            coefficients.append(coefficient_sums(values, rules.feature, where=where))
+            if rules.is_stream:
                 for record in records:
                     plain.update(record)
             yield records
 
     size = 0
     held: list[bytes | memoryview] = []
-    for piece in encode_shard(codec, job.rules.schema, examined()):
+    for piece in encode_shard(rules, examined()):
         sha256.update(piece)
         size += len(piece)
-        if not codec.is_plain and length <= WINDOW_BYTES:
+        if not rules.is_plain and length <= WINDOW_BYTES:
             held.append(piece)
     content = sha256.hexdigest()
-    path = shard_path(split.name, shard, content, codec.format)
+    path = shard_path(split.name, shard, content, rules.recipe.format)
     again = (records for _, records in read())
     try:
         with create(job.folder / path) as stream:
-            stream.writelines(held or encode_shard(codec, job.rules.schema, again))
+            stream.writelines(held or encode_shard(rules, again))
     except AlreadyExists:
         # The name is a digest of the content, so another attempt wrote the same bytes.
         _check_size(job.folder / path, size)
@@ -159,14 +152,14 @@ def _write(
         bytes=size,
         sha256=content,
         role=SHARD_ROLE,
-        records=len(rows.length),
+        records=len(rows["length"]),
         split=split.name,
         shard=shard,
         uncompressed=Uncompressed(bytes=length, sha256=plain.hexdigest())
-        if codec.is_stream
+        if rules.is_stream
         else None,
     )
-    return (entry, _write_index(job, entry, rows)) if codec.indexed else (entry,)
+    return (entry, _write_index(job, entry, rows)) if rules.indexed else (entry,)
 
 
 def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
@@ -187,12 +180,6 @@ def _write_index(job: Job, shard: FileEntry, rows: _Rows) -> FileEntry:
     return shard.model_copy(update=changed)
 
 
-def _values(job: Job, records: _Records, rows: _Rows) -> _Records:
-    size = job.rules.schema.values
-    starts = rows.values.tolist()
-    return [record[at : at + size] for record, at in zip(records, starts, strict=True)]
-
-
 def _check_size(location: Location, expected: int) -> None:
     found = stat(location).size
     if found != expected:
@@ -208,17 +195,17 @@ def _label_counts(rows: _Rows, labels: Sequence[str]) -> dict[str, int] | None:
     """Count the records of each label; None if many labels would bloat the list of files."""
     if len(labels) > MOST_COUNTED_LABELS:
         return None
-    counts = np.bincount(rows.label[rows.label >= 0], minlength=len(labels)).tolist()
+    counts = np.bincount(rows["label"][rows["label"] >= 0], minlength=len(labels)).tolist()
     return {label: count for label, count in zip(labels, counts, strict=True) if count}
 
 
 def _index_of(rows: _Rows) -> NDArray[np.int64]:
-    offset = np.cumsum(rows.length) - rows.length
-    return np.stack([offset, rows.length, offset + rows.values, rows.label], axis=1)
+    offset = np.cumsum(rows["length"]) - rows["length"]
+    return np.stack([offset, rows["length"], offset + rows["values"], rows["label"]], axis=1)
 
 
 def _windows(rows: _Rows) -> Iterator[_Rows]:
-    ends = np.cumsum(rows.length)
+    ends = np.cumsum(rows["length"])
     begin, done = 0, 0
     while begin < len(ends):
         end = max(begin + 1, int(np.searchsorted(ends, done + WINDOW_BYTES, side="right")))
@@ -233,7 +220,7 @@ def _reader(
 
     Each slice reuses the memory of the previous slice.
     """
-    if int(rows.length.sum()) <= len(room):
+    if int(rows["length"].sum()) <= len(room):
         all_records = _fetch(work, runs, rows, room)
         return lambda part: iter([(rows[part], all_records[part])])
     return lambda part: (
@@ -243,21 +230,21 @@ def _reader(
 
 def _fetch(work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.uint8]) -> _Records:
     """Fetch *rows* and check their checksums: one ranged read of each run with records of them."""
-    records = [room[:0].data] * len(rows.run)
-    order = np.argsort(rows.run, kind="stable")
-    bounds = np.flatnonzero(np.diff(rows.run[order], prepend=-1, append=-1)).tolist()
+    records = [room[:0].data] * len(rows["run"])
+    order = np.argsort(rows["run"], kind="stable")
+    bounds = np.flatnonzero(np.diff(rows["run"][order], prepend=-1, append=-1)).tolist()
     filled = 0
     for begin, end in pairwise(bounds):
         mine = order[begin:end]
         first, last = mine[0], mine[-1]
-        start = int(rows.offset[first])
-        size = int(rows.offset[last] + rows.length[last]) - start
-        where = work / runs[int(rows.run[first])].path
+        start = int(rows["offset"][first])
+        size = int(rows["offset"][last] + rows["length"][last]) - start
+        where = work / runs[int(rows["run"][first])].path
         data = room[filled : filled + size]
         filled += size
         data = data[: read_into(where, start, data.data)]
         for at, offset, length in zip(
-            mine.tolist(), rows.offset[mine].tolist(), rows.length[mine].tolist(), strict=True
+            mine.tolist(), rows["offset"][mine].tolist(), rows["length"][mine].tolist(), strict=True
         ):
             record = data[offset - start : offset - start + length]
             try:
@@ -266,7 +253,7 @@ def _fetch(work: Location, runs: Sequence[Run], rows: _Rows, room: NDArray[np.ui
                 raise DamagedRecord(
                     str(error),
                     where=f"{where} at byte {offset}",
-                    hint="Remove the run's work/ folder and run again.",
+                    hint=DAMAGED_HINT,
                 ) from error
             records[at] = record.data
     return records

@@ -1,7 +1,5 @@
 """Open the inputs of a committed run again, so that `verify` can decide its splits again."""
 
-from dataclasses import dataclass
-
 from audioloom_manifest import InputRef, Opened, ShardsManifest, read_manifest, resolve_input
 from audioloom_manifest.tables import BadTable
 
@@ -9,19 +7,10 @@ from audioloom_sharder.errors import DamagedShards
 from audioloom_sharder.inputs.manifests import open_inputs
 from audioloom_sharder.io.executor import RunUnits
 from audioloom_sharder.recipe import rules_of
+from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.previous_run import PreviousRun, open_previous_run
-from audioloom_sharder.splits.sources import SplitSources
-from audioloom_sharder.splits.table import SplitTableFile, open_split_table
+from audioloom_sharder.splits.table import SplitTable, open_split_table
 from audioloom_sharder.steps.decide_splits import SourceUnit, decide_in_memory
-from audioloom_sharder.windows.rules import Rules
-
-
-@dataclass(frozen=True)
-class ReopenedInputs:
-    """The inputs of a run, with the rules and the splits that follow from them."""
-
-    rules: Rules
-    units: list[SourceUnit]
 
 
 def previous_run_reference(opened: Opened[ShardsManifest]) -> InputRef | None:
@@ -31,8 +20,8 @@ def previous_run_reference(opened: Opened[ShardsManifest]) -> InputRef | None:
 
 def reopen_inputs(
     opened: Opened[ShardsManifest], table: str | None, run_units: RunUnits
-) -> ReopenedInputs:
-    """Open the inputs of a run, and decide its splits again.
+) -> tuple[Rules, list[SourceUnit]]:
+    """Open the inputs of a run, and decide its splits again; return rules and a unit for each file.
 
     Args:
         opened: the run.
@@ -44,9 +33,9 @@ def reopen_inputs(
     """
     features = [one for one in opened.manifest.inputs if one.kind == "features"]
     inputs = open_inputs([_same(opened, reference) for reference in features])
-    sources = SplitSources(_previous_run(opened), _table(opened, table))
-    rules = rules_of(opened.manifest.recipe, inputs, sources)
-    return ReopenedInputs(*decide_in_memory(inputs, rules, sources, run_units))
+    source = _previous_run(opened) or _table(opened, table)
+    rules = rules_of(opened.manifest.recipe, inputs, source)
+    return decide_in_memory(inputs, rules, source, run_units)
 
 
 def _same(opened: Opened[ShardsManifest], reference: InputRef) -> str:
@@ -71,7 +60,7 @@ def _previous_run(opened: Opened[ShardsManifest]) -> PreviousRun | None:
     return open_previous_run(_same(opened, reference), opened.root, splits)
 
 
-def _table(opened: Opened[ShardsManifest], place: str | None) -> SplitTableFile | None:
+def _table(opened: Opened[ShardsManifest], place: str | None) -> SplitTable | None:
     expected = opened.manifest.recipe.split_table_sha256
     if expected is None:
         return None

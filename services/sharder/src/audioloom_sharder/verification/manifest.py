@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from math import isclose
 
-from audioloom_manifest import Opened, ShardsManifest, ShardsStats, SplitStats
+from audioloom_manifest import LabelCopies, Opened, ShardsManifest, ShardsStats, SplitStats
 
 from audioloom_sharder.balance.class_weights import weights_of
-from audioloom_sharder.balance.resampling import Copies
 from audioloom_sharder.errors import InvalidOption
 from audioloom_sharder.splits.ratios import training_split
 from audioloom_sharder.steps.merge import SHARD_ROLE
@@ -20,17 +19,14 @@ def check_label_stats(opened: Opened[ShardsManifest]) -> Iterator[str]:
     yield from _resampled(opened)
 
 
-def claimed_copies(opened: Opened[ShardsManifest]) -> dict[str, Copies] | None:
+def claimed_copies(opened: Opened[ShardsManifest]) -> dict[str, LabelCopies] | None:
     """Return the copies of each label in the stats; None also without a split to train on."""
     manifest = opened.manifest
     known = (
         _training_stats(manifest.stats)
         and manifest.recipe.splits.keys() == manifest.stats.splits.keys()
     )
-    stats = manifest.stats.resampling
-    if stats is None or not known:
-        return None
-    return {label: Copies.parse(one.copies, one.one_more_below) for label, one in stats.items()}
+    return manifest.stats.resampling if known else None
 
 
 def check_resampling(opened: Opened[ShardsManifest], offered: Mapping[str, int]) -> Iterator[str]:

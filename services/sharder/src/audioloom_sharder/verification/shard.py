@@ -8,7 +8,6 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
@@ -21,13 +20,13 @@ from audioloom_stage import BadData
 from audioloom_storage import Location, StorageError, open_read, read_bytes, stat
 from numpy.typing import NDArray
 
-from audioloom_sharder.balance.resampling import Copies, copies_of_windows
+from audioloom_sharder.balance.resampling import copies_of_windows
 from audioloom_sharder.errors import BadFeatures, DamagedRecord
-from audioloom_sharder.formats.codec import Codec, decode_shard
-from audioloom_sharder.formats.schema import RecordSchema
+from audioloom_sharder.formats.codec import decode_shard
 from audioloom_sharder.inputs.reader import read_windows, values_of
+from audioloom_sharder.inputs.window import group_of
+from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.hashing import rank_hashes, record_key
-from audioloom_sharder.splits.policy import SplitPolicy, group_of
 from audioloom_sharder.splits.ratios import training_split
 from audioloom_sharder.statistics.coefficients import (
     CoefficientSums,
@@ -42,7 +41,6 @@ from audioloom_sharder.statistics.targets import (
 from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.verification.splits import GroupSplits, wrong_splits
 from audioloom_sharder.windows.record import record_of
-from audioloom_sharder.windows.rules import Rules
 from audioloom_sharder.windows.selection import copies_of, resampled_windows, windows_of
 
 _MODULUS = 1 << 128
@@ -57,17 +55,10 @@ class RunClaims:
     """The claims of a run's manifest about every shard."""
 
     folder: Location
-    policy: SplitPolicy
-    schema: RecordSchema
-    codec: Codec
-    labels: Sequence[str]
-    resampling: Mapping[str, Copies] | None
+    rules: Rules
+    label_ids: Mapping[str, int]
+    """The number of each label."""
     groups: GroupSplits
-
-    @cached_property
-    def label_ids(self) -> dict[str, int]:
-        """The number of each label."""
-        return {label: number for number, label in enumerate(self.labels)}
 
 
 @dataclass(frozen=True)
@@ -136,7 +127,7 @@ def check_shard(claims: RunClaims, files: ShardFiles) -> Findings:
                 check_file(claims.folder, entry)
         except (ManifestError, StorageError) as error:
             seen.report(str(error))
-    if seen.problems and not claims.codec.indexed:
+    if seen.problems and not claims.rules.indexed:
         return seen  # a library reads such a shard, and must not get a damaged one
     try:
         rows = _read_shard(claims, files, seen)
@@ -151,25 +142,25 @@ def check_shard(claims: RunClaims, files: ShardFiles) -> Findings:
 
 def expected_findings(rules: Rules, labels: Sequence[str], unit: SourceUnit) -> Findings:
     """Compute the findings that the shards of one features file should give."""
-    seen = Findings()
-    schema = rules.schema
+    seen, size = Findings(), rules.window_bytes
+    lookup = unit.lookup()
     ids = {label: number for number, label in enumerate(labels)}
     try:
-        for _, batch in read_windows(unit.source, schema.feature):
-            values = values_of(batch, schema.feature)
-            windows = windows_of(batch, rules, unit.lookup)
+        for _, batch in read_windows(unit.source, rules.feature):
+            values = values_of(batch, rules.feature)
+            windows = windows_of(batch, rules, lookup)
             seen.excluded.update(windows.excluded)
             copies = copies_of(windows, rules)
             if rules.resampling is not None:
                 seen.offered.update(resampled_windows(windows, rules)[0])
-            if rules.resample == "under":
+            if rules.recipe.resample == "under":
                 seen.excluded["resampled"] += int((copies == 0).sum())
             rows = zip(windows.numbers.tolist(), windows.rows, copies.tolist(), strict=True)
             for at, row, times in rows:
-                window = bytes(values[at * schema.values : (at + 1) * schema.values])
+                window = bytes(values[at * size : (at + 1) * size])
                 label = ids.get(row.label, -1) if row.label else -1
-                record = record_of(row, group_of(row, rules.policy), label, window, schema)
-                seen.add(record, encode(record, schema.encoding)[0], times)
+                record = record_of(row, group_of(row, rules), label, window, rules)
+                seen.add(record, encode(record, rules.encoding)[0], times)
     except (ManifestError, StorageError, BadData) as error:
         seen.report(str(error))
     return seen
@@ -177,20 +168,20 @@ def expected_findings(rules: Rules, labels: Sequence[str], unit: SourceUnit) -> 
 
 def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray[np.int64]:
     """Check every record of a shard; return the index that it should have."""
-    where, schema = claims.folder / files.shard.path, claims.schema
+    where, rules = claims.folder / files.shard.path, claims.rules
     rows: list[tuple[int, int, int, int]] = []
     records: list[Record] = []
     held: list[bytes | memoryview] = []
     seen.size = stat(where).size
     plain = hashlib.sha256()
     with open_read(where) as stream:
-        for one in decode_shard(claims.codec, schema, stream, files.shard):
+        for one in decode_shard(rules, stream, files.shard):
             record = one.record
-            canonical, values = encode(record, schema.encoding)
-            if canonical != one.payload or len(record.mfcc) != schema.values:
+            canonical, values = encode(record, rules.encoding)
+            if canonical != one.payload or len(record.mfcc) != rules.window_bytes:
                 raise DamagedRecord(f"record {len(records)} is not in the form it was")
             seen.add(record, one.payload)
-            if claims.codec.is_stream:
+            if rules.is_stream:
                 plain.update(frame(one.payload))
             rows.append(
                 (one.offset, one.length, one.offset + HEADER_BYTES + values, record.label_id)
@@ -198,15 +189,15 @@ def _read_shard(claims: RunClaims, files: ShardFiles, seen: Findings) -> NDArray
             records.append(record._replace(mfcc=b""))
             held.append(record.mfcc)
             if len(held) == _WINDOWS:
-                seen.coefficients += coefficient_sums(held, schema.feature, where=where)
+                seen.coefficients += coefficient_sums(held, rules.feature, where=where)
                 held.clear()
-    seen.coefficients += coefficient_sums(held, schema.feature, where=where)
+    seen.coefficients += coefficient_sums(held, rules.feature, where=where)
     seen.targets = target_sums(one.target for one in records if is_target(one.target))
     unpacked = Uncompressed(bytes=sum(row[1] for row in rows), sha256=plain.hexdigest())
-    _check_entry(where, files.shard, unpacked if claims.codec.is_stream else None, seen)
+    _check_entry(where, files.shard, unpacked if rules.is_stream else None, seen)
     for at, record in enumerate(records):
         _check_targets(f"{where}: record {at}", claims, record, seen)
-    for problem in wrong_splits(files.split, records, claims.policy, claims.groups):
+    for problem in wrong_splits(files.split, records, rules, claims.groups):
         seen.report(f"{where}: {problem}")
     _check_order(where, claims, records, seen)
     return np.array(rows, dtype=np.int64).reshape(-1, 4)
@@ -227,7 +218,7 @@ def _check_entry(
 
 def _check_targets(where: str, claims: RunClaims, record: Record, seen: Findings) -> None:
     expected = claims.label_ids.get(record.label, -1)
-    learns_labels = not claims.schema.has_target
+    learns_labels = not claims.rules.has_target
     if record.label_id != expected or (learns_labels and expected < 0):
         seen.report(
             f"{where}: expected number {expected} for the label {record.label!r:.100}, found"
@@ -240,17 +231,17 @@ def _check_targets(where: str, claims: RunClaims, record: Record, seen: Findings
 def _check_order(
     where: Location, claims: RunClaims, records: Sequence[Record], seen: Findings
 ) -> None:
+    rules = claims.rules
     keys = rank_hashes(
         [record.path for record in records],
         [record.channel for record in records],
         [record.window for record in records],
-        seed=claims.policy.seed,
+        seed=rules.recipe.seed,
     )
     high, low = keys[:, 0], keys[:, 1]
     rising = (high[1:] > high[:-1]) | ((high[1:] == high[:-1]) & (low[1:] > low[:-1]))
-    resampling = claims.resampling
-    if resampling is not None and seen.split == training_split(claims.policy.splits):
-        often = copies_of_windows([record.label for record in records], keys, resampling)
+    if rules.resampling is not None and seen.split == training_split(rules.splits):
+        often = copies_of_windows([record.label for record in records], keys, rules.copies)
         if not often.all():
             at = int(np.flatnonzero(often == 0)[0])
             seen.report(f"{where}: record {at} should have been left out by the resampling")

@@ -11,17 +11,15 @@ from audioloom_stage import BadData
 from audioloom_storage import Location, StorageError
 from numpy.typing import NDArray
 
-from audioloom_sharder.inputs.reader import read_identities
-from audioloom_sharder.splits.groups_file import merge_groups, splits_of_groups
+from audioloom_sharder.rules import Rules
+from audioloom_sharder.splits.groups_file import merge_groups
 from audioloom_sharder.splits.hashing import group_hashes, split_of
-from audioloom_sharder.splits.lookup import NO_SPLIT
-from audioloom_sharder.splits.policy import SplitPolicy
+from audioloom_sharder.splits.lookup import SplitLookup
 from audioloom_sharder.splits.previous_run import SPLITS_ROLE, read_groups, splits_entry
-from audioloom_sharder.splits.ratios import compile_pattern, split_of_path
+from audioloom_sharder.splits.ratios import NO_SPLIT, compile_pattern, split_of_path
 from audioloom_sharder.steps.decide_splits import SourceUnit
 from audioloom_sharder.verification.lineage import previous_run_reference
 from audioloom_sharder.windows.metadata_scan import scan
-from audioloom_sharder.windows.rules import Rules
 
 _NAMED = 1000
 """Groups whose right split is reported."""
@@ -45,31 +43,31 @@ def _table(folder: Location, entry: FileEntry, splits: int) -> NDArray[np.void]:
 
 
 def wrong_splits(
-    split: str, records: Sequence[Record], policy: SplitPolicy, groups: GroupSplits
+    split: str, records: Sequence[Record], rules: Rules, groups: GroupSplits
 ) -> Iterator[str]:
     """Report records that lie in *split* but belong in another split."""
-    hashes = group_hashes((record.group for record in records), seed=policy.seed)
-    several = len(policy.splits) > 1
-    hashed = split_of(hashes, policy.ratios).tolist() if groups.by_hash else [0] * len(records)
+    hashes = group_hashes((record.group for record in records), seed=rules.recipe.seed)
+    splits = rules.splits
+    hashed = split_of(hashes, rules.ratios).tolist() if groups.by_hash else [0] * len(records)
     numbers = hashed
     if groups.entry is not None:
-        table = _table(groups.folder, groups.entry, len(policy.splits))
-        numbers = splits_of_groups(table, hashes, NO_SPLIT).tolist()
-    pattern = policy.split_pattern and compile_pattern(policy.split_pattern)
+        table = _table(groups.folder, groups.entry, len(splits))
+        numbers = SplitLookup(table["group"], table["split"]).find(hashes).tolist()
+    pattern = rules.recipe.split_pattern and compile_pattern(rules.recipe.split_pattern)
     for at, (record, value) in enumerate(zip(records, hashes.tolist(), strict=True)):
         group = f"record {at}: the group {record.group!r:.100}"
         if not record.group:
-            if several:
+            if len(splits) > 1:
                 yield f"{group} is no group"
             continue
-        if groups.by_hash and policy.splits[hashed[at]] != split:
-            yield f"{group} belongs to split {policy.splits[hashed[at]]}"
+        if groups.by_hash and splits[hashed[at]] != split:
+            yield f"{group} belongs to split {splits[hashed[at]]}"
         elif value in groups.wrong:
             yield f"{group} belongs to split {groups.wrong[value]}"
         elif numbers[at] == NO_SPLIT:
             yield f"{group} is not in the splits file"
-        elif policy.splits[numbers[at]] != split:
-            yield f"{group} lies in split {policy.splits[numbers[at]]} by the splits file"
+        elif splits[numbers[at]] != split:
+            yield f"{group} lies in split {splits[numbers[at]]} by the splits file"
         elif pattern and split_of_path(pattern, record.path) != split:
             yield (
                 f"record {at}: the path {record.path!r:.200} belongs to split"
@@ -78,22 +76,22 @@ def wrong_splits(
 
 
 def open_groups(
-    opened: Opened[ShardsManifest], policy: SplitPolicy
+    opened: Opened[ShardsManifest], rules: Rules
 ) -> tuple[GroupSplits, NDArray[np.void] | None, list[str]]:
     """Open the splits file; return it, its groups, and contradictions to the manifest's stats.
 
     Runs that older releases split by hash have no splits file and need none.
     """
-    by_hash = not policy.needs_lookup and previous_run_reference(opened) is None
+    by_hash = not rules.needs_lookup and previous_run_reference(opened) is None
     if not opened.files(SPLITS_ROLE) and by_hash:
         return GroupSplits(opened.folder, by_hash), None, []
     try:
         entry = splits_entry(opened)
-        table = _table(opened.folder, entry, len(policy.splits))
+        table = _table(opened.folder, entry, len(rules.splits))
     except (ManifestError, StorageError, BadData) as error:
         return GroupSplits(opened.folder, by_hash), None, [f"splits file: {error}"]
     problems = []
-    for number, name in enumerate(policy.splits):
+    for number, name in enumerate(rules.splits):
         stats = opened.manifest.stats.splits[name]
         mine = table[table["split"] == number]
         if len(mine) != stats.groups:
@@ -103,7 +101,7 @@ def open_groups(
             )
         # With only one split, records may have no group.
         records = int(mine["records"].sum())
-        if records != stats.records and (len(policy.splits) > 1 or records > stats.records):
+        if records != stats.records and (len(rules.splits) > 1 or records > stats.records):
             problems.append(
                 f"splits file: expected {stats.records:,} records in split {name}, found"
                 f" {records:,}"
@@ -113,8 +111,7 @@ def open_groups(
 
 def groups_of(rules: Rules, unit: SourceUnit) -> NDArray[np.void]:
     """Read the groups of one features file, with their decided splits."""
-    table = read_identities(unit.source, rules.schema.feature)
-    return scan(table, rules, unit.lookup).sections["groups"]
+    return scan(unit.table(rules), rules, unit.lookup()).sections["groups"]
 
 
 def compare_groups(
@@ -136,7 +133,7 @@ def compare_groups(
     problems = []
     if torn := len(expected) - len(np.unique(expected["group"])):
         problems.append(f"inputs: {torn:,} groups lie in two splits")
-    found = splits_of_groups(table, expected["group"], NO_SPLIT)
+    found = SplitLookup(table["group"], table["split"]).find(expected["group"])
     elsewhere = np.flatnonzero((found != expected["split"]) & (found != NO_SPLIT))
     lacking = int((found == NO_SPLIT).sum())
     beyond = len(np.setdiff1d(table["group"], expected["group"]))

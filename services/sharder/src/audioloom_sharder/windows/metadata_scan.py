@@ -15,26 +15,26 @@ from audioloom_manifest.records.tfrecord import OVERHEAD_BYTES
 from numpy.typing import NDArray
 
 from audioloom_sharder.inputs.window import recording_name
-from audioloom_sharder.splits.groups_file import merge_groups
+from audioloom_sharder.rules import Rules
+from audioloom_sharder.splits.groups_file import GROUP, merge_groups
 from audioloom_sharder.splits.hashing import group_hashes
-from audioloom_sharder.splits.lookup import NO_SPLIT, SplitLookup
+from audioloom_sharder.splits.lookup import SplitLookup
+from audioloom_sharder.splits.ratios import NO_SPLIT
 from audioloom_sharder.statistics.targets import is_target, target_sums
 from audioloom_sharder.windows.record import fault_of, record_of
-from audioloom_sharder.windows.rules import Rules
 from audioloom_sharder.windows.selection import Windows, copies_of, windows_of
 from audioloom_sharder.windows.summary import SplitCount, Summary
 
 SECTIONS: dict[str, np.dtype[np.void]] = {
     # One future record: its window's hash, split and row in the file; each copy has an entry.
     "records": np.dtype([("high", "<u8"), ("low", "<u8"), ("split", "u1"), ("row", "<u4")]),
-    # One group in this file: its hash, its split, its windows.
-    "groups": np.dtype([("high", "<u8"), ("split", "u1"), ("records", "<u4")]),
+    "groups": GROUP,
     # One recording in this file.
     "recordings": np.dtype([("high", "<u8"), ("split", "u1")]),
     # One content (by checksum) of a recording, in each split where it occurs.
     "contents": np.dtype([("high", "<u8"), ("split", "u1")]),
 }
-"""The arrays of a scan, each sorted by its hash; ranges are cut by "high"."""
+"""The arrays of a scan, each sorted by its hash, the first field; it says the range."""
 
 COUNTED = ("groups", "recordings", "contents")
 """The sections that `ranking.count_distinct` counts."""
@@ -53,7 +53,7 @@ def scan(table: pa.Table, rules: Rules, lookup: SplitLookup | None = None) -> Sc
     windows = windows_of(table, rules, lookup)
     faults = _faults(windows, rules)
     copies = copies_of(windows, rules)
-    if rules.resample == "under":
+    if rules.recipe.resample == "under":
         windows.excluded["resampled"] += int((copies == 0).sum())
     windows.split[windows.split == NO_SPLIT] = 0  # reported as a fault: nothing is written
     pairs = zip(windows.groups, windows.rows, strict=True)
@@ -73,7 +73,7 @@ def scan(table: pa.Table, rules: Rules, lookup: SplitLookup | None = None) -> Sc
 
 
 def _faults(windows: Windows, rules: Rules) -> dict[str, tuple[int, str]]:
-    known = frozenset(rules.schema.labels or ())
+    known = frozenset(rules.recipe.labels or ())
     found: dict[str, tuple[int, str]] = {}
     for row, group, number in zip(
         windows.rows, windows.groups, windows.split.tolist(), strict=True
@@ -90,26 +90,22 @@ def _faults(windows: Windows, rules: Rules) -> dict[str, tuple[int, str]]:
 
 
 def _counts(found: Windows, copies: NDArray[np.int64], rules: Rules) -> dict[str, SplitCount]:
-    counts = [SplitCount() for _ in rules.policy.splits]
+    counts = [SplitCount() for _ in rules.splits]
     columns = (found.rows, found.groups, found.split.tolist(), copies.tolist())
     for row, group, number, times in zip(*columns, strict=True):
-        record = record_of(row, group, 0 if row.label else -1, b"", rules.schema)
-        size = encoded_size(record, rules.schema.values, rules.schema.encoding) + OVERHEAD_BYTES
+        record = record_of(row, group, 0 if row.label else -1, b"", rules)
+        size = encoded_size(record, rules.window_bytes, rules.encoding) + OVERHEAD_BYTES
         count = counts[number]
         count.records += times
         count.bytes += times * size
         if row.label:
             count.labels[row.label] += times
-    if rules.schema.target == "number":
+    if rules.has_target:
         for number, count in enumerate(counts):
             mine = compress(found.rows, (found.split == number).tolist())
             # A row without a number is reported as a fault, and labels alone are resampled.
             count.targets = target_sums(row.target for row in mine if is_target(row.target))
-    return {
-        name: count
-        for name, count in zip(rules.policy.splits, counts, strict=True)
-        if count.records
-    }
+    return {name: count for name, count in zip(rules.splits, counts, strict=True) if count.records}
 
 
 def _records(found: Windows, copies: NDArray[np.int64]) -> NDArray[np.void]:
@@ -123,14 +119,10 @@ def _records(found: Windows, copies: NDArray[np.int64]) -> NDArray[np.void]:
 
 def _groups(found: Windows, copies: NDArray[np.int64]) -> NDArray[np.void]:
     named = np.array([bool(group) for group in found.groups], dtype=bool)
-    each = np.empty(int(named.sum()), dtype=SECTIONS["groups"])
-    each["high"], each["split"] = found.group_hash[named], found.split[named]
-    each["records"] = copies[named]
-    whole = merge_groups([each])
-    groups = np.empty(len(whole), dtype=SECTIONS["groups"])
-    groups["high"], groups["split"] = whole["group"], whole["split"]
-    groups["records"] = whole["records"]
-    return groups
+    groups = np.empty(int(named.sum()), GROUP)
+    groups["group"], groups["split"] = found.group_hash[named], found.split[named]
+    groups["records"] = copies[named]
+    return merge_groups([groups])
 
 
 def _distinct(names: Iterable[str], split: NDArray[np.uint8], section: str) -> NDArray[np.void]:

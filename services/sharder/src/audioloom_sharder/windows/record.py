@@ -4,10 +4,9 @@ from typing import Literal
 
 from audioloom_manifest.records.example import Record
 
-from audioloom_sharder.formats.schema import RecordSchema
 from audioloom_sharder.inputs.window import Row, recording_name
+from audioloom_sharder.rules import Rules
 from audioloom_sharder.statistics.targets import is_target
-from audioloom_sharder.windows.rules import Rules
 
 LONGEST_LABEL = 1000
 
@@ -23,22 +22,21 @@ def fault_of(row: Row, group: str, rules: Rules, known: frozenset[str]) -> Fault
         rules: the run's.
         known: the labels of a given vocabulary.
     """
-    schema = rules.schema
-    if not group and len(rules.policy.splits) > 1:
+    if not group and len(rules.splits) > 1:
         return "ungrouped"
-    if row.label and schema.labels is not None and row.label not in known:
+    if row.label and rules.recipe.labels is not None and row.label not in known:
         return "unknown label"
     if row.label and len(row.label) > LONGEST_LABEL:
         return "long label"
-    if not schema.has_target and not row.label:
+    if not rules.has_target and not row.label:
         return "unlabelled"
-    if schema.has_target and not is_target(row.target):
+    if rules.has_target and not is_target(row.target):
         return "untargeted"
     return None
 
 
 def record_of(
-    row: Row, group: str, label_id: int, values: bytes | memoryview, schema: RecordSchema
+    row: Row, group: str, label_id: int, values: bytes | memoryview, rules: Rules
 ) -> Record:
     """Make the record of a row without fault."""
     return Record(
@@ -48,7 +46,7 @@ def record_of(
         label_id=label_id,
         mfcc=values,
         path=recording_name(row),
-        target=row.target if schema.has_target and is_target(row.target) else None,
+        target=row.target if rules.has_target and is_target(row.target) else None,
         valid_frames=row.valid_frames,
         window=row.window,
     )

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from audioloom_sharder.balance.resampling import copies_of_windows
 from audioloom_sharder.inputs.filters import take
-from audioloom_sharder.inputs.window import Row, recording_name, rows_of
+from audioloom_sharder.inputs.window import Row, group_of, recording_name, rows_of
+from audioloom_sharder.rules import Rules
 from audioloom_sharder.splits.hashing import rank_hashes
-from audioloom_sharder.splits.lookup import NO_SPLIT, SplitLookup, hash_each, splits_of_rows
-from audioloom_sharder.splits.policy import group_of
-from audioloom_sharder.splits.ratios import training_split
-from audioloom_sharder.windows.rules import Rules
+from audioloom_sharder.splits.lookup import SplitLookup, hash_each, splits_of_rows
+from audioloom_sharder.splits.ratios import NO_SPLIT, training_split
 
 
 @dataclass(frozen=True)
@@ -71,23 +70,23 @@ def windows_of(
     Args:
         table: the identity columns.
         rules: the rules of the run.
-        lookup: the decided splits of the file, where `SplitPolicy.needs_lookup`.
+        lookup: the decided splits of the file, where `Rules.needs_lookup`.
     """
-    taken, excluded = take(table, rules.filters)
+    taken, excluded = take(table, rules)
     # Without the values, because a filter copies the rows that it takes.
     rows = list(rows_of(table.select(list(Row._fields)).filter(pa.array(taken))))
-    groups = [group_of(row, rules.policy) for row in rows]
-    group_hash = hash_each(groups, rules.policy.seed)
+    groups = [group_of(row, rules) for row in rows]
+    group_hash = hash_each(groups, rules.recipe.seed)
     found = Windows(
         rows=rows,
         numbers=np.flatnonzero(taken),
         groups=groups,
         group_hash=group_hash,
-        split=splits_of_rows(rows, groups, group_hash, rules.policy, lookup),
+        split=splits_of_rows(rows, groups, group_hash, rules, lookup),
         excluded=excluded,
-        seed=rules.policy.seed,
+        seed=rules.recipe.seed,
     )
-    if rules.policy.unassigned == "refuse":
+    if rules.recipe.unassigned == "refuse":
         return found
     assigned = found.split != NO_SPLIT
     if lost := int((~assigned).sum()):
@@ -106,11 +105,11 @@ def copies_of(windows: Windows, rules: Rules) -> NDArray[np.int64]:
     copies = np.ones(len(windows.rows), np.int64)
     if rules.resampling is not None:
         labels, hashes = resampled_windows(windows, rules)
-        copies[_in_training(windows, rules)] = copies_of_windows(labels, hashes, rules.resampling)
+        copies[_in_training(windows, rules)] = copies_of_windows(labels, hashes, rules.copies)
     return copies
 
 
 def _in_training(windows: Windows, rules: Rules) -> NDArray[np.bool_]:
     labelled = np.fromiter((bool(row.label) for row in windows.rows), bool, len(windows.rows))
-    splits = rules.policy.splits
+    splits = rules.splits
     return np.asarray(labelled & (windows.split == splits.index(training_split(splits))), bool)

@@ -1,9 +1,10 @@
 """Counts of the scanned windows, by split, and the rows that cannot become records."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+
+from pydantic import TypeAdapter
 
 from audioloom_sharder.statistics.targets import NO_TARGETS, TargetSums
 
@@ -18,21 +19,6 @@ class SplitCount:
     targets: TargetSums = NO_TARGETS
     """Sums of the targets, where numbers are learned."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Convert to the form in a receipt."""
-        return {
-            "records": self.records,
-            "bytes": self.bytes,
-            "labels": dict(self.labels),
-            "targets": self.targets.to_json(),
-        }
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> "SplitCount":
-        """Read the counts in a receipt."""
-        targets = TargetSums.from_json(value["targets"])
-        return cls(value["records"], value["bytes"], Counter(value["labels"]), targets)
-
 
 @dataclass
 class Summary:
@@ -46,24 +32,9 @@ class Summary:
     ungrouped: int = 0
     """Rows without a group, whose recording is their group."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Convert to the form in a receipt."""
-        return {
-            "splits": {name: one.to_json() for name, one in self.splits.items()},
-            "faults": {kind: list(fault) for kind, fault in self.faults.items()},
-            "excluded": dict(self.excluded),
-            "ungrouped": self.ungrouped,
-        }
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> "Summary":
-        """Read the counts in a receipt."""
-        return cls(
-            {name: SplitCount.from_json(one) for name, one in value["splits"].items()},
-            {kind: (count, example) for kind, (count, example) in value["faults"].items()},
-            Counter(value["excluded"]),
-            value["ungrouped"],
-        )
+SUMMARY = TypeAdapter(Summary)
+"""The form of a summary in a receipt."""
 
 
 def sum_summaries(parts: Iterable[Summary], names: Iterable[str]) -> Summary:
