@@ -3,8 +3,9 @@
 import argparse
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,6 @@ from audioloom_yarn_launcher.coordinator.supervisor import gang_at_work, run_att
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import Cause
 from audioloom_yarn_launcher.rendezvous.messages import CLIENT, STOP_KEY, Stop
-from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.run_spec import RunSpec
 from audioloom_yarn_launcher.yarn.container_workers import SkeinWorkers
@@ -77,13 +77,9 @@ def _run(spec: RunSpec, application: Any) -> Cause | None:
     if started is None:
         log.info("already committed", manifest=str(spec.manifest))
         return None
-
-    def containers(groups: Sequence[Group], changed: Callable[[], None]) -> SkeinWorkers:
-        counts = {group.role: group.count for group in groups}
-        return SkeinWorkers(application, counts, changed)
-
     limits = spec.limits.after(recovered.executed_s)
-    with gang_at_work(SkeinStore(application), spec.plan, limits, containers) as gang:
+    place = partial(SkeinWorkers, application=application)
+    with gang_at_work(SkeinStore(application), spec.plan, limits, place) as gang:
         _obey_clients(gang)
         return run_attempts(gang, spec, started, before=recovered.attempts)[0]
 

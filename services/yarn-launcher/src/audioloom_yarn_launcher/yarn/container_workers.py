@@ -3,13 +3,14 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from typing import Any
 
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.arrivals import Arrival
 from audioloom_yarn_launcher.rendezvous.causes import WorkerLost
+from audioloom_yarn_launcher.rendezvous.roles import Group
 from audioloom_yarn_launcher.system.polling import poll
 from audioloom_yarn_launcher.yarn.container_logs import last_words_of
 from audioloom_yarn_launcher.yarn.containers import (
@@ -38,9 +39,10 @@ class SkeinWorkers:
     """
 
     def __init__(
-        self, application: Any, counts: Mapping[str, int], changed: Callable[[], None]
+        self, groups: Sequence[Group], changed: Callable[[], None], *, application: Any
     ) -> None:
-        self._application, self._counts, self._changed = application, counts, changed
+        self._application, self._changed = application, changed
+        self._counts = {group.role: group.count for group in groups}
         self._before: set[str] = set()  # reported by an earlier request
         self._killed: set[str] = set()
         self._closed = threading.Event()
