@@ -13,7 +13,7 @@ from audioloom_stage import safe_text
 
 from audioloom_yarn_launcher.errors import StoreLost
 from audioloom_yarn_launcher.rendezvous.causes import CONFIGURATION
-from audioloom_yarn_launcher.system.addresses import NoAddress, address_in, is_network
+from audioloom_yarn_launcher.system.addresses import NoAddress, own_address
 from audioloom_yarn_launcher.worker.agent import ALONE, AgentContext, Worker, work
 from audioloom_yarn_launcher.yarn.container_variables import unwrap
 from audioloom_yarn_launcher.yarn.layout import ENVIRONMENT, NODE_PYTHON
@@ -75,12 +75,10 @@ def agent_context(advertise: str, variables: Mapping[str, str]) -> AgentContext:
     names = {"{node}": host, "{hostname}": socket.gethostname(), "{fqdn}": socket.getfqdn()}
     for name, value in names.items():
         advertise = advertise.replace(name, value)
-    if is_network(advertise):
-        advertise = address_in(advertise)
     folder = Path.cwd() / ENVIRONMENT
     return AgentContext(
         host,
-        advertise,
+        own_address(advertise),
         command_variables(variables, folder),
         STOP_GRACE_S,
         container=variables.get("CONTAINER_ID", ""),

@@ -15,12 +15,7 @@ from audioloom_yarn_launcher.monitoring.tables import report_arrivals
 from audioloom_yarn_launcher.runs.lease import acquire
 from audioloom_yarn_launcher.runs.request import read_run_spec
 from audioloom_yarn_launcher.settings import RunSettings
-from audioloom_yarn_launcher.system.addresses import (
-    NoAddress,
-    address_in,
-    is_network,
-    own_addresses,
-)
+from audioloom_yarn_launcher.system.addresses import NoAddress, own_address, own_addresses
 from audioloom_yarn_launcher.system.redaction import hidden
 
 ADDRESS = "127.0.0.1"
@@ -62,7 +57,7 @@ def launch(settings: RunSettings) -> Result:
 
 def _address(advertise: str) -> str:
     try:
-        return address_in(advertise) if is_network(advertise) else advertise
+        return own_address(advertise)
     except NoAddress as error:
         raise Usage(
             "this machine has no address in the network of --advertise",

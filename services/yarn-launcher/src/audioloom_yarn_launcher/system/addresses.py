@@ -12,50 +12,38 @@ _ROOM = 1024 * _ROW
 
 
 class NoAddress(ValueError):
-    """The network is not valid, or this machine has no address in it."""
-
-
-def is_network(text: str) -> bool:
-    """Return whether the text means a network such as 10.0.0.0/8, not a name or an address."""
-    return "/" in text
-
-
-def read_network(text: str) -> ipaddress.IPv4Network:
-    """Parse a network.
-
-    Raises:
-        NoAddress: it is not valid.
-    """
-    try:
-        return ipaddress.IPv4Network(text)
-    except ValueError as error:
-        raise NoAddress(f"expected a network such as 10.0.0.0/8, found {text}: {error}") from error
+    """This machine has no address in the network."""
 
 
 def check_address(text: str) -> str:
-    """Return the text unchanged, after a check of a text that means a network.
+    """Return a name, an address or a network such as 10.0.0.0/8 unchanged.
 
     Raises:
-        NoAddress: the network is not valid.
+        ValueError: the network is not valid.
     """
-    if is_network(text):
-        read_network(text)
+    try:
+        if "/" in text:
+            ipaddress.IPv4Network(text)
+    except ValueError as error:
+        raise ValueError(f"expected a network such as 10.0.0.0/8, found {text}: {error}") from error
     return text
 
 
-def address_in(text: str) -> str:
-    """Return this machine's first address in the network.
+def own_address(advertise: str) -> str:
+    """Return this machine's first address in a network; a name or an address stays as it is.
 
     Raises:
         NoAddress: there is none.
     """
-    network, own = read_network(text), own_addresses()
+    if "/" not in advertise:
+        return advertise
+    network, own = ipaddress.IPv4Network(advertise), own_addresses()
     for address in own:
         if ipaddress.IPv4Address(address) in network:
             return address
     raise NoAddress(
-        f"{socket.gethostname()} has no address in {text}, only {', '.join(own) or 'none at all'}:"
-        " give another --advertise"
+        f"{socket.gethostname()} has no address in {advertise}, only"
+        f" {', '.join(own) or 'none at all'}: give another --advertise"
     )
 
 
