@@ -1,28 +1,4 @@
-"""The errors that stop the featurizer.
-
-* BadData (exit code 65)
-  - PatternMatchesNothing   the pattern matches no path
-  - BadTarget               the group `target` of a pattern caught text that is not a number
-  - DuplicateRecording      an inventory names a recording twice
-  - BadLabels               labels contradict each other, or match no recording
-  - Unlabelled              recordings have no label, and --unlabelled refuse was given
-  - BadInventory            an inventory does not match its manifest
-  - BadUnits                the units in the run folder were cut from another inventory
-  - TooManyRefused          more recordings were refused than the error budget allows
-  - NothingReadable         every recording was refused
-  - Damaged                 `verify` found that a run does not match its manifest
-* InputMissing (exit code 66)
-  - NoRecordings            the folder holds no recordings
-  - NothingNew              every recording is listed already
-* Usage (exit code 2)
-  - BadPattern              the pattern is not a regular expression, or has unknown named groups
-  - InvalidOption           an option has an unusable value, or contradicts another option
-* BadConfiguration (exit code 78)
-  - MissingLibrary          a decoder or an engine is not installed
-  - MissingDriver           no jar has a driver for the database
-* TryAgain (exit code 75)
-  - WorkerLost              the worker that decodes died between recordings
-"""
+"""The errors that stop the featurizer; the base class decides the exit code."""
 
 from audioloom_stage.errors import BadConfiguration, BadData, InputMissing, TryAgain, Usage
 

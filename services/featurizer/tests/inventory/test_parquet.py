@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from audioloom_featurizer.errors import BadInventory
-from audioloom_featurizer.external.sort import sorted_batches
 from audioloom_featurizer.inventory import parquet
 from audioloom_featurizer.inventory.labels.path_pattern import compile_pattern, label_by_pattern
 from audioloom_featurizer.inventory.parquet import (
@@ -22,6 +21,7 @@ from audioloom_featurizer.inventory.parquet import (
 )
 from audioloom_featurizer.inventory.schema import batch_of
 from audioloom_featurizer.inventory.tally import Tally
+from audioloom_featurizer.streams import sorted_batches
 from audioloom_manifest import canonical_bytes
 from audioloom_stage import BadData
 from audioloom_storage import Location, locate

@@ -11,7 +11,7 @@ from audioloom_runs.settings import GcSettings
 from audioloom_stage import Result
 from audioloom_storage import Entry, Location, NotFound, finished_path, walk
 
-from audioloom_featurizer.io.scratch import FOLDER as SCRATCH
+from audioloom_featurizer.scratch import FOLDER as SCRATCH
 
 KINDS: tuple[Kind, ...] = ("recordings", "features")
 

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import pyarrow.parquet as pq
 from audioloom_manifest import (
     FeaturesManifest,
     Opened,
@@ -12,9 +11,9 @@ from audioloom_manifest import (
     read_manifest,
 )
 from audioloom_stage import Result, printable
-from audioloom_storage import open_read
 
 from audioloom_featurizer.extraction.unit import LEDGER_ROLE
+from audioloom_featurizer.inventory.parquet import read_tables
 from audioloom_featurizer.settings import InspectSettings
 from audioloom_featurizer.summary.render import (
     as_json,
@@ -63,9 +62,8 @@ def inspect(settings: InspectSettings) -> Result:
 
 def ledger_rows(opened: Opened[Any]) -> Iterator[dict[str, Any]]:
     """Read the rows of all ledger files."""
-    for entry in opened.files(LEDGER_ROLE):
-        with open_read(opened.folder / entry.path) as stream:
-            yield from pq.read_table(stream, use_threads=False).to_pylist()
+    for table in read_tables(opened, LEDGER_ROLE):
+        yield from table.to_pylist()
 
 
 def _lines(opened: Opened[Any]) -> Iterator[str]:

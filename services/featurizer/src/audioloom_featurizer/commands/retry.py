@@ -37,8 +37,7 @@ from audioloom_featurizer.inventory.parquet import (
     read_batches,
     write_inventory,
 )
-from audioloom_featurizer.io.content_addressed import publish_as
-from audioloom_featurizer.io.scratch import scratch_file
+from audioloom_featurizer.scratch import publish_as, scratch_file
 from audioloom_featurizer.settings import RETRY_BUDGET, RetrySettings
 from audioloom_featurizer.verification.features import recordings_of
 
@@ -50,7 +49,7 @@ def retry(settings: RetrySettings, runner: Runner | None = None) -> Result:
     settings.check_configured()
     budget = parse_budget(settings.error_budget, default=RETRY_BUDGET)
     features = read_manifest(settings.features, "features")
-    opened = commit_retryable(features, settings.also, features.root)
+    opened = commit_retryable(features, settings.also)
     recipe = features.manifest.recipe
     planned = plan_recipe(recipe, opened, features.root, settings.name)
     bind(run=planned.name, input=opened.manifest.name)
@@ -60,14 +59,9 @@ def retry(settings: RetrySettings, runner: Runner | None = None) -> Result:
 
 
 def commit_retryable(
-    features: Opened[FeaturesManifest], also: Sequence[str], root: Location
+    features: Opened[FeaturesManifest], also: Sequence[str]
 ) -> Opened[RecordingsManifest]:
-    """Commit or find the recordings manifest of the recordings to retry.
-
-    Args:
-        features: the run that refused the recordings.
-        also: further classes of refusals to retry.
-        root: the root of the manifest.
+    """Commit or find the manifest of the recordings to retry: those that a run refused.
 
     Raises:
         NoRecordings: there is nothing to retry, or the run's input is missing.
@@ -95,7 +89,7 @@ def commit_retryable(
                 expected=f"the {len(paths)} recordings that the ledger names",
                 found=found,
             )
-        plan = _plan(recordings, features, written, root)
+        plan = _plan(recordings, features, written)
         standing: Opened[RecordingsManifest] | None = find_committed(plan)
         if standing is not None:
             return standing
@@ -111,12 +105,12 @@ def _plan(
     recordings: Opened[RecordingsManifest],
     features: Opened[FeaturesManifest],
     written: InventorySummary,
-    root: Location,
 ) -> Plan:
     before = recordings.manifest.recipe
     labels = None if before.labels_sha256 is None else written.labelling_digest.hexdigest()
     digests = {"listing_sha256": written.listing_digest.hexdigest(), "labels_sha256": labels}
     recipe = before.model_copy(update=digests)
+    root = features.root
     inputs = (recordings.reference(root), features.reference(root))
     name = run_name("recordings", recipe, [each.identity for each in inputs])
     return Plan("recordings", name, run_folder(root, "recordings", name), recipe, inputs)

@@ -28,8 +28,7 @@ from audioloom_featurizer.inventory.parquet import ROLE, InventorySummary, write
 from audioloom_featurizer.inventory.pipeline import ScanLocations, inventory_rows
 from audioloom_featurizer.inventory.scan_report import CHANGES, SKIPPED, ScanReport
 from audioloom_featurizer.inventory.sources.walk import normalise_suffixes
-from audioloom_featurizer.io.content_addressed import publish_as
-from audioloom_featurizer.io.scratch import scratch_file, scratch_folder
+from audioloom_featurizer.scratch import publish_as, scratch_file, scratch_folder
 from audioloom_featurizer.settings import ScanSettings
 
 ALGORITHM = 1
@@ -112,12 +111,8 @@ def _result(opened: Opened[RecordingsManifest], report: ScanReport, *, already: 
         "name": opened.manifest.name,
         "identity": opened.manifest.identity,
         "already_committed": already,
-        "recordings": stats.recordings,
-        "bytes": stats.bytes,
-        "labelled": stats.labelled,
+        **stats.model_dump(),
         "unlabelled": stats.recordings - stats.labelled,
-        "dropped": stats.dropped,
-        "grouped": stats.grouped,
         "labels": len(stats.labels),
         "skipped": {reason: counts[reason] for reason in SKIPPED},
         "labels_of_none": {"keys": counts["alone"], "examples": [*report.examples["alone"]]},

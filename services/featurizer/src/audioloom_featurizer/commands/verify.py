@@ -15,6 +15,7 @@ from audioloom_featurizer.verification.recordings import check_inventory
 from audioloom_featurizer.verification.values import Comparison, compare_values
 
 MOST_SHOWN = 20
+_SAID = ("recordings", "windows", "deviation", "where")
 
 
 def verify(settings: VerifySettings) -> Result:
@@ -61,12 +62,7 @@ def verify(settings: VerifySettings) -> Result:
             f"{comparison.recordings} recordings, {comparison.windows} windows, at most"
             f" {comparison.deviation:.2g} from librosa ({comparison.where})"
         )
-        data["librosa"] = {
-            "recordings": comparison.recordings,
-            "windows": comparison.windows,
-            "deviation": comparison.deviation,
-            "where": comparison.where,
-        }
+        data["librosa"] = {name: getattr(comparison, name) for name in _SAID}
     return Result(lines, data)
 
 

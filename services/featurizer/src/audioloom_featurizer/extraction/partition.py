@@ -30,14 +30,8 @@ MOST_RECORDINGS = 1000
 FEWEST_RECORDINGS = 20
 AIMED_UNITS = 32
 
-SCHEMA = pa.schema(
-    [
-        pa.field("unit", pa.string(), nullable=False),
-        pa.field("first", pa.int64(), nullable=False),
-        pa.field("recordings", pa.int64(), nullable=False),
-        pa.field("bytes", pa.int64(), nullable=False),
-    ]
-)
+_COLUMNS = {"unit": pa.string(), "first": pa.int64(), "recordings": pa.int64(), "bytes": pa.int64()}
+SCHEMA = pa.schema([pa.field(name, kind, nullable=False) for name, kind in _COLUMNS.items()])
 
 
 @dataclass(frozen=True)

@@ -30,10 +30,9 @@ from audioloom_featurizer.extraction.recording import (
 )
 from audioloom_featurizer.inventory.parquet import Row, read_rows
 from audioloom_featurizer.inventory.schema import in_groups
-from audioloom_featurizer.io.content_addressed import publish_as
-from audioloom_featurizer.io.scratch import scratch_file
 from audioloom_featurizer.sandbox.heartbeat import Heartbeat
 from audioloom_featurizer.sandbox.outcome import CrashHistory
+from audioloom_featurizer.scratch import publish_as, scratch_file
 
 FEATURES, LEDGER_ROLE = "features", "ledger"
 

@@ -9,11 +9,10 @@ from audioloom_manifest.parquet import INVENTORY
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import BadInventory, InvalidOption
-from audioloom_featurizer.external.merge_join import distinct, merge_join
-from audioloom_featurizer.external.sort import merge
 from audioloom_featurizer.inventory.parquet import LISTING_COLUMNS, inventory_location, read_batches
 from audioloom_featurizer.inventory.schema import ROWS
 from audioloom_featurizer.inventory.tally import Tally
+from audioloom_featurizer.streams import distinct, merge, merge_join
 
 _KNOWN = pa.schema([INVENTORY.field(name) for name in LISTING_COLUMNS])
 

@@ -196,6 +196,15 @@ def _check_columns(found: pa.Schema, expected: pa.Schema, where: object) -> None
             )
 
 
+def read_tables(
+    opened: Opened[Any], role: str, columns: Sequence[str] | None = None
+) -> Iterator[pa.Table]:
+    """Read the data files of a run that have this role, one after another."""
+    for entry in opened.files(role):
+        with open_read(opened.folder / entry.path) as stream:
+            yield pq.read_table(stream, columns=columns, use_threads=False)
+
+
 def read_batches(
     location: Location, columns: Sequence[str] = INVENTORY.names
 ) -> Iterator[pa.RecordBatch]:

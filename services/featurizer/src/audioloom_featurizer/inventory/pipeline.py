@@ -11,7 +11,6 @@ from audioloom_stage import Progress
 from audioloom_storage import Location, locate, walk
 
 from audioloom_featurizer.errors import InvalidOption
-from audioloom_featurizer.external.sort import sorted_batches
 from audioloom_featurizer.inventory.delta import new_recordings
 from audioloom_featurizer.inventory.labels.jdbc import Database, database_from
 from audioloom_featurizer.inventory.labels.path_pattern import (
@@ -27,6 +26,7 @@ from audioloom_featurizer.inventory.sources.parallel_walk import ListingSpec, li
 from audioloom_featurizer.inventory.sources.table import recordings_in_table
 from audioloom_featurizer.inventory.sources.walk import normalise_suffixes, recordings_among
 from audioloom_featurizer.settings import ScanSettings
+from audioloom_featurizer.streams import sorted_batches
 
 FOLDERS_A_SLOT = 8
 ENOUGH_FOLDERS = 64

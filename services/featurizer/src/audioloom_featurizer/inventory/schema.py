@@ -7,7 +7,7 @@ import pyarrow as pa
 from audioloom_manifest.tables import Chunk
 
 from audioloom_featurizer.errors import DuplicateRecording
-from audioloom_featurizer.external.merge_join import equals_previous
+from audioloom_featurizer.streams import equals_previous
 
 ROWS = pa.schema(
     [

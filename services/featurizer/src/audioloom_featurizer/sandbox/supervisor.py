@@ -44,19 +44,19 @@ class WorkerLimits:
     seconds: float = 300.0
 
 
+@dataclass(eq=False)
 class _WorkerEnded(Exception):
     """The worker died or had to be killed.
 
-    Args:
+    Attributes:
         recording: the recording at which the worker ended; None between recordings.
         refusal: the refusal of that recording.
         certain: whether the recording is to blame without a second death.
     """
 
-    def __init__(self, recording: int | None, refusal: Refusal, *, certain: bool = False) -> None:
-        self.recording = recording
-        self.refusal = refusal
-        self.certain = certain
+    recording: int | None
+    refusal: Refusal
+    certain: bool
 
 
 def run_supervised(task: bytes, limits: WorkerLimits, unit: bytes) -> bytes:
@@ -153,10 +153,12 @@ class Worker:
                 last, idle = state.beats, 0.0
             elif (idle := idle + LOOK_SECONDS) > limits.seconds:
                 self.kill()
-                raise _stalled(state, limits)
+                raise _stalled(state, limits.seconds)
             if state.recording is not None and self._resident() > limits.memory:
                 self.kill()
-                raise _too_large(self._heartbeat.read(), limits)
+                most = f"{limits.memory >> 20} MiB (--decoder-memory)"
+                message = f"expected a process of at most {most}, found more"
+                raise _ended(self._heartbeat.read(), "decoder_memory", message)
 
     def _resident(self) -> int:
         try:
@@ -171,7 +173,7 @@ class Worker:
         code = self._process.wait()
         found = f"its process ended by {_signal_name(-code)}" if code < 0 else f"exit code {code}"
         message = f"expected a decoder that comes to an end, found {found}"
-        return _ended(state, "decoder_died", message, retryable=False)
+        return _ended(state, "decoder_died", message)
 
     def kill(self) -> None:
         """Kill the process."""
@@ -186,30 +188,20 @@ def _module_path() -> str:
     return os.pathsep.join(each for each in found if Path(each).resolve() != Path.cwd())
 
 
-def _stalled(state: HeartbeatState, limits: WorkerLimits) -> _WorkerEnded:
+def _stalled(state: HeartbeatState, seconds: float) -> _WorkerEnded:
     if state.waits:
-        message = f"expected an answer from storage, found none for {limits.seconds:g} s"
+        message = f"expected an answer from storage, found none for {seconds:g} s"
         return _ended(state, "unavailable", message, certain=True)
-    message = f"expected samples within {limits.seconds:g} s (--decoder-timeout), found no progress"
+    message = f"expected samples within {seconds:g} s (--decoder-timeout), found no progress"
     return _ended(state, "decoder_stalled", message, certain=True)
 
 
-def _too_large(state: HeartbeatState, limits: WorkerLimits) -> _WorkerEnded:
-    most = f"{limits.memory >> 20} MiB (--decoder-memory)"
-    message = f"expected a process of at most {most}, found more"
-    return _ended(state, "decoder_memory", message)
-
-
 def _ended(
-    state: HeartbeatState,
-    kind: Cause,
-    message: str,
-    *,
-    retryable: bool = True,
-    certain: bool = False,
+    state: HeartbeatState, kind: Cause, message: str, *, certain: bool = False
 ) -> _WorkerEnded:
+    retryable = kind != "decoder_died"
     refusal = Refusal(kind, state.stage, state.offset, message, retryable)
-    return _WorkerEnded(state.recording, refusal, certain=certain)
+    return _WorkerEnded(state.recording, refusal, certain)
 
 
 def _signal_name(number: int) -> str:

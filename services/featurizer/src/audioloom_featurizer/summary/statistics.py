@@ -17,8 +17,8 @@ from audioloom_stage import progress
 from audioloom_storage import open_read
 from numpy.typing import NDArray
 
-from audioloom_featurizer.external.merge_join import equals_previous
 from audioloom_featurizer.extraction.unit import FEATURES
+from audioloom_featurizer.streams import equals_previous
 from audioloom_featurizer.summary.duplicates import Duplicates, find_duplicates
 
 _NAMES = ["label", "group", "recording_format"]

@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 import structlog
 from audioloom_manifest import (
     Feature,
@@ -31,9 +33,11 @@ from audioloom_featurizer.inventory.parquet import (
     open_parquet,
     read_rows,
 )
+from audioloom_featurizer.streams import equals_previous
 
 ROWS_AT_ONCE = 128
-ORDER = ("path", "window", "channel", "flags", "recording_seconds")
+_CHECKED = ["path", "window", "channel", "label", "flags", "recording_seconds"]
+_MOST_CHANNELS = 256
 
 log = structlog.get_logger()
 
@@ -113,38 +117,30 @@ def _check_unit(
 
 def _read_windows(where: Location, feature: Feature, findings: _Findings) -> tuple[list[str], int]:
     """Read the recordings of a features file, in order, and the number of its rows."""
-    dtype = np.dtype({"float32": "<f4", "float16": "<f2"}[feature.dtype])
-    paths: list[str] = []
-    last: tuple[int, int] = (-1, -1)
-    rows = 0
-    flagged: set[str] = set()
-    lengths: list[float] = []
+    dtype = np.dtype(feature.dtype).newbyteorder("<")
     with open_parquet(where, features_schema(feature)) as file:
-        for batch in file.iter_batches(ROWS_AT_ONCE, use_threads=False):
-            values = b"".join(batch.column(feature.name).to_pylist())
-            if not np.isfinite(np.frombuffer(values, dtype)).all():
-                findings.problems.append(
-                    f"{where}: values that are not finite, in rows from {rows} on"
-                )
-            columns = [batch.column(name).to_pylist() for name in ORDER]
-            for path, window, channel, flags, seconds in zip(*columns, strict=True):
-                if flags:
-                    flagged.add(path)
-                if not paths or paths[-1] != path:
-                    paths.append(path)
-                    lengths.append(seconds)
-                elif (window, channel) <= last:
-                    findings.problems.append(
-                        f"{where}: windows of {path} are twice or out of order"
-                    )
-                last = (window, channel)
-            rows += batch.num_rows
-            labels = batch.column("label").to_pylist()
-            findings.labels.update(label for label in labels if label is not None)
-    findings.counts["windows"] += rows
-    findings.counts["flagged"] += len(flagged)
-    findings.seconds.append(math.fsum(lengths))
-    return paths, rows
+        values = file.iter_batches(ROWS_AT_ONCE, columns=[feature.name], use_threads=False)
+        for number, batch in enumerate(values):
+            data = np.frombuffer(b"".join(batch.column(0).to_pylist()), dtype)
+            if not np.isfinite(data).all():
+                rows = f"rows from {number * ROWS_AT_ONCE} on"
+                findings.problems.append(f"{where}: values that are not finite, in {rows}")
+        table = file.read(columns=_CHECKED, use_threads=False).combine_chunks()
+    paths = table["path"].combine_chunks()
+    goes_on = equals_previous(paths, None)
+    window, channel = (table[name].to_numpy().astype(np.int64) for name in ("window", "channel"))
+    rises = np.diff(window * _MOST_CHANNELS + channel, prepend=-1) > 0
+    torn = paths.filter(pc.and_not(goes_on, pa.array(rises)))
+    findings.problems += [
+        f"{where}: windows of {path} are twice or out of order" for path in torn.unique()
+    ]
+    begins = pc.invert(goes_on)
+    flagged = paths.filter(pc.greater(pc.list_value_length(table["flags"].combine_chunks()), 0))
+    findings.counts["windows"] += len(table)
+    findings.counts["flagged"] += len(flagged.unique())
+    findings.labels.update(table["label"].drop_null().to_pylist())
+    findings.seconds += table["recording_seconds"].filter(begins).to_pylist()
+    return paths.filter(begins).to_pylist(), len(table)
 
 
 def _read_ledger(where: Location, refused: list[str], findings: _Findings) -> int:

@@ -3,19 +3,21 @@
 import hashlib
 import heapq
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 import numpy as np
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from audioloom_audio import MfccSettings
 from audioloom_manifest import FeaturesManifest, Opened, RecordingsManifest
 from audioloom_stage import progress
-from audioloom_storage import Location, locate, open_read
+from audioloom_storage import locate, open_read
 from numpy.typing import NDArray
 
 from audioloom_featurizer.extraction.recipe import settings_from_recipe
-from audioloom_featurizer.extraction.recording import Extracted, extract_recording
+from audioloom_featurizer.extraction.recording import Refused, extract_recording
 from audioloom_featurizer.extraction.unit import FEATURES
 from audioloom_featurizer.inventory.parquet import Row, inventory_location, read_batches
 
@@ -25,7 +27,8 @@ TOLERANCE = 1e-5
 HALF_STEP = 2.0**-11
 """What rounding to float16 adds, relative to the value."""
 
-_COLUMNS = ("path", "window", "channel")
+Place: TypeAlias = tuple[int, int]
+"""Window and channel."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,8 @@ def compare_values(
     Raises:
         MissingDecoder: librosa is not installed here.
     """
-    settings = replace(settings_from_recipe(features.manifest.recipe), engine="librosa")
+    settings = settings_from_recipe(features.manifest.recipe)
+    by_librosa = replace(settings, engine="librosa", dtype="float32")
     source = locate(recordings.manifest.recipe.source)
     chosen = _choose(features, sample)
     rows = _inventory_rows(recordings, set(chosen))
@@ -63,11 +67,13 @@ def compare_values(
     problems = []
     with progress(len(chosen), "comparing", "recordings") as bar:
         for path, windows in bar.over(_stored(features, chosen)):
-            try:
-                expected = _computed(source, rows[path], settings)
-            except _Unreadable as error:
-                problems.append(f"{path}: expected to read it again, found {error}")
-                continue
+            untimed = {**rows[path], "modified_ns": None}  # a copy has a new time: compare values
+            with extract_recording(source, untimed, by_librosa) as outcome:
+                if isinstance(outcome, Refused):
+                    found = f"{outcome.kind}: {outcome.row['message']}"
+                    problems.append(f"{path}: expected to read it again, found {found}")
+                    continue
+                expected = _by_place(outcome.rows, outcome.values(), np.dtype("<f4"))
             if expected.keys() != windows.keys():
                 problems.append(
                     f"{path}: expected {len(expected)} windows by librosa, found {len(windows)}"
@@ -75,7 +81,7 @@ def compare_values(
                 continue
             for place, value in windows.items():
                 found = f"{path}, window {place[0]} of channel {place[1]}"
-                difference = np.abs(value.astype(np.float64) - expected[place])
+                difference = np.abs(value - expected[place])
                 if (difference > _allowed(expected[place], settings)).any():
                     problems.append(f"{found}: {difference.max():.2g} from librosa")
                 if difference.max() >= worst:
@@ -111,44 +117,31 @@ def _inventory_rows(recordings: Opened[RecordingsManifest], paths: set[str]) -> 
     return rows
 
 
-ScanLocations = tuple[int, int]
-
-
 def _stored(
     features: Opened[FeaturesManifest], chosen: dict[str, str]
-) -> Iterator[tuple[str, dict[ScanLocations, NDArray[np.floating]]]]:
+) -> Iterator[tuple[str, dict[Place, NDArray[np.float64]]]]:
     feature = features.manifest.recipe.feature
-    dtype = np.dtype({"float32": "<f4", "float16": "<f2"}[feature.dtype])
-    by_file: dict[str, set[str]] = defaultdict(set)
+    dtype = np.dtype(feature.dtype).newbyteorder("<")
+    by_file: dict[str, list[str]] = defaultdict(list)
     for path, file in chosen.items():
-        by_file[file].add(path)
+        by_file[file].append(path)
     for file, paths in by_file.items():
-        found: dict[str, dict[ScanLocations, NDArray[np.floating]]] = defaultdict(dict)
         with open_read(features.folder / file) as stream:
             table = pq.read_table(
                 stream,
-                columns=[*_COLUMNS, feature.name],
+                columns=["path", "window", "channel", feature.name],
                 filters=[("path", "in", paths)],
                 use_threads=False,
             )
-        for row in table.to_pylist():
-            value = np.frombuffer(row[feature.name], dtype)
-            found[row["path"]][row["window"], row["channel"]] = value
-        yield from sorted(found.items())
+        for path in sorted(paths):
+            rows = table.filter(pc.equal(table["path"], path)).to_pylist()
+            yield path, _by_place(rows, (row[feature.name] for row in rows), dtype)
 
 
-class _Unreadable(Exception):
-    """The recording has changed or can no longer be read."""
-
-
-def _computed(
-    source: Location, row: Row, settings: MfccSettings
-) -> dict[ScanLocations, NDArray[np.float64]]:
-    wide = replace(settings, dtype="float32")
-    untimed = {**row, "modified_ns": None}  # a copy has a new time: compare only values
-    with extract_recording(source, untimed, wide) as outcome:
-        if not isinstance(outcome, Extracted):
-            raise _Unreadable(f"{outcome.kind}: {outcome.row['message']}")
-        places = [(each["window"], each["channel"]) for each in outcome.rows]
-        values = [np.frombuffer(value, "<f4").astype(np.float64) for value in outcome.values()]
-    return dict(zip(places, values, strict=True))
+def _by_place(
+    rows: Sequence[Row], values: Iterable[bytes], dtype: np.dtype[Any]
+) -> dict[Place, NDArray[np.float64]]:
+    return {
+        (row["window"], row["channel"]): np.frombuffer(value, dtype).astype(np.float64)
+        for row, value in zip(rows, values, strict=True)
+    }

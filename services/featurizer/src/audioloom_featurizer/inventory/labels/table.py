@@ -10,8 +10,6 @@ from audioloom_manifest.tables import BadTable, Table
 from audioloom_storage import Location
 
 from audioloom_featurizer.errors import BadLabels
-from audioloom_featurizer.external.merge_join import equals_previous, merge_join
-from audioloom_featurizer.external.sort import sorted_batches
 from audioloom_featurizer.inventory.paths import relative
 from audioloom_featurizer.inventory.schema import (
     LABEL_COLUMNS,
@@ -21,6 +19,7 @@ from audioloom_featurizer.inventory.schema import (
     replaced,
 )
 from audioloom_featurizer.inventory.tally import Tally
+from audioloom_featurizer.streams import equals_previous, merge_join, sorted_batches
 
 By: TypeAlias = Literal["path", "name", "stem", "key"]
 

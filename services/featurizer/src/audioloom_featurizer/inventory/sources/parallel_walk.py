@@ -29,12 +29,12 @@ from audioloom_storage import (
     walk,
 )
 
-from audioloom_featurizer.external.sort import merge, sorted_batches
 from audioloom_featurizer.inventory.labels.path_pattern import label_by_pattern
 from audioloom_featurizer.inventory.paths import as_text
 from audioloom_featurizer.inventory.schema import BATCH_ROWS, ROWS, in_groups
 from audioloom_featurizer.inventory.sources.walk import recordings_among
 from audioloom_featurizer.inventory.tally import Tally
+from audioloom_featurizer.streams import merge, sorted_batches
 
 TASKS_A_FOLDER = 2
 """Most tasks for each folder that is enough; a task costs a tenth of a second."""

@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from audioloom_featurizer.external import sort
-from audioloom_featurizer.external.merge_join import distinct, merge_join
-from audioloom_featurizer.external.sort import sorted_batches
+from audioloom_featurizer import streams
+from audioloom_featurizer.streams import distinct, merge_join, sorted_batches
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,8 +19,8 @@ Rows = list[tuple[str, int]]
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many runs of many batches, of a few rows."""
-    monkeypatch.setattr(sort, "RUN_BYTES", 100)
-    monkeypatch.setattr(sort, "BATCH_ROWS", 3)
+    monkeypatch.setattr(streams, "RUN_BYTES", 100)
+    monkeypatch.setattr(streams, "BATCH_ROWS", 3)
 
 
 def cut(rows: Rows, seed: int) -> list[pa.RecordBatch]:

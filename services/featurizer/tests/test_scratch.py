@@ -2,7 +2,7 @@ import io
 from pathlib import Path
 
 import pytest
-from audioloom_featurizer.io.content_addressed import publish_as
+from audioloom_featurizer.scratch import publish_as
 from audioloom_manifest import FileEntry, WrongChecksum
 from audioloom_storage import locate
 

@@ -1,1 +1,0 @@
-"""Sort, merge and join streams of rows that need not fit into memory."""

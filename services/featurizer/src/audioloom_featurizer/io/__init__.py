@@ -1,1 +1,0 @@
-"""Data files named by their digest, and scratch folders."""
