@@ -3,14 +3,13 @@
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import structlog
 from audioloom_manifest import (
-    Feature,
     FeaturesManifest,
     FileEntry,
     MissingFile,
@@ -42,150 +41,130 @@ _MOST_CHANNELS = 256
 log = structlog.get_logger()
 
 
-class _Findings:
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.labels: Counter[str] = Counter()
-        self.refusals: Counter[str] = Counter()
-        self.seconds: list[float] = []
-        self.problems: list[str] = []
-
-
 def check_features(opened: Opened[FeaturesManifest]) -> list[str]:
     """List problems as texts: columns, values, missing or repeated recordings, counts."""
-    findings = _Findings()
+    recordings = recordings_of(opened)
+    check = _Check(opened, _inventory(recordings))
     by_unit: dict[str, list[FileEntry]] = defaultdict(list)
     for entry in opened.files(FEATURES, LEDGER_ROLE):
         by_unit[_unit_of(entry.path)].append(entry)
-    units = _units(opened)
-    recordings = recordings_of(opened)
-    findings.problems += _gaps(opened, units, recordings)
-    known = {unit.id for unit in units}
-    findings.problems += [
-        f"{opened.folder}: files of a unit that is not planned: {unit or entries[0].path}"
-        for unit, entries in by_unit.items()
-        if unit not in known
-    ]
-    inventory = _inventory(recordings)
-    for unit in units:
-        _check_unit(opened, unit, by_unit.get(unit.id, []), inventory, findings)
-    findings.problems += _compare(opened, findings)
-    return findings.problems
-
-
-def _check_unit(
-    opened: Opened[FeaturesManifest],
-    unit: Unit,
-    entries: list[FileEntry],
-    inventory: Location | None,
-    findings: _Findings,
-) -> None:
-    """Check one unit; it has all windows of its recordings, so memory holds only its paths."""
-    extracted: list[str] = []
-    refused: list[str] = []
-    for entry in entries:
-        where = opened.folder / entry.path
-        if entry.role == FEATURES:
-            paths, rows = _read_windows(where, opened.manifest.recipe.feature, findings)
-            extracted += paths
-        else:
-            rows = _read_ledger(where, refused, findings)
-        if entry.records is not None and rows != entry.records:
-            findings.problems.append(f"{where}: expected {entry.records} rows, found {rows}")
-    findings.counts["extracted"] += len(extracted)
-    findings.counts["refused"] += len(refused)
-    both = Counter(extracted) + Counter(refused)
-    if twice := sorted(path for path, times in both.items() if times > 1):
-        findings.problems.append(f"unit {unit.id}: {twice[0]} is in more than one place")
-    if inventory is None:
-        if both.total() != unit.recordings:
-            found = f"{both.total()} recordings"
-            findings.problems.append(f"unit {unit.id}: expected {unit.recordings}, found {found}")
-        return
-    rows_of_unit = read_rows(inventory, unit.first, unit.recordings)
-    if unit_id(rows_of_unit) != unit.id:
-        findings.problems.append(f"unit {unit.id}: the inventory has other rows at {unit.first}")
-    listed = {row["path"] for row in rows_of_unit}
-    problems = {
-        "neither in the features nor in the ledger": listed - both.keys(),
-        "not in the inventory": both.keys() - listed,
-    }
-    for word, those in problems.items():
-        if those:
-            findings.problems.append(f"unit {unit.id}: {min(those)} is {word} ({len(those)} such)")
-
-
-def _read_windows(where: Location, feature: Feature, findings: _Findings) -> tuple[list[str], int]:
-    """Read the recordings of a features file, in order, and the number of its rows."""
-    dtype = np.dtype(feature.dtype).newbyteorder("<")
-    with open_parquet(where, features_schema(feature)) as file:
-        values = file.iter_batches(ROWS_AT_ONCE, columns=[feature.name], use_threads=False)
-        for number, batch in enumerate(values):
-            data = np.frombuffer(b"".join(batch.column(0).to_pylist()), dtype)
-            if not np.isfinite(data).all():
-                rows = f"rows from {number * ROWS_AT_ONCE} on"
-                findings.problems.append(f"{where}: values that are not finite, in {rows}")
-        table = file.read(columns=_CHECKED, use_threads=False).combine_chunks()
-    paths = table["path"].combine_chunks()
-    goes_on = equals_previous(paths, None)
-    window, channel = (table[name].to_numpy().astype(np.int64) for name in ("window", "channel"))
-    rises = np.diff(window * _MOST_CHANNELS + channel, prepend=-1) > 0
-    torn = paths.filter(pc.and_not(goes_on, pa.array(rises)))
-    findings.problems += [
-        f"{where}: windows of {path} are twice or out of order" for path in torn.unique()
-    ]
-    begins = pc.invert(goes_on)
-    flagged = paths.filter(pc.greater(pc.list_value_length(table["flags"].combine_chunks()), 0))
-    findings.counts["windows"] += len(table)
-    findings.counts["flagged"] += len(flagged.unique())
-    findings.labels.update(table["label"].drop_null().to_pylist())
-    findings.seconds += table["recording_seconds"].filter(begins).to_pylist()
-    return paths.filter(begins).to_pylist(), len(table)
-
-
-def _read_ledger(where: Location, refused: list[str], findings: _Findings) -> int:
-    with open_parquet(where, LEDGER) as file:
-        table = file.read(columns=["path", "class"], use_threads=False)
-    refused += table.column("path").to_pylist()
-    findings.refusals.update(table.column("class").to_pylist())
-    return int(table.num_rows)
-
-
-def _compare(opened: Opened[FeaturesManifest], findings: _Findings) -> list[str]:
-    stats = opened.manifest.stats
-    found = {
-        "recordings": findings.counts["extracted"] + findings.counts["refused"],
-        **{name: findings.counts[name] for name in ("extracted", "refused", "flagged", "windows")},
-        "labels": dict(findings.labels),
-        "refusals": dict(findings.refusals),
-    }
-    problems = [
-        f"{opened.location}: expected {name} = {getattr(stats, name)}, found {value}"
-        for name, value in found.items()
-        if getattr(stats, name) != value
-    ]
-    seconds = math.fsum(findings.seconds)
-    if not math.isclose(stats.audio_seconds, seconds, rel_tol=1e-9, abs_tol=1e-6):
-        problems.append(
-            f"{opened.location}: expected audio_seconds = {stats.audio_seconds}, found {seconds}"
-        )
-    return problems
-
-
-def _gaps(
-    opened: Opened[FeaturesManifest],
-    units: list[Unit],
-    recordings: Opened[RecordingsManifest] | None,
-) -> Iterator[str]:
-    """List gaps between units, and between the last unit and the end of the inventory."""
     follows = 0
-    for unit in units:
+    for unit in _units(opened):
         if unit.first != follows:
-            yield f"unit {unit.id}: expected to begin at row {follows}, found {unit.first}"
+            found = f"expected to begin at row {follows}, found {unit.first}"
+            check.problem(f"unit {unit.id}", found)
         follows = unit.first + unit.recordings
-    if recordings is not None and follows != recordings.manifest.stats.recordings:
-        expected = recordings.manifest.stats.recordings
-        yield f"{opened.folder}: expected units of all {expected} recordings, found {follows}"
+        check.unit(unit, by_unit.pop(unit.id, []))
+    if recordings is not None and follows != (expected := recordings.manifest.stats.recordings):
+        found = f"expected units of all {expected} recordings, found {follows}"
+        check.problem(opened.folder, found)
+    for name, entries in by_unit.items():
+        found = f"files of a unit that is not planned: {name or entries[0].path}"
+        check.problem(opened.folder, found)
+    check.stats()
+    return check.problems
+
+
+@dataclass
+class _Check:
+    """The problems found so far, and the counts of the units that were read.
+
+    Attributes:
+        opened: the run.
+        inventory: the inventory of its recordings; None if it is gone.
+    """
+
+    opened: Opened[FeaturesManifest]
+    inventory: Location | None
+    problems: list[str] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    labels: Counter[str] = field(default_factory=Counter)
+    refusals: Counter[str] = field(default_factory=Counter)
+    seconds: list[float] = field(default_factory=list)
+
+    def problem(self, where: object, text: str) -> None:
+        """Add a problem."""
+        self.problems.append(f"{where}: {text}")
+
+    def unit(self, unit: Unit, entries: list[FileEntry]) -> None:
+        """Check one unit; it has all windows of its recordings, so memory holds only its paths."""
+        both: Counter[str] = Counter()
+        for entry in entries:
+            where = self.opened.folder / entry.path
+            read = self._windows if entry.role == FEATURES else self._ledger
+            paths, rows = read(where)
+            both.update(paths)
+            if entry.records is not None and rows != entry.records:
+                self.problem(where, f"expected {entry.records} rows, found {rows}")
+        named = f"unit {unit.id}"
+        if twice := sorted(path for path, times in both.items() if times > 1):
+            self.problem(named, f"{twice[0]} is in more than one place")
+        if self.inventory is None:
+            if both.total() != unit.recordings:
+                self.problem(named, f"expected {unit.recordings}, found {both.total()} recordings")
+            return
+        rows_of_unit = read_rows(self.inventory, unit.first, unit.recordings)
+        if unit_id(rows_of_unit) != unit.id:
+            self.problem(named, f"the inventory has other rows at {unit.first}")
+        listed = {row["path"] for row in rows_of_unit}
+        for word, those in (
+            ("neither in the features nor in the ledger", listed - both.keys()),
+            ("not in the inventory", both.keys() - listed),
+        ):
+            if those:
+                self.problem(named, f"{min(those)} is {word} ({len(those)} such)")
+
+    def _windows(self, where: Location) -> tuple[list[str], int]:
+        """Read the recordings of a features file, in order, and the number of its rows."""
+        feature = self.opened.manifest.recipe.feature
+        dtype = np.dtype(feature.dtype).newbyteorder("<")
+        with open_parquet(where, features_schema(feature)) as file:
+            values = file.iter_batches(ROWS_AT_ONCE, columns=[feature.name], use_threads=False)
+            for number, batch in enumerate(values):
+                data = np.frombuffer(b"".join(batch.column(0).to_pylist()), dtype)
+                if not np.isfinite(data).all():
+                    rows = f"rows from {number * ROWS_AT_ONCE} on"
+                    self.problem(where, f"values that are not finite, in {rows}")
+            table = file.read(columns=_CHECKED, use_threads=False).combine_chunks()
+        paths = table["path"].combine_chunks()
+        goes_on = equals_previous(paths, None)
+        begins = pc.invert(goes_on)
+        window, channel = (table[name].to_numpy().astype(int) for name in ("window", "channel"))
+        rises = np.diff(window * _MOST_CHANNELS + channel, prepend=-1) > 0
+        for path in paths.filter(pc.and_not(goes_on, pa.array(rises))).unique():
+            self.problem(where, f"windows of {path} are twice or out of order")
+        flagged = paths.filter(pc.greater(pc.list_value_length(table["flags"]), 0).combine_chunks())
+        recordings = paths.filter(begins).to_pylist()
+        self.counts.update(
+            extracted=len(recordings), windows=len(table), flagged=len(flagged.unique())
+        )
+        self.labels.update(table["label"].drop_null().to_pylist())
+        self.seconds.append(math.fsum(table["recording_seconds"].filter(begins).to_pylist()))
+        return recordings, len(table)
+
+    def _ledger(self, where: Location) -> tuple[list[str], int]:
+        """Read the recordings of a ledger file, and the number of its rows."""
+        with open_parquet(where, LEDGER) as file:
+            table = file.read(columns=["path", "class"], use_threads=False)
+        self.counts.update(refused=len(table))
+        self.refusals.update(table["class"].to_pylist())
+        return table["path"].to_pylist(), len(table)
+
+    def stats(self) -> None:
+        """Compare the counts with those of the manifest."""
+        stats, seconds = self.opened.manifest.stats, math.fsum(self.seconds)
+        names = ("extracted", "refused", "flagged", "windows")
+        found: dict[str, object] = {
+            "recordings": self.counts["extracted"] + self.counts["refused"],
+            **{name: self.counts[name] for name in names},
+            "labels": dict(self.labels),
+            "refusals": dict(self.refusals),
+        }
+        if not math.isclose(stats.audio_seconds, seconds, rel_tol=1e-9, abs_tol=1e-6):
+            found["audio_seconds"] = seconds
+        for name, value in found.items():
+            if (claimed := getattr(stats, name)) != value:
+                self.problem(self.opened.location, f"expected {name} = {claimed}, found {value}")
 
 
 def _units(opened: Opened[FeaturesManifest]) -> list[Unit]:
