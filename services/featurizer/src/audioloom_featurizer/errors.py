@@ -3,20 +3,12 @@
 from audioloom_stage.errors import BadConfiguration, BadData, InputMissing, TryAgain, Usage
 
 
-class PatternMatchesNothing(BadData):
-    """The pattern matches no path of the listing."""
-
-
-class BadTarget(BadData):
-    """The group `target` of a pattern caught text that is not a number."""
-
-
 class DuplicateRecording(BadData):
     """An inventory names a recording twice."""
 
 
 class BadLabels(BadData):
-    """Labels contradict each other, or match no recording."""
+    """Labels contradict each other, match no recording, or are no numbers where targets are."""
 
 
 class Unlabelled(BadData):
@@ -24,11 +16,7 @@ class Unlabelled(BadData):
 
 
 class BadInventory(BadData):
-    """An inventory does not match its manifest."""
-
-
-class BadUnits(BadData):
-    """The units in the run folder are not those of this inventory and this recipe."""
+    """An inventory does not match its manifest, or the units of a run its inventory."""
 
 
 class TooManyRefused(BadData):
@@ -51,21 +39,13 @@ class NothingNew(InputMissing):
     """Every recording is listed already. Nothing was committed."""
 
 
-class BadPattern(Usage):
-    """The pattern is not a regular expression, or has unknown named groups."""
-
-
 class InvalidOption(Usage):
     """An option has an unusable value, or contradicts another option."""
 
 
 class MissingLibrary(BadConfiguration):
-    """A decoder or an engine is not installed; the recordings may be fine."""
+    """A decoder, an engine or a driver is not installed; the recordings may be fine."""
 
 
 class WorkerLost(TryAgain):
     """The worker that decodes died more than once while it was at no recording."""
-
-
-class MissingDriver(BadConfiguration):
-    """No jar has a driver for the database."""

@@ -13,10 +13,10 @@ import pytest
 from audioloom_featurizer.commands.plan import plan
 from audioloom_featurizer.commands.verify import verify
 from audioloom_featurizer.errors import (
-    BadUnits,
+    BadInventory,
+    BadLabels,
     NoRecordings,
     NothingReadable,
-    PatternMatchesNothing,
     TooManyRefused,
 )
 from audioloom_featurizer.extraction.partition import Unit
@@ -54,7 +54,7 @@ def test_a_folder_without_recordings(tmp_path: Path, root: Path) -> None:
 
 def test_a_pattern_that_matches_nothing(source: Path, root: Path) -> None:
     """An example path shows why."""
-    with pytest.raises(PatternMatchesNothing, match=r"no/s1-take\.wav"):
+    with pytest.raises(BadLabels, match=r"no/s1-take\.wav"):
         scan(source, root, pattern="(?P<label>[0-9]+)")
 
 
@@ -104,7 +104,7 @@ def test_an_inventory_that_was_exchanged(source: Path, root: Path) -> None:
         pq.write_table(table.slice(1), where)
         return in_process(units, task)
 
-    with pytest.raises(BadUnits, match="inventory"):
+    with pytest.raises(BadInventory, match="inventory"):
         run(recordings, exchange)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from audioloom_featurizer.commands.trace import trace as trace_command
-from audioloom_featurizer.errors import BadPattern, InvalidOption
+from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.settings import TraceSettings
 from audioloom_manifest import Opened
 from audioloom_storage import NotFound
@@ -45,7 +45,7 @@ def test_nothing_is_looked_for_without_a_word_of_what(root: Path) -> None:
     root.mkdir()
     with pytest.raises(InvalidOption, match="--group"):
         trace(root)
-    with pytest.raises(BadPattern, match=r"--path"):
+    with pytest.raises(InvalidOption, match=r"--path"):
         trace(root, path="(")
     with pytest.raises(NotFound):
         trace(root / "no", group=("s0",))

@@ -3,7 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from audioloom_featurizer.errors import BadUnits
+from audioloom_featurizer.errors import BadInventory
 from audioloom_featurizer.extraction.partition import (
     MOST_LARGEST,
     commit_units,
@@ -65,7 +65,7 @@ def test_a_plan_that_stands_must_be_the_same(tmp_path: Any) -> None:
     folder = locate(tmp_path / "run")
     units = list(partition(rows_of([1, 2, 3]), most_bytes=9, most_recordings=1))
     assert commit_units(folder, units) == commit_units(folder, units)
-    with pytest.raises(BadUnits, match=r"units\.parquet"):
+    with pytest.raises(BadInventory, match=r"units\.parquet"):
         commit_units(folder, units[:2])
-    with pytest.raises(BadUnits, match="Parquet"):
+    with pytest.raises(BadInventory, match="Parquet"):
         parse_units(b"PAR1 of no kind", "here")

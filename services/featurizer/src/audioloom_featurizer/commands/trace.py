@@ -18,7 +18,7 @@ from audioloom_runs.tables import table
 from audioloom_stage import BadData, Result, printable
 from audioloom_storage import Location, NotFound, locate, stat
 
-from audioloom_featurizer.errors import BadPattern, InvalidOption
+from audioloom_featurizer.errors import InvalidOption
 from audioloom_featurizer.extraction.unit import FEATURES, LEDGER_ROLE
 from audioloom_featurizer.inventory.parquet import inventory_location, read_batches, read_tables
 from audioloom_featurizer.settings import TraceSettings
@@ -129,7 +129,7 @@ def trace(settings: TraceSettings) -> Result:
     """List the runs under the roots that hold wanted recordings or were made from them.
 
     Raises:
-        InvalidOption, BadPattern: no recordings are named, or the pattern is invalid.
+        InvalidOption: no recordings are named, or the pattern is invalid.
         NotFound: a root does not exist.
     """
     search = _search(settings)
@@ -168,7 +168,7 @@ def _search(settings: TraceSettings) -> _Search:
     try:
         return _Search(settings.group, None if settings.path is None else re.compile(settings.path))
     except re.error as error:
-        raise BadPattern(
+        raise InvalidOption(
             "this is not a regular expression",
             where="--path",
             expected="a regular expression for the whole path below the source",

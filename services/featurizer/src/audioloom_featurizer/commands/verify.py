@@ -7,7 +7,7 @@ from audioloom_manifest import Opened, Patience, RecordingsManifest, check_files
 from audioloom_stage import JSON, Result, bind, progress
 
 from audioloom_featurizer.commands.inspect import open_ours
-from audioloom_featurizer.errors import BadInventory, BadUnits, Damaged, MissingLibrary
+from audioloom_featurizer.errors import BadInventory, Damaged, MissingLibrary
 from audioloom_featurizer.extraction.unit import translated_errors
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_featurizer.verification.features import check_features, recordings_of
@@ -45,7 +45,7 @@ def verify(settings: VerifySettings) -> Result:
             problems += check_features(opened)
             comparison = _against_librosa(opened, settings)
             problems += comparison.problems if comparison else ()
-    except (BadInventory, BadUnits) as error:
+    except BadInventory as error:
         problems.append(str(error))
     _stop_at(problems, opened)
     where = str(opened.location)

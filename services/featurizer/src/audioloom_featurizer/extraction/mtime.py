@@ -1,11 +1,10 @@
 """Compare the modification time of a file with the listed one, at the listing's resolution."""
 
-from datetime import UTC, datetime, timedelta
+import numpy as np
 
 _SECOND = 1_000_000_000
 _RESOLUTIONS = (60 * _SECOND, _SECOND, 1_000_000, 1000)
 """An fsimage's dump holds minutes, some tables seconds, HDFS milliseconds; others nanoseconds."""
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def same_time(listed: int | None, found: int) -> bool:
@@ -23,10 +22,8 @@ def same_time(listed: int | None, found: int) -> bool:
 
 
 def utc(nanoseconds: int) -> str:
-    """Format a time to the nanosecond; a year outside the calendar gives the plain number."""
-    seconds, rest = divmod(nanoseconds, _SECOND)
+    """Format a time to the nanosecond; a year that 64 bits do not hold gives the plain number."""
     try:
-        whole = _EPOCH + timedelta(seconds=seconds)
+        return f"{np.datetime64(nanoseconds, 'ns')}Z"
     except OverflowError:
         return f"{nanoseconds} ns since 1970"
-    return f"{whole:%Y-%m-%dT%H:%M:%S}.{rest:09}Z"

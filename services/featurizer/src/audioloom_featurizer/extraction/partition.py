@@ -17,7 +17,7 @@ from audioloom_manifest import FileEntry, canonical_bytes
 from audioloom_manifest.parquet import table_writer
 from audioloom_storage import AlreadyExists, Location, make_folder, publish, read_bytes
 
-from audioloom_featurizer.errors import BadUnits
+from audioloom_featurizer.errors import BadInventory
 
 FILE = "units.parquet"
 ROLE = "units"
@@ -99,7 +99,7 @@ def commit_units(folder: Location, units: list[Unit]) -> FileEntry:
     """Write `units.parquet` into the run folder before any work, unless an equal file exists.
 
     Raises:
-        BadUnits: a different `units.parquet` exists.
+        BadInventory: a different `units.parquet` exists.
     """
     rows = [{"unit": unit.id, **vars(unit)} for unit in units]
     out = io.BytesIO()
@@ -113,7 +113,7 @@ def commit_units(folder: Location, units: list[Unit]) -> FileEntry:
     except AlreadyExists:
         data = read_bytes(where, limit=MOST_BYTES)
         if parse_units(data, where) != units:
-            raise BadUnits(
+            raise BadInventory(
                 where=where,
                 expected="the units of this inventory",
                 found="others",
@@ -127,12 +127,12 @@ def parse_units(data: bytes, where: object) -> list[Unit]:
     """Read `units.parquet`.
 
     Raises:
-        BadUnits: the data is not a units file.
+        BadInventory: the data is not a units file.
     """
     try:
         table = pq.read_table(io.BytesIO(data), use_threads=False)
         return [Unit(*row.values()) for row in table.select(SCHEMA.names).to_pylist()]
     except (pa.ArrowException, KeyError, TypeError) as error:
-        raise BadUnits(
+        raise BadInventory(
             where=where, expected="a Parquet file of units", found=str(error)[:300]
         ) from error

@@ -20,7 +20,7 @@ from audioloom_manifest.parquet import (
 )
 from audioloom_storage import Location
 
-from audioloom_featurizer.errors import BadUnits, InvalidOption, MissingLibrary
+from audioloom_featurizer.errors import BadInventory, InvalidOption, MissingLibrary
 from audioloom_featurizer.extraction.partition import Unit, receipt_name, unit_id
 from audioloom_featurizer.extraction.recording import (
     Extracted,
@@ -75,13 +75,13 @@ def extract_unit(
         heartbeat: shows the progress to the supervisor.
 
     Raises:
-        BadUnits: the units were cut from another inventory.
+        BadInventory: the units were cut from another inventory.
         MissingLibrary: this machine cannot decode a format, or lacks the engine.
         StorageError: the output cannot be written.
     """
     rows = read_rows(context.inventory, unit.first, unit.recordings)
     if unit_id(rows) != unit.id:
-        raise BadUnits(
+        raise BadInventory(
             where=context.inventory,
             expected=f"the rows of unit {unit.id} from row {unit.first} on",
             found="other rows",

@@ -36,14 +36,14 @@ class InventorySummary:
 
     Attributes:
         labels: recordings by label.
-        listing_digest: the digest of `LISTING_COLUMNS`; it does not depend on labels.
-        labelling_digest: the digest of `LABELLING_COLUMNS`.
+        listing_digest: SHA-256 of `LISTING_COLUMNS`; it does not depend on labels.
+        labelling_digest: SHA-256 of `LABELLING_COLUMNS`.
     """
 
     def __init__(self) -> None:
         self.labels: Counter[str] = Counter()
-        self.listing_digest = RowDigest(LISTING_COLUMNS)
-        self.labelling_digest = RowDigest(LABELLING_COLUMNS)
+        self.listing_digest = hashlib.sha256()
+        self.labelling_digest = hashlib.sha256()
         self._counts: Counter[str] = Counter()
 
     def add(self, rows: pa.RecordBatch | pa.Table) -> None:
@@ -57,8 +57,8 @@ class InventorySummary:
         )
         for each in pc.value_counts(rows.column("label").drop_null()).to_pylist():
             self.labels[each["values"]] += each["counts"]
-        self.listing_digest.add(rows)
-        self.labelling_digest.add(rows)
+        self.listing_digest.update(row_lines(rows, LISTING_COLUMNS))
+        self.labelling_digest.update(row_lines(rows, LABELLING_COLUMNS))
 
     def stats(self) -> RecordingsStats:
         """The counts of all rows."""
@@ -95,26 +95,14 @@ def write_inventory(
     return summary
 
 
-class RowDigest:
-    """SHA-256 over some columns of all rows: a line of canonical JSON for each row.
+def row_lines(rows: pa.RecordBatch | pa.Table, columns: Sequence[str]) -> bytes:
+    """Some columns of all rows: a line of canonical JSON for each row.
 
     `canonical_bytes` is not used because it would take a minute for ten million rows.
     """
-
-    def __init__(self, columns: Sequence[str]) -> None:
-        self._columns = columns
-        self._digest = hashlib.sha256()
-
-    def add(self, rows: pa.RecordBatch | pa.Table) -> None:
-        """Add rows."""
-        columns = [_as_json(rows.column(name)) for name in self._columns]
-        lines = map(",".join, zip(*columns, strict=True))
-        text = "".join(f"[{line}]\n" for line in lines)
-        self._digest.update(text.encode())
-
-    def hexdigest(self) -> str:
-        """The digest of the rows so far."""
-        return self._digest.hexdigest()
+    texts = [_as_json(rows.column(name)) for name in columns]
+    lines = map(",".join, zip(*texts, strict=True))
+    return "".join(f"[{line}]\n" for line in lines).encode()
 
 
 def _as_json(column: pa.Array | pa.ChunkedArray) -> list[str]:
@@ -126,24 +114,17 @@ def _as_json(column: pa.Array | pa.ChunkedArray) -> list[str]:
     return ["null" if value is None else write(value) for value in column.to_pylist()]
 
 
-def inventory_location(
-    opened: Opened[RecordingsManifest], *, checked_before: bool = False
-) -> Location:
+def inventory_location(opened: Opened[RecordingsManifest]) -> Location:
     """Check the checksum of a recordings manifest's inventory and return its location.
 
     Parquet does not notice every damaged byte, so a damaged file could give other rows.
-
-    Args:
-        opened: the manifest.
-        checked_before: the caller has just compared the checksums of all files.
 
     Raises:
         BadInventory: the manifest does not list exactly one inventory.
         MissingFile, WrongChecksum: the file is missing or was changed after the commit.
     """
     entry = only_file(opened, ROLE)
-    if not checked_before:
-        check_file(opened.folder, entry)
+    check_file(opened.folder, entry)
     return opened.folder / entry.path
 
 

@@ -51,7 +51,7 @@ def inventory_rows(
     """Yield the rows of the inventory, in the order of their paths.
 
     Raises:
-        BadPattern, InvalidOption, BadTable: an option is invalid or contradicts another option;
+        InvalidOption, BadTable: an option is invalid or contradicts another option;
             nothing was listed.
     """
     database = database_from(settings)

@@ -11,7 +11,6 @@ from audioloom_featurizer.errors import (
     InvalidOption,
     NoRecordings,
     NothingNew,
-    PatternMatchesNothing,
     Unlabelled,
 )
 from audioloom_featurizer.inventory.sources.walk import normalise_suffixes
@@ -80,7 +79,7 @@ class ScanReport(Tally):
         """Refuse a listing that is certainly a mistake.
 
         Raises:
-            NoRecordings, NothingNew, PatternMatchesNothing, BadLabels, Unlabelled.
+            NoRecordings, NothingNew, BadLabels, Unlabelled.
         """
         counts, listed = self.counts, self.counts["listed"]
         if not listed:
@@ -92,7 +91,7 @@ class ScanReport(Tally):
                 hint="Check the folder, or say which files are recordings with --suffix.",
             )
         if settings.pattern and counts["unmatched"] == listed:
-            raise PatternMatchesNothing(
+            raise BadLabels(
                 "the pattern matches no recording",
                 where=f"--pattern {settings.pattern}",
                 expected="a pattern for the whole path below the source",

@@ -11,7 +11,7 @@ from audioloom_spark.units import run_units
 from audioloom_stage import BadData, NoPermission, ServiceDown, StageError, redact
 from audioloom_storage import Location
 
-from audioloom_featurizer.errors import InvalidOption, MissingDriver
+from audioloom_featurizer.errors import InvalidOption, MissingLibrary
 from audioloom_featurizer.inventory.labels.jdbc import Database
 
 
@@ -45,7 +45,7 @@ def fetch(
         root: the root that the run lies under.
 
     Raises:
-        MissingDriver: no jar has a driver for this URL.
+        MissingLibrary: no jar has a driver for this URL.
         ServiceDown, NoPermission, InvalidOption, BadData: the database refused.
     """
     own = {
@@ -86,7 +86,7 @@ def _driver(session: Any, database: Database) -> str:
         driver = drivers.next()
         if driver.acceptsURL(database.url):
             return str(driver.getClass().getName())
-    raise MissingDriver(
+    raise MissingLibrary(
         "no driver for this database",
         where=database.shown,
         expected="one among the jars",

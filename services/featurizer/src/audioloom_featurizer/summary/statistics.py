@@ -66,18 +66,8 @@ class Lengths:
 class RunStatistics:
     """Statistics of the recordings of a run.
 
-    Attributes:
-        recordings: number of recordings.
-        labels: label to (recordings, windows).
-        groups: group to (recordings, windows), the largest first.
-        unlabelled: recordings without a label.
-        ungrouped: recordings without a group.
-        rates: sampling rate in Hz to recordings.
-        channels: number of channels to recordings.
-        formats: format to recordings.
-        flags: flag to recordings.
-        lengths: lengths of the recordings.
-        duplicates: recordings of equal bytes.
+    Labels and groups are mapped to (recordings, windows), the largest group first; rates in Hz,
+    numbers of channels, formats and flags to recordings, the most frequent first.
     """
 
     recordings: int

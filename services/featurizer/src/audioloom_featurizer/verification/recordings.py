@@ -4,11 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from audioloom_manifest import Opened, RecordingsManifest
 
-from audioloom_featurizer.inventory.parquet import (
-    InventorySummary,
-    inventory_location,
-    read_batches,
-)
+from audioloom_featurizer.inventory.parquet import ROLE, InventorySummary, only_file, read_batches
 from audioloom_featurizer.inventory.paths import unsafe
 
 
@@ -18,7 +14,7 @@ def check_inventory(opened: Opened[RecordingsManifest]) -> list[str]:
     Args:
         opened: a manifest whose files have the right checksums.
     """
-    where = inventory_location(opened, checked_before=True)
+    where = opened.folder / only_file(opened, ROLE).path
     problems: list[str] = []
     summary = InventorySummary()
     last = None

@@ -110,7 +110,7 @@ def _choose(features: Opened[FeaturesManifest], sample: int) -> dict[str, str]:
 
 def _inventory_rows(recordings: Opened[RecordingsManifest], paths: set[str]) -> dict[str, Row]:
     rows = {}
-    for batch in read_batches(inventory_location(recordings, checked_before=True)):
+    for batch in read_batches(inventory_location(recordings)):
         for number, path in enumerate(batch.column("path").to_pylist()):
             if path in paths:
                 rows[path] = batch.slice(number, 1).to_pylist()[0]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_featurizer.errors import InvalidOption, MissingDriver
+from audioloom_featurizer.errors import InvalidOption, MissingLibrary
 from audioloom_featurizer.inventory.labels.jdbc import database_from
 from audioloom_featurizer.settings import ScanSettings
 from audioloom_manifest import read_manifest
@@ -197,7 +197,7 @@ def test_labels_of_a_postgresql_database(
 @pytest.mark.slow
 def test_a_database_without_a_driver(source: Path, root: Path) -> None:
     """The flag that is missing is told."""
-    with pytest.raises(MissingDriver, match="--jdbc-jar"):
+    with pytest.raises(MissingLibrary, match="--jdbc-jar"):
         scan(source, root, pattern=None, labels_jdbc="jdbc:sqlite:x", labels_query="SELECT 1")
 
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from audioloom_featurizer.errors import BadPattern, BadTarget
+from audioloom_featurizer.errors import BadLabels, InvalidOption
 from audioloom_featurizer.inventory.labels.path_pattern import (
     compile_pattern,
     labels_from_path,
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 )
 def test_a_pattern_that_says_nothing_we_know_is_refused(text: str) -> None:
     """The error names the pattern and what was expected of it."""
-    with pytest.raises(BadPattern, match="label") as caught:
+    with pytest.raises(InvalidOption, match="label") as caught:
         compile_pattern(text)
     assert text in str(caught.value)
 
@@ -23,7 +23,7 @@ def test_a_pattern_that_says_nothing_we_know_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["ten", "nan", "inf", "1e999"])
 def test_a_target_must_be_a_finite_number(text: str) -> None:
     """A target that is none is refused with the path, never guessed at."""
-    with pytest.raises(BadTarget, match=f"x/{text}.wav"):
+    with pytest.raises(BadLabels, match=f"x/{text}.wav"):
         labels_from_path(f"x/{text}.wav", compile_pattern(r"x/(?P<target>.*)\.wav"))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from audioloom_featurizer.commands.verify import verify
-from audioloom_featurizer.errors import BadLabels, BadPattern, InvalidOption, Unlabelled
+from audioloom_featurizer.errors import BadLabels, InvalidOption, Unlabelled
 from audioloom_featurizer.settings import VerifySettings
 from audioloom_manifest import read_manifest
 from audioloom_manifest.tables import BadTable
@@ -111,7 +111,7 @@ def test_labels_of_no_recording_are_refused(source: Path, root: Path, tmp_path: 
         (
             {"labels_by": "key", "pattern": "(?P<group>.*)"},
             "key,label\nx,y\n",
-            BadPattern,
+            InvalidOption,
             "group \\(\\?P<key>",
         ),
         (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_featurizer.errors import BadTarget
+from audioloom_featurizer.errors import BadLabels
 from audioloom_featurizer.inventory import pipeline, spark
 from audioloom_featurizer.inventory.sources.parallel_walk import Fragment, ListingTask
 from audioloom_storage import list_folder, locate
@@ -69,7 +69,7 @@ def test_an_error_of_a_task_is_told_as_itself(
 ) -> None:
     """As in a walk: a target that is no number names its path."""
     monkeypatch.setattr(spark, "spark_runner", backwards)
-    with pytest.raises(BadTarget, match=r"z\.wav"):
+    with pytest.raises(BadLabels, match=r"z\.wav"):
         scan(tree, tmp_path / "root", pattern=r"a/(?P<target>.)\.wav", master="local[2]")
 
 

@@ -21,15 +21,9 @@ _COORDINATES = re.compile(r"[\w.-]+:[\w.-]+:[\w.-]+")
 
 @dataclass(frozen=True)
 class Database:
-    """A database and a query.
+    """A database, a query, and the driver as Maven coordinates (`packages`) or files (`jars`).
 
-    Attributes:
-        url: begins with `jdbc:`; holds no password.
-        query: a SELECT.
-        user: the user of the database.
-        password: the password.
-        packages: Maven coordinates of the driver.
-        jars: files of the driver.
+    The URL begins with `jdbc:` and holds no password.
     """
 
     url: str

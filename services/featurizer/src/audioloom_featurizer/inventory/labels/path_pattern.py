@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from audioloom_featurizer.errors import BadPattern, BadTarget
+from audioloom_featurizer.errors import BadLabels, InvalidOption
 from audioloom_featurizer.inventory.schema import LABEL_COLUMNS, replaced
 from audioloom_featurizer.inventory.tally import Tally
 
@@ -23,12 +23,12 @@ def compile_pattern(text: str, *, with_key: bool = False) -> re.Pattern[str]:
         with_key: labels are joined by the group `key`, which the pattern must have.
 
     Raises:
-        BadPattern: the text is not a regular expression, or has no or unknown named groups.
+        InvalidOption: the text is not a regular expression, or has no or unknown named groups.
     """
     try:
         pattern = re.compile(text)
     except re.error as error:
-        raise BadPattern(
+        raise InvalidOption(
             "the pattern is not a regular expression",
             where=f"--pattern {text}",
             expected="Python's syntax, such as (?P<label>[^/]+)/.*",
@@ -42,7 +42,7 @@ def compile_pattern(text: str, *, with_key: bool = False) -> re.Pattern[str]:
         expected = "named groups (?P<label>…), (?P<group>…) or (?P<target>…), no others"
     if expected:
         found = ", ".join(sorted(named)) or "no named group"
-        raise BadPattern(where=f"--pattern {text}", expected=expected, found=found)
+        raise InvalidOption(where=f"--pattern {text}", expected=expected, found=found)
     return pattern
 
 
@@ -52,7 +52,7 @@ def labels_from_path(path: str, pattern: re.Pattern[str]) -> dict[str, str | flo
     A group that caught nothing, or took no part, is None.
 
     Raises:
-        BadTarget: the target is not a finite number.
+        BadLabels: the target is not a finite number.
     """
     match = pattern.fullmatch(path)
     if match is None:
@@ -95,7 +95,7 @@ def _number(text: str, path: str) -> float:
     except ValueError:
         number = math.nan
     if not math.isfinite(number):
-        raise BadTarget(
+        raise BadLabels(
             where=path,
             expected="a finite number in the group target",
             found=repr(text),
