@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from audioloom_yarn_launcher.yarn import container_logs as log_page
 from audioloom_yarn_launcher.yarn.container_logs import last_words_of
+from audioloom_yarn_launcher.yarn.containers import ContainerState
 from launcher_processes import configure
 
 PAGE = """\
@@ -21,15 +22,23 @@ LogContents:
 """  # as a node of Hadoop 3.4.3 answers
 
 
+def container(node: str, container: str, service: str) -> ContainerState:
+    return ContainerState(f"{service}_0", "RUNNING", node, container=container)
+
+
 def test_containers_that_nobody_can_ask_have_no_words(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a configuration, without a node, or with one that is gone."""
     monkeypatch.delenv("HADOOP_CONF_DIR", raising=False)
-    assert {} == last_words_of([("127.0.0.1:1", "c", "worker")])
+    assert {} == last_words_of([container("127.0.0.1:1", "c", "worker")])
     configure(tmp_path, monkeypatch, "127.0.0.1:1")
     assert {"c": ""} == last_words_of(
-        [("127.0.0.1:1", "c", "worker"), ("", "d", "ps"), ("n:1", "", "ps")]
+        [
+            container("127.0.0.1:1", "c", "worker"),
+            container("", "d", "ps"),
+            container("n:1", "", "ps"),
+        ]
     )
 
 
@@ -48,6 +57,6 @@ def test_a_node_is_asked_for_the_end_of_the_log(
         return PAGE.format(lengths[turn], said[turn]).encode()[:most_bytes]
 
     monkeypatch.setattr(log_page, "fetch", answer)
-    found = [last_words_of([("node:1", "c", "worker")])["c"] for _ in said]
+    found = [last_words_of([container("node:1", "c", "worker")])["c"] for _ in said]
     assert ["one\ntwo", "one\ntwo", "", "x" * 2041] == found
     assert {"http://node:1/ws/v1/node/containers/c/logs/worker.log?size=-2048"} == set(asked)

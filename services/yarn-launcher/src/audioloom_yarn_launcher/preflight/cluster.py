@@ -21,6 +21,7 @@ from audioloom_yarn_launcher.rendezvous.resources import Resources
 from audioloom_yarn_launcher.yarn.application_spec import Shape
 from audioloom_yarn_launcher.yarn.configuration import check_default_system, check_reachable
 from audioloom_yarn_launcher.yarn.resource_manager import ask
+from audioloom_yarn_launcher.yarn.scheduling import amounts
 
 AGGREGATION = "yarn.log-aggregation-enable"
 _HTTP_ADDRESS = "dfs.namenode.http-address"
@@ -239,12 +240,11 @@ def _queues(below: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield from _queues(each)
 
 
-def _resources(told: Mapping[str, Any] | None) -> Resources | None:
-    if not told:
+def _resources(told: Any) -> Resources | None:
+    found = amounts(told)
+    if not found:
         return None
-    more = (told.get("resourceInformations") or {}).get("resourceInformation") or []
-    offered = sum(int(each["value"]) for each in more if each.get("name") == GPU)
-    return Resources(int(told.get("memory", 0)), int(told.get("vCores", 0)), offered)
+    return Resources(found.get("memory-mb", 0), found.get("vcores", 0), found.get(GPU, 0))
 
 
 def _shown(most: Resources) -> str:

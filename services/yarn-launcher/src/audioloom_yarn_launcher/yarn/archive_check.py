@@ -13,7 +13,7 @@ import structlog
 from audioloom_storage import Location, StorageError, is_own, open_read
 
 from audioloom_yarn_launcher.errors import BadArchive
-from audioloom_yarn_launcher.yarn.archive_members import Kind, Member, first_fault
+from audioloom_yarn_launcher.yarn.archive_members import first_fault
 
 PACKED_BY_US = re.compile(r"[0-9a-f]{64}(?:\.[0-9]+)?\.tar\.gz")
 _CHUNK_BYTES = 1 << 20
@@ -62,33 +62,24 @@ def check_members(archive: Location) -> None:
         )
 
 
-def _members(name: str, file: BinaryIO) -> Iterator[Member]:
+def _members(name: str, file: BinaryIO) -> Iterator[tarfile.TarInfo]:
     if name.endswith(".zip"):
         yield from _of_zip(file)
         return
     with gzip.open(file) as unzipped:
         with tarfile.open(fileobj=unzipped, mode="r|") as tar:
-            for info in tar:
-                yield Member(info.name, _kind(info), info.linkname)
+            yield from tar
         while unzipped.read(_CHUNK_BYTES):  # read to the end, where the checksum is
             pass
 
 
-def _kind(info: tarfile.TarInfo) -> Kind:
-    if info.isreg():
-        return "file"
-    if info.isdir():
-        return "folder"
-    if info.issym():
-        return "link"
-    return "hard link" if info.islnk() else "other"
-
-
-def _of_zip(file: BinaryIO) -> Iterator[Member]:
+def _of_zip(file: BinaryIO) -> Iterator[tarfile.TarInfo]:
     with zipfile.ZipFile(file) as archive:
         for info in archive.infolist():
-            mode = info.external_attr >> 16
-            if kinds.S_ISLNK(mode):
-                yield Member(info.filename, "link", archive.read(info).decode("utf-8", "replace"))
-            else:
-                yield Member(info.filename, "folder" if info.is_dir() else "file")
+            member = tarfile.TarInfo(info.filename)
+            if kinds.S_ISLNK(info.external_attr >> 16):
+                member.type = tarfile.SYMTYPE
+                member.linkname = archive.read(info).decode("utf-8", "replace")
+            elif info.is_dir():
+                member.type = tarfile.DIRTYPE
+            yield member

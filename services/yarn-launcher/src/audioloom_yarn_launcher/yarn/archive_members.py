@@ -7,24 +7,12 @@ interpreter.
 """
 
 import posixpath
+import tarfile
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Literal
-
-Kind = Literal["file", "folder", "link", "hard link", "other"]
 
 
-@dataclass(frozen=True)
-class Member:
-    """A member of an archive; of the kind "other" are devices, pipes and the like."""
-
-    name: str
-    kind: Kind
-    target: str = ""
-
-
-def first_fault(members: Iterable[Member]) -> str | None:
+def first_fault(members: Iterable[tarfile.TarInfo]) -> str | None:
     """Describe the first member that must not be unpacked; None if all may be.
 
     The order is that of unpacking, and a name may occur more than once.
@@ -34,38 +22,39 @@ def first_fault(members: Iterable[Member]) -> str | None:
         fault = _fault(member, leading_out)
         if fault is not None:
             return f"{member.name!r} {fault}"
-        if member.kind == "link" and _leads_out(member):
+        if member.issym() and _leads_out(member):
             leading_out.add(_place(member.name))
     return None
 
 
-def _fault(member: Member, leading_out: set[PurePosixPath]) -> str | None:
+def _fault(member: tarfile.TarInfo, leading_out: set[PurePosixPath]) -> str | None:
     if _is_outside(member.name):
         return "leads out of the archive"
     place = _place(member.name)
     through = leading_out.intersection(place.parents)
     if through:
         return f"lies below {str(through.pop())!r}, a link that leads out of the archive"
-    if member.kind == "other":
+    if not (member.isreg() or member.isdir() or member.issym() or member.islnk()):
         return "is neither a file, a folder nor a link"
     if _is_forbidden_link(member, leading_out):
-        return f"is a {member.kind} to {member.target!r}, which leads out of the archive"
-    if place in leading_out and member.kind != "link":
+        kind = "hard link" if member.islnk() else "link"
+        return f"is a {kind} to {member.linkname!r}, which leads out of the archive"
+    if place in leading_out and not member.issym():
         return "is written through a link of that name, which leads out of the archive"
     return None
 
 
-def _is_forbidden_link(member: Member, leading_out: set[PurePosixPath]) -> bool:
-    if member.kind == "hard link":
-        target = _place(member.target)
+def _is_forbidden_link(member: tarfile.TarInfo, leading_out: set[PurePosixPath]) -> bool:
+    if member.islnk():
+        target = _place(member.linkname)
         through = leading_out.intersection((target, *target.parents))
-        return _is_outside(member.target) or bool(through)
-    is_absolute = member.target.startswith("/")
-    return member.kind == "link" and not is_absolute and _leads_out(member)
+        return _is_outside(member.linkname) or bool(through)
+    is_absolute = member.linkname.startswith("/")
+    return member.issym() and not is_absolute and _leads_out(member)
 
 
-def _leads_out(link: Member) -> bool:
-    return _is_outside(posixpath.join(posixpath.dirname(link.name), link.target))
+def _leads_out(link: tarfile.TarInfo) -> bool:
+    return _is_outside(posixpath.join(posixpath.dirname(link.name), link.linkname))
 
 
 def _is_outside(path: str) -> bool:

@@ -4,13 +4,14 @@ The nodes of a cluster with Kerberos refuse these requests. Then the logs count 
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from audioloom_hadoop.rest import fetch
 
 from audioloom_yarn_launcher.errors import NoCluster
 from audioloom_yarn_launcher.yarn.configuration import find_hadoop
+from audioloom_yarn_launcher.yarn.containers import ContainerState
 
 _MOST_AROUND = 1 << 16  # of text that a node adds before and after the log
 _HEAD = re.compile(rb"LogLength: *([0-9]+)\r?\nLogContents:\r?\n")
@@ -48,22 +49,19 @@ MOST_ASKED = 16
 TAIL_BYTES = 2048
 
 
-def last_words_of(containers: Sequence[tuple[str, str, str]]) -> dict[str, str]:
-    """Return the last lines of each container's log by its id; of the first few if there are many.
-
-    Args:
-        containers: `host:port` of the node's web page, container id, and service, which names the
-            log.
-    """
+def last_words_of(containers: Iterable[ContainerState]) -> dict[str, str]:
+    """Return the last lines of each container's log by its id; of the first few of many."""
     start = scheme_of_pages()
-    asked = [each for each in containers if each[0] and each[1]][:MOST_ASKED]
-    path = "ws/v1/node/containers"
-    pages = [f"{start}://{node}/{path}/{each}/logs/{service}.log" for node, each, service in asked]
+    asked = [each for each in containers if each.node and each.container][:MOST_ASKED]
+    pages = [
+        f"{start}://{each.node}/ws/v1/node/containers/{each.container}/logs/{each.service}.log"
+        for each in asked
+    ]
     if not pages or not start:
         return {}
     with ThreadPoolExecutor(len(pages)) as pool:
         said = pool.map(_tail, pages)
-        return {each: text for (_, each, _), text in zip(asked, said, strict=True)}
+        return {each.container: text for each, text in zip(asked, said, strict=True)}
 
 
 def _tail(page: str) -> str:

@@ -52,7 +52,7 @@ class SkeinWorkers:
         """Request a container for each one that has ended."""
         self._before |= {each.id for each in self._containers(ENDED)} | self._killed
         living = [each for each in self._containers(ALIVE) if each.id not in self._killed]
-        there = Counter(_service(each) for each in living)
+        there = Counter(each.service for each in living)
         for service, count in self._counts.items():
             for _ in range(count - there[service]):
                 with as_store_lost():
@@ -62,8 +62,7 @@ class SkeinWorkers:
         """Return how each container ended that has ended since the last `request_missing`."""
         known = self._before | self._killed
         news = [each for each in self._containers(ENDED) if each.id not in known]
-        talked = [each for each in news if failed_itself(each)]
-        said = last_words_of([_log_of(each) for each in talked])
+        said = last_words_of(each for each in news if failed_itself(each))
         return {each.id: loss_of_container(each, said.get(each.container, "")) for each in news}
 
     def exit_reason(self, worker: str) -> WorkerLost:
@@ -87,8 +86,7 @@ class SkeinWorkers:
         rows = [each for each in here if each.id not in self._before and each.id not in registered]
         wait = any(each.state in ASKED for each in rows)
         shortage = why_not_allocated(self._application.id) if wait else ""
-        silent = [each for each in rows if each.state == "RUNNING"]
-        said = last_words_of([_log_of(each) for each in silent])
+        said = last_words_of(each for each in rows if each.state == "RUNNING")
         return [
             arrival(each, shortage=shortage, said=said.get(each.container, "")) for each in rows
         ]
@@ -125,14 +123,6 @@ class SkeinWorkers:
             if ended != known:
                 known = ended
                 self._changed()
-
-
-def _service(container: ContainerState) -> str:
-    return container.id.rpartition("_")[0]
-
-
-def _log_of(container: ContainerState) -> tuple[str, str, str]:
-    return container.node, container.container, _service(container)
 
 
 def _seen(container: Any) -> ContainerState:

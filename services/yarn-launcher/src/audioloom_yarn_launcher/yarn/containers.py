@@ -76,6 +76,11 @@ class ContainerState:
     container: str = ""
 
     @property
+    def service(self) -> str:
+        """The service of the container, which names its log."""
+        return self.id.rpartition("_")[0]
+
+    @property
     def where(self) -> str:
         """The host that the container runs on."""
         return self.node.rpartition(":")[0]

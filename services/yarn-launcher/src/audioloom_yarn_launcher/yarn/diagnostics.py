@@ -131,10 +131,8 @@ _REFUSALS = (
 def refusal(code: int, text: str, *, application: str) -> StageError:
     """Return the error that stopped our coordinator before its first attempt."""
     hint = f"yarn logs -applicationId {application}"
-    for kind in _REFUSALS:
-        if exit_code(kind()) == code:
-            return kind(text, where=application, hint=hint)
-    return ApplicationLost(text, where=application, hint=hint)
+    kind = next((kind for kind in _REFUSALS if exit_code(kind()) == code), ApplicationLost)
+    return kind(text, where=application, hint=hint)
 
 
 def is_known(diagnostics: str) -> bool:

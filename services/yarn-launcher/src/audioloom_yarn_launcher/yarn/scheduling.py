@@ -79,7 +79,7 @@ def _limits(application: Json, request: Request, answers: Answers) -> list[str]:
 def _request(application: Json) -> Request | None:
     requests = [
         Request(
-            _amounts(each.get("capability")),
+            amounts(each.get("capability")),
             int(each.get("numContainers", 0)),
             str(each.get("nodeLabelExpression") or ""),
         )
@@ -112,7 +112,7 @@ def _user_limit(path: list[Json], request: Request, user: str) -> Iterator[str]:
     if not path or request.label:
         return  # YARN does not show a user's limit for the nodes of a label
     for each in rows((path[-1].get("users") or {}).get("user")):
-        limit, used = _amounts(each.get("userResourceLimit")), _used(each, request.label)
+        limit, used = amounts(each.get("userResourceLimit")), _used(each, request.label)
         over = {name: 1 for name, most in limit.items() if used.get(name, 0) > most}
         if each.get("username") == user and (short := _short(over, limit, used)):
             yield f"one user, {user}, may have {short} of queue {path[-1].get('queueName')}"
@@ -179,12 +179,12 @@ def _most(queue: Json, label: str) -> Amounts:
 
 def _used(owner: Json, label: str) -> Amounts:
     usages = rows((owner.get("resources") or {}).get("resourceUsagesByPartition"))
-    return _of_label(usages, label, "used") or _amounts(owner.get("resourcesUsed"))
+    return _of_label(usages, label, "used") or amounts(owner.get("resourcesUsed"))
 
 
 def _of_label(found: Sequence[Json], label: str, what: str) -> Amounts:
     labelled = [each for each in found if (each.get("partitionName") or "") == label]
-    return _amounts(labelled[0].get(what)) if labelled else {}
+    return amounts(labelled[0].get(what)) if labelled else {}
 
 
 def _short(asked: Amounts, most: Amounts, used: Amounts) -> str:
@@ -196,7 +196,7 @@ def _short(asked: Amounts, most: Amounts, used: Amounts) -> str:
 
 
 def _free(node: Json) -> Amounts:
-    free = _amounts(node.get("availableResource"))
+    free = amounts(node.get("availableResource"))
     return free or {
         "memory-mb": int(node.get("availMemoryMB", 0)),
         "vcores": int(node.get("availableVirtualCores", 0)),
@@ -208,7 +208,8 @@ def _labels(node: Json) -> str:
     return str(found[0]) if isinstance(found, list) else str(found)
 
 
-def _amounts(resource: Any) -> Amounts:
+def amounts(resource: Any) -> Amounts:
+    """Read the amounts of a resource, in the form of any release; {} if it is none."""
     if not isinstance(resource, Mapping):
         return {}
     named_rows = rows((resource.get("resourceInformations") or {}).get("resourceInformation"))

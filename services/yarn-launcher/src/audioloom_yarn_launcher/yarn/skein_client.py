@@ -82,8 +82,8 @@ class Cluster:
         """Submit an application with its local files; return its id."""
         specification = self._skein.ApplicationSpec.from_dict(dict(description))
         submit = self._asks.submit(self._client.submit, specification)
-        with self._refusing(None):  # never retried: YARN may have taken it already
-            return str(self._result(submit, None))
+        with self._refusing():  # never retried: YARN may have taken it already
+            return str(self._result(submit, math.inf))
 
     def report(self, application: str) -> Application:
         """Ask YARN for a report on an application."""
@@ -112,21 +112,21 @@ class Cluster:
         self._end_driver()
         self._asks.shutdown(cancel_futures=True)
 
-    def _ask(self, question: Callable[[], Any], within_s: float | None = ANSWER_WITHIN_S) -> Any:
+    def _ask(self, question: Callable[[], Any]) -> Any:
         """Ask in a thread: Hadoop retries for minutes if the ResourceManager does not answer."""
-        with self._refusing(within_s):
+        with self._refusing():
             if self._client._proc.poll() is not None:  # noqa: SLF001
                 self._renew()
             try:
-                return self._result(self._asks.submit(question), within_s)
+                return self._result(self._asks.submit(question))
             except self._skein.exceptions.ConnectionError:
                 if not self._lost_driver():
                     raise  # the application master did not answer, and the driver lives
             self._renew()
-            return self._result(self._asks.submit(question), within_s)
+            return self._result(self._asks.submit(question))
 
-    def _result(self, answer: Future[Any], within_s: float | None) -> Any:
-        deadline = math.inf if within_s is None else time.monotonic() + within_s
+    def _result(self, answer: Future[Any], within_s: float = ANSWER_WITHIN_S) -> Any:
+        deadline = time.monotonic() + within_s
         still = 0
         while True:
             try:
@@ -167,7 +167,7 @@ class Cluster:
             self._client.close()
 
     @contextmanager
-    def _refusing(self, within_s: float | None) -> Iterator[None]:
+    def _refusing(self) -> Iterator[None]:
         errors = self._skein.exceptions
         try:
             yield
@@ -178,7 +178,7 @@ class Cluster:
         except TimeoutError as error:
             raise ResourceManagerDown(
                 "the ResourceManager does not answer",
-                expected=f"an answer within {within_s or 0:g} s",
+                expected=f"an answer within {ANSWER_WITHIN_S:g} s",
                 found=tail_of(self._log) or "none",
                 hint="Ask who runs the cluster, or try again later.",
             ) from error
