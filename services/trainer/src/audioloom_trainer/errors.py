@@ -1,34 +1,4 @@
-"""The errors that end a training run early, with their exit codes.
-
-* BadData (65)
-  - ShardMismatch      a shard or its index differs from the manifest
-  - UnreadableFormat   the shards are in a format for other programs
-  - UnknownLabel       a record's class number is outside the vocabulary
-  - MissingSplit       the shards have no split of the name that is needed
-  - NotFinite          the loss became NaN or infinite, with the step
-  - LossExploded       the loss rose a millionfold, with the step
-  - ZeroLoss           the loss of a training step was exactly 0, with the step
-  - WrongCount         a step saw a wrong number of records, with the step
-  - DamagedRun         a committed run cannot be used: its model does not fit its weights
-* BadConfiguration (78)
-  - BadCluster         TF_CONFIG is damaged or not supported
-  - BadReplicas        the number of replicas does not divide the lanes of the training split
-  - BadModel           the model function fails, or its model cannot be trained exactly
-  - NotProbabilities   the loss takes probabilities, but the model's outputs are none
-  - BadCallbacks       the callbacks cannot be called, or a restart cannot restore them
-  - CacheTooSmall      the cache cannot hold the shards that must be read together
-  - TensorFlowMissing  TensorFlow is not installed in this environment
-  - KerasMissing       --keras legacy needs tf_keras, which is not installed
-* TryAgain (75)
-  - PeerLost           another worker is gone, frozen or out of reach
-  - DiskFull           the cache's disk had no room for a shard until the retry limit
-  - PeersDisagree      the workers were started for different runs, or their weights differ
-  - Stopped            the process received SIGTERM; a checkpoint was saved if there was time
-* NameTaken (73)
-  - RunTaken           the run folder holds checkpoints of another recipe
-
-The numbers are the exit codes, from the one table in audioloom_stage.
-"""
+"""The errors that end a training run early; the base of each gives its exit code."""
 
 from collections.abc import Mapping
 

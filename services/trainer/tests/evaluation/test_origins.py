@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from audioloom_trainer.errors import ShardMismatch
-from audioloom_trainer.evaluation.origins import Origin, origins
+from audioloom_trainer.evaluation.origins import origins
 from audioloom_trainer.input.sampler import EpochOrder
 from audioloom_trainer.shards.shard_set import open_shards
 from shard_maker import make_shards
@@ -33,7 +33,9 @@ def test_every_position_is_found(tmp_path: Path, compression: str) -> None:
     split = shard_set.split("val")
     positions = [*np.random.default_rng(0).permutation(23).tolist(), 5]
     rows = EpochOrder(split.layout).locate(np.array(positions))
-    expected = [Origin(f"val/{shard}/{row}", 0, 0) for shard, row in rows.tolist()]
+    expected = [
+        {"path": f"val/{shard}/{row}", "window": 0, "channel": 0} for shard, row in rows.tolist()
+    ]
     assert expected == origins(shard_set, split, positions)
 
 

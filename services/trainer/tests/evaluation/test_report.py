@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 from audioloom_manifest import TargetStats
 from audioloom_storage import locate
+from audioloom_trainer.evaluation import report
 from audioloom_trainer.evaluation.accumulator import Accumulator
-from audioloom_trainer.evaluation.origins import Origin
-from audioloom_trainer.evaluation.report import evaluation_report, split_scores, with_mean_baseline
-from audioloom_trainer.runs.artifacts import RunResults, write_results
+from audioloom_trainer.evaluation.report import (
+    SplitEvaluation,
+    evaluation_report,
+    split_scores,
+    with_mean_baseline,
+)
+from audioloom_trainer.runs.artifacts import write_results
 from audioloom_trainer.shards.layout import Layout
 from audioloom_trainer.shards.shard_set import ShardSet, Split
 
@@ -23,19 +28,19 @@ CONFUSION = np.array([[1, 0], [2, 1]])
 ANSWERS = np.array(
     [[0, 0, 0.1, 0.9], [1, 0, 1.2, 0.7], [1, 0, 2.3, 0.9], [1, 1, 0.1, 0.9]], np.float32
 )
-FINISHED = RunResults(
-    weights={"weight-00000/kernel": np.arange(3.0)},
-    config={"class_name": "Functional"},
-    history=[{"epoch": 1, "loss": 0.5}],
-    evaluation={"labels": ["a", "b"]},
-)
+FINISHED: dict[str, Any] = {
+    "weights": {"weight-00000/kernel": np.arange(3.0)},
+    "config": {"class_name": "Functional"},
+    "history": [{"epoch": 1, "loss": 0.5}],
+    "evaluation": {"labels": ["a", "b"]},
+}
 
 
 def test_what_json_cannot_say_is_refused_not_written(tmp_path: Path) -> None:
     """A run is never committed with half a report."""
-    bad = RunResults(FINISHED.weights, {}, [{"loss": float("nan")}], {})
+    bad = FINISHED | {"history": [{"loss": float("nan")}]}
     with pytest.raises(ValueError, match="JSON"):
-        write_results(locate(tmp_path), bad)
+        write_results(locate(tmp_path), **bad)
     assert [] == list(tmp_path.rglob("*.json"))
 
 
@@ -56,12 +61,12 @@ def test_numbers_have_no_classes() -> None:
     """Neither guessing nor confusion means anything."""
     nothing = np.zeros((0, 0), np.int64)
     assert {"loss": 2.0} == split_scores(NUMBERS, "val", {"loss": 2.0}, nothing, train=TRAIN)
-    report = evaluation_report(NUMBERS, {"val": {"loss": 2.0}}, {"val": Accumulator(0)}, {})
+    scored = {"val": SplitEvaluation({"loss": 2.0}, Accumulator(0))}
     assert {
         "labels": [],
         "splits_by": "",
         "splits": {"val": {"records": 4, "scores": {"loss": 2.0}}},
-    } == report
+    } == evaluation_report(NUMBERS, scored, train=TRAIN)
 
 
 def test_the_mean_is_that_of_the_training_split() -> None:
@@ -94,15 +99,26 @@ def test_of_shards_that_do_not_say_the_mean(lacking: str) -> None:
     assert evaluation == with_mean_baseline(evaluation, shard_set, train=splits["train"])
 
 
-ORIGINS = [Origin(f"{name}.wav", 0, -1) for name in "abcd"]
+def reported(monkeypatch: pytest.MonkeyPatch, counts: Accumulator) -> dict[str, Any]:
+    """The report of `val`, whose records come from a.wav, b.wav and so on, the worst first."""
+    monkeypatch.setattr(
+        report,
+        "origins",
+        lambda _set, _split, at: [
+            {"path": f"{name}.wav", "window": 0, "channel": -1}
+            for name, _ in zip("abcd", at, strict=True)
+        ],
+    )
+    scored = {"val": SplitEvaluation({"loss": 1.0}, counts)}
+    found: dict[str, Any] = evaluation_report(SET, scored, train=TRAIN)["splits"]["val"]
+    return found
 
 
-def test_the_worst_records_are_named() -> None:
+def test_the_worst_records_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The highest loss first; by where they come from, with what was said of them."""
     tally = Accumulator(2)
     tally.add(np.arange(4), ANSWERS)
-    report = evaluation_report(SET, {"val": {"loss": 1.0}}, {"val": tally}, {"val": ORIGINS})
-    found = report["splits"]["val"]["worst"]
+    found = reported(monkeypatch, tally)["worst"]
     assert {
         "path": "a.wav",
         "window": 0,
@@ -115,25 +131,23 @@ def test_the_worst_records_are_named() -> None:
     assert [2.3, 1.2, 0.1, 0.1] == [each["loss"] for each in found]
 
 
-def test_how_sure_the_model_was_is_reported() -> None:
+def test_how_sure_the_model_was_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """And null where its outputs are no probabilities, of even one record."""
     tally = Accumulator(2)
     tally.add(np.arange(4), ANSWERS)
-    values = (SET, {"val": {"loss": 1.0}}, {"val": tally}, {"val": ORIGINS})
-    found = evaluation_report(*values)["splits"]["val"]
+    found = reported(monkeypatch, tally)
     assert CONFUSION.tolist() == found["confusion"]
     bins = {each["records"]: each["accuracy"] for each in found["calibration"]["bins"]}
     assert {0: None, 1: 0.0, 3: 2 / 3} == bins
     tally.improper = 1
-    found = evaluation_report(*values)["splits"]["val"]
-    assert found["calibration"] is None
+    assert reported(monkeypatch, tally)["calibration"] is None
 
 
 def test_files_are_named_by_their_content(tmp_path: Path) -> None:
     """So what an earlier try left is taken as it is, and nothing depends on when or where."""
-    first = write_results(locate(tmp_path / "a"), FINISHED)
-    again = write_results(locate(tmp_path / "a"), FINISHED)
-    elsewhere = write_results(locate(tmp_path / "b"), FINISHED)
+    first = write_results(locate(tmp_path / "a"), **FINISHED)
+    again = write_results(locate(tmp_path / "a"), **FINISHED)
+    elsewhere = write_results(locate(tmp_path / "b"), **FINISHED)
     assert first == again == elsewhere
     assert ["weights", "model", "history", "evaluation"] == [entry.role for entry in first]
     for entry in first:

@@ -7,7 +7,7 @@ from audioloom_manifest import Opened, ShardFeature, ShardsManifest, read_manife
 from audioloom_stage import BadData, Result, Usage
 
 from audioloom_trainer.errors import MissingSplit
-from audioloom_trainer.evaluation.report import with_mean_baseline
+from audioloom_trainer.evaluation.report import evaluation_report, with_mean_baseline
 from audioloom_trainer.evaluation.scores import score_table
 from audioloom_trainer.input.integrity import check_files_exist
 from audioloom_trainer.runs.committed_run import CommittedRun, open_run, read_trained_on
@@ -38,17 +38,14 @@ def evaluate(settings: EvaluateSettings) -> Result:
         seed=recipe.seed,
         legacy=recipe.keras == "legacy",
     )
-    from audioloom_trainer.evaluation.scoring import (  # noqa: PLC0415
-        local_scoring,
-        report_splits,
-    )
+    from audioloom_trainer.evaluation.scoring import local_scoring  # noqa: PLC0415
     from audioloom_trainer.runs.rebuild import rebuild  # noqa: PLC0415
 
     model = rebuild(run, own)
     with local_scoring(settings, model, scored, splits) as scoring:
         evaluated = {split.name: scoring.evaluate(split) for split in splits}
     train = own.splits["train"]
-    told = partial(report_splits, scored, evaluated, train=train)
+    told = partial(evaluation_report, scored, evaluated, train=train)
     report = with_mean_baseline(with_retries(told), scored, train=train)
     scores = {name: each["scores"] for name, each in report["splits"].items()}
     return Result(

@@ -5,7 +5,7 @@ compressed shard is unpacked up to the last of these records.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import BinaryIO
 
 import numpy as np
 from audioloom_manifest.errors import RecordError
@@ -16,7 +16,6 @@ from audioloom_storage import open_read, read_bytes
 
 from audioloom_trainer.errors import ShardMismatch
 from audioloom_trainer.input.sampler import EpochOrder
-from audioloom_trainer.shards.index import Index
 from audioloom_trainer.shards.shard_set import Shard, ShardSet, Split
 
 _BLOCK = 1 << 20
@@ -25,18 +24,13 @@ Range = tuple[int, int]
 """First byte, and the one after the last."""
 
 
-@dataclass(frozen=True)
-class Origin:
-    """The part of a recording that a record holds."""
-
-    path: str
-    window: int
-    channel: int
-    """-1 for the mix of all channels."""
-
-
-def origins(shard_set: ShardSet, split: Split, positions: Iterable[float]) -> list[Origin]:
+def origins(
+    shard_set: ShardSet, split: Split, positions: Iterable[float]
+) -> list[dict[str, str | int]]:
     """Return the origins of the records at *positions* of a split's natural order.
+
+    Returns:
+        "path": the recording; "window": its number; "channel": -1 for the mix of all channels.
 
     Raises:
         ShardMismatch: a shard or an index has changed since it was verified.
@@ -44,70 +38,61 @@ def origins(shard_set: ShardSet, split: Split, positions: Iterable[float]) -> li
     """
     wanted = np.array(list(positions), np.int64)
     rows = EpochOrder(split.layout).locate(wanted)
-    found: dict[tuple[int, int], Origin] = {}
+    found: dict[tuple[int, int], dict[str, str | int]] = {}
     for number in np.unique(rows[:, 0]).tolist():
         inside = np.unique(rows[rows[:, 0] == number, 1]).tolist()
         shard = split.shards[number]
         index = shard_set.parse_index(
             shard, read_bytes(shard.index.location, limit=shard.index.bytes)
         )
-        ranges = [_range(index, row) for row in inside]
-        for row, record in zip(inside, _read(shard, ranges), strict=True):
-            found[number, row] = _origin(shard, record)
+        starts = [int(index.offset[row]) for row in inside]
+        ranges = [
+            (start, start + int(index.length[row]))
+            for start, row in zip(starts, inside, strict=True)
+        ]
+        try:
+            for row, record in zip(inside, _read(shard, ranges), strict=True):
+                found[number, row] = _origin(record)
+        except RecordError as error:
+            raise ShardMismatch(
+                where=shard.data.location,
+                expected="records with path, window and channel",
+                found=str(error),
+                hint="Something changed the shard during training, or it was not written by the"
+                " sharder.",
+            ) from None
     return [found[number, row] for number, row in rows.tolist()]
-
-
-def _range(index: Index, row: int) -> Range:
-    start = int(index.offset[row])
-    return start, start + int(index.length[row])
 
 
 def _read(shard: Shard, ranges: list[Range]) -> list[bytes]:
     """Read ranges of a shard, unpacked; they must ascend and not overlap."""
-    if shard.data.uncompressed is not None:
-        return _unpack(shard, ranges)
-    pieces = []
     with open_read(shard.data.location) as source:
+        if shard.data.uncompressed is not None:
+            return _unpack(shard, source, ranges)
+        pieces = []
         for start, end in ranges:
             source.seek(start)
             pieces.append(source.read(end - start))
-    return pieces
+        return pieces
 
 
-def _unpack(shard: Shard, ranges: list[Range]) -> list[bytes]:
+def _unpack(shard: Shard, source: BinaryIO, ranges: list[Range]) -> list[bytes]:
     pieces = [bytearray() for _ in ranges]
     at = 0
-    with open_read(shard.data.location) as source:
-        blocks = iter(lambda: source.read(_BLOCK), b"")
-        content = shard.data.content.bytes
-        try:
-            for piece in decompressed(blocks, shard.data.compression, content):
-                for (start, end), kept in zip(ranges, pieces, strict=True):
-                    kept.extend(piece[max(0, start - at) : max(0, end - at)])
-                at += len(piece)
-                if at >= ranges[-1][1]:
-                    break
-        except RecordError as error:
-            raise _mismatch(shard, str(error)) from None
+    blocks = iter(lambda: source.read(_BLOCK), b"")
+    for piece in decompressed(blocks, shard.data.compression, shard.data.content.bytes):
+        for (start, end), kept in zip(ranges, pieces, strict=True):
+            kept.extend(piece[max(0, start - at) : max(0, end - at)])
+        at += len(piece)
+        if at >= ranges[-1][1]:
+            break
     return [bytes(piece) for piece in pieces]
 
 
-def _origin(shard: Shard, record: bytes) -> Origin:
+def _origin(record: bytes) -> dict[str, str | int]:
     payload = memoryview(record)[HEADER_BYTES:-FOOTER_BYTES]
-    try:
-        return Origin(
-            path=value(payload, "path", bytes).decode(errors="replace"),
-            window=value(payload, "window", int),
-            channel=value(payload, "channel", int),
-        )
-    except RecordError as error:
-        raise _mismatch(shard, str(error)) from None
-
-
-def _mismatch(shard: Shard, found: str) -> ShardMismatch:
-    return ShardMismatch(
-        where=shard.data.location,
-        expected="records with path, window and channel",
-        found=found,
-        hint="Something changed the shard during training, or it was not written by the sharder.",
-    )
+    return {
+        "path": value(payload, "path", bytes).decode(errors="replace"),
+        "window": value(payload, "window", int),
+        "channel": value(payload, "channel", int),
+    }

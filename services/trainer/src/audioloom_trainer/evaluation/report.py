@@ -1,6 +1,7 @@
 """The entries of the manifest and the report for each scored split."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,9 +9,51 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.evaluation.accumulator import Accumulator
 from audioloom_trainer.evaluation.calibration import calibration
-from audioloom_trainer.evaluation.origins import Origin
+from audioloom_trainer.evaluation.origins import origins
 from audioloom_trainer.evaluation.scores import baselines, class_table, confusion_accuracy
 from audioloom_trainer.shards.shard_set import ShardSet, Split
+
+
+@dataclass(frozen=True)
+class SplitEvaluation:
+    """The scores and counts of one split."""
+
+    scores: dict[str, float]
+    """Loss and the model's metrics."""
+    counts: Accumulator
+    """Of its predictions; empty where numbers are learned."""
+
+
+def evaluation_report(
+    shard_set: ShardSet, evaluated: Mapping[str, SplitEvaluation], *, train: Split
+) -> dict[str, Any]:
+    """Return the evaluation of all scored splits.
+
+    Args:
+        shard_set: the shards of the splits.
+        evaluated: what each split scored, by name.
+        train: the training split; its most frequent label is the majority guess.
+
+    Returns:
+        The scores of each split; for classes also the confusion matrix, precision and recall,
+        calibration and the records of the highest loss. Also the criterion of the splits.
+    """
+    splits: dict[str, Any] = {}
+    for name, each in evaluated.items():
+        counts, labels = each.counts, shard_set.labels
+        scores = split_scores(shard_set, name, each.scores, counts.confusion, train=train)
+        splits[name] = {"records": shard_set.splits[name].layout.total, "scores": scores}
+        if shard_set.classes is not None:
+            splits[name]["confusion"] = counts.confusion.tolist()
+            splits[name]["classes"] = class_table(counts.confusion, labels)
+            # Outputs that are no probabilities have no confidence.
+            splits[name]["calibration"] = None if counts.improper else calibration(counts.bins)
+            splits[name]["worst"] = _worst(shard_set, name, counts)
+    return {
+        "labels": list(shard_set.labels),
+        "splits_by": shard_set.splits_by,
+        "splits": splits,
+    }
 
 
 def split_scores(
@@ -21,56 +64,13 @@ def split_scores(
     *,
     train: Split,
 ) -> dict[str, float]:
-    """Return a split's scores for the manifest: the model's own, accuracy and baselines.
-
-    Args:
-        shard_set: the shards of the split.
-        name: name of the split.
-        scores: loss and the model's metrics.
-        confusion: (true class, predicted class).
-        train: the training split; its most frequent label is the majority guess.
-    """
+    """Return a split's scores for the manifest: the model's own, accuracy and baselines."""
     found = dict(scores)
     if shard_set.classes is not None:
         found.setdefault("accuracy", confusion_accuracy(confusion))
         labels = dict.fromkeys(shard_set.labels, 0) | train.labels
         found.update(baselines(labels, shard_set.splits[name].labels))
     return {key: value for key, value in found.items() if np.isfinite(value)}
-
-
-def evaluation_report(
-    shard_set: ShardSet,
-    scores: Mapping[str, Mapping[str, float]],
-    counts: Mapping[str, Accumulator],
-    worst: Mapping[str, Sequence[Origin]],
-) -> dict[str, Any]:
-    """Return the evaluation of all scored splits.
-
-    Args:
-        shard_set: the shards of the splits.
-        scores: results of `split_scores`, by split.
-        counts: counts of the predictions, by split.
-        worst: origins of the worst records of each split, in the order of its counts.
-
-    Returns:
-        The scores of each split; for classes also the confusion matrix, precision and recall,
-        calibration and the records of the highest loss. Also the criterion of the splits.
-    """
-    splits: dict[str, Any] = {}
-    for name, found in scores.items():
-        splits[name] = {"records": shard_set.splits[name].layout.total, "scores": dict(found)}
-        if shard_set.classes is not None:
-            counted = counts[name]
-            splits[name]["confusion"] = counted.confusion.tolist()
-            splits[name]["classes"] = class_table(counted.confusion, shard_set.labels)
-            # Outputs that are no probabilities have no confidence.
-            splits[name]["calibration"] = None if counted.improper else calibration(counted.bins)
-            splits[name]["worst"] = _worst(shard_set.labels, counted, worst[name])
-    return {
-        "labels": list(shard_set.labels),
-        "splits_by": shard_set.splits_by,
-        "splits": splits,
-    }
 
 
 def with_mean_baseline(
@@ -80,11 +80,6 @@ def with_mean_baseline(
 
     The baseline is not in the run's file: shards of contract 1.0 lack the mean, but must give the
     same run.
-
-    Args:
-        evaluation: result of `evaluation_report`.
-        shard_set: the shards of the splits.
-        train: the training split.
     """
     splits = {}
     for name, found in evaluation["splits"].items():
@@ -96,20 +91,16 @@ def with_mean_baseline(
     return {**evaluation, "splits": splits}
 
 
-def _worst(
-    labels: Sequence[str], counted: Accumulator, found: Sequence[Origin]
-) -> list[dict[str, str | int | float]]:
+def _worst(shard_set: ShardSet, name: str, counts: Accumulator) -> list[dict[str, Any]]:
+    labels, rows = shard_set.labels, counts.worst.tolist()
+    found = origins(shard_set, shard_set.split(name), counts.worst[:, 0])
     return [
         {
-            "path": origin.path,
-            "window": origin.window,
-            "channel": origin.channel,
+            **origin,
             "label": labels[int(label)],
             "predicted": labels[int(predicted)],
             "loss": loss,
             "confidence": confidence,
         }
-        for origin, (_, label, predicted, loss, confidence) in zip(
-            found, counted.worst.tolist(), strict=True
-        )
+        for origin, (_, label, predicted, loss, confidence) in zip(found, rows, strict=True)
     ]

@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import cycle
@@ -20,8 +20,7 @@ from audioloom_trainer.distributed.peer_failures import translate_peer_failures
 from audioloom_trainer.distributed.steps import Outcome, make_evaluation_block
 from audioloom_trainer.errors import LossExploded, NotFinite, NotProbabilities, WrongCount
 from audioloom_trainer.evaluation.accumulator import Accumulator
-from audioloom_trainer.evaluation.origins import origins
-from audioloom_trainer.evaluation.report import evaluation_report, split_scores
+from audioloom_trainer.evaluation.report import SplitEvaluation
 from audioloom_trainer.input.batches import (
     Batch,
     BatchReader,
@@ -40,75 +39,28 @@ from audioloom_trainer.shards.shard_set import ShardSet, Split
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True)
-class SplitEvaluation:
-    """The scores and counts of one split."""
-
-    scores: dict[str, float]
-    """Loss and the model's metrics."""
-    counts: Accumulator
-    """Of its predictions; empty where numbers are learned."""
-
-
-def report_splits(
-    shard_set: ShardSet, evaluated: Mapping[str, SplitEvaluation], *, train: Split
-) -> dict[str, Any]:
-    """Return the report of scored splits.
-
-    Args:
-        shard_set: the shards of the splits.
-        evaluated: evaluations by name of the split.
-        train: the training split; its most frequent label is the majority guess.
-    """
-    scores = {
-        name: split_scores(shard_set, name, each.scores, each.counts.confusion, train=train)
-        for name, each in evaluated.items()
-    }
-    counts = {name: each.counts for name, each in evaluated.items()}
-    worst = {
-        name: origins(shard_set, shard_set.split(name), counted.worst[:, 0])
-        for name, counted in counts.items()
-    }
-    return evaluation_report(shard_set, scores, counts, worst)
-
-
+@dataclass(kw_only=True)
 class Scoring:
-    """A model under its strategy, and the shards that it reads.
+    """A model, built and compiled under its strategy, and the shards that it reads."""
 
-    Args:
-        strategy: the model's strategy.
-        model: the model, built and compiled under the strategy.
-        cluster: the workers.
-        replicas: the replicas of this process.
-        shard_set: the shards.
-        staging: holds the shards.
-        batch: records of a global batch.
-    """
+    strategy: Any
+    model: keras.Model
+    cluster: Cluster
+    replicas: Replicas
+    shard_set: ShardSet
+    staging: Staging
+    batch: int
+    """Records of a global batch."""
+    block: int = 1
+    """Steps that are done at a time; equal on all workers."""
+    loss_limit: float | None = None
+    """What the loss of a batch may be, as soon as a training knows it."""
 
-    def __init__(
-        self,
-        *,
-        strategy: Any,
-        model: keras.Model,
-        cluster: Cluster,
-        replicas: Replicas,
-        shard_set: ShardSet,
-        staging: Staging,
-        batch: int,
-    ) -> None:
-        self.strategy = strategy
-        self.model = model
-        self.cluster = cluster
-        self.replicas = replicas
-        self.shard_set = shard_set
-        self.block = 1
-        """Steps that are done at a time; equal on all workers."""
-        self.loss_limit: float | None = None
-        """What the loss of a batch may be, as soon as a training knows it."""
-        self.staging = staging
-        self._batch = batch
+    def __post_init__(self) -> None:
         self._failure: BaseException | None = None
-        self._evaluate = make_evaluation_block(strategy, model, replicas, shard_set.classes)
+        self._evaluate = make_evaluation_block(
+            self.strategy, self.model, self.replicas, self.shard_set.classes
+        )
 
     def evaluate(self, split: Split) -> SplitEvaluation:
         """Score a split on all workers together."""
@@ -116,7 +68,7 @@ class Scoring:
         self.model.reset_metrics()
         batches = self.stream(split, None, 0)
         counts = Accumulator(self.shard_set.classes or 0)
-        loss, done, steps = 0.0, 0, steps_of(total, self._batch)
+        loss, done, steps = 0.0, 0, steps_of(total, self.batch)
         while done < steps:
             k = min(self.block, steps - done)
             with self.watched(f"while {split.name!r} was evaluated"):
@@ -133,7 +85,7 @@ class Scoring:
     def _positions(self, split: Split, start: int, k: int) -> NDArray[np.int64]:
         """Return the positions of this process's records in k steps, in the results' order."""
         steps = range(start, start + k)
-        parts = (shares(split, self.replicas, batch=self._batch, step=step) for step in steps)
+        parts = (shares(split, self.replicas, batch=self.batch, step=step) for step in steps)
         return np.concatenate([positions for each in parts for positions in each])
 
     def _of_all(self, counts: Accumulator) -> Accumulator:
@@ -146,30 +98,31 @@ class Scoring:
 
     def check(self, outcome: Outcome, split: Split, start: int, where: str) -> NDArray[np.float64]:
         """Check the counts of a block against the reading order; return its batch sizes."""
-        batch, total = self._batch, split.layout.total
         steps = np.arange(start, start + len(outcome.counts))
-        sizes = np.minimum(batch, total - steps * batch).astype(np.float64)
-        if not np.array_equal(outcome.counts, sizes):
-            wrong = int(np.flatnonzero(outcome.counts != sizes)[0])
+        left = split.layout.total - steps * self.batch
+        sizes = np.minimum(self.batch, left).astype(np.float64)
+
+        def at(step: int) -> str:
+            return f"step {start + step + 1} of {where}"
+
+        if len(bad := np.flatnonzero(outcome.counts != sizes)):
             raise WrongCount(
-                where=f"step {start + wrong + 1} of {where}",
-                expected=f"{int(sizes[wrong])} records in the global batch",
-                found=f"{outcome.counts[wrong]:g}",
+                where=at(bad[0]),
+                expected=f"{int(sizes[bad[0]])} records in the global batch",
+                found=f"{outcome.counts[bad[0]]:g}",
                 hint="The workers did not read the same shards.",
             )
-        bad = np.flatnonzero(~np.isfinite(outcome.losses))
-        if len(bad):
+        if len(bad := np.flatnonzero(~np.isfinite(outcome.losses))):
             raise NotFinite(
-                where=f"step {start + int(bad[0]) + 1} of {where}",
+                where=at(bad[0]),
                 expected="a finite loss",
                 found=f"{outcome.losses[bad[0]]}",
                 hint="Lower the learning rate or clip gradients in the model function, and look"
                 " for features that are not finite (audioloom-featurizer verify).",
             )
-        bad = np.flatnonzero(outcome.improper)
-        if len(bad):
+        if len(bad := np.flatnonzero(outcome.improper)):
             raise NotProbabilities(
-                where=f"step {start + int(bad[0]) + 1} of {where}",
+                where=at(bad[0]),
                 expected="outputs from 0 to 1, which add up to 1 over the classes, as the loss"
                 " wants them",
                 found=f"others, for {outcome.improper[bad[0]]:g} of {sizes[bad[0]]:g} records",
@@ -179,7 +132,7 @@ class Scoring:
         limit = self.loss_limit
         if limit is not None and len(bad := np.flatnonzero(np.abs(outcome.losses) > limit)):
             raise LossExploded(
-                where=f"step {start + int(bad[0]) + 1} of {where}",
+                where=at(bad[0]),
                 expected=f"a loss below {limit:.3g}, a million times what it was at first",
                 found=f"{outcome.losses[bad[0]]:.3g}",
                 hint="Lower the learning rate or clip gradients in the model function. If it is as"
@@ -211,13 +164,13 @@ class Scoring:
             self.shard_set,
             split,
             shuffle,
-            batch=self._batch,
+            batch=self.batch,
             replicas=self.replicas,
             staging=self.staging,
         )
         return stream(
             self._remembering(feed.batches(start), produced),
-            steps_of(split.layout.total, self._batch) - start,
+            steps_of(split.layout.total, self.batch) - start,
             self.shard_set.shape,
             self.shard_set.dtype,
             numbers=self.shard_set.classes is None,
@@ -265,7 +218,7 @@ def local_scoring(
         settings: the cache and the batch.
         model: built and compiled; its weights may change between two rounds of scoring.
         shard_set: the shards of the splits.
-        splits: the splits, in the order of scoring.
+        splits: what is scored, in that order.
         again: score more than once: keep shards for the next round if the cache has room.
     """
     alone, batch = Replicas(), settings.batch_size

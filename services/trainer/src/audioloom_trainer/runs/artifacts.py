@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,33 +17,29 @@ from numpy.typing import NDArray
 
 from audioloom_trainer.runs.npz import dump_arrays
 
-ROLES = ("weights", "model", "history", "evaluation")
 
-
-@dataclass(frozen=True)
-class RunResults:
-    """The results of a training.
+def write_results(
+    folder: Location,
+    *,
+    weights: Mapping[str, NDArray[np.generic]],
+    config: dict[str, Any],
+    history: Sequence[Mapping[str, float]],
+    evaluation: dict[str, Any],
+) -> list[FileEntry]:
+    """Write the files into the run folder, and keep the files of an earlier attempt unchanged.
 
     Args:
+        folder: the run folder.
         weights: weights by name, in the model's order.
         config: Keras's configuration of the model, without weights.
         history: one object for each epoch.
         evaluation: result of `evaluation_report`.
     """
-
-    weights: Mapping[str, NDArray[np.generic]]
-    config: dict[str, Any]
-    history: Sequence[Mapping[str, float]]
-    evaluation: dict[str, Any]
-
-
-def write_results(folder: Location, finished: RunResults) -> list[FileEntry]:
-    """Write the files into the run folder, and keep the files of an earlier attempt unchanged."""
     contents = {
-        "weights": ("npz", dump_arrays(finished.weights)),
-        "model": ("json", _json(finished.config)),
-        "history": ("json", _json({"epochs": finished.history})),
-        "evaluation": ("json", _json(finished.evaluation)),
+        "weights": ("npz", dump_arrays(weights)),
+        "model": ("json", _json(config)),
+        "history": ("json", _json({"epochs": history})),
+        "evaluation": ("json", _json(evaluation)),
     }
     return [
         write_file(folder, entry_of("model/", role, suffix, data), data)

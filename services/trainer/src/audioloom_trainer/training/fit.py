@@ -28,8 +28,12 @@ from audioloom_trainer.distributed.strategy import (
     make_strategy,
     versions,
 )
-from audioloom_trainer.evaluation.report import with_mean_baseline
-from audioloom_trainer.evaluation.scoring import Scoring, SplitEvaluation, report_splits
+from audioloom_trainer.evaluation.report import (
+    SplitEvaluation,
+    evaluation_report,
+    with_mean_baseline,
+)
+from audioloom_trainer.evaluation.scoring import Scoring
 from audioloom_trainer.input.batches import Replicas
 from audioloom_trainer.input.cache import open_cache
 from audioloom_trainer.input.staging import Staging
@@ -38,7 +42,7 @@ from audioloom_trainer.models.checks import metric_names
 from audioloom_trainer.models.keras_compat import library
 from audioloom_trainer.models.state import restore, restore_weights, weights
 from audioloom_trainer.reporting.report import report
-from audioloom_trainer.runs.artifacts import RunResults, write_file, write_report, write_results
+from audioloom_trainer.runs.artifacts import write_file, write_report, write_results
 from audioloom_trainer.runs.checkpoint import Checkpoint, CheckpointWriter
 from audioloom_trainer.runs.exported_model import model_files
 from audioloom_trainer.runs.progress import ProgressFile
@@ -165,14 +169,9 @@ def _results(
     """Write the results of a training, and note in the attempt which part limited its speed."""
     model, shard_set, folder = session.scoring.model, spec.shard_set, spec.folder
     train, epochs = spec.train, session.position.epoch
-    evaluation = with_retries(partial(report_splits, shard_set, evaluated, train=train))
+    evaluation = with_retries(partial(evaluation_report, shard_set, evaluated, train=train))
     shown = with_mean_baseline(evaluation, shard_set, train=train)
-    results = RunResults(
-        weights=weights(model),
-        config=configuration(model),
-        history=session.position.history,
-        evaluation=evaluation,
-    )
+    history, values = session.position.history, weights(model)
     stats = TrainingRunStats(
         steps=epochs * spec.steps,
         records=epochs * train.layout.total,
@@ -180,12 +179,21 @@ def _results(
         parameters=model.count_params(),
         scores={name: each["scores"] for name, each in shown["splits"].items()},
     )
-    files = with_retries(partial(write_results, folder, results))
+    files = with_retries(
+        partial(
+            write_results,
+            folder,
+            weights=values,
+            config=configuration(model),
+            history=history,
+            evaluation=evaluation,
+        )
+    )
     intervals = session.timeline.intervals
-    page = report(spec.plan.name, _facts(spec, stats), results.history, shown, intervals)
+    page = report(spec.plan.name, _facts(spec, stats), history, shown, intervals)
     files.append(with_retries(partial(write_report, folder, page)))
     files += with_retries(partial(events_of, folder))
-    made = model_files(_alone(spec, model, results.weights), spec.feature, shard_set)
+    made = model_files(_alone(spec, model, values), spec.feature, shard_set)
     files += [with_retries(partial(write_file, folder, *each)) for each in made]
     attempt.settings.update(
         devices=describe_devices(),
