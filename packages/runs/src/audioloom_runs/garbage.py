@@ -8,7 +8,7 @@ from audioloom_manifest import remove_garbage
 from audioloom_stage import Result
 from audioloom_storage import Location
 
-from audioloom_runs.roots import open_root
+from audioloom_runs.run_list import open_root
 from audioloom_runs.settings import GcSettings
 from audioloom_runs.tables import size_text
 

@@ -6,16 +6,27 @@ from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 from audioloom_manifest import Kind, ManifestError, Opened, list_manifests
-from audioloom_stage import JSON, Result, result_columns
-from audioloom_storage import Location, NotFound, StorageError, walk
+from audioloom_stage import JSON, InputMissing, Result, result_columns
+from audioloom_storage import Location, NotFound, StorageError, exists, locate, walk
 
-from audioloom_runs.roots import open_root
-from audioloom_runs.settings import ListSettings
+from audioloom_runs.settings import ListSettings, RootSettings
 from audioloom_runs.tables import size_text, table
 
 Row: TypeAlias = "dict[str, JSON]"
 
 _COMMON = ("name", "state", "changed", "bytes")
+
+
+def open_root(settings: RootSettings) -> Location:
+    """Locate the root.
+
+    Raises:
+        InputMissing: the root does not exist. An empty root is no mistake.
+    """
+    root = locate(settings.root)
+    if not exists(root):
+        raise InputMissing(expected="a root folder", found="nothing", where=root)
+    return root
 
 
 def list_runs(
@@ -41,11 +52,15 @@ def list_runs(
         InputMissing: there is no such root.
     """
     root = open_root(settings)
-    runs = [
-        _row(root, kind, folder, found, committed, uncommitted)
-        for kind in kinds
-        for folder, found in list_manifests(root, kind)
-    ]
+    runs: list[Row] = []
+    for kind in kinds:
+        for folder, found in list_manifests(root, kind):
+            row = _row(root, kind, folder, found)
+            if found is None:
+                row |= uncommitted(folder)
+            elif row["state"] == "committed" and isinstance(found, Opened):
+                row |= committed(found)
+            runs.append(row)
     return show_runs(root, runs, (*(("kind",) if len(kinds) > 1 else ()), *_COMMON, *columns))
 
 
@@ -76,21 +91,15 @@ def date_text(modified_ns: int) -> str:
 
 
 def _row(
-    root: Location,
-    kind: Kind,
-    folder: Location,
-    found: Opened[Any] | ManifestError | None,
-    committed: Callable[[Opened[Any]], Mapping[str, JSON]],
-    uncommitted: Callable[[Location], Mapping[str, JSON]],
+    root: Location, kind: Kind, folder: Location, found: Opened[Any] | ManifestError | None
 ) -> Row:
     row: Row = {"kind": kind, "name": folder.name, "location": str(folder)}
     if isinstance(found, Opened) and found.manifest.kind == kind:
         created = found.manifest.created.replace(microsecond=0).isoformat()
-        row |= {"state": "committed", "changed": created, "bytes": _bytes(found)}
-        return {**row, **committed(found)}
+        return {**row, "state": "committed", "changed": created, "bytes": _bytes(found)}
     row |= last_change(root, folder)
     if found is None:
-        return {**row, "state": "unfinished", **uncommitted(folder)}
+        return {**row, "state": "unfinished"}
     if isinstance(found, ManifestError):
         wrong = f"expected {found.expected}, found {found.found}"
     else:

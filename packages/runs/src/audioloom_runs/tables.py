@@ -19,29 +19,10 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int | 
     """Lay rows out under a head.
 
     Args:
-        head: the names of the columns.
+        head: the names of the columns; none for a table without a head.
         rows: the cells; a row may have fewer than the head.
         columns: width at which the last cell of a row wraps; None for lines of any length.
     """
-    return _laid_out(head, rows, columns)
-
-
-def facts(named: Mapping[str, str], *, columns: int | None = None) -> str:
-    """Lay facts out, one a line, each after its name; a long fact wraps in its own column."""
-    return _laid_out((), [*named.items()], columns) if named else ""
-
-
-def size_text(count: int) -> str:
-    """Format a size like ``1.2 GB``, in powers of ten as storage is sold and ``du --si`` counts."""
-    size = float(count)
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if size < 999.5 or unit == "TB":  # noqa: PLR2004 - rounds to three digits
-            return f"{size:.0f} {unit}" if unit == "B" or size >= 99.5 else f"{size:.1f} {unit}"  # noqa: PLR2004
-        size /= 1000
-    raise AssertionError(count)
-
-
-def _laid_out(head: Sequence[str], rows: Sequence[Sequence[str]], columns: int | None) -> str:
     shown = [[Text(safe_text(cell)) for cell in row] for row in rows]
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(head))
     widths = []
@@ -62,3 +43,18 @@ def _laid_out(head: Sequence[str], rows: Sequence[Sequence[str]], columns: int |
     with console.capture() as captured:
         console.print(grid)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def facts(named: Mapping[str, str], *, columns: int | None = None) -> str:
+    """Lay facts out, one a line, each after its name; a long fact wraps in its own column."""
+    return table((), [*named.items()], columns=columns) if named else ""
+
+
+def size_text(count: int) -> str:
+    """Format a size like ``1.2 GB``, in powers of ten as storage is sold and ``du --si`` counts."""
+    size = float(count)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if size < 999.5 or unit == "TB":  # noqa: PLR2004 - rounds to three digits
+            return f"{size:.0f} {unit}" if unit == "B" or size >= 99.5 else f"{size:.1f} {unit}"  # noqa: PLR2004
+        size /= 1000
+    raise AssertionError(count)

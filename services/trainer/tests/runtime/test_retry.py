@@ -27,7 +27,6 @@ from audioloom_storage import (
 )
 from audioloom_trainer.evaluation import origins
 from audioloom_trainer.runs import artifacts, summaries
-from audioloom_trainer.runs.layout import progress_location
 from audioloom_trainer.runs.progress import read_progress
 from audioloom_trainer.runtime.retry import pauses, with_retries
 from shard_maker import make_shards
@@ -195,7 +194,7 @@ def begun(cluster: Running, words: tuple[object, ...], name: str) -> subprocess.
 
 def _epochs(folder: Location) -> int:
     with suppress(StorageError):
-        lines = read_progress(progress_location(folder, 0))
+        lines = read_progress(folder / "progress/0.jsonl")
         return sum(line["event"] == "epoch" for line in lines)
     return 0
 

@@ -71,10 +71,11 @@ def follow(settings: EvaluateSettings) -> Result:
         for saved in _as_they_come(run):
             restore_weights_of(model, saved.state)
             scored = {split.name: scoring.evaluate(split).scores for split in splits}
-            record = {"step": saved.record.step, "state": saved.fingerprint, "scores": scored}
-            record["shards"] = opened.manifest.identity
-            _publish(run, saved.record.step, record)
-            log.info("scored", step=saved.record.step, **_losses(scored))
+            step, state = saved.record.step, saved.record.state.sha256
+            shards = opened.manifest.identity
+            _publish(run, {"step": step, "state": state, "scores": scored, "shards": shards})
+            losses = {f"{name}_loss": round(each["loss"], 4) for name, each in scored.items()}
+            log.info("scored", step=step, **losses)
     return Result(
         text=score_table(scored) if scored else "nothing was left to be scored",
         data={"run": run.uri, "shards": opened.location.uri, "splits": scored},
@@ -119,12 +120,8 @@ def _scored_before(run: Location) -> Iterator[int]:
                 yield int(stem)
 
 
-def _publish(run: Location, step: int, record: dict[str, Any]) -> None:
-    where = run / f"evaluations/step-{step:08}.json"
+def _publish(run: Location, record: dict[str, Any]) -> None:
+    where = run / f"evaluations/step-{record['step']:08}.json"
     data = json.dumps(record, indent=2).encode() + b"\n"
     with suppress(AlreadyExists):  # another evaluator wrote the scores
         with_retries(partial(publish, where, data))
-
-
-def _losses(scores: dict[str, dict[str, float]]) -> dict[str, float]:
-    return {f"{split}_loss": round(each["loss"], 4) for split, each in scores.items()}

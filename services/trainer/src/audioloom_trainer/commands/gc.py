@@ -23,8 +23,7 @@ from audioloom_storage import (
     walk,
 )
 
-from audioloom_trainer.runs.checkpoint import checkpoint_folders, has_record
-from audioloom_trainer.runs.layout import checkpoints_folder
+from audioloom_trainer.runs.checkpoint import RECORD_NAME, checkpoint_folders
 
 # Files that the trainer writes below a run, except its progress, which is the run's history.
 _OURS = re.compile(
@@ -41,7 +40,6 @@ _KEPT = re.compile(
     r"|attempts/[0-9]+(\.started|\.members)?\.json|submissions/[0-9a-f]{32}\.json"
     r"|sidecars/[0-9]+\.json|usage/[0-9]+\.[0-9]+\.json|logs/[0-9]+\.[0-9]+(\.[0-9]+)?\.log"
 )
-_STATE = re.compile(r"checkpoints/step-[0-9]{8,}/state-[0-9a-f]{12}\.npz")
 
 
 def gc(settings: GcSettings) -> Result:
@@ -75,7 +73,7 @@ def _found(root: Location, older_than: float) -> Iterator[Entry]:
         if manifest is not None:
             continue  # committed: handled above; unreadable: leave it alone
         for checkpoint in checkpoint_folders(folder):
-            if has_record(checkpoint.location):
+            if exists(checkpoint.location / RECORD_NAME):
                 continue  # whole, or damaged, or of a later release: leave it alone
             for entry in walk(checkpoint.location, within=root, links=False):
                 path = finished_path(entry.location.relative_to(folder))
@@ -93,11 +91,10 @@ def _remove(older_than: float, root: Location, found: Iterable[Entry]) -> Iterat
 
 def _is_needed_now(entry: Entry) -> bool:
     """Return whether a state file now has its commit record: a resumed training completed it."""
-    folder = entry.location.parent
-    run = folder.parent.parent
-    if not _STATE.fullmatch(entry.location.relative_to(run)):
+    if not entry.location.name.startswith("state-"):
         return False
-    return has_record(folder) and not exists(run / MANIFEST_NAME)
+    folder = entry.location.parent
+    return exists(folder / RECORD_NAME) and not exists(folder.parent.parent / MANIFEST_NAME)
 
 
 def _folders(root: Location, older_than: float) -> Iterator[Location]:
@@ -108,7 +105,7 @@ def _folders(root: Location, older_than: float) -> Iterator[Location]:
     for run, manifest in list_manifests(root, "training-run"):
         if isinstance(manifest, Opened):
             with suppress(NotFound):
-                for entry in (*checkpoint_folders(run), stat(checkpoints_folder(run))):
+                for entry in (*checkpoint_folders(run), stat(run / "checkpoints")):
                     if entry.modified_ns <= _before(older_than):
                         yield entry.location
 

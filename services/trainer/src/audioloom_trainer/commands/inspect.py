@@ -1,5 +1,6 @@
 """`inspect`: show the facts and scores of a committed run, or the progress of another."""
 
+import json
 import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -22,7 +23,7 @@ from audioloom_trainer.runs.committed_run import (
     await_entries,
     evaluate_command,
     export_command,
-    read_json,
+    read_role,
 )
 from audioloom_trainer.runs.progress import read_progress
 from audioloom_trainer.settings import InspectSettings
@@ -58,8 +59,8 @@ def _committed(opened: Opened[TrainingRunManifest]) -> Result:
     manifest = opened.manifest
     recipe, stats = manifest.recipe, manifest.stats
     await_entries(opened, opened.files("history", "evaluation"))
-    history: list[dict[str, Any]] = read_json(opened, "history")["epochs"]
-    splits_by = read_json(opened, "evaluation").get("splits_by", "")
+    history: list[dict[str, Any]] = json.loads(read_role(opened, "history"))["epochs"]
+    splits_by = json.loads(read_role(opened, "evaluation")).get("splits_by", "")
     arguments = "".join(f" {key}={value}" for key, value in recipe.model.arguments.items())
     seconds = (manifest.execution.finished - manifest.execution.started).total_seconds()
     known = [

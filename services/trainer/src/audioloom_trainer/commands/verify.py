@@ -5,9 +5,9 @@ every file, then compares their content with the manifest and with the shards of
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import gcd, isclose, nan
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from audioloom_manifest import (
@@ -23,7 +23,7 @@ from audioloom_manifest import (
 )
 from audioloom_stage import BadData, ExitCode, Result, bind, progress
 from audioloom_storage import Location, StorageError, exists
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, FiniteFloat, ValidationError
 
 from audioloom_trainer.errors import DamagedRun
 from audioloom_trainer.evaluation.scores import baselines, class_table, confusion_accuracy
@@ -45,6 +45,8 @@ _OF_THE_SHARDS = "mse_of_mean"
 _ACCURACY = "accuracy"
 _ADDED_UP = 1e-3
 """By how much Keras's sums in float32 may miss a share of many records."""
+_Check = tuple[str, object, object]
+"""What is claimed, what it has to be, what it is."""
 
 
 def verify(settings: VerifySettings) -> Result:
@@ -101,31 +103,23 @@ def _result(
 # --- content of the files -------------------------------------------------------------------------
 
 
-class _Part(BaseModel):
-    """The checked fields of a file; other fields are allowed, a later release may write more."""
-
-    model_config = ConfigDict(extra="ignore", allow_inf_nan=False)
+# The checked fields of the files; a later release may write more.
 
 
-class _History(_Part):
-    epochs: list[dict[str, float]]
+class _History(BaseModel):
+    epochs: list[dict[str, FiniteFloat]]
 
 
-class _Scored(_Part):
+class _Scored(BaseModel):
     records: int
-    scores: dict[str, float]
+    scores: dict[str, FiniteFloat]
     confusion: list[list[int]] | None = None
     classes: list[dict[str, Any]] | None = None
 
 
-class _Evaluation(_Part):
+class _Evaluation(BaseModel):
     labels: list[str]
     splits: dict[str, _Scored]
-
-
-_AnyPart = TypeVar("_AnyPart", bound=_Part)
-_Check = tuple[str, object, object]
-"""What is claimed, what it has to be, what it is."""
 
 
 def _contents(opened: Opened[TrainingRunManifest]) -> Iterator[str]:
@@ -204,7 +198,7 @@ def _is_counted(opened: Opened[TrainingRunManifest], classes: int) -> bool:
     False if in doubt: a metric of the user's own may be called accuracy too, and Keras's accuracy
     takes the single output of two classes for a probability even if it is a logit.
     """
-    if not any(_ACCURACY in each for each in _read(opened, "history", _History).epochs):
+    if not any(_ACCURACY in each for each in _history(opened).epochs):
         return True  # the model has no metric of this name
     model = json.loads(read_role(opened, "model")) if opened.files("model") else None
     match model:
@@ -214,8 +208,8 @@ def _is_counted(opened: Opened[TrainingRunManifest], classes: int) -> bool:
     return False
 
 
-def _read(opened: Opened[TrainingRunManifest], role: str, kind: type[_AnyPart]) -> _AnyPart:
-    return kind.model_validate_json(read_role(opened, role))
+def _history(opened: Opened[TrainingRunManifest]) -> _History:
+    return _History.model_validate_json(read_role(opened, "history"))
 
 
 # --- checkpoints and inputs -----------------------------------------------------------------------
@@ -269,8 +263,8 @@ def _checks(opened: Opened[TrainingRunManifest], shards: ShardsManifest) -> list
     stats, batch = opened.manifest.stats, opened.manifest.recipe.batch_size
     splits, train = shards.stats.splits, shards.stats.splits["train"]
     labels = list(shards.stats.labels) if shards.recipe.target == "label" else []
-    epochs = len(_read(opened, "history", _History).epochs)
-    evaluation = _read(opened, "evaluation", _Evaluation)
+    epochs = len(_history(opened).epochs)
+    evaluation = _Evaluation.model_validate_json(read_role(opened, "evaluation"))
     checks: list[_Check] = [
         (f"records of {epochs} epochs", epochs * train.records, stats.records),
         (f"steps of {epochs} epochs", epochs * steps_of(train.records, batch), stats.steps),
@@ -283,7 +277,8 @@ def _checks(opened: Opened[TrainingRunManifest], shards: ShardsManifest) -> list
             continue  # already reported
         true = [split.labels.get(label, 0) for label in labels] or None
         rows = None if found.confusion is None else [sum(row) for row in found.confusion]
-        guessing = _guessing(shards, name)
+        learnt = dict.fromkeys(labels, 0) | train.labels
+        guessing = baselines(learnt, split.labels) if labels else {}
         claimed = stats.scores.get(name, {})
         checks += [
             (f"records of {name}", split.records, found.records),
@@ -291,14 +286,6 @@ def _checks(opened: Opened[TrainingRunManifest], shards: ShardsManifest) -> list
             (f"guessing on {name}", guessing, {key: claimed.get(key) for key in guessing}),
         ]
     return checks
-
-
-def _guessing(shards: ShardsManifest, name: str) -> Mapping[str, float]:
-    """Return the baseline scores of a split, as the manifest has them."""
-    train, split = shards.stats.splits["train"], shards.stats.splits.get(name)
-    if split is None or shards.recipe.target != "label":
-        return {}
-    return baselines(dict.fromkeys(shards.stats.labels, 0) | train.labels, split.labels)
 
 
 def _short(error: Exception) -> str:

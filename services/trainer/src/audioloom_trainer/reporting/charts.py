@@ -41,14 +41,9 @@ class _Axis:
 def line_chart(
     lines: Mapping[str, Points], *, x: str, y: str, limits: tuple[float, float] | None = None
 ) -> Markup:
-    """Draw lines over shared axes, with a legend.
+    """Draw lines over shared axes, with a legend; *limits* are those of the y axis.
 
-    Args:
-        lines: points of each line by name, from left to right; values that are not finite are
-            left out.
-        x: label of the x axis.
-        y: label of the y axis.
-        limits: limits of the y axis; by default it holds all points.
+    Points go from left to right; those that are not finite are left out.
     """
     shown = {name: [p for p in line if all(map(math.isfinite, p))] for name, line in lines.items()}
     points = [point for line in shown.values() for point in line]
@@ -64,11 +59,7 @@ def line_chart(
 
 
 def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
-    """Draw accuracy over confidence: bars below the diagonal mean that the model is too confident.
-
-    Args:
-        bins: the bins from `calibration.calibration`.
-    """
+    """Draw accuracy over confidence: a bar below the diagonal is a model that is too confident."""
     across = _Axis(0.0, 1.0, _LEFT, _WIDTH - _RIGHT, 0.2)
     up = _Axis(0.0, 1.0, _HEIGHT - _BOTTOM, _TOP, 0.2)
     most = max(each["records"] for each in bins)
@@ -90,20 +81,10 @@ def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
                 fill_opacity=0.25 + 0.75 * each["records"] / most,  # pale: few records
             )
         )
-        mean = across.at(each["confidence"])
-        bars.append(
-            element(
-                "circle", cx=mean, cy=up.at(each["accuracy"]), r=3, fill=_COLOURS[1], stroke="#fff"
-            )
-        )
-    diagonal = element(
-        "line",
-        x1=across.at(0.0),
-        y1=up.at(0.0),
-        x2=across.at(1.0),
-        y2=up.at(1.0),
-        class_="diagonal",
-    )
+        mean, high = across.at(each["confidence"]), up.at(each["accuracy"])
+        bars.append(element("circle", cx=mean, cy=high, r=3, fill=_COLOURS[1], stroke="#fff"))
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    diagonal = element("line", x1=_LEFT, y1=bottom, x2=right, y2=_TOP, class_="diagonal")
     frame = _frame(across, up, "confidence", "accuracy")
     return _figure(frame, joined(*bars, diagonal), label="accuracy over confidence", names=[])
 
@@ -118,54 +99,30 @@ def _line(line: Points, across: _Axis, up: _Axis, colour: str) -> Markup:
 
 
 def _frame(across: _Axis, up: _Axis, x: str, y: str) -> Markup:
-    parts: list[Markup] = []
-    for tick in up.ticks:
-        at = up.at(tick)
-        parts += [
-            element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=at, y2=at, class_="grid"),
-            element("text", _tick(tick, up), x=_LEFT - 6, y=at + 3.5, text_anchor="end"),
-        ]
-    bottom = _HEIGHT - _BOTTOM
-    parts += [
-        element("text", _tick(tick, across), x=across.at(tick), y=bottom + 15, text_anchor="middle")
-        for tick in across.ticks
-    ]
-    middle = (_LEFT + _WIDTH - _RIGHT) / 2
-    parts += [
-        element("line", x1=_LEFT, x2=_WIDTH - _RIGHT, y1=bottom, y2=bottom, class_="axis"),
-        element("text", x, x=middle, y=_HEIGHT - 6, text_anchor="middle", class_="name"),
-        element(
-            "text",
-            y,
-            x=-(_TOP + bottom) / 2,
-            y=13,
-            text_anchor="middle",
-            transform="rotate(-90)",
-            class_="name",
-        ),
-    ]
-    return joined(*parts)
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    rows = [(up.at(tick), _tick(tick, up)) for tick in up.ticks]
+    return joined(
+        *(element("line", x1=_LEFT, x2=right, y1=at, y2=at, class_="grid") for at, _ in rows),
+        *(_text(told, _LEFT - 6, at + 3.5, "end") for at, told in rows),
+        *(_text(_tick(tick, across), across.at(tick), bottom + 15) for tick in across.ticks),
+        element("line", x1=_LEFT, x2=right, y1=bottom, y2=bottom, class_="axis"),
+        _text(x, (_LEFT + right) / 2, _HEIGHT - 6, class_="name"),
+        _text(y, -(_TOP + bottom) / 2, 13, transform="rotate(-90)", class_="name"),
+    )
+
+
+def _text(text: str, x: float, y: float, anchor: str = "middle", **more: str) -> Markup:
+    return element("text", text, x=x, y=y, text_anchor=anchor, **more)
 
 
 def _figure(frame: Markup, drawn: Markup, *, label: str, names: Sequence[str]) -> Markup:
-    svg = element(
-        "svg", frame, drawn, viewBox=f"0 0 {_WIDTH:g} {_HEIGHT:g}", role="img", aria_label=label
-    )
-    legend = [
-        element(
-            "span",
-            element(
-                "svg",
-                element("rect", width=14, height=3, y=3, fill=colour),
-                viewBox="0 0 14 9",
-                class_="key",
-            ),
-            name,
-        )
-        for name, colour in zip(names, cycle(_COLOURS), strict=False)
-    ]
-    caption = element("figcaption", *legend) if legend else None
-    return element("figure", svg, caption)
+    size = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
+    svg = element("svg", frame, drawn, viewBox=size, role="img", aria_label=label)
+    legend = []
+    for name, colour in zip(names, cycle(_COLOURS), strict=False):
+        key = element("rect", width=14, height=3, y=3, fill=colour)
+        legend.append(element("span", element("svg", key, viewBox="0 0 14 9", class_="key"), name))
+    return element("figure", svg, element("figcaption", *legend) if legend else None)
 
 
 def _axis(

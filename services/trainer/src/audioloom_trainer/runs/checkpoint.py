@@ -37,7 +37,6 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from audioloom_trainer.errors import RunTaken
-from audioloom_trainer.runs.layout import checkpoints_folder
 from audioloom_trainer.runs.npz import BadArrays, dump_arrays, load_arrays
 from audioloom_trainer.runtime.retry import with_retries
 
@@ -88,11 +87,6 @@ class Checkpoint:
     record: CheckpointRecord
     state: dict[str, NDArray[np.generic]]
 
-    @property
-    def fingerprint(self) -> str:
-        """A text that differs between two checkpoints of one step."""
-        return self.record.state.sha256
-
 
 def list_checkpoints(run: Location) -> Iterator[tuple[Location, CheckpointRecord | None]]:
     """Yield a run's checkpoint folders, newest first, with records; None for a bad record."""
@@ -103,7 +97,7 @@ def list_checkpoints(run: Location) -> Iterator[tuple[Location, CheckpointRecord
 def checkpoint_folders(run: Location) -> list[Entry]:
     """Return a run's checkpoint folders, newest first, without links, which lead elsewhere."""
     try:
-        found = list(list_folder(checkpoints_folder(run)))
+        found = list(list_folder(run / "checkpoints"))
     except (NotFound, NotAFolder):
         return []
     found = [entry for entry in found if entry.is_folder and not entry.is_link]
@@ -111,20 +105,8 @@ def checkpoint_folders(run: Location) -> list[Entry]:
     return sorted(folders, key=lambda entry: int(entry.location.name[5:]), reverse=True)
 
 
-def has_record(folder: Location) -> bool:
-    """Return whether a checkpoint has a commit record; a later release may read a bad one."""
-    try:
-        return any(entry.location.name == RECORD_NAME for entry in list_folder(folder))
-    except (NotFound, NotAFolder):
-        return False
-
-
 def newest_checkpoint(run: Location, recipe: str) -> Checkpoint | None:
     """Return the newest whole checkpoint of a run; None if the run has none.
-
-    Args:
-        run: the run's folder.
-        recipe: the digest that the checkpoint must have.
 
     Raises:
         RunTaken: a checkpoint in the folder has another recipe.
@@ -141,7 +123,7 @@ def newest_checkpoint(run: Location, recipe: str) -> Checkpoint | None:
                 hint="Nothing is overwritten: give another --name (or none), or remove the run.",
             )
         try:
-            return Checkpoint(commit, _read_state(folder, commit.state))
+            return read_checkpoint(folder, commit)
         except (BadArrays, NotFound) as error:
             log.warning("skipping a damaged checkpoint", checkpoint=str(folder), found=str(error))
     return None
@@ -153,7 +135,14 @@ def read_checkpoint(folder: Location, commit: CheckpointRecord) -> Checkpoint:
     Raises:
         BadArrays, NotFound: the checkpoint is damaged, or has been removed meanwhile.
     """
-    return Checkpoint(commit, _read_state(folder, commit.state))
+    ref = commit.state
+    try:
+        data = read_bytes(folder / ref.name, limit=ref.bytes)
+    except TooLarge:
+        raise BadArrays("more bytes than its record says") from None
+    if len(data) != ref.bytes or hashlib.sha256(data).hexdigest() != ref.sha256:
+        raise BadArrays(f"{len(data)} bytes that are not those of its record ({ref.bytes})")
+    return Checkpoint(commit, load_arrays(data))
 
 
 @dataclass
@@ -196,7 +185,7 @@ class CheckpointWriter:
         self._worker.shutdown(wait=True)
 
     def _write(self, step: int, state: State, position: dict[str, Any]) -> None:
-        folder = checkpoints_folder(self.run) / f"step-{step:08}"
+        folder = self.run / f"checkpoints/step-{step:08}"
         data = dump_arrays(state)
         sha256 = hashlib.sha256(data).hexdigest()
         ref = StateRef(name=f"state-{sha256[:12]}.npz", bytes=len(data), sha256=sha256)
@@ -259,13 +248,10 @@ def _refuse_link(folder: Location) -> None:
 
 def _is_whole(folder: Location) -> bool:
     commit = _read_commit(folder)
-    if commit is None:
-        return False
     try:
-        _read_state(folder, commit.state)
+        return commit is not None and read_checkpoint(folder, commit) is not None
     except (BadArrays, NotFound):
         return False
-    return True
 
 
 def _read_commit(folder: Location) -> CheckpointRecord | None:
@@ -277,13 +263,3 @@ def _read_commit(folder: Location) -> CheckpointRecord | None:
     except (ValidationError, TooLarge) as error:
         log.warning("skipping a damaged checkpoint", checkpoint=str(where), found=str(error))
         return None
-
-
-def _read_state(folder: Location, ref: StateRef) -> dict[str, NDArray[np.generic]]:
-    try:
-        data = read_bytes(folder / ref.name, limit=ref.bytes)
-    except TooLarge:
-        raise BadArrays("more bytes than its record says") from None
-    if len(data) != ref.bytes or hashlib.sha256(data).hexdigest() != ref.sha256:
-        raise BadArrays(f"{len(data)} bytes that are not those of its record ({ref.bytes})")
-    return load_arrays(data)

@@ -1,7 +1,6 @@
 """Read a committed run: its checked files and the source of its model."""
 
 import hashlib
-import json
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -158,11 +157,6 @@ def read_entry(opened: Opened[TrainingRunManifest], entry: FileEntry) -> bytes:
     if found != entry.sha256:
         raise WrongChecksum(where=where, expected=f"SHA-256 {entry.sha256}", found=found, hint=hint)
     return data
-
-
-def read_json(opened: Opened[TrainingRunManifest], role: str) -> Any:
-    """Read the JSON of the run's file of a role; raises as `read_role`."""
-    return json.loads(read_role(opened, role))
 
 
 def read_trained_on(opened: Opened[TrainingRunManifest]) -> Opened[ShardsManifest]:

@@ -67,21 +67,18 @@ def _written(form: str, write: Callable[[], None]) -> bool:
 def _files_of(folder: Path) -> list[tuple[FileEntry, bytes]]:
     """Return the files of a SavedModel, below a folder that is named by their content."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
-    files = [(path.relative_to(folder).as_posix(), path.read_bytes()) for path in paths]
-    digests = [hashlib.sha256(data) for _, data in files]
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+    digests = {name: hashlib.sha256(data) for name, data in files.items()}
     whole = hashlib.sha256()
-    for (name, _), digest in zip(files, digests, strict=True):
+    for name, digest in digests.items():
         whole.update(name.encode() + b"\0" + digest.digest())
-    below, role = f"model/saved-model-{whole.hexdigest()[:12]}", "saved-model"
-    return [
-        (
-            FileEntry(
-                path=f"{below}/{name}", bytes=len(data), sha256=digest.hexdigest(), role=role
-            ),
-            data,
-        )
-        for (name, data), digest in zip(files, digests, strict=True)
-    ]
+    made = []
+    for name, data in files.items():
+        path = f"model/saved-model-{whole.hexdigest()[:12]}/{name}"
+        sha256 = digests[name].hexdigest()
+        entry = FileEntry(path=path, bytes=len(data), sha256=sha256, role="saved-model")
+        made.append((entry, data))
+    return made
 
 
 def write_saved_model(

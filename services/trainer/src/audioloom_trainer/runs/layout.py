@@ -1,7 +1,6 @@
-"""The run folder, and the environment variables with which a launcher names it.
+"""The environment variables with which a launcher names the run folder that all workers share.
 
-The variables name the folder that the workers share. They are part of the contract between
-launcher and trainer, not settings.
+They are part of the contract between launcher and trainer, not settings.
 """
 
 from collections.abc import Mapping
@@ -33,16 +32,6 @@ def read_launch(environment: Mapping[str, str]) -> Launch:
         attempt=_number(environment, "AUDIOLOOM_RUN_ATTEMPT"),
         generation=_number(environment, "AUDIOLOOM_RUN_GENERATION"),
     )
-
-
-def checkpoints_folder(run: Location) -> Location:
-    """Return the folder of a run's checkpoints."""
-    return run / "checkpoints"
-
-
-def progress_location(run: Location, rank: int) -> Location:
-    """Return the progress file of the worker of *rank*."""
-    return run / f"progress/{rank}.jsonl"
 
 
 def _number(environment: Mapping[str, str], name: str) -> int:

@@ -18,7 +18,6 @@ from audioloom_stage import redact
 from audioloom_storage import Location, NotFound, StorageError, publish, read_bytes, remove
 
 from audioloom_trainer.errors import PeerLost
-from audioloom_trainer.runs.layout import progress_location
 
 log = structlog.get_logger()
 
@@ -30,14 +29,7 @@ _MOST_BYTES = 16 << 20
 
 
 class ProgressFile:
-    """The progress file of one worker.
-
-    Args:
-        run: the run's folder.
-        rank: rank of the worker.
-        common: fields of every line: attempt, generation, host.
-        clock: time in seconds, for tests.
-    """
+    """The progress file of one worker; *common* are fields of every line."""
 
     def __init__(
         self,
@@ -46,7 +38,7 @@ class ProgressFile:
         common: dict[str, Any],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._run, self._where = run, progress_location(run, rank)
+        self._run, self._where = run, run / f"progress/{rank}.jsonl"
         self._common = common
         self._clock = clock
         self._lines = read_progress(self._where)
@@ -89,15 +81,10 @@ class ProgressFile:
         if not self._busy:
             self._written = self._clock()
             data = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in self._lines)
-            failures: list[BaseException] = []
             # In a daemon thread, which does not delay the end of the process.
-            self._writer = threading.Thread(
-                target=self._write, args=(data.encode(), failures), name="progress", daemon=True
-            )
+            self._writer = threading.Thread(target=self._write, args=(data.encode(),), daemon=True)
             self._writer.start()
             self._writer.join(MOST_SECONDS)
-            if failures:
-                raise failures[0]
         if self._busy:
             log.warning("the progress file is late: storage does not answer")
 
@@ -105,15 +92,13 @@ class ProgressFile:
     def _busy(self) -> bool:
         return self._writer is not None and self._writer.is_alive()
 
-    def _write(self, data: bytes, failures: list[BaseException]) -> None:
+    def _write(self, data: bytes) -> None:
         try:
             with suppress(NotFound):
                 remove(self._where, within=self._run)
             publish(self._where, data)
         except (StorageError, OSError) as error:
             log.warning("the progress file could not be written", error=str(error))
-        except BaseException as error:  # noqa: BLE001  (the loop handles it)
-            failures.append(error)
 
     def _add(self, event: str, values: dict[str, Any]) -> None:
         now = datetime.now(UTC).isoformat(timespec="milliseconds")

@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TypeAlias
 
 import structlog
 import tensorflow as tf
@@ -24,20 +24,12 @@ _FOLDER = "logs/tensorboard"
 _VAL = "val_"
 
 
-class Scalar(NamedTuple):
-    """One value of one curve."""
-
-    tag: str
-    value: float
-    step: int
+Scalar: TypeAlias = tuple[str, float, int]
+"""One value of one curve: its name, the value, the step."""
 
 
 class Summaries:
-    """Writer of a run's TensorBoard events, used by one process only.
-
-    Args:
-        run: the run's folder.
-    """
+    """Writer of a run's TensorBoard events, used by one process only."""
 
     def __init__(self, run: Location) -> None:
         self._folder = run / _FOLDER
@@ -54,16 +46,19 @@ class Summaries:
             scores: scores named as in the history of epochs; the names of val start with `val_`.
             timeline: all intervals so far; intervals already written are skipped.
         """
-        shown = {name: value for name, value in scores.items() if name != "epoch"}
-        val = [n for n in shown if n.startswith(_VAL)]
-        train = [Scalar(name, shown[name], step) for name in shown if name not in val]
+        train: list[Scalar] = []
+        val: list[Scalar] = []
+        for name, value in scores.items():
+            if name.startswith(_VAL):
+                val.append((name.removeprefix(_VAL), value, step))
+            elif name != "epoch":
+                train.append((name, value, step))
         for block in (each for each in timeline if each.step > self._until):
-            rate = 1 / max(block.seconds, 1e-9)
-            train.append(Scalar("steps_per_second", rate, block.step))
-            train.append(Scalar("input_wait", block.wait, block.step))
+            train.append(("steps_per_second", 1 / max(block.seconds, 1e-9), block.step))
+            train.append(("input_wait", block.wait, block.step))
         self._until = timeline[-1].step if timeline else self._until
         self._publish("train", train)
-        self._publish("val", [Scalar(n.removeprefix(_VAL), shown[n], step) for n in val])
+        self._publish("val", val)
 
     def _publish(self, part: str, scalars: Sequence[Scalar]) -> None:
         if not scalars:

@@ -39,19 +39,12 @@ class Timeline:
         """Append an interval."""
         last = self.intervals[-1] if self.intervals else None
         if last is not None and last.steps + interval.steps <= self._longest:
-            self.intervals[-1] = _merged(last, interval)
+            self.intervals[-1] = summed((last, interval))
             return
         self.intervals.append(interval)
         if len(self.intervals) > MOST_INTERVALS:
-            pairs = zip(self.intervals[::2], [*self.intervals[1::2], None], strict=False)
-            self.intervals = [_merged(a, b) if b is not None else a for a, b in pairs]
+            self.intervals = thinned(self.intervals, -(-len(self.intervals) // 2))
             self._longest = max(each.steps for each in self.intervals)
-
-
-def _merged(first: Interval, second: Interval) -> Interval:
-    steps = first.steps + second.steps
-    total = summed((first, second))
-    return Interval(second.step, steps, total.seconds, total.wait, total.storage)
 
 
 def summed(intervals: Sequence[Interval]) -> Interval:
@@ -63,15 +56,14 @@ def summed(intervals: Sequence[Interval]) -> Interval:
     if not intervals:
         raise ValueError("expected at least one interval, found none")
     steps = sum(each.steps for each in intervals)
-    seconds = sum(each.seconds * each.steps for each in intervals)
-    shares = [
-        sum(share * each.seconds * each.steps for each, share in pairs) / seconds if seconds else 0
-        for pairs in (
-            [(each, each.wait) for each in intervals],
-            [(each, each.storage) for each in intervals],
-        )
-    ]
-    return Interval(intervals[-1].step, steps, seconds / max(1, steps), shares[0], shares[1])
+    times = [each.seconds * each.steps for each in intervals]
+    seconds = sum(times)
+    wait = sum(each.wait * time for each, time in zip(intervals, times, strict=True))
+    storage = sum(each.storage * time for each, time in zip(intervals, times, strict=True))
+    whole = seconds or 1.0  # nothing took any time
+    return Interval(
+        intervals[-1].step, steps, seconds / max(1, steps), wait / whole, storage / whole
+    )
 
 
 def thinned(intervals: Sequence[Interval], most: int) -> list[Interval]:

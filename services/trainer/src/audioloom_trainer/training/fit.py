@@ -85,7 +85,7 @@ def fit(spec: RunSpec, resume: Checkpoint | None, stop: StopRequest) -> Committe
         known = {"run": spec.plan.name if launch.folder is None else launch.folder.uri}
         known |= {name: str(value) for name, value in common.items()}
         known["recipe and shards"] = spec.recipe
-        known["checkpoint"] = resume.fingerprint if resume else "-"
+        known["checkpoint"] = resume.record.state.sha256 if resume else "-"
         require_consensus(strategy, cluster, replicas, known | versions(), "at the start")
     session, evaluated = _train(spec, strategy, replicas, resume, stop, events)
     committed = None

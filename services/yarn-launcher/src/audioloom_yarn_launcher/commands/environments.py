@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from audioloom_runs.garbage import collect_garbage
-from audioloom_runs.roots import open_root
-from audioloom_runs.run_list import date_text
+from audioloom_runs.run_list import date_text, open_root
 from audioloom_runs.settings import GcSettings, ListSettings
 from audioloom_runs.tables import size_text, table
 from audioloom_stage import JSON, Result, result_columns

@@ -3,8 +3,7 @@
 from contextlib import suppress
 
 from audioloom_manifest import FOLDERS
-from audioloom_runs.roots import open_root
-from audioloom_runs.run_list import Row, last_change, show_runs
+from audioloom_runs.run_list import Row, last_change, open_root, show_runs
 from audioloom_runs.settings import ListSettings
 from audioloom_stage import Result
 from audioloom_storage import Location, NotFound, list_folder
