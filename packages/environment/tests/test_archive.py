@@ -12,7 +12,9 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from audioloom_environment import ChangedWhilePacking, describe, pack
+from audioloom_environment.archive import pack
+from audioloom_environment.contents import describe
+from audioloom_environment.errors import ChangedWhilePacking
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
 from conftest import install, make_prefix, site_packages

@@ -2,7 +2,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from audioloom_environment import BuildInputs, CannotBuild, IngredientMissing, build_inputs
+from audioloom_environment.build import BuildInputs, build_inputs
+from audioloom_environment.errors import CannotBuild, IngredientMissing
 
 
 def of(folder: Path, python: str = "3.11", **given: Any) -> BuildInputs:

@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
-from audioloom_environment import NotAnEnvironment, NotRelocatable, describe
+from audioloom_environment.contents import describe
+from audioloom_environment.errors import NotAnEnvironment, NotRelocatable
 
 sys.path.insert(0, str(Path(__file__).parent))  # tests are files, not a package
 from conftest import install, site_packages

@@ -11,16 +11,10 @@ from pathlib import Path
 
 import pytest
 import structlog
-from audioloom_environment import (
-    Environment,
-    NotAnEnvironment,
-    describe,
-    own_place,
-    put_archive,
-    put_own,
-    ship,
-    upload,
-)
+from audioloom_environment import upload
+from audioloom_environment.contents import Environment, describe
+from audioloom_environment.errors import NotAnEnvironment
+from audioloom_environment.upload import own_place, put_archive, put_own, ship
 from audioloom_storage import PermissionDenied, is_temporary, list_folder, locate, read_bytes, stat
 from audioloom_storage_testing import Crashed, CrashPlan, steps
 

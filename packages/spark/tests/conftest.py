@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from audioloom_environment import ship
+from audioloom_environment.upload import ship
 from audioloom_mini_cluster.client import Running, running
 from audioloom_spark.session import spark_session
 from audioloom_spark.settings import SparkSettings

@@ -9,7 +9,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
-from audioloom_environment import ChangedWhilePacking
+from audioloom_environment.errors import ChangedWhilePacking
 from audioloom_spark.jars import ship_jars
 from audioloom_stage import BadConfiguration
 from audioloom_storage import is_temporary, list_folder, locate

@@ -17,7 +17,9 @@ from typing import Any
 
 import launcher_on_yarn as helpers
 import pytest
-from audioloom_environment import describe, pack, ship
+from audioloom_environment.archive import pack
+from audioloom_environment.contents import describe
+from audioloom_environment.upload import ship
 from audioloom_mini_cluster.client import GIVEN
 from audioloom_storage import exists, list_folder, locate, publish, read_bytes
 from audioloom_yarn_launcher.monitoring.node_logs import NodeLogs

@@ -61,9 +61,10 @@ def _main() -> None:
                 "libc": " ".join(platform.libc_ver()),
                 "name": f"python{sys.version_info[0]}.{sys.version_info[1]}",
                 "executable": os.path.realpath("/proc/self/exe"),
-                "prefix": sys.prefix,
                 "stdlib": sysconfig.get_path("stdlib"),
-                "packages": sorted(map(os.path.basename, site.getsitepackages([sys.prefix]))),
+                "debian": any(
+                    path.endswith("/dist-packages") for path in site.getsitepackages([sys.prefix])
+                ),
                 "libraries": libraries,
             }
         )

@@ -54,10 +54,10 @@ def build_inputs(
         folder: an empty folder for files that are derived from a project.
         python: the version, `3.11`.
         requirements: a file that pins every distribution.
-        wheels: a folder that all distributions are taken from.
+        wheels: a folder that all distributions are taken from; None for the index.
         project: a folder with a lock, installed with the distributions that the lock pins.
         extras: extras of the project.
-        packages: wheels, folders of projects, `name==version`.
+        packages: more of them: wheels, folders of projects, `name==version`.
 
     Raises:
         IngredientMissing: a file or a folder is missing.

@@ -76,21 +76,16 @@ def look_at(prefix: Path) -> Interpreter:
         expected="an environment with bin/python, as `uv venv` or `python -m venv` makes it",
     )
     answer = json.loads(printed)
-    if answer["implementation"] != "CPython":
-        raise NotAnEnvironment(expected="CPython", found=answer["implementation"], where=python)
+    if (found := answer.pop("implementation")) != "CPython":
+        raise NotAnEnvironment(expected="CPython", found=found, where=python)
     libraries = {
         name: Path(path)
-        for name, path in sorted(answer["libraries"].items())
+        for name, path in sorted(answer.pop("libraries").items())
         if not name.startswith(_SYSTEM)
     }
     return Interpreter(
-        name=answer["name"],
-        version=answer["version"],
-        build=answer["build"],
-        platform=answer["platform"],
-        libc=answer["libc"],
-        executable=Path(answer["executable"]),
-        stdlib=Path(answer["stdlib"]),
+        executable=Path(answer.pop("executable")),
+        stdlib=Path(answer.pop("stdlib")),
         libraries=libraries,
-        debian="dist-packages" in answer["packages"],
+        **answer,
     )

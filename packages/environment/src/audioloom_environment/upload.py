@@ -31,11 +31,6 @@ def ship(prefix: str | Path, folder: Location, *, exclude: Iterable[str] = ()) -
     all are right, because the name is the digest of the content. Only its owner may read the
     archive, and a file that others could have written is never used.
 
-    Args:
-        prefix: the environment's folder.
-        folder: on any storage; made where it is missing.
-        exclude: as for `describe`.
-
     Raises:
         NotAnEnvironment, NotRelocatable, …: as `describe` and `pack` say.
         StorageError: the folder cannot be written.
@@ -60,13 +55,10 @@ def put_own(
 ) -> tuple[Location, bool]:
     """Make sure that a file of this user lies in a folder, readable for this user alone.
 
-    Args:
-        folder: on any storage; made where it is missing.
-        name: see `own_place`.
-        write: writes the file. Every writer of this name writes equal bytes.
+    The folder is made where it is missing. Every writer of a name writes equal bytes.
 
     Returns:
-        Where it lies, and whether it was put there now.
+        Where it lies, as `own_place` says, and whether it was put there now.
 
     Raises:
         PermissionDenied: the storage does not tell owners, or gives new files to other users.

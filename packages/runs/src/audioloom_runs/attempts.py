@@ -18,11 +18,8 @@ def new_attempt(
 ) -> Attempt:
     """Make an attempt that begins now, on this machine.
 
-    Args:
-        stage: its name; the distribution is `audioloom-<stage>`.
-        settings: settings that change no result. Their secrets are masked.
-        libraries: distributions whose versions are recorded, as far as they are installed.
-        versions: versions of other software.
+    The settings, whose secrets are masked, change no result. The versions of *libraries* are
+    recorded as far as they are installed; *versions* are those of other software.
     """
     return Attempt(
         Producer(stage=stage, version=version(f"audioloom-{stage}")),

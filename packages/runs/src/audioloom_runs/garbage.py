@@ -41,7 +41,7 @@ def collect_garbage(
 
     Args:
         program: the words of the command: `audioloom-sharder gc`.
-        settings: the settings of the command.
+        settings: they name the root.
         find: returns the garbage under a root that did not change for so many seconds.
         remove: removes files below a root, and returns the files that it removed itself; by default
             the files that have not changed since they were found.

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 import structlog
-from audioloom_environment import ChangedWhilePacking, put_own
+from audioloom_environment.errors import ChangedWhilePacking
 from audioloom_environment.files import Member, file_member
 from audioloom_environment.records import Claim, read_distributions
+from audioloom_environment.upload import put_own
 from audioloom_stage import BadConfiguration
 from audioloom_storage import Location
 

@@ -38,7 +38,7 @@ def prepare(settings: SparkSettings, root: Location | str, home: Path) -> dict[s
         BadConfiguration, ServiceDown: before anything is shipped.
         StorageError, NotRelocatable, …: the files could not be shipped.
     """
-    from audioloom_environment import ship  # noqa: PLC0415 - only those who ship pay for it
+    from audioloom_environment.upload import ship  # noqa: PLC0415 - only those who ship pay for it
 
     conf = read_conf()
     check_answers("ResourceManager", conf.managers, "yarn.resourcemanager.address")

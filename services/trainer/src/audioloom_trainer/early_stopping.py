@@ -13,13 +13,9 @@ def early_stopping(
     min_delta: float = 0.0,
     restore_best: bool = True,
 ) -> list[keras.callbacks.Callback]:
-    """End when a number has not become better for some epochs.
+    """End when a number of the history has not become better by *min_delta* for *patience* epochs.
 
-    Args:
-        monitor: the number, as the history calls it.
-        patience: epochs without a better one.
-        min_delta: by how much it has to be better.
-        restore_best: the run's weights are those of its best epoch, not those of the last.
+    With *restore_best* the run has the weights of its best epoch, not those of the last.
     """
     return [
         keras.callbacks.EarlyStopping(

@@ -28,16 +28,9 @@ def conv1d(
     never heard it scored 0.1 less with it. Without it, any number of replicas trains the same
     model to the last digits.
 
-    Args:
-        shape: (coefficients, frames).
-        classes: how many there are; None learns a number.
-        filters: channels of the convolutions.
-        dropout: share of values that are dropped before the output.
-        learning_rate: of Adam.
-        normalise: make each coefficient as large as the others in train: for features that were
-            not normalised over their window.
-        mean: of each coefficient in train; the trainer gives it.
-        variance: likewise.
+    The shape is (coefficients, frames). Without classes it learns a number. *normalise* makes each
+    coefficient as large as the others in train, for features that were not normalised over their
+    window; the trainer gives *mean* and *variance* of each coefficient there.
 
     Raises:
         ValueError: it is to normalise, and they are not known.

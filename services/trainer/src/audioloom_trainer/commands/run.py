@@ -27,12 +27,7 @@ log = structlog.get_logger()
 
 
 def run(settings: RunSettings, stop: StopRequest) -> Result:
-    """Train and commit the run, unless it is committed already.
-
-    Args:
-        settings: settings of the command.
-        stop: reports whether the process received SIGTERM.
-    """
+    """Train and commit the run, unless it is committed already."""
     LIMIT.seconds = settings.storage_timeout
     cluster, launch = read_cluster(os.environ), read_launch(os.environ)
     model = find_model(settings.model)

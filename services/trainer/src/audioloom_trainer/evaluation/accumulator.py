@@ -21,13 +21,10 @@ _PLACES = 4  # decimals: later ones differ with the number of replicas
 
 @dataclass
 class Accumulator:
-    """Counts over records, independent of their order.
-
-    Args:
-        classes: the number of classes; 0 if the target is a number.
-    """
+    """Counts over records, independent of their order."""
 
     classes: int
+    """0 if the target is a number."""
     confusion: NDArray[np.int64] = field(init=False)
     """(true class, predicted class)."""
     bins: NDArray[np.int64] = field(init=False)
@@ -44,12 +41,7 @@ class Accumulator:
         self.worst = np.zeros((0, 1 + len(PREDICTION)))
 
     def add(self, positions: NDArray[np.int64], predictions: NDArray[np.float32]) -> None:
-        """Add records to the counts.
-
-        Args:
-            positions: (records,), positions in the natural order of the split.
-            predictions: (records, 4), columns as in `PREDICTION`.
-        """
+        """Add records: (records,) positions in the natural order, and (records, 4) `PREDICTION`."""
         true, predicted = predictions[:, 0].astype(np.int64), predictions[:, 1].astype(np.int64)
         np.add.at(self.confusion, (true, predicted), 1)
         known = np.isfinite(predictions[:, 2:]).all(axis=1)

@@ -16,11 +16,7 @@ _UNITS = 1 << 24
 
 
 def binned(confidence: NDArray[np.float32], right: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Count records by confidence, in numbers that can be added up.
-
-    Args:
-        confidence: the confidence of each record, 0 to 1.
-        right: whether the predicted class is the true one.
+    """Count records by confidence, 0 to 1, in numbers that can be added up.
 
     Returns:
         int64 (BINS, 3): records, sum of their confidence in units of 2⁻²⁴, records that are right.
@@ -37,9 +33,6 @@ def binned(confidence: NDArray[np.float32], right: NDArray[np.bool_]) -> NDArray
 
 def calibration(bins: NDArray[np.int64]) -> dict[str, Any]:
     """Compute the expected calibration error and the means of each bin; null for an empty bin.
-
-    Args:
-        bins: the sum of results of `binned`, with at least one record.
 
     Returns:
         "expected_calibration_error": the gap between confidence and accuracy, 0 to 1, each bin

@@ -9,11 +9,7 @@ from numpy.typing import NDArray
 
 
 def baselines(train: Mapping[str, int], split: Mapping[str, int]) -> dict[str, float]:
-    """Return the accuracy of guessing on a split.
-
-    Args:
-        train: records of each label in the training split.
-        split: records of each label in the scored split.
+    """Return the accuracy of guessing on a split, from the records of each label in both splits.
 
     Returns:
         "chance": the accuracy of guessing among the labels at random; "majority": the accuracy of

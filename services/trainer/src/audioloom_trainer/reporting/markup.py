@@ -23,12 +23,9 @@ Child = str | None
 
 
 def element(name: str, *children: Child, **attributes: str | float | None) -> Markup:
-    """Make an element.
+    """Make an element, whose name never comes from data.
 
-    Args:
-        name: name of the element; from this program, never from data.
-        children: content of the element.
-        attributes: `class_` stands for class, `font_size` for font-size; None omits an attribute.
+    The attribute `class_` stands for class, `font_size` for font-size; None omits an attribute.
     """
     given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{_escaped(_number(value))}"'
@@ -48,10 +45,7 @@ def joined(*children: Child) -> Markup:
 def page(title: str, style: str, *body: Child) -> Markup:
     """Make a whole document whose content policy forbids it to load or run anything.
 
-    Args:
-        title: title of the document.
-        style: CSS of this program; the policy allows only these bytes.
-        body: content of the document.
+    Of CSS the policy allows only the bytes of *style*, which come from this program.
     """
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

@@ -27,15 +27,7 @@ def report(
     evaluation: Mapping[str, Any],
     timeline: Sequence[Interval],
 ) -> str:
-    """Return the report as HTML.
-
-    Args:
-        title: the run's name.
-        facts: name and value of each fact of the run, in order.
-        history: loss and metrics of each epoch.
-        evaluation: result of `evaluation_report`.
-        timeline: durations of the steps.
-    """
+    """Return the report of a run as HTML; *title* is the run's name."""
     splits: Mapping[str, Any] = evaluation["splits"]
     return page(
         f"{title}: training run",
@@ -209,12 +201,7 @@ def _share(value: float | None) -> str:
 
 
 def most_confused(matrix: Sequence[Sequence[int]], most: int) -> list[int]:
-    """Return the numbers of the classes with the most mistakes, in ascending order.
-
-    Args:
-        matrix: (true class, predicted class).
-        most: the largest number of classes to return.
-    """
+    """Return the numbers of the *most* classes with most mistakes, in ascending order."""
     wrong = np.array(matrix, np.int64)
     np.fill_diagonal(wrong, 0)
     mistakes = wrong.sum(axis=0) + wrong.sum(axis=1)

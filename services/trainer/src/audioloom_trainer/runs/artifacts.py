@@ -28,12 +28,7 @@ def write_results(
 ) -> list[FileEntry]:
     """Write the files into the run folder, and keep the files of an earlier attempt unchanged.
 
-    Args:
-        folder: the run folder.
-        weights: weights by name, in the model's order.
-        config: Keras's configuration of the model, without weights.
-        history: one object for each epoch.
-        evaluation: result of `evaluation_report`.
+    The weights are in the model's order; the configuration is Keras's, without weights.
     """
     contents = {
         "weights": ("npz", dump_arrays(weights)),

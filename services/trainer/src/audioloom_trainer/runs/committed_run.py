@@ -37,11 +37,9 @@ class CommittedRun:
 
 
 def open_run(place: str, model: str | None) -> CommittedRun:
-    """Read a committed run and find the source of its model.
+    """Read a committed run and find the source of its model: the function *model*, if given.
 
-    Args:
-        place: the run's folder or manifest.
-        model: the function, unless it is built in. A name in a manifest is never imported.
+    A name in a manifest is never imported, unless it is built in.
 
     Raises:
         ManifestError: the manifest is missing or damaged, or its files are gone.

@@ -30,11 +30,6 @@ def model_files(
     """Return the model's files in both forms; warn of and omit a form that Keras cannot write.
 
     A long training must not fail for that: the run has the weights anyway.
-
-    Args:
-        model: the trained model.
-        feature: name of the feature.
-        trained_on: the shards of the training, for the windows' shape and the labels.
     """
 
     def save(target: Path) -> None:
@@ -88,14 +83,8 @@ def write_saved_model(
 
     It takes *feature*, float32 (windows, *shape), and returns for each window ``label`` (string),
     ``label_id`` (int32) and ``scores`` (float32, the model's output for each label). Without labels
-    it returns ``target`` (float32), the predicted number.
-
-    Args:
-        model: the built model with its weights.
-        target: a folder that does not exist yet.
-        feature: name of the feature and of the input.
-        shape: shape of one window.
-        labels: in the order of the model's outputs; empty if the target is a number.
+    it returns ``target`` (float32), the predicted number. The labels are in the order of the
+    model's outputs.
     """
 
     def serve(windows: Any) -> dict[str, Any]:

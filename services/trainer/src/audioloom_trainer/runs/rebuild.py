@@ -14,9 +14,7 @@ from audioloom_trainer.shards.shard_set import ShardSet
 def rebuild(run: CommittedRun, shard_set: ShardSet) -> keras.Model:
     """Build the model from its function or architecture, and set the run's weights.
 
-    Args:
-        run: the committed run.
-        shard_set: the shards of the training, for the shape, the classes and the coefficients.
+    The shards are those of the training.
 
     Raises:
         DamagedRun: the weights do not fit the model, or the model does not fit the shards.

@@ -39,12 +39,9 @@ class Summaries:
     def write(
         self, step: int, scores: Mapping[str, float], timeline: Sequence[Interval] = ()
     ) -> None:
-        """Write a file for train, and one for val if val has scores.
+        """Write a file for train, and one for val if val has scores, whose names start with `val_`.
 
-        Args:
-            step: number of finished training steps.
-            scores: scores named as in the history of epochs; the names of val start with `val_`.
-            timeline: all intervals so far; intervals already written are skipped.
+        *step* counts finished steps; intervals of the timeline that are written are skipped.
         """
         train: list[Scalar] = []
         val: list[Scalar] = []

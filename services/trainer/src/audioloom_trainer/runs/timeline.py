@@ -78,11 +78,7 @@ def waiting(start: float, end: float, produced: Sequence[float]) -> float:
     All steps of a block run in one call of TensorFlow, so single steps cannot be timed. But the
     time when each batch was ready is known, and all steps of a block take equally long. Each step
     starts after its batch and after the step before. Only one step length fits the block's end.
-
-    Args:
-        start: start of the block, in seconds.
-        end: end of the block, in seconds.
-        produced: when each batch was ready, on the same clock.
+    *produced* says when each batch was ready, on the clock of *start* and *end*.
     """
     if not produced:
         return 0.0

@@ -21,7 +21,7 @@ _OF_AN_EXTRA = re.compile(r""";.*\bextra *== *['"]([^'"]+)""")
 
 def ship_launcher(root: Location) -> str:
     """Ship this program's own environment to the root, if it is not there; return its URI."""
-    from audioloom_environment import ship  # noqa: PLC0415 - takes a second, for clusters only
+    from audioloom_environment.upload import ship  # noqa: PLC0415 - for clusters only
 
     needed = requirements_of(OURS)
     rest = {_canonical(each.metadata["Name"]) for each in distributions()} - needed
