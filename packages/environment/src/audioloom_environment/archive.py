@@ -38,11 +38,17 @@ def pack(environment: Environment, target: BinaryIO) -> None:
         tarfile.open(fileobj=zipped, mode="w|", format=tarfile.GNU_FORMAT) as tar,
     ):
         members = {member.path: member for member in environment.members}
+        made = patched | bytecode
         for path in sorted(members.keys() | bytecode.keys()):
-            if path in bytecode:
-                _add_file(tar, tarfile.TarInfo(path), bytecode[path])
-            else:
-                _add(tar, members[path], patched.get(path))
+            info = tarfile.TarInfo(path)
+            if path in members:
+                info.mode = members[path].mode
+            if path not in made:
+                _add(tar, info, members[path])
+                continue
+            info.size = made[path].stat().st_size
+            with made[path].open("rb") as file:
+                tar.addfile(info, file)
 
 
 def _zipped(target: BinaryIO) -> BinaryIO:
@@ -51,27 +57,15 @@ def _zipped(target: BinaryIO) -> BinaryIO:
     return cast("BinaryIO", file)
 
 
-def _add(tar: tarfile.TarFile, member: Member, patched: Path | None) -> None:
-    info = tarfile.TarInfo(member.path)
-    info.mode = member.mode
-    if member.link:
+def _add(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member) -> None:
+    info.size = member.size
+    if member.source is None:
         info.type, info.linkname = tarfile.SYMTYPE, member.link
         tar.addfile(info)
-        return
-    if patched is not None:
-        _add_file(tar, info, patched)
-        return
-    info.size = member.size
-    if isinstance(member.source, bytes):
+    elif isinstance(member.source, bytes):
         tar.addfile(info, io.BytesIO(member.source))
-    elif member.source is not None:
+    else:
         _add_checked(tar, info, member, member.source)
-
-
-def _add_file(tar: tarfile.TarFile, info: tarfile.TarInfo, path: Path) -> None:
-    info.size = path.stat().st_size
-    with path.open("rb") as file:
-        tar.addfile(info, file)
 
 
 def _add_checked(tar: tarfile.TarFile, info: tarfile.TarInfo, member: Member, path: Path) -> None:

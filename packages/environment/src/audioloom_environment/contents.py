@@ -39,21 +39,16 @@ _TEST_STARTS = ("lib-dynload/_test", "lib-dynload/_xxtest", "lib-dynload/xx", "c
 
 @dataclass(frozen=True)
 class Environment:
-    """An environment and the files to pack.
-
-    Attributes:
-        prefix: its folder.
-        digest: SHA-256 in hex of everything that decides the archive's content.
-        interpreter: its Python.
-        distributions: the version of each distribution that is packed.
-        members: files of the archive, in its order.
-    """
+    """An environment and the files to pack."""
 
     prefix: Path
     digest: str
+    """SHA-256 in hex of everything that decides the archive's content."""
     interpreter: Interpreter = field(repr=False)
     distributions: dict[str, str]
+    """The version of each distribution that is packed."""
     members: tuple[Member, ...] = field(repr=False)
+    """Files of the archive, in its order."""
 
     @property
     def name(self) -> str:

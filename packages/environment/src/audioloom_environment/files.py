@@ -14,25 +14,20 @@ _SLACK_NS = 2_000_000_000  # file systems that keep whole or even seconds
 
 @dataclass(frozen=True)
 class Member:
-    """One file or link of an archive.
-
-    Attributes:
-        path: in the archive.
-        source: the file that it is made of, its bytes, or None for a link.
-        mode: permission bits.
-        size: bytes of the source.
-        sha256: digest of the source, in hex.
-        link: the target of a link.
-        patched: a part of the interpreter that is changed while packing.
-    """
+    """One file or link of an archive."""
 
     path: str
+    """In the archive."""
     source: Path | bytes | None
+    """The file that it is made of, its bytes, or None for a link."""
     mode: int
     size: int
     sha256: str
+    """Of the source, in hex."""
     link: str = ""
+    """The target of a link."""
     patched: bool = False
+    """It is a part of the interpreter that is changed while packing."""
 
 
 def bytes_member(path: str, data: bytes, *, mode: int = 0o644) -> Member:

@@ -24,21 +24,16 @@ class Claim:
 
 @dataclass(frozen=True)
 class Distribution:
-    """An installed distribution.
-
-    Attributes:
-        name: canonical: `audioloom-audio`.
-        version: its version.
-        metadata: the name of its folder in site-packages.
-        editable: it is installed by reference.
-        files: paths relative to site-packages, with what is claimed of them, if anything.
-    """
+    """An installed distribution."""
 
     name: str
+    """Canonical: `audioloom-audio`."""
     version: str
     metadata: str
+    """The name of its folder in site-packages."""
     editable: bool
     files: Mapping[str, Claim | None] = field(repr=False)
+    """Paths relative to site-packages, with what is claimed of them, if anything."""
 
 
 def read_distributions(site_packages: Path) -> list[Distribution]:

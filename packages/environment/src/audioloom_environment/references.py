@@ -18,16 +18,12 @@ _NOT_SHIPPED = {"conftest.py", "noxfile.py", "setup.py", "build", "dist", "tests
 
 @dataclass
 class Reference:
-    """The replacement of the references.
-
-    Attributes:
-        folders: their files go into site-packages.
-        replaced: files of site-packages that are left out or rewritten.
-        written: the rewritten files.
-    """
+    """The replacement of the references."""
 
     folders: list[Path] = field(default_factory=list)
+    """Their files go into site-packages."""
     replaced: set[str] = field(default_factory=set)
+    """Files of site-packages that are left out or rewritten."""
     written: dict[str, bytes] = field(default_factory=dict)
 
 

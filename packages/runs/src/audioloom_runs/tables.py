@@ -16,12 +16,9 @@ _NUMBER = re.compile(r"[0-9][0-9,.]*%?( or [0-9,]+| [kMGT]?B)?")
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, columns: int | None = None) -> str:
-    """Lay rows out under a head.
+    """Lay rows out under a head, if it has names; a row may have fewer cells.
 
-    Args:
-        head: the names of the columns; none for a table without a head.
-        rows: the cells; a row may have fewer than the head.
-        columns: width at which the last cell of a row wraps; None for lines of any length.
+    The last cell of a row wraps at the width *columns*; None is for lines of any length.
     """
     shown = [[Text(safe_text(cell)) for cell in row] for row in rows]
     grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=bool(head))

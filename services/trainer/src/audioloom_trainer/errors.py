@@ -74,11 +74,7 @@ class KerasMissing(BadConfiguration):
 
 
 class PeerLost(TryAgain):
-    """Another worker is gone, frozen or out of reach.
-
-    Args:
-        lost: ranks and addresses of the lost workers; empty if unknown.
-    """
+    """Another worker is gone, frozen or out of reach; *lost* has addresses by rank, if known."""
 
     def __init__(
         self, summary: str, *, lost: Mapping[int, str], found: str = "", hint: str = ""

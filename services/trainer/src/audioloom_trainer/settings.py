@@ -25,37 +25,33 @@ def _as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-ModelArguments = Annotated[
-    dict[str, Value],
-    AfterValidator(check_no_secret),
-    Field(description="Argument of the model function; secrets only as token=env:HF_TOKEN."),
-]
-CallbackArguments = Annotated[
-    dict[str, Value],
-    AfterValidator(check_no_secret),
-    Field(description="Argument of the callbacks function; secrets as for --model-arg."),
-]
-Keras = Annotated[
-    Literal["3", "legacy"],
-    BeforeValidator(_as_text),
-    Field(description="Keras version of the model: 3, or legacy (tf_keras)."),
-]
-Threads = Annotated[
-    int, Field(ge=0, le=4096, description="Threads of TensorFlow and NumPy; 0 means all cores.")
-]
-Cache = Annotated[
-    str | None,
-    Field(description="Local folder for copies of shards. Default: chosen by the storage."),
-]
-CacheBytes = Annotated[Size, Field(gt=0, description="Largest size of this worker's cache.")]
-StorageTimeout = Annotated[
-    Duration,
-    Field(ge=0, description="Retry unavailable storage or a full disk for this long."),
-]
-_RESOURCES = {"Resources": "cache cache_bytes storage_timeout threads"}
+class _ModelSettings(Settings):
+    """Settings of a command that builds a model and reads shards."""
+
+    groups: ClassVar = {"Resources": "cache cache_bytes storage_timeout threads"}
+
+    model_arg: Annotated[dict[str, Value], AfterValidator(check_no_secret)] = Field(
+        default_factory=dict,
+        description="Argument of the model function; secrets only as token=env:HF_TOKEN.",
+    )
+    keras: Annotated[Literal["3", "legacy"], BeforeValidator(_as_text)] = Field(
+        "3", description="Keras version of the model: 3, or legacy (tf_keras)."
+    )
+    cache: str | None = Field(
+        None, description="Local folder for copies of shards. Default: chosen by the storage."
+    )
+    cache_bytes: Size = Field(
+        Size(20 << 30), gt=0, description="Largest size of this worker's cache."
+    )
+    storage_timeout: Duration = Field(
+        Duration(300), ge=0, description="Retry unavailable storage or a full disk for this long."
+    )
+    threads: int = Field(
+        0, ge=0, le=4096, description="Threads of TensorFlow and NumPy; 0 means all cores."
+    )
 
 
-class RunSettings(Settings):
+class RunSettings(_ModelSettings):
     """`run`: train."""
 
     groups: ClassVar = {
@@ -65,7 +61,6 @@ class RunSettings(Settings):
             " allow_exploding_loss compare_steps"
         ),
         "Checkpoints": "checkpoint_interval checkpoint_steps keep_checkpoints",
-        **_RESOURCES,
     }
 
     shards: Annotated[str, Positional("SHARDS")] = Field(
@@ -81,12 +76,13 @@ class RunSettings(Settings):
         DEFAULT_MODEL,
         description="Model function: builtin:NAME, package.module:function or file.py:function.",
     )
-    model_arg: ModelArguments = Field(default_factory=dict)
-    keras: Keras = "3"
     callbacks: str | None = Field(
         None, description="Function that returns Keras callbacks, such as builtin:early_stopping."
     )
-    callback_arg: CallbackArguments = Field(default_factory=dict)
+    callback_arg: Annotated[dict[str, Value], AfterValidator(check_no_secret)] = Field(
+        default_factory=dict,
+        description="Argument of the callbacks function; secrets as for --model-arg.",
+    )
     stateless_callbacks: bool = Field(
         default=False, description="Accept callbacks without state: a restart resets them."
     )
@@ -119,10 +115,6 @@ class RunSettings(Settings):
         None, ge=1, description="Steps between checkpoints, in addition to the interval."
     )
     keep_checkpoints: int = Field(2, ge=1, le=1000, description="Number of checkpoints to keep.")
-    cache: Cache = None
-    cache_bytes: CacheBytes = Size(20 << 30)
-    storage_timeout: StorageTimeout = Duration(300)
-    threads: Threads = 0
 
     @model_validator(mode="after")
     def _callbacks_can_be_called(self) -> "RunSettings":
@@ -143,10 +135,10 @@ class _OfOneRun(Settings):
     )
 
 
-class EvaluateSettings(Settings):
+class EvaluateSettings(_ModelSettings):
     """`evaluate`: score a run on shards."""
 
-    groups: ClassVar = {"Model": "model model_arg keras", **_RESOURCES}
+    groups: ClassVar = {"Model": "model model_arg keras"}
 
     run: Annotated[str, Positional("RUN")] = Field(
         "", description="Training run: its folder or manifest. Optional with --follow."
@@ -162,12 +154,6 @@ class EvaluateSettings(Settings):
     model: str | None = Field(
         None, description="Model function as given to `run`, if the model has own classes."
     )
-    model_arg: ModelArguments = Field(default_factory=dict)
-    keras: Keras = "3"
-    cache: Cache = None
-    cache_bytes: CacheBytes = Size(20 << 30)
-    storage_timeout: StorageTimeout = Duration(300)
-    threads: Threads = 0
 
     @model_validator(mode="after")
     def _is_followed_or_finished(self) -> "EvaluateSettings":

@@ -3,7 +3,7 @@
 from difflib import get_close_matches
 from functools import partial
 
-from audioloom_manifest import Opened, ShardFeature, ShardsManifest, read_manifest
+from audioloom_manifest import Opened, ShardsManifest, read_manifest
 from audioloom_stage import BadData, Result, Usage
 
 from audioloom_trainer.errors import MissingSplit
@@ -80,9 +80,11 @@ def _check_same_task(
 ) -> None:
     """Refuse shards of another feature or vocabulary: their scores would mean nothing."""
     own, other = trained_on.manifest.stats, scored.manifest.stats
+    features = own.feature, other.feature
     targets = [each.manifest.recipe.target for each in (trained_on, scored)]
     for what, trained, found in (
-        ("features", _feature(own.feature), _feature(other.feature)),
+        # Name and shape must be equal; float32 may replace float16.
+        ("features", *(f"{each.name} of shape {tuple(each.shape)}" for each in features)),
         ("targets", *targets),
         ("labels", ", ".join(own.labels), ", ".join(other.labels)),
     ):
@@ -94,8 +96,3 @@ def _check_same_task(
                 found=found[:300],
                 hint="Shard with the same --labels, and features of the same settings.",
             )
-
-
-def _feature(feature: ShardFeature) -> str:
-    """Describe the parts of a feature that must be equal; float32 may replace float16."""
-    return f"{feature.name} of shape {tuple(feature.shape)}"

@@ -17,7 +17,6 @@ from audioloom_storage import (
     NotAFolder,
     NotFound,
     exists,
-    finished_path,
     remove_empty_folder,
     stat,
     walk,
@@ -61,12 +60,7 @@ def _is_kept(path: str) -> bool:
     return _KEPT.fullmatch(path) is not None
 
 
-def _find(root: Location, older_than: float) -> Iterable[Entry]:
-    found = _found(root, older_than)
-    return {entry.location: entry for entry in found}.values()
-
-
-def _found(root: Location, older_than: float) -> Iterator[Entry]:
+def _find(root: Location, older_than: float) -> Iterator[Entry]:
     yield from garbage(root, "training-run", is_ours, older_than=older_than, is_kept=_is_kept)
     before = _before(older_than)
     for folder, manifest in list_manifests(root, "training-run"):
@@ -76,7 +70,7 @@ def _found(root: Location, older_than: float) -> Iterator[Entry]:
             if exists(checkpoint.location / RECORD_NAME):
                 continue  # whole, or damaged, or of a later release: leave it alone
             for entry in walk(checkpoint.location, within=root, links=False):
-                path = finished_path(entry.location.relative_to(folder))
+                path = entry.location.relative_to(folder)  # temporary files are found above
                 if entry.modified_ns <= before and is_ours(path):
                     yield entry
 

@@ -1,6 +1,5 @@
 """Count a model's predictions for the records of a split, in numbers that workers can add up."""
 
-from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -19,26 +18,20 @@ probabilities.
 _PLACES = 4  # decimals: later ones differ with the number of replicas
 
 
-@dataclass
 class Accumulator:
-    """Counts over records, independent of their order."""
+    """Counts over records of so many classes, independent of their order; 0 for a number."""
 
-    classes: int
-    """0 if the target is a number."""
-    confusion: NDArray[np.int64] = field(init=False)
-    """(true class, predicted class)."""
-    bins: NDArray[np.int64] = field(init=False)
-    """As `calibration.binned` counts."""
-    improper: int = 0
-    """Records whose outputs are no probabilities."""
-    worst: NDArray[np.float64] = field(init=False)
-    """(at most WORST, 1 + len(PREDICTION)): position in the split, and prediction; the highest loss
-    first, rounded, and of equal ones the lowest position."""
-
-    def __post_init__(self) -> None:
-        self.confusion = np.zeros((self.classes, self.classes), np.int64)
+    def __init__(self, classes: int) -> None:
+        self.classes = classes
+        self.confusion = np.zeros((classes, classes), np.int64)
+        """(true class, predicted class)."""
         self.bins = np.zeros((BINS, 3), np.int64)
+        """As `calibration.binned` counts."""
+        self.improper = 0
+        """Records whose outputs are no probabilities."""
         self.worst = np.zeros((0, 1 + len(PREDICTION)))
+        """(at most WORST, 1 + len(PREDICTION)): position in the split, and prediction; the highest
+        loss first, rounded, and of equal ones the lowest position."""
 
     def add(self, positions: NDArray[np.int64], predictions: NDArray[np.float32]) -> None:
         """Add records: (records,) positions in the natural order, and (records, 4) `PREDICTION`."""

@@ -45,10 +45,8 @@ def origins(
         index = shard_set.parse_index(
             shard, read_bytes(shard.index.location, limit=shard.index.bytes)
         )
-        starts = [int(index.offset[row]) for row in inside]
         ranges = [
-            (start, start + int(index.length[row]))
-            for start, row in zip(starts, inside, strict=True)
+            (start := int(index.offset[row]), start + int(index.length[row])) for row in inside
         ]
         try:
             for row, record in zip(inside, _read(shard, ranges), strict=True):

@@ -27,12 +27,7 @@ class SplitEvaluation:
 def evaluation_report(
     shard_set: ShardSet, evaluated: Mapping[str, SplitEvaluation], *, train: Split
 ) -> dict[str, Any]:
-    """Return the evaluation of all scored splits.
-
-    Args:
-        shard_set: the shards of the splits.
-        evaluated: what each split scored, by name.
-        train: the training split; its most frequent label is the majority guess.
+    """Return the evaluation of all scored splits; the commonest label of *train* is a guess.
 
     Returns:
         The scores of each split; for classes also the confusion matrix, precision and recall,

@@ -214,12 +214,8 @@ def local_scoring(
 ) -> Iterator[Scoring]:
     """Make a `Scoring` for this process alone, with staging of the shards ahead of need.
 
-    Args:
-        settings: the cache and the batch.
-        model: built and compiled; its weights may change between two rounds of scoring.
-        shard_set: the shards of the splits.
-        splits: what is scored, in that order.
-        again: score more than once: keep shards for the next round if the cache has room.
+    The splits are scored in that order. The weights may change between two rounds of scoring: with
+    *again* shards are kept for the next one if the cache has room.
     """
     alone, batch = Replicas(), settings.batch_size
     once = [shard for split in splits for shard in needed_shards(split, None, alone, batch=batch)]

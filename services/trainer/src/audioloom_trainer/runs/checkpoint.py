@@ -149,11 +149,7 @@ def read_checkpoint(folder: Location, commit: CheckpointRecord) -> Checkpoint:
 class CheckpointWriter:
     """Background writer of checkpoints, one at a time, while the training goes on.
 
-    Args:
-        run: the run's folder.
-        recipe: the digest for every record.
-        replicas: the number of replicas, recorded for people.
-        keep: how many checkpoints stay.
+    The newest *keep* of them stay. The number of replicas is recorded for people.
     """
 
     run: Location

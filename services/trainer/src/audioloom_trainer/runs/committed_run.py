@@ -144,16 +144,19 @@ def read_entry(opened: Opened[TrainingRunManifest], entry: FileEntry) -> bytes:
     """
     where = opened.folder / entry.path
     Patience().stat(where)
-    hint = "It was changed after the commit: copy it again, or delete the run and train it again."
     try:
         data = read_bytes(where, limit=entry.bytes)
-    except TooLarge as error:
-        raise WrongChecksum(
-            where=where, expected=f"{entry.bytes} bytes", found="more", hint=hint
-        ) from error
-    found = hashlib.sha256(data).hexdigest()
+        found = hashlib.sha256(data).hexdigest()
+    except TooLarge:
+        found = f"more than {entry.bytes} bytes"
     if found != entry.sha256:
-        raise WrongChecksum(where=where, expected=f"SHA-256 {entry.sha256}", found=found, hint=hint)
+        raise WrongChecksum(
+            where=where,
+            expected=f"SHA-256 {entry.sha256}",
+            found=found,
+            hint="It was changed after the commit: copy it again, or delete the run and train it"
+            " again.",
+        )
     return data
 
 
