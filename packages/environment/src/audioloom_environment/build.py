@@ -5,7 +5,6 @@ import json
 import platform
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -131,20 +130,17 @@ def _package(text: str) -> str:
 
 def _package_facts(package: str) -> list[str]:
     path = Path(package)
+    if not path.exists():
+        return [package]
     if path.is_file():
         return [path.name, sha256_of(path)]
-    if path.is_dir():
-        files = [f"{each.relative_to(path)} {sha256_of(each)}" for each in _sources(path)]
-        return [path.name, *files]
-    return [package]
-
-
-def _sources(project: Path) -> Iterator[Path]:
-    for path in sorted(project.rglob("*")):
-        within = path.relative_to(project)
+    facts = [path.name]
+    for each in sorted(path.rglob("*")):
+        within = each.relative_to(path)
         hidden = any(part in _LEFT_OUT or part.endswith(".egg-info") for part in within.parts)
-        if path.is_file() and not hidden:
-            yield path
+        if each.is_file() and not hidden:
+            facts.append(f"{within} {sha256_of(each)}")
+    return facts
 
 
 def _lines(requirements: Path) -> list[str]:

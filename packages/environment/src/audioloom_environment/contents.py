@@ -196,13 +196,11 @@ def _beside(prefix: Path, site_packages: Path, wanted: list[Distribution]) -> It
 
 
 def _script(path: str, source: Path) -> Member:
-    with source.open("rb") as file:
-        start = file.read(2)
-        if start != b"#!":
-            return file_member(path, source)
-        data = relocatable_script(start + file.read())
+    data = source.read_bytes()
+    if not data.startswith(b"#!"):
+        return file_member(path, source)
     executable = bool(source.stat().st_mode & stat.S_IXUSR)
-    return bytes_member(path, data, mode=0o755 if executable else 0o644)
+    return bytes_member(path, relocatable_script(data), mode=0o755 if executable else 0o644)
 
 
 def _record(one: Distribution, left_out: set[str]) -> bytes:

@@ -20,30 +20,23 @@ _SYSTEM = (
 
 @dataclass(frozen=True)
 class Interpreter:
-    """The interpreter that runs an environment.
-
-    Attributes:
-        name: `python3.11`.
-        version: `3.11.7`.
-        build: `sys.version`, which tells builds of one version apart.
-        platform: `linux-x86_64`.
-        libc: `glibc 2.36`: the C library that the carried libraries need.
-        executable: the binary itself, no link.
-        stdlib: the folder of the standard library.
-        libraries: shared libraries that it is linked against beyond the C library, by the name
-            that is asked for.
-        debian: packages lie in `dist-packages`, as in Debian's own Python.
-    """
+    """The interpreter that runs an environment."""
 
     name: str
+    """`python3.11`."""
     version: str
     build: str
+    """`sys.version`, which tells builds of one version apart."""
     platform: str
     libc: str
+    """`glibc 2.36`: the C library that the carried libraries need."""
     executable: Path
+    """The binary itself, no link."""
     stdlib: Path
     libraries: dict[str, Path]
+    """Those that it is linked against beyond the C library, by the name that is asked for."""
     debian: bool
+    """Packages lie in `dist-packages`, as in Debian's own Python."""
 
 
 def look_at(prefix: Path) -> Interpreter:

@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from audioloom_manifest import remove_garbage
 from audioloom_stage import Result
@@ -13,36 +13,20 @@ from audioloom_runs.settings import GcSettings
 from audioloom_runs.tables import size_text
 
 
-class Found(Protocol):
-    """A piece of garbage: an entry of the storage, or a stage's own view of one."""
-
-    @property
-    def location(self) -> Location:
-        """The location of the garbage."""
-        ...
-
-    @property
-    def size(self) -> int:
-        """The size of the garbage in bytes."""
-        ...
-
-
-Item = TypeVar("Item", bound=Found)
-
-
 def collect_garbage(
     program: str,
     settings: GcSettings,
-    find: Callable[[Location, float], Iterable[Item]],
+    find: Callable[[Location, float], Iterable[Any]],
     *,
-    remove: Callable[[Location, Iterable[Item]], Iterable[Item]] | None = None,
+    remove: Callable[[Location, Iterable[Any]], Iterable[Any]] = remove_garbage,
 ) -> Result:
     """Show garbage, and delete it if the settings say so.
 
     Args:
         program: the words of the command: `audioloom-sharder gc`.
         settings: they name the root.
-        find: returns the garbage under a root that did not change for so many seconds.
+        find: returns the garbage under a root that did not change for so many seconds: entries of
+            the storage, or what has a `location` and a `size` as they do.
         remove: removes files below a root, and returns the files that it removed itself; by default
             the files that have not changed since they were found.
 
@@ -50,9 +34,9 @@ def collect_garbage(
         InputMissing: there is no such root.
     """
     root = open_root(settings)
-    found: list[Any] = list(find(root, settings.older_than))
+    found = list(find(root, settings.older_than))
     if settings.delete:
-        found = list((remove or remove_garbage)(root, found))
+        found = list(remove(root, found))
     size = sum(entry.size for entry in found)
     verb = "deleted" if settings.delete else "would delete"
     return Result(

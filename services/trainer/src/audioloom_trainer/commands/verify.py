@@ -6,6 +6,7 @@ every file, then compares their content with the manifest and with the shards of
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from math import gcd, isclose, nan
 from typing import Any
 
@@ -45,8 +46,6 @@ _OF_THE_SHARDS = "mse_of_mean"
 _ACCURACY = "accuracy"
 _ADDED_UP = 1e-3
 """By how much Keras's sums in float32 may miss a share of many records."""
-_Check = tuple[str, object, object]
-"""What is claimed, what it has to be, what it is."""
 
 
 def verify(settings: VerifySettings) -> Result:
@@ -249,23 +248,23 @@ def _of_inputs(opened: Opened[TrainingRunManifest], *, whole: bool) -> Iterator[
     if "train" not in shards.stats.splits:
         yield "input: expected shards with the split train"
         return
-    try:
-        checks = _checks(opened, shards) if whole else []
-    except (DamagedRun, ValueError):  # already reported as an error of the file
-        checks = []
-    for what, expected, found in checks:
-        if found != expected:
-            yield f"input: {what}: expected {expected!s:.300}, found {found!s:.300}"
+    if whole:
+        with suppress(DamagedRun, ValueError):  # already reported as an error of the file
+            for what, expected, found in _checks(opened, shards):
+                if found != expected:
+                    yield f"input: {what}: expected {expected!s:.300}, found {found!s:.300}"
 
 
-def _checks(opened: Opened[TrainingRunManifest], shards: ShardsManifest) -> list[_Check]:
-    """Compare the numbers of a run with its shards and the number of epochs in its history."""
+def _checks(
+    opened: Opened[TrainingRunManifest], shards: ShardsManifest
+) -> list[tuple[str, object, object]]:
+    """Return numbers of a run by name, as its shards have them and as the run has them."""
     stats, batch = opened.manifest.stats, opened.manifest.recipe.batch_size
     splits, train = shards.stats.splits, shards.stats.splits["train"]
     labels = list(shards.stats.labels) if shards.recipe.target == "label" else []
     epochs = len(_history(opened).epochs)
     evaluation = _Evaluation.model_validate_json(read_role(opened, "evaluation"))
-    checks: list[_Check] = [
+    checks: list[tuple[str, object, object]] = [
         (f"records of {epochs} epochs", epochs * train.records, stats.records),
         (f"steps of {epochs} epochs", epochs * steps_of(train.records, batch), stats.steps),
         (f"replicas for {train.lanes} lanes", gcd(train.lanes, stats.replicas), stats.replicas),

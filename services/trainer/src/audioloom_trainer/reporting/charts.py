@@ -68,21 +68,20 @@ def reliability_chart(bins: Sequence[Mapping[str, Any]]) -> Markup:
         if not each["records"]:
             continue
         left, right = across.at(number / len(bins)), across.at((number + 1) / len(bins))
-        title = f"{each['records']:,} records, confidence {each['confidence']:.3f}"
-        bars.append(
-            element(
-                "rect",
-                element("title", f"{title}, accuracy {each['accuracy']:.3f}"),
-                x=left + 1,
-                y=up.at(each["accuracy"]),
-                width=right - left - 2,
-                height=up.at(0.0) - up.at(each["accuracy"]),
-                fill=_COLOURS[0],
-                fill_opacity=0.25 + 0.75 * each["records"] / most,  # pale: few records
-            )
-        )
         mean, high = across.at(each["confidence"]), up.at(each["accuracy"])
-        bars.append(element("circle", cx=mean, cy=high, r=3, fill=_COLOURS[1], stroke="#fff"))
+        title = f"{each['records']:,} records, confidence {each['confidence']:.3f}"
+        bar = element(
+            "rect",
+            element("title", f"{title}, accuracy {each['accuracy']:.3f}"),
+            x=left + 1,
+            y=high,
+            width=right - left - 2,
+            height=up.at(0.0) - high,
+            fill=_COLOURS[0],
+            fill_opacity=0.25 + 0.75 * each["records"] / most,  # pale: few records
+        )
+        dot = element("circle", cx=mean, cy=high, r=3, fill=_COLOURS[1], stroke="#fff")
+        bars += [bar, dot]
     right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
     diagonal = element("line", x1=_LEFT, y1=bottom, x2=right, y2=_TOP, class_="diagonal")
     frame = _frame(across, up, "confidence", "accuracy")
