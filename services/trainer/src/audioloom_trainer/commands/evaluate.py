@@ -27,7 +27,6 @@ def evaluate(settings: EvaluateSettings) -> Result:
     own, scored = open_shards(trained_on), open_shards(opened)
     _check_same_task(run, trained_on, opened)
     splits = chosen_splits(scored, settings.split)
-    check_files_exist(scored, (split.name for split in splits))
 
     from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415
 
@@ -55,7 +54,7 @@ def evaluate(settings: EvaluateSettings) -> Result:
 
 
 def chosen_splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
-    """Return the splits to score: the splits in *names*, by default all but the training split."""
+    """Return the splits to score, whose files exist: *names*, by default all but train."""
     found = names or tuple(sorted(scored.splits.keys() - {"train"}))
     if not found:
         raise MissingSplit(
@@ -72,6 +71,7 @@ def chosen_splits(scored: ShardSet, names: tuple[str, ...]) -> list[Split]:
                 found=name,
                 hint=f"Did you mean {near[0]}?" if near else "",
             )
+    check_files_exist(scored, found)
     return [scored.split(name) for name in dict.fromkeys(found)]
 
 

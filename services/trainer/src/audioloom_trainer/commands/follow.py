@@ -29,7 +29,6 @@ from audioloom_storage import (
 
 from audioloom_trainer.commands.evaluate import chosen_splits
 from audioloom_trainer.evaluation.scores import score_table
-from audioloom_trainer.input.integrity import check_files_exist
 from audioloom_trainer.models.source import find_model
 from audioloom_trainer.runs.checkpoint import Checkpoint, list_checkpoints, read_checkpoint
 from audioloom_trainer.runs.layout import read_launch
@@ -54,7 +53,6 @@ def follow(settings: EvaluateSettings) -> Result:
     opened = read_manifest(str(settings.shards), expect="shards")
     shard_set = open_shards(opened)
     splits = chosen_splits(shard_set, settings.split)
-    check_files_exist(shard_set, (split.name for split in splits))
     source = find_model(settings.model or DEFAULT_MODEL)
 
     from audioloom_trainer.distributed.strategy import set_up_tensorflow  # noqa: PLC0415

@@ -56,12 +56,14 @@ def is_ours(path: str) -> bool:
     return _OURS.fullmatch(path) is not None
 
 
-def _is_kept(path: str) -> bool:
-    return _KEPT.fullmatch(path) is not None
-
-
 def _find(root: Location, older_than: float) -> Iterator[Entry]:
-    yield from garbage(root, "training-run", is_ours, older_than=older_than, is_kept=_is_kept)
+    yield from garbage(
+        root,
+        "training-run",
+        is_ours,
+        older_than=older_than,
+        is_kept=lambda path: _KEPT.fullmatch(path) is not None,
+    )
     before = _before(older_than)
     for folder, manifest in list_manifests(root, "training-run"):
         if manifest is not None:

@@ -31,25 +31,21 @@ def model_files(
 
     A long training must not fail for that: the run has the weights anyway.
     """
-
-    def save(target: Path) -> None:
-        shape, labels = trained_on.shape, trained_on.labels
-        write_saved_model(model, target, feature=feature, shape=shape, labels=labels)
-
     with tempfile.TemporaryDirectory(prefix="audioloom-model-") as scratch:
         keras_file, folder = Path(scratch, "model.keras"), Path(scratch, "saved-model")
         files = []
-        if _written(".keras", lambda: model.save(keras_file)):
+        if _written(".keras", model.save, keras_file):
             data = keras_file.read_bytes()
             files.append((entry_of("model/", "keras", "keras", data), data))
-        if _written("SavedModel", lambda: save(folder)):
+        given = {"feature": feature, "shape": trained_on.shape, "labels": trained_on.labels}
+        if _written("SavedModel", write_saved_model, model, folder, **given):
             files += _files_of(folder)
     return files
 
 
-def _written(form: str, write: Callable[[], None]) -> bool:
+def _written(form: str, write: Callable[..., object], *what: Any, **given: Any) -> bool:
     try:
-        write()
+        write(*what, **given)
     except Exception as error:  # noqa: BLE001  the user's own get_config may raise anything
         hint = "Give its classes a get_config()." if form == ".keras" else ""
         log.warning(

@@ -8,13 +8,14 @@ import secrets
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
 import structlog
 import tensorflow as tf
 from audioloom_manifest import FileEntry, file_sha256
-from audioloom_storage import Location, NotFound, StorageError, publish, stat, walk
+from audioloom_storage import Location, NotFound, StorageError, publish, walk
 
 from audioloom_trainer.runs.timeline import Interval
 
@@ -69,20 +70,14 @@ class Summaries:
 
 def events_of(run: Location) -> list[FileEntry]:
     """Return the manifest's entries for a run's events files, also of earlier attempts."""
-    try:
-        found = [entry.location for entry in walk(run / _FOLDER)]
-    except NotFound:
-        return []
-    return [
-        FileEntry(
-            path=where.relative_to(run),
-            bytes=stat(where).size,
-            sha256=file_sha256(where),
-            role="events",
-        )
-        for where in found
-        if where.name.startswith("events.")
-    ]
+    found = []
+    with suppress(NotFound):
+        for entry in walk(run / _FOLDER):
+            where = entry.location
+            if where.name.startswith("events."):
+                path, sha256 = where.relative_to(run), file_sha256(where)
+                found.append(FileEntry(path=path, bytes=entry.size, sha256=sha256, role="events"))
+    return found
 
 
 def _events(scalars: Iterable[Scalar]) -> bytes:
