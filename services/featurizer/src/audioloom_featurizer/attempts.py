@@ -1,9 +1,7 @@
 """The record of one attempt, for the manifest's `execution`."""
 
-from collections.abc import Mapping
-from typing import Any
+from functools import partial
 
-from audioloom_manifest import Attempt
 from audioloom_runs import attempts
 
 _LIBRARIES = (
@@ -17,7 +15,5 @@ _LIBRARIES = (
     "soxr",
 )
 
-
-def new_attempt(settings: Mapping[str, Any]) -> Attempt:
-    """Create the record of an attempt that starts here and now; *settings* change no result."""
-    return attempts.new_attempt("featurizer", settings, libraries=_LIBRARIES)
+new_attempt = partial(attempts.new_attempt, "featurizer", libraries=_LIBRARIES)
+"""Make the record of an attempt that starts here and now, with settings that change no result."""

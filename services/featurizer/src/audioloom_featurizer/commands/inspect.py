@@ -18,7 +18,7 @@ from audioloom_featurizer.settings import InspectSettings
 from audioloom_featurizer.summary.render import (
     as_json,
     as_lines,
-    labels_in_lines,
+    cut_section,
     section,
 )
 from audioloom_featurizer.summary.statistics import read_statistics
@@ -54,7 +54,7 @@ def inspect(settings: InspectSettings) -> Result:
         whole["contents"] = as_json(contents)
         lines += as_lines(contents)
     else:
-        lines += labels_in_lines(opened.manifest.stats.labels.items())
+        lines += cut_section("labels", [*opened.manifest.stats.labels.items()])
     if settings.ledger:
         whole["ledger"] = refused
     return Result([*lines, *map(_ledger_line, refused)], whole)

@@ -4,10 +4,9 @@ Recordings that were refused because storage was unavailable become a new record
 then a new features run by the same recipe. Both runs together equal one run without failures.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-import pyarrow as pa
 import structlog
 from audioloom_manifest import (
     FeaturesManifest,
@@ -21,7 +20,6 @@ from audioloom_manifest import (
     run_name,
 )
 from audioloom_stage import Result, bind
-from audioloom_storage import Location
 
 from audioloom_featurizer.attempts import new_attempt
 from audioloom_featurizer.commands.inspect import ledger_rows
@@ -34,7 +32,7 @@ from audioloom_featurizer.inventory.parquet import (
     ROLE,
     InventorySummary,
     inventory_location,
-    read_batches,
+    read_recordings,
     write_inventory,
 )
 from audioloom_featurizer.scratch import publish_as, scratch_file
@@ -68,7 +66,15 @@ def commit_retryable(
         InvalidOption: the ledger has no such class, or the features have another revision.
         BadInventory: the ledger names a recording that is not in the inventory.
     """
-    _check_revision(features)
+    algorithm = features.manifest.recipe.algorithm
+    if algorithm != ALGORITHM:
+        raise InvalidOption(
+            "this release computes other values",
+            where=features.location,
+            expected=f"features of algorithm {ALGORITHM}",
+            found=f"algorithm {algorithm}",
+            hint="Retry with the release that made them, or run all of it again.",
+        )
     recordings = recordings_of(features)
     if recordings is None:
         raise NoRecordings(
@@ -81,7 +87,7 @@ def commit_retryable(
     paths = _chosen(features, also)
     inventory = inventory_location(recordings)
     with scratch_file() as sink:
-        written = write_inventory(sink, _rows(inventory, paths), inventory)
+        written = write_inventory(sink, read_recordings(inventory, paths), inventory)
         found = written.stats().recordings
         if found != len(paths):
             raise BadInventory(
@@ -116,18 +122,6 @@ def _plan(
     return Plan("recordings", name, run_folder(root, "recordings", name), recipe, inputs)
 
 
-def _check_revision(features: Opened[FeaturesManifest]) -> None:
-    found = features.manifest.recipe.algorithm
-    if found != ALGORITHM:
-        raise InvalidOption(
-            "this release computes other values",
-            where=features.location,
-            expected=f"features of algorithm {ALGORITHM}",
-            found=f"algorithm {found}",
-            hint="Retry with the release that made them, or run all of it again.",
-        )
-
-
 def _chosen(features: Opened[FeaturesManifest], also: Sequence[str]) -> frozenset[str]:
     kinds = features.manifest.stats.refusals
     if unknown := sorted(set(also) - kinds.keys()):
@@ -148,10 +142,3 @@ def _chosen(features: Opened[FeaturesManifest], also: Sequence[str]) -> frozense
             hint="After you have fixed the cause, add their class with --also." if kinds else "",
         )
     return chosen
-
-
-def _rows(inventory: Location, paths: frozenset[str]) -> Iterator[pa.RecordBatch]:
-    for batch in read_batches(inventory):
-        mask = pa.array([path in paths for path in batch.column("path").to_pylist()])
-        if mask.true_count:
-            yield batch.filter(mask)

@@ -36,9 +36,7 @@ log = structlog.get_logger()
 def run(settings: RunSettings, runner: Runner | None = None) -> Result:
     """Extract the features of every recording; commit them with the ledger of refused recordings.
 
-    Args:
-        settings: the options.
-        runner: processes the units; by default Spark on `settings.master`.
+    The runner processes the units; by default it is Spark on `settings.master`.
     """
     settings.check_configured()
     budget = parse_budget(settings.error_budget, default=DEFAULT_BUDGET)

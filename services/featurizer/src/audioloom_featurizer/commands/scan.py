@@ -25,7 +25,7 @@ from audioloom_featurizer.errors import NoRecordings
 from audioloom_featurizer.inventory.delta import listing_chain
 from audioloom_featurizer.inventory.labels.jdbc import without_parameters
 from audioloom_featurizer.inventory.parquet import ROLE, InventorySummary, write_inventory
-from audioloom_featurizer.inventory.pipeline import ScanLocations, inventory_rows
+from audioloom_featurizer.inventory.pipeline import inventory_rows
 from audioloom_featurizer.inventory.scan_report import CHANGES, SKIPPED, ScanReport
 from audioloom_featurizer.inventory.sources.walk import normalise_suffixes
 from audioloom_featurizer.scratch import publish_as, scratch_file, scratch_folder
@@ -53,14 +53,12 @@ def scan(settings: ScanSettings) -> Result:
     chain = [] if settings.since is None else listing_chain(settings.since, source)
     with scratch_file() as sink, scratch_folder(settings.master, root) as scratch:
         with progress(None, "listing", "recordings") as bar:
-            rows = inventory_rows(
-                settings, ScanLocations(source, root, scratch), chain, report, bar
-            )
+            rows = inventory_rows(settings, scratch, chain, report, bar)
             written = write_inventory(sink, rows, source)
         stats = written.stats().model_copy(update={"dropped": report.counts["dropped"]})
         report.log()
         report.check(settings, source, stats.recordings)
-        plan = plan_scan(settings, source, root, written, chain, report)
+        plan = _plan(settings, root, written, chain, report)
         bind(run=plan.name)
         standing = find_committed(plan)
         if standing is not None:
@@ -71,19 +69,17 @@ def scan(settings: ScanSettings) -> Result:
     return _result(committed.opened, report, already=not committed.ours)
 
 
-def plan_scan(
+def _plan(
     settings: ScanSettings,
-    source: Location,
     root: Location,
     written: InventorySummary,
     chain: list[Opened[RecordingsManifest]],
     report: ScanReport,
 ) -> Plan:
-    """Plan the recordings run of this listing."""
     from_tables = any(flag != "--pattern" for flag in report.columns_from.values())
     recipe = RecordingsRecipe(
         algorithm=ALGORITHM,
-        source=source.uri,
+        source=locate(settings.source).uri,
         suffixes=normalise_suffixes(settings.suffix),
         pattern=settings.pattern,
         listing_sha256=written.listing_digest.hexdigest(),

@@ -110,13 +110,6 @@ def check_budget(
 ) -> None:
     """Stop a run as soon as it is certain that it refuses too many recordings.
 
-    Args:
-        refusals: the refusals so far.
-        budget: the limits.
-        recordings: number of recordings of the run.
-        done: number of recordings processed so far.
-        where: the source, for the error.
-
     Raises:
         NothingReadable: all recordings are processed and all were refused.
         TooManyRefused: the budget is exceeded, even if all other recordings succeed.

@@ -95,12 +95,6 @@ def extract_recording(
 ) -> Iterator[Extracted | Refused]:
     """Extract one recording of the inventory; retry a failure of storage a few times.
 
-    Args:
-        source: the folder that the inventory's paths are relative to.
-        row: the recording's row of the inventory.
-        settings: the settings of the extraction.
-        heartbeat: shows the progress to the supervisor.
-
     Raises:
         AudioError: this machine lacks a library; the recording may be fine.
         OSError: this machine has no scratch space.

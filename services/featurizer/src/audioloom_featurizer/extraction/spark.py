@@ -44,15 +44,8 @@ def extract_in_spark(
     """Process each unit in a Spark task; yield the results as the tasks finish.
 
     Closing the iterator cancels the running tasks and ends the session.
-
-    Args:
-        units: the units.
-        task: processes one unit; see `run_supervised`.
-        limits: the limits of a worker.
-        settings: where Spark runs.
-        root: the root that the run lies under.
-        source: the folder of the recordings, whose blocks decide on which node a unit runs.
-        counts: on a cluster, receives the number of units that ran where their blocks are.
+    On a cluster, the blocks of the recordings below *source* decide on which node a unit runs, and
+    *counts* receives the number of units that ran there. See `run_supervised` for the task.
     """
     limits = limits_for_yarn(limits, settings)
     locality = Locality()

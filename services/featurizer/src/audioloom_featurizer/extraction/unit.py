@@ -43,10 +43,7 @@ class UnitContext:
 
     Attributes:
         folder: the run's folder.
-        inventory: the inventory file.
         source: the folder that the inventory's paths are relative to.
-        feature: the feature of the run's recipe.
-        settings: the settings of the extraction.
         attempt: the id of the attempt that processes the units.
         basis: digest of recipe and inputs, for the names of receipts.
     """
@@ -67,12 +64,6 @@ def extract_unit(
     heartbeat: Heartbeat | None = None,
 ) -> Receipt:
     """Extract a unit and return its valid receipt, which a faster attempt may have written.
-
-    Args:
-        context: the facts common to all units.
-        unit: the unit.
-        history: recordings of the unit at which a worker died; none by default.
-        heartbeat: shows the progress to the supervisor.
 
     Raises:
         BadInventory: the units were cut from another inventory.

@@ -51,12 +51,9 @@ def listing_chain(place: str, source: Location) -> list[Opened[RecordingsManifes
 def new_recordings(
     recordings: Iterable[pa.RecordBatch], chain: Iterable[Opened[RecordingsManifest]], tally: Tally
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the recordings that no manifest of the chain names.
+    """Yield the recordings that no manifest of the chain names; those that changed are not new.
 
-    Args:
-        recordings: batches of `ROWS` in the order of their paths, each path once.
-        chain: the manifests from `listing_chain`.
-        tally: counts the changed and the missing recordings, which are not listed as new.
+    The batches of `ROWS` are in the order of their paths, each path once.
     """
     streams = [read_batches(inventory_location(opened), LISTING_COLUMNS) for opened in chain]
     known = distinct(merge(streams, "path"), "path")

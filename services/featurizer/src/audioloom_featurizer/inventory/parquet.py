@@ -194,6 +194,13 @@ def read_batches(
         yield from file.iter_batches(ROWS_PER_GROUP, columns=list(columns), use_threads=False)
 
 
+def read_recordings(location: Location, paths: Iterable[str]) -> Iterator[pa.RecordBatch]:
+    """Read the rows of an inventory that have these paths."""
+    wanted = pa.array(list(paths), pa.string())
+    for batch in read_batches(location):
+        yield batch.filter(pc.is_in(batch.column("path"), value_set=wanted))
+
+
 def read_rows(location: Location, first: int, rows: int) -> list[Row]:
     """Read rows *first* … *first + rows* - 1, and no row group without one of them."""
     found: list[Row] = []

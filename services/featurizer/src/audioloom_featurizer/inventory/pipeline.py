@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 from audioloom_manifest import Opened, RecordingsManifest
@@ -32,29 +31,20 @@ FOLDERS_A_SLOT = 8
 ENOUGH_FOLDERS = 64
 
 
-@dataclass(frozen=True)
-class ScanLocations:
-    """The source of the recordings, the root of the runs, and the scratch folder of the tasks."""
-
-    source: Location
-    root: Location
-    scratch: Location
-
-
 def inventory_rows(
     settings: ScanSettings,
-    places: ScanLocations,
+    scratch: Location,
     chain: list[Opened[RecordingsManifest]],
     report: ScanReport,
     bar: Progress,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of the inventory, in the order of their paths.
+    """Yield the rows of the inventory, in the order of their paths; tasks write to *scratch*.
 
     Raises:
         InvalidOption, BadTable: an option is invalid or contradicts another option;
             nothing was listed.
     """
-    database = database_from(settings)
+    source, database = locate(settings.source), database_from(settings)
     with_table = settings.labels is not None or database is not None
     by_key = with_table and settings.labels_by == "key"
     pattern = compile_pattern(settings.pattern, with_key=by_key) if settings.pattern else None
@@ -69,29 +59,29 @@ def inventory_rows(
         report.fill("--pattern", [name for name in pattern.groupindex if name != KEY])
     in_order = settings.inventory is None and settings.master != ""
     if in_order:
-        rows = _listed_in_tasks(settings, pattern, places, report, bar)
+        rows = _listed_in_tasks(settings, pattern, scratch, report, bar)
     else:
-        rows = _advancing(_listed(settings, places.source, report), bar)
+        rows = _advancing(_listed(settings, source, report), bar)
         if pattern:
             rows = label_by_pattern(rows, pattern, report)
     if with_table:
-        table = _table(settings, places, database)
+        table = _table(settings, scratch, database)
         columns = _columns(settings, table)
         names = [name for name in columns if name != KEY]
         report.fill("--labels", names)
-        labels = read_labels(table, columns, places.source)
+        labels = read_labels(table, columns, source)
         where = settings.labels or settings.labels_jdbc
         rows = join_labels(rows, labels, settings.labels_by, names, report, where)
         in_order = settings.labels_by == "path"
     if not in_order:
         rows = sorted_batches(rows, "path")
-    rows = each_once(rows, settings.inventory or places.source)
+    rows = each_once(rows, settings.inventory or source)
     if chain:
         rows = new_recordings(rows, chain, report)
     return count_unlabelled(rows, report, drop=settings.unlabelled == "drop")
 
 
-def _table(settings: ScanSettings, places: ScanLocations, database: Database | None) -> Table:
+def _table(settings: ScanSettings, scratch: Location, database: Database | None) -> Table:
     """Open the table of labels; a database's result is first written to the scratch folder."""
     if database is None:
         return open_table(locate(settings.labels or ""))
@@ -102,8 +92,8 @@ def _table(settings: ScanSettings, places: ScanLocations, database: Database | N
         types = {column: "string" for name, column in columns.items() if name != "target"}
         return {**types, columns["target"]: "double"} if "target" in columns else types
 
-    spark.fetch(database, choose, places.scratch / "labels", settings=settings, root=places.root)
-    return open_table(places.scratch / "labels")
+    spark.fetch(database, choose, scratch / "labels", settings)
+    return open_table(scratch / "labels")
 
 
 def _columns(settings: ScanSettings, table: Table) -> dict[str, str]:
@@ -125,17 +115,17 @@ def _listed(
 def _listed_in_tasks(
     settings: ScanSettings,
     pattern: re.Pattern[str] | None,
-    places: ScanLocations,
+    scratch: Location,
     report: ScanReport,
     bar: Progress,
 ) -> Iterator[pa.RecordBatch]:
     from audioloom_featurizer.inventory import spark  # noqa: PLC0415 - a second, for a walk
 
     suffixes = normalise_suffixes(settings.suffix)
-    spec = ListingSpec(places.source, suffixes, pattern, places.scratch)
+    spec = ListingSpec(locate(settings.source), suffixes, pattern, scratch)
     slots = settings.executors * settings.executor_cores if settings.master == "yarn" else 0
     enough = max(ENOUGH_FOLDERS, FOLDERS_A_SLOT * slots)
-    with spark.spark_runner(settings, places.root) as runner:
+    with spark.spark_runner(settings) as runner:
         return list_in_tasks(spec, runner, enough, report, bar)
 
 

@@ -6,24 +6,19 @@ from functools import partial
 from typing import Any
 
 from audioloom_spark.session import spark_session
-from audioloom_spark.settings import SparkSettings
 from audioloom_spark.units import run_units
 from audioloom_stage import BadData, NoPermission, ServiceDown, StageError, redact
-from audioloom_storage import Location
+from audioloom_storage import Location, locate
 
 from audioloom_featurizer.errors import InvalidOption, MissingLibrary
 from audioloom_featurizer.inventory.labels.jdbc import Database
+from audioloom_featurizer.settings import ScanSettings
 
 
 @contextmanager
-def spark_runner(settings: SparkSettings, root: Location) -> Iterator[Callable[..., Iterator[Any]]]:
-    """Make a runner that calls a function in Spark tasks; one session serves several rounds.
-
-    Args:
-        settings: where Spark runs.
-        root: the root that the run lies under.
-    """
-    with spark_session("audioloom-featurizer", settings, root) as session:
+def spark_runner(settings: ScanSettings) -> Iterator[Callable[..., Iterator[Any]]]:
+    """Make a runner that calls a function in Spark tasks; one session serves several rounds."""
+    with spark_session("audioloom-featurizer", settings, locate(settings.root)) as session:
         yield partial(run_units, session)
 
 
@@ -31,9 +26,7 @@ def fetch(
     database: Database,
     choose: Callable[[Sequence[str]], Mapping[str, str]],
     target: Location,
-    *,
-    settings: SparkSettings,
-    root: Location,
+    settings: ScanSettings,
 ) -> None:
     """Write the result of a database query to a folder of Parquet files, by a Spark task.
 
@@ -42,7 +35,6 @@ def fetch(
         choose: maps the columns of the result to the columns to keep, with their Spark types.
         target: the folder; it must not exist.
         settings: where Spark runs; on this machine by default.
-        root: the root that the run lies under.
 
     Raises:
         MissingLibrary: no jar has a driver for this URL.
@@ -54,7 +46,9 @@ def fetch(
     }
     own = {key: value for key, value in own.items() if value}
     settings = settings.model_copy(update={"master": settings.master or "local[1]"})
-    with spark_session("audioloom-featurizer", settings, root, conf=own) as session:
+    with spark_session(
+        "audioloom-featurizer", settings, locate(settings.root), conf=own
+    ) as session:
         options = {
             "url": database.url,
             "query": database.query,

@@ -44,11 +44,6 @@ def as_json(contents: RunStatistics) -> dict[str, Any]:
     return found
 
 
-def labels_in_lines(labels: Iterable[tuple[str, int]]) -> Iterator[str]:
-    """Format the label counts of a manifest as a section."""
-    yield from _cut("labels", list(labels))
-
-
 def section(title: str, items: Iterable[tuple[str, object]]) -> Iterator[str]:
     """Format a title and aligned pairs; yield nothing if there are no pairs."""
     named = {key: str(value) for key, value in items}
@@ -57,7 +52,8 @@ def section(title: str, items: Iterable[tuple[str, object]]) -> Iterator[str]:
         yield from (f"  {line}" for line in facts(named).splitlines())
 
 
-def _cut(title: str, pairs: list[tuple[str, Any]]) -> Iterator[str]:
+def cut_section(title: str, pairs: list[tuple[str, Any]]) -> Iterator[str]:
+    """Format a section of the first pairs, and say how many more there are."""
     yield from section(title, pairs[:MOST_SHOWN])
     if len(pairs) > MOST_SHOWN:
         yield f"  and {len(pairs) - MOST_SHOWN} more"
@@ -70,7 +66,7 @@ def _named(
         yield from section(title, [("none", "")])
         return
     pairs = [(name, _of(*found)) for name, found in counts.items()]
-    yield from _cut(f"{title} ({len(pairs)})", pairs)
+    yield from cut_section(f"{title} ({len(pairs)})", pairs)
     if without:
         yield f"  none: {_of(without, None)}"
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from audioloom_featurizer.extraction.recipe import settings_from_recipe
 from audioloom_featurizer.extraction.recording import Refused, extract_recording
 from audioloom_featurizer.extraction.unit import FEATURES
-from audioloom_featurizer.inventory.parquet import Row, inventory_location, read_batches
+from audioloom_featurizer.inventory.parquet import Row, inventory_location, read_recordings
 
 TOLERANCE = 1e-5
 """How far normalised values may lie from librosa's (SPEC, 4. features)."""
@@ -62,7 +62,8 @@ def compare_values(
     by_librosa = replace(settings, engine="librosa", dtype="float32")
     source = locate(recordings.manifest.recipe.source)
     chosen = _choose(features, sample)
-    rows = _inventory_rows(recordings, set(chosen))
+    listed = read_recordings(inventory_location(recordings), chosen)
+    rows = {row["path"]: row for batch in listed for row in batch.to_pylist()}
     compared, worst, where = 0, 0.0, ""
     problems = []
     with progress(len(chosen), "comparing", "recordings") as bar:
@@ -106,15 +107,6 @@ def _choose(features: Opened[FeaturesManifest], sample: int) -> dict[str, str]:
                 yield hashlib.sha256(path.encode()).digest(), path, entry.path
 
     return {path: file for _, path, file in heapq.nsmallest(sample, candidates())}
-
-
-def _inventory_rows(recordings: Opened[RecordingsManifest], paths: set[str]) -> dict[str, Row]:
-    rows = {}
-    for batch in read_batches(inventory_location(recordings)):
-        for number, path in enumerate(batch.column("path").to_pylist()):
-            if path in paths:
-                rows[path] = batch.slice(number, 1).to_pylist()[0]
-    return rows
 
 
 def _stored(

@@ -16,11 +16,7 @@ KEY = "key"
 
 
 def compile_pattern(text: str, *, with_key: bool = False) -> re.Pattern[str]:
-    """Compile a pattern and check its named groups.
-
-    Args:
-        text: the pattern.
-        with_key: labels are joined by the group `key`, which the pattern must have.
+    """Compile a pattern and check its named groups; *with_key*, it must have the group `key`.
 
     Raises:
         InvalidOption: the text is not a regular expression, or has no or unknown named groups.

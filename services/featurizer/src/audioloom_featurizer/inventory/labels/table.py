@@ -29,10 +29,7 @@ LABELS = pa.schema([ROWS.field(name) for name in ("key", *LABEL_COLUMNS)])
 def label_columns(table: Table, by: By, named: Mapping[str, str]) -> dict[str, str]:
     """Map key, label, target and group to the columns of a table, as far as it has them.
 
-    Args:
-        table: the table.
-        by: the property of recordings that is joined; also the default name of the key column.
-        named: the columns with other names.
+    The key's column is called like the property *by* of recordings, unless *named* says otherwise.
 
     Raises:
         BadTable: a column is missing, or the table has no label, target or group.
@@ -79,9 +76,10 @@ def join_labels(
     memory.
 
     Args:
-        recordings: batches of `ROWS`; the column `key` is used if *by* is "key".
+        recordings: batches of `ROWS`.
         labels: batches of `LABELS`.
-        by: the property that is joined: path, file name, file name without its suffix, or `key`.
+        by: the property that is joined: path, file name, file name without its suffix, or the
+            column `key`.
         names: the columns to take from `LABELS`.
         tally: counts the recordings that have a label, and the keys without a recording.
         where: the table, for errors.

@@ -43,14 +43,7 @@ MOST_LEVELS = 8
 
 @dataclass(frozen=True)
 class ListingSpec:
-    """Facts common to all tasks of a listing; Spark sends them to the tasks.
-
-    Attributes:
-        source: the folder that paths are relative to.
-        suffixes: the suffixes of recordings.
-        pattern: the pattern for labels, if any.
-        scratch: the folder that fragments are written to.
-    """
+    """Facts common to all tasks of a listing; Spark sends them to the tasks."""
 
     source: Location
     suffixes: tuple[str, ...]

@@ -34,13 +34,7 @@ def recordings_in_table(
     """Yield the recordings that a table lists, as batches of `ROWS`, in the table's order.
 
     As in a walk, hidden files and other suffixes are skipped. Storage is asked for a size or a time
-    that the table lacks.
-
-    Args:
-        table: a plain table or the dump of an fsimage.
-        source: the folder that paths are relative to; paths and URIs below it become relative.
-        suffixes: the suffixes of recordings.
-        tally: counts the recordings and the other files.
+    that the table lacks. Paths and URIs below the source become relative to it.
 
     Raises:
         BadTable: a path is not below the source, a value is not a number, a file is missing.

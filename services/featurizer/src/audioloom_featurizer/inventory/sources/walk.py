@@ -45,12 +45,6 @@ def recordings_among(
 
     Empty files, dangling links and names that are not UTF-8 count as recordings, so that the
     ledger names them.
-
-    Args:
-        entries: the files.
-        source: the folder that paths are relative to.
-        suffixes: the suffixes of recordings.
-        tally: counts the recordings and the other files.
     """
     while some := list(islice(entries, BATCH_ROWS)):
         batch = batch_of(
