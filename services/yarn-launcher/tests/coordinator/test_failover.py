@@ -74,7 +74,8 @@ def test_the_end_of_the_application_is_not_that_of_a_master_that_was_lost_before
     recover(launch)
     (first,) = read_attempts(launch.location)
     case = facts_of(launch.location, first, alive=None)
-    assert ("", "launcher-lost") == (case.outside, case.kind)
+    assert case.cause is not None
+    assert ("", "launcher-lost") == (case.outside, case.cause.kind)
 
 
 def test_what_has_ended_is_ended_in_the_same_way(launch: RunSpec) -> None:
